@@ -28,6 +28,15 @@ def problem_of(error: BaseException) -> str:
     return problem
 
 
+def reason(error: BaseException) -> str:
+    """Return the message of an error without advice for Python, or its class, and its notes."""
+    if isinstance(error, OSError) and error.strerror:
+        location = f"{str(error.filename)!r}: " if error.filename is not None else ""
+        return f"{location}{error.strerror}"
+    problem = problem_of(error) or type(error).__name__
+    return "; ".join([problem, *getattr(error, "__notes__", ())])
+
+
 def argument_of(error: BaseException) -> str:
     """Return the name of the argument that caused an error, empty where it is unknown."""
     argument: str = getattr(error, "argument", "")

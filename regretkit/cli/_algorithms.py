@@ -1,27 +1,19 @@
 """Algorithms, and user-defined rules that are named as ``module:Class``."""
 
-import importlib
-import inspect
-import operator
-import sys
-import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
-from functools import partial
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 from attrs import evolve, frozen
 
 from regretkit._util._errors import argument_of
 from regretkit._util._validate import quote
-from regretkit.cli._arguments import AnyNamed, NamedRules, Settings, split_at_commas
+from regretkit.cli._arguments import AnyNamed, NamedRules, Settings
 from regretkit.cli._console import Failure, Refusal, reason, reporting
 from regretkit.estimators._named import SAMPLINGS
-from regretkit.games._registry import _parsed
-from regretkit.minimizer import RegretMinimizer
 from regretkit.play import ALGORITHMS, Algorithm, LazyMCCFR, SelfPlay, named
 from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
+from regretkit.workbench._expressions import load_rule, rule_error, split_at_commas
 
 
 @frozen
@@ -141,106 +133,5 @@ def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice
 def _algorithm(text: str, *, named_only: bool) -> Any:
     """Return the rule or the algorithm of a text, or that of a list by player."""
     words = split_at_commas(text)
-    parts = [
-        named(word) if named_only or word in ALGORITHMS else _load_rule(word) for word in words
-    ]
+    parts = [named(word) if named_only or word in ALGORITHMS else load_rule(word) for word in words]
     return parts[0] if len(parts) == 1 else Algorithm(parts)
-
-
-def _load_rule(text: str) -> Any:
-    """Return the rule or algorithm that ``module:Class`` names, with its arguments bound."""
-    place, parenthesis, arguments = text.partition("(")
-    module, colon, name = map(str.strip, place.partition(":"))
-    if not colon or not module or not name:
-        wanted = f"{place.strip().removesuffix('.py')}:MyRule" if ".py" in place else ""
-        dotted = "" if colon or "." not in place else ":".join(place.rsplit(".", 1))
-        wanted = wanted or dotted or f"my_rules:{name or text}"
-        raise ValueError(f"must be module:Class, got {quote(text)}; write {wanted}")
-    if module.endswith(".py") or "/" in module:
-        raise ValueError(
-            f"must name a module of this folder and not a file, got {quote(text)}; write "
-            f"{Path(module).stem}:{name}"
-        )
-    imported = _imported(module, text)
-    try:
-        rule = operator.attrgetter(name)(imported)
-    except AttributeError as error:
-        names = ", ".join([word for word in vars(imported) if not word.startswith("_")][:12])
-        raise ValueError(
-            f"module {module} ({getattr(imported, '__file__', 'built in')}) has no {quote(name)}; "
-            f"it has {names or 'nothing'}"
-        ) from error
-    if problem := _problem(rule, with_arguments=bool(parenthesis)):
-        raise ValueError(f"{quote(text)} is {problem}")
-    if isinstance(rule, Algorithm):
-        return rule
-    try:
-        _, positional, keywords = _parsed(f"f({arguments}" if parenthesis else "f")
-    except ValueError:
-        positional, keywords = [None], {}
-    if positional:
-        raise ValueError(
-            f"arguments must be literals with their names, as in (power=2), got {quote(text)}"
-        )
-    with suppress(ValueError):  # some built-in classes have no signature
-        known = inspect.signature(rule)
-        try:
-            known.bind_partial(**keywords)  # names first what is not known, then what is missing
-            known.bind(None, **keywords)
-        except TypeError as error:
-            names = ", ".join(known.parameters) or "none, but a rule takes simplices"
-            advice = f"it has {names}, pass them as in '{place}(name=value)'"
-            raise TypeError(f"{quote(text)} {error}; {advice}") from error
-    return partial(rule, **keywords) if keywords else rule
-
-
-def _imported(name: str, text: str) -> Any:
-    """Import a module of the working folder or an installed one."""
-    folder = "the working folder, which was deleted,"
-    with suppress(FileNotFoundError):
-        folder = str(Path.cwd())
-        if folder not in sys.path:
-            sys.path.insert(0, folder)  # for good, because rules may import more when they play
-    try:
-        with redirect_stdout(sys.stderr):  # standard output is for results
-            return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        if missing is None or not f"{name}.".startswith(f"{missing}."):
-            raise ValueError(rule_error(error, name)) from error
-        raise ValueError(
-            f"there is no module {quote(missing)} for {quote(text)}, neither in {folder} nor "
-            "installed; go to the folder that contains it"
-        ) from error
-
-
-def _problem(rule: object, *, with_arguments: bool) -> str:
-    """Return what an object is if it is no rule and no algorithm, else nothing."""
-    if isinstance(rule, Algorithm):
-        return "an Algorithm already, which takes no arguments" if with_arguments else ""
-    if isinstance(rule, RegretMinimizer):
-        return (
-            "a minimizer already, and each player needs its own; name its class, or a function "
-            "that returns one"
-        )
-    if not callable(rule):
-        return (
-            f"{quote(rule)}, and neither a class nor a function nor an Algorithm; name one that "
-            "returns a minimizer"
-        )
-    missing = ", ".join(sorted(getattr(rule, "__abstractmethods__", ())))
-    return f"abstract, it lacks {missing}; write these first" if missing else ""
-
-
-def rule_error(error: BaseException, rule: str) -> str:
-    """Return the message of an error in a user's code, with the line that raised it."""
-    if isinstance(error, SyntaxError):
-        return f"{rule}: {Path(error.filename or '?').name}, line {error.lineno}: {error.msg}"
-    foreign, location = (str(Path(__file__).parents[1]), "<", sys.prefix), ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if not frame.filename.startswith(foreign) and "site-packages" not in frame.filename:
-            location = f" ({Path(frame.filename).name}, line {frame.lineno}, in {frame.name})"
-    return (
-        f"{rule} failed with {type(error).__name__}: {reason(error)}{location}; "
-        "--traceback shows all of it"
-    )

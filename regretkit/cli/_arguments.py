@@ -34,6 +34,7 @@ from regretkit.play._algorithms import Groups
 from regretkit.play._checkpoint_file import is_checkpoint
 from regretkit.play._engines import engine_names
 from regretkit.play._lazy_tree import players_of
+from regretkit.workbench._expressions import split_at_commas
 
 Parameter: TypeAlias = click.Parameter | None
 Context: TypeAlias = click.Context | None
@@ -369,18 +370,6 @@ def names_file(text: str) -> bool:
         return False
     is_path = Path(text).suffix.lower() in (".efg", ".nfg") or os.sep in text
     return is_path or os.path.exists(text)  # noqa: PTH110 # takes any name
-
-
-def split_at_commas(text: str) -> list[str]:
-    """Split a text at the commas outside parentheses, and strip the parts."""
-    words, depth = [""], 0
-    for letter in text:
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth <= 0:
-            words.append("")
-        else:
-            words[-1] += letter
-    return [word.strip() for word in words]
 
 
 # Options

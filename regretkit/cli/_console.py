@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, final
 import click
 from typing_extensions import override
 
-from regretkit._util._errors import problem_of
+from regretkit._util._errors import reason as reason
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,15 +31,6 @@ class Failure(click.ClickException):
     """The request is valid, but could not be carried out: a full disk, a rule that fails."""
 
     exit_code = FAILED
-
-
-def reason(error: BaseException) -> str:
-    """Return the message of an error without advice for Python, or its class, and its notes."""
-    if isinstance(error, OSError) and error.strerror:
-        location = f"{str(error.filename)!r}: " if error.filename is not None else ""
-        return f"{location}{error.strerror}"
-    problem = problem_of(error) or type(error).__name__
-    return "; ".join([problem, *getattr(error, "__notes__", ())])
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import quote
-from regretkit.cli._algorithms import Choice, rule_error
+from regretkit.cli._algorithms import Choice
 from regretkit.cli._arguments import AnyNamed, NamedRules, Settings, names_file
 from regretkit.cli._console import (
     DONE,
@@ -34,6 +34,7 @@ from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, SelfPlay
 from regretkit.play._callbacks import Pace
 from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._progress import facts
+from regretkit.workbench._expressions import rule_error
 
 Run: TypeAlias = SelfPlay | LazyMCCFR
 

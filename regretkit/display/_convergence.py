@@ -23,6 +23,7 @@ from regretkit.display._style import (
     width_of_line,
 )
 from regretkit.play import Recorder
+from regretkit.play._measures import AXES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +44,10 @@ _LABELS = {
     "iteration": "iterations",
     "iterations": "iterations",
     "seconds": "time (seconds)",
+    "processor_seconds": "time of a processor (seconds)",
+    "visited": "histories visited",
+    "last_nash_conv": "NashConv of the last iterate (units of payoff)",
+    "best_nash_conv": "NashConv of the best iterate (units of payoff)",
     "nash_conv": "NashConv (units of payoff)",
     "NashConv": "NashConv (units of payoff)",
     "exploitability": "exploitability (units of payoff)",
@@ -290,7 +295,7 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
 def _default_column(columns: Mapping[str, Sequence[Mapping[str, ArrayLike]]], x: str) -> str:
     tables = (table for several in columns.values() for table in several)
     names = dict.fromkeys(name for table in tables for name in table)
-    measured = [name for name in names if name not in (x, "iteration", "seconds")]
+    measured = [name for name in names if name not in (x, *AXES)]
     known = [name for name in _GAPS if name in measured]
     if known or len(measured) == 1:
         return (known or measured)[0]

@@ -34,6 +34,8 @@ from regretkit.games.catalogue._matrix_games import congestion_game as congestio
 from regretkit.games.catalogue._matrix_games import el_farol as el_farol
 from regretkit.games.catalogue._matrix_games import matching_pennies as matching_pennies
 from regretkit.games.catalogue._matrix_games import prisoners_dilemma as prisoners_dilemma
+from regretkit.games.catalogue._matrix_games import random_matrix_game as random_matrix_game
+from regretkit.games.catalogue._matrix_games import regret_matching_cycle as regret_matching_cycle
 from regretkit.games.catalogue._matrix_games import rock_paper_scissors as rock_paper_scissors
 from regretkit.games.catalogue._matrix_games import sealed_bid_auction as sealed_bid_auction
 from regretkit.games.catalogue._matrix_games import shapley_game as shapley_game

@@ -74,6 +74,7 @@ def begin(callbacks: Iterable[Callable[..., object]], run: "SelfPlay") -> list[C
 
 class _Run(Protocol):
     seconds: float
+    processor_seconds: float
 
     @property
     def iteration(self) -> int: ...
@@ -121,10 +122,11 @@ def play_watched(
     end = run.iteration + iterations
     while run.iteration < end and not interrupt.requested():
         due = next_look(run, callbacks, end)
-        began = time.perf_counter()
+        began, computed = time.perf_counter(), time.process_time()
         with exits_as_errors():
             play(due - run.iteration)
         run.seconds += time.perf_counter() - began
+        run.processor_seconds += time.process_time() - computed
         if run.iteration == due:
             with guard.watching(interrupt):
                 if stopped(run, callbacks):
@@ -402,11 +404,16 @@ class Recorder(Hints, Stateful):
     measures
         Names of measures; or by names of one's own, functions of the run that return what to write
         down, or such names. Of the average: ``"nash_conv"`` and ``"exploitability"``, and
-        ``"strategy_change"``, how far a coordinate moved since the last call; and
+        ``"strategy_change"``, how far a coordinate moved since the last call; of the strategies of
+        the last iteration ``"last_nash_conv"``, and ``"best_nash_conv"``, the least of it so far
+        where it was measured; and
         ``"local_best_response"``, what ``sampled_local_best_response`` gains, summed over players:
         of 100 games each, so that it is less than ``"nash_conv"`` up to the error of samples, and
         all there is without a tree. Of the run:
-        ``"seconds"``, how long its iterations took without callbacks; ``"external_regret"`` and
+        ``"seconds"``, how long its iterations took without callbacks, and
+        ``"processor_seconds"``, for how long a processor computed them; ``"visited"``, how many
+        histories were, or outcomes in normal form, all of them for each player in an iteration
+        without samples; ``"external_regret"`` and
         ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the
         latter in normal form; and of the play of all iterations, as ``CorrelatedPlay`` measures
         them, ``"cce_gap"``, ``"ce_gap"``, ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.

@@ -14,7 +14,7 @@ from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
 from regretkit.play._callbacks import AtGeometricSteps, Recorder
-from regretkit.play._measures import MEASURES, SAMPLED_GAP, check_tree
+from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree
 from regretkit.play._solve import Rules, refuse_tree, solve, start_by_rules
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class ComparedRun:
 
     @property
     def measure(self) -> str:
-        """The name of the measure that is compared, the first beside iterations and seconds."""
-        return next(name for name in self.columns if name not in ("iteration", "seconds"))
+        """The name of the measure that is compared, the first that is not among ``AXES``."""
+        return next((name for name in self.columns if name not in AXES), "seconds")
 
     @property
     def last(self) -> float:
@@ -69,6 +69,8 @@ class Comparison(Hints):
         What was measured of each run.
     interrupted
         Whether Ctrl-C ended it before its last run was whole.
+    failures
+        Why runs failed, by game, algorithm and seed; those of ``Experiment`` do not stop others.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Comparison(Hints):
 
     runs: list[ComparedRun] = field(factory=list)
     interrupted: bool = False
+    failures: Mapping[tuple[str, str, int | None], str] = field(factory=dict)
 
     @property
     def _columns(self) -> list[str]:

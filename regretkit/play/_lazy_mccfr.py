@@ -147,6 +147,7 @@ class LazyMCCFR(Hints):
     cached_histories: int = field(default=250_000, kw_only=True)
     iteration: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
+    processor_seconds: float = field(default=0.0, init=False)
     players: int = field(init=False)
     _guard: RunGuard = field(factory=RunGuard, init=False)
     _tree: LazyTree = field(init=False)

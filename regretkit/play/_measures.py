@@ -1,5 +1,6 @@
 """What can be measured of a run by name."""
 
+import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,9 +15,16 @@ from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
 from regretkit.circuits import CFR
-from regretkit.evaluation import CorrelatedPlay, sampled_local_best_response, sampled_value
+from regretkit.evaluation import (
+    CorrelatedPlay,
+    nash_conv,
+    sampled_local_best_response,
+    sampled_value,
+)
+from regretkit.games import ExtensiveFormGame, NormalFormGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import RegretMatching
+from regretkit.play._orders import Extragradient, RandomPlayer
 from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:
@@ -73,6 +81,8 @@ class StrategyChange(Stateful):
 class Seconds(Stateful):
     """The seconds of a run, continued where it was put back: its own begin at 0 again."""
 
+    name: str = "seconds"
+    """Which attribute of the run it is."""
     _before: float = field(default=0.0, init=False)
     _last: float = field(default=0.0, init=False)
     _resumed: bool = field(default=False, init=False, metadata=NOT_STATE)
@@ -80,12 +90,24 @@ class Seconds(Stateful):
     def __call__(self, run: "SelfPlay") -> float:
         if self._resumed:
             self._before, self._resumed = self._before + self._last, False
-        self._last = run.seconds
+        self._last = getattr(run, self.name)
         return self._before + self._last
 
     @override
     def _restored(self) -> None:
         self._resumed = True
+
+
+@final
+@define(eq=False)
+class BestGap(Stateful):
+    """The least NashConv of last iterates among those that were measured."""
+
+    _least: float = field(default=math.inf, init=False)
+
+    def __call__(self, run: "SelfPlay") -> float:
+        self._least = min(self._least, _last_nash_conv(run))
+        return self._least
 
 
 @final
@@ -186,13 +208,20 @@ class CorrelatedGap:
         return float(getattr(play, self.name)())
 
 
+AXES = "iteration", "visited", "seconds", "processor_seconds"
+"""What gaps are drawn against."""
+
 GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
 """The methods of ``CorrelatedPlay`` that are measures."""
 
 MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
     "nash_conv": lambda _: _nash_conv,
     "exploitability": lambda _: _exploitability,
+    "last_nash_conv": lambda _: _last_nash_conv,
+    "best_nash_conv": lambda _: BestGap(),
+    "visited": lambda _: _visited,
     "seconds": lambda _: Seconds(),
+    "processor_seconds": lambda _: Seconds("processor_seconds"),
     "strategy_change": lambda _: StrategyChange(),
     SAMPLED_GAP: lambda _: sampled_gap,
     "external_regret": lambda _: Regret("external"),
@@ -205,6 +234,27 @@ MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
 def _nash_conv(run: "SelfPlay") -> float:
     check_tree(run, "nash_conv")
     return run.nash_conv()
+
+
+def _last_nash_conv(run: "SelfPlay") -> float:
+    check_tree(run, "last_nash_conv")
+    return nash_conv(run.game, run.last_profile)
+
+
+def _visited(run: "SelfPlay") -> int:
+    """Return how many histories were visited, or outcomes in normal form."""
+    sampled = getattr(run.estimator, "visited", None)
+    if sampled is not None:
+        return int(sampled)
+    check_tree(run, "visited")
+    if isinstance(run.game, ExtensiveFormGame):
+        size = run.game.tree.histories
+    elif isinstance(run.game, NormalFormGame):
+        size = run.game.payoffs[0].size
+    else:
+        raise TypeError(f"visited is of games with a tree or a table, got {quote(run.game)}")
+    utilities = 1 if isinstance(run.order, RandomPlayer) else run.players
+    return run.iteration * size * utilities * (1 + isinstance(run.order, Extragradient))
 
 
 def _exploitability(run: "SelfPlay") -> float:

@@ -134,6 +134,7 @@ class SelfPlay(Hints, Stateful):
     )
     iteration: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False, repr=False, metadata=NOT_STATE)
+    processor_seconds: float = field(default=0.0, init=False, repr=False, metadata=NOT_STATE)
     last_profile: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
     _lazy_averages: list[LazyAverage] = field(init=False, repr=False)

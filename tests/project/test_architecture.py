@@ -29,6 +29,7 @@ LAYERS = [
     "play",
     "engine",
     "display",
+    "workbench",
     "cli",
     "__main__",
 ]

@@ -11,7 +11,7 @@ from attrs import evolve
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote, shorten
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._algorithms import Choice, check_seeds, choices_of, rule_error
+from regretkit.cli._algorithms import Choice, check_seeds, choices_of
 from regretkit.cli._arguments import (
     COUNT,
     AnyGame,
@@ -33,6 +33,7 @@ from regretkit.play import resume as resume_run
 from regretkit.play._checkpoint import recognized
 from regretkit.play._checkpoint_file import RunOptions, SavedRun
 from regretkit.play._measures import SAMPLED_GAP, sampled_gap
+from regretkit.workbench._expressions import rule_error
 
 _AXES = {"iterations": "iteration", "seconds": "seconds"}
 """The columns that figures can draw gaps against, by the values of ``--against``."""

@@ -5,12 +5,13 @@ import click
 from regretkit.circuits import Product
 from regretkit.circuits._base import local_minimizer
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._algorithms import Choice, rule_error
+from regretkit.cli._algorithms import Choice
 from regretkit.cli._arguments import option
 from regretkit.cli._console import Failure, Refusal, answer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel
+from regretkit.workbench._expressions import rule_error
 
 
 @click.command("trace", short_help="Show what a rule is compiled to.")

@@ -56,6 +56,76 @@ def biased_rock_paper_scissors() -> NormalFormGame:
 
 
 @register
+def regret_matching_cycle() -> NormalFormGame:
+    """Return a game of three by three in which the last iterates of RM+ run in circles.
+
+    Zero-sum and of value 1/4. The only equilibrium is (1, 1, 10) / 12 against (4, 5, 3) / 12.
+
+    Examples
+    --------
+    >>> regret_matching_cycle().payoffs[0]
+    array([[ 3.,  0., -3.],
+           [ 0.,  3., -4.],
+           [ 0.,  0.,  1.]])
+
+    References
+    ----------
+    Cai, Farina, Grand-Clement, Kroer, Lee, Luo and Zheng (2025), "Last-iterate convergence
+    properties of regret-matching algorithms in games", ICLR, arXiv:2311.00676.
+    """
+    payoffs = [[3, 0, -3], [0, 3, -4], [0, 0, 1]]
+    return matrix_game(payoffs, name="regret_matching_cycle")
+
+
+@register
+def random_matrix_game(
+    rows: int = 10, columns: int | None = None, seed: int = 0, distribution: str = "uniform"
+) -> NormalFormGame:
+    """Return a zero-sum game whose payoffs are drawn independently of each other.
+
+    They are what NumPy's ``default_rng(seed)`` draws first, so that any program can draw them.
+
+    Parameters
+    ----------
+    rows, columns
+        Numbers of actions; as many columns as rows by default.
+    seed
+        The seed, a whole number.
+    distribution
+        ``"uniform"`` between -1 and 1, or ``"normal"`` with mean 0 and variance 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is none of these.
+    MemoryError
+        When the game does not fit into memory.
+
+    Examples
+    --------
+    >>> random_matrix_game(2, seed=1).payoffs[0].round(2)
+    array([[ 0.02,  0.9 ],
+           [-0.71,  0.9 ]])
+    """
+    shape = (
+        whole_number(rows, "rows", least=1),
+        whole_number(rows if columns is None else columns, "columns", least=1),
+    )
+    whole_number(seed, "seed", least=0)
+    MemoryBudget().check_payoffs(shape[0] * shape[1])
+    generator = np.random.default_rng(seed)
+    if distribution == "uniform":
+        payoffs = generator.uniform(-1.0, 1.0, shape)
+    elif distribution == "normal":
+        payoffs = generator.normal(size=shape)
+    else:
+        known = "'uniform' or 'normal'"
+        raise ValueError(f"distribution must be {known}, got {quote(distribution)}")
+    given = {"rows": rows, "columns": columns, "seed": seed, "distribution": distribution}
+    return matrix_game(payoffs, name=call_text(random_matrix_game, **given))
+
+
+@register
 def matching_pennies() -> NormalFormGame:
     """Return matching pennies: player 0 wins if both show the same side, else player 1.
 

@@ -1,0 +1,9 @@
+"""Many algorithms on many games, in parallel, with results that stay."""
+
+from regretkit._util._lazy_import import say_where as _say_where
+from regretkit.workbench._experiment import Experiment as Experiment
+from regretkit.workbench._results import read_results as read_results
+from regretkit.workbench._suites import SuiteGame as SuiteGame
+from regretkit.workbench._suites import suite as suite
+
+_say_where(__name__)

@@ -1,0 +1,230 @@
+"""Experiments: algorithms on games, with seeds, of which every run is a task."""
+
+import os
+import pickle
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from attrs import define, field
+
+from regretkit._util._files import FilePath
+from regretkit._util._validate import quote, whole_number
+from regretkit.games import Game
+from regretkit.games._registry import _FACTORIES, OPENSPIEL, _checked_call
+from regretkit.play import Algorithm, AlgorithmLike, Comparison, RandomPlayer
+from regretkit.play._comparison import _as_seeds, _distinct, _named_algorithms, _named_games
+from regretkit.play._measures import as_measures
+from regretkit.workbench._expressions import algorithm_of, expand, split_at_commas
+from regretkit.workbench._pool import Entry, Watch, run_here, run_in_processes
+from regretkit.workbench._suites import SuiteGame
+from regretkit.workbench._tasks import CLOCKS, Task, forget_games
+
+
+@final
+@define(eq=False)
+class Experiment:
+    """Algorithms on games, in parallel, with results in a folder that are not computed again.
+
+    Parameters
+    ----------
+    games
+        Texts as ``games.load`` takes them, with alternatives for several of them, as in
+        ``"kuhn_poker(deck=3|13)"``; what ``suite`` returns; or games.
+    algorithms
+        Texts, or one with commas between them: the name of an algorithm, or a rule as
+        ``my_rule.py:MyRule`` or ``module:Class``, with hyperparameters and alternatives if needed,
+        as in ``"dcfr(alpha=1:3:0.5,gamma=2|4)"``. There ``gamma`` is the power of the average,
+        ``order`` is alternating or simultaneous, and ``sampling`` what ``solve`` takes. Or what
+        ``solve`` takes, several of it, or several by names of one's own.
+    iterations
+        How many each run plays.
+    measures
+        Names of measures, as ``Recorder`` takes them; the first is shown. They are measured at
+        iterations that grow by a quarter, together with seconds, seconds of a processor, and
+        visited histories.
+    seeds
+        Whole numbers, or how many: an algorithm that draws at random is run with each of these,
+        all others once.
+    sampling
+        How all algorithms sample utilities, as ``solve`` takes it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a game or an algorithm is none, a grid has no points, a rule cannot be imported, two
+        have the same name, or a number is out of range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> mine = Experiment("kuhn_poker", "cfr, dcfr(gamma=2|4)", iterations=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = mine.run(folder, workers=0)
+    >>> [run.algorithm for run in found.runs]
+    ['cfr', 'dcfr(gamma=2)', 'dcfr(gamma=4)']
+    """
+
+    games: str | Game | SuiteGame | Iterable[Any] | Mapping[str, Any]
+    algorithms: str | Iterable[AlgorithmLike] | Mapping[str, AlgorithmLike]
+    iterations: int = 1_000
+    measures: str | Sequence[str] = field(default=("nash_conv",), kw_only=True)
+    seeds: int | Iterable[int] = field(default=1, kw_only=True)
+    sampling: str | None = field(default=None, kw_only=True)
+    tasks: Sequence[Task] = field(init=False, repr=False)
+    """The runs."""
+
+    def __attrs_post_init__(self) -> None:
+        iterations = whole_number(self.iterations, "iterations", least=1)
+        names = [self.measures] if isinstance(self.measures, str) else list(self.measures)
+        if not names:
+            raise ValueError("measures must be one at least, got none")
+        as_measures(names)
+        measures = tuple(name for name in names if name not in CLOCKS)
+        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
+        numbers = _as_seeds(seeds)
+        played, chosen = _games(self.games), _algorithms(self.algorithms)
+        self.tasks = [
+            Task(given, algorithm, (game, name), seed, iterations, measures, self.sampling, size)
+            for game, (given, size) in played.items()
+            for name, (algorithm, draws) in chosen.items()
+            for seed in (numbers if draws or self.sampling else [None])
+        ]
+
+    def run(
+        self,
+        folder: FilePath,
+        *,
+        workers: int | None = None,
+        memory: float | None = None,
+        watch: Watch | None = None,
+    ) -> Comparison:
+        """Carry out what has no result in the folder yet, and return all runs.
+
+        Each run is a file, which is written in one stroke under a name made of all that determines
+        the result: the game's fingerprint, how the algorithm was built, the code of its rule, the
+        seed, and versions. So an edited rule is run again, and nothing else is. Interrupted or
+        killed anywhere, the next call continues. A run that fails costs nothing but itself: it is
+        among the ``failures``, and is tried again by the next call.
+
+        Ctrl-C returns the runs so far, as ``interrupted``.
+
+        Parameters
+        ----------
+        folder
+            Where results are; it is made if there is none.
+        workers
+            Processes, by default as many as there are cores, each of which computes in one thread;
+            with 0, all is done in this one.
+        memory
+            Bytes that games may take together, by default most of what is available: large ones
+            wait for room.
+        watch
+            Called with the entries of all tasks now and then.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When a number is out of range, a game or a rule cannot be sent to a process, or there
+            is a result of another version.
+        OSError
+            When the folder cannot be written; what was written before stays.
+        """
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        count = _cores() if workers is None else whole_number(workers, "workers", least=0)
+        entries = [Entry(task) for task in self.tasks]
+        # Large ones first; then every algorithm once, so that none is compiled twice at a time.
+        places = {name: n for n, name in enumerate({task.names[0]: 0 for task in self.tasks})}
+        ordered = sorted(
+            entries,
+            key=lambda e: (-e.task.histories, places[e.task.names[0]], e.task.seed or 0),
+        )
+        show, interrupted = watch or (lambda _: None), False
+        forget_games()
+        try:
+            if count:
+                for task in self.tasks:
+                    _check_sent(task)
+                run_in_processes(ordered, path, show, count, memory)
+            else:
+                run_here(ordered, path, show)
+        except KeyboardInterrupt:
+            interrupted = True
+        runs = [entry.outcome.run for entry in entries if entry.outcome and entry.outcome.run]
+        failures = {
+            (*entry.task.names, entry.task.seed): entry.outcome.reason
+            for entry in entries
+            if entry.outcome and entry.outcome.run is None
+        }
+        return Comparison(runs, interrupted, failures)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _games(games: Any) -> dict[str, tuple[Any, int]]:
+    """Return by name what to play, and how many histories it has, 0 if unknown."""
+    one = isinstance(games, str | SuiteGame) or hasattr(games, "domains")
+    given = [games] if one else games
+    pairs = given.items() if isinstance(given, Mapping) else [(None, each) for each in given]
+    found: list[tuple[str, tuple[Any, int]]] = []
+    for name, each in pairs:
+        size = each.histories or 0 if isinstance(each, SuiteGame) else 0
+        text = each.game if isinstance(each, SuiteGame) else each
+        if isinstance(text, str):
+            texts = [_checked_game(one) for one in expand(text.strip())]
+            found += [(one if name is None else name, (one, size)) for one in texts]
+        else:
+            named = _named_games([text] if name is None else {name: text})
+            found += [(one, (game, 0)) for one, game in named.items()]
+    return _distinct(found, "games")
+
+
+def _checked_game(text: str) -> str:
+    """Return a text that names a game, as far as can be told without building it."""
+    if text.startswith(OPENSPIEL):
+        return text
+    if text.lower().endswith((".efg", ".nfg")):
+        if not Path(text).is_file():
+            raise ValueError(f"there is no file {quote(text)}")
+        return text
+    _checked_call(_FACTORIES, text)
+    return text
+
+
+def _algorithms(algorithms: Any) -> dict[str, tuple[Any, bool]]:
+    """Return algorithms by name, as text or as they are, and whether each draws at random."""
+    given = split_at_commas(algorithms) if isinstance(algorithms, str) else algorithms
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        one = callable(given) or isinstance(given, Algorithm)
+        pairs = [(None, each) for each in ([given] if one else given)]
+    found: list[tuple[str, tuple[Any, bool]]] = []
+    for name, each in pairs:
+        if isinstance(each, str):
+            texts = {text if name is None else name: text for text in expand(each)}
+            made = {label: algorithm_of(text) for label, text in texts.items()}
+        else:
+            made = _named_algorithms([each] if name is None else {name: each}, None)
+            texts = made  # type: ignore[assignment] # sent as they are
+        for label, algorithm in made.items():
+            draws = algorithm.sampling is not None or isinstance(algorithm.order, RandomPlayer)
+            found.append((label, (texts[label], draws)))
+    return _distinct(found, "algorithms")
+
+
+def _check_sent(task: Task) -> None:
+    """Refuse what another process could not build again."""
+    advice = "write it into a file, and name it as in 'my_rule.py:MyRule', or pass workers=0"
+    try:
+        data = pickle.dumps((task.game, task.algorithm))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        told = f"{' on '.join(task.names[::-1])} cannot be sent to a process: {error}"
+        raise ValueError(f"{told}; {advice}") from error
+    if b"__main__" in data and not hasattr(sys.modules["__main__"], "__file__"):
+        told = f"{' on '.join(task.names[::-1])} was defined at a prompt or in a notebook"
+        raise ValueError(f"{told}, which other processes do not see; {advice}")

@@ -1,0 +1,262 @@
+"""Tasks on the processes of one machine: one of them in each at a time, large games alone.
+
+Each process is the only one of its ``ProcessPoolExecutor``, so that one that is killed costs the
+task that it had, and nothing is lost with the others.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, final
+
+from attrs import define
+
+from regretkit.games._memory_budget import BYTES_A_HISTORY, BYTES_A_PLAYER, available
+from regretkit.workbench._tasks import Outcome, Task, execute
+
+_SPAWN = multiprocessing.get_context("spawn")
+_ONE_THREAD = {
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
+}
+_LOOK = 0.25
+"""Seconds between two looks at how far runs are."""
+_PROCESS = 250 * 2**20
+"""Bytes of a process with the library alone."""
+_DEATHS = 5
+"""How often the process of a task may end before the task has failed."""
+
+
+@final
+@define(eq=False)
+class Entry:
+    """How far a task is."""
+
+    task: Task
+    state: str = "waiting"
+    """Then ``running``, and in the end ``done``, ``found`` or ``failed``."""
+    iteration: int = 0
+    value: float | None = None
+    """Of the first measure, when it was last measured."""
+    seconds: float = 0.0
+    outcome: Outcome | None = None
+    _deaths: int = 0
+    alone: bool = False
+    """Whether it waits until nothing else runs, for its game did not fit beside."""
+
+    @property
+    def bytes(self) -> float:
+        """Memory that the task takes, about."""
+        each = BYTES_A_HISTORY + 2 * BYTES_A_PLAYER * self.task.players
+        return _PROCESS + each * self.task.histories
+
+    @property
+    def work(self) -> float:
+        """Its size, in histories visited, about."""
+        return float(self.task.iterations) * max(self.task.histories, 1_000)
+
+    def report(self, iteration: int, value: float | None, seconds: float) -> None:
+        """Note how far the run is."""
+        self.state, self.iteration, self.value, self.seconds = "running", iteration, value, seconds
+
+    def finish(self, outcome: Outcome) -> None:
+        """Note what became of the task."""
+        self.outcome = outcome
+        self.state = "failed" if outcome.run is None else "found" if outcome.was_found else "done"
+        if outcome.run is not None:
+            columns = outcome.run.columns
+            self.iteration, self.value = columns["iteration"][-1], outcome.run.last
+            self.seconds = columns["seconds"][-1]
+
+    def died(self) -> None:
+        """Note that its process ended, and let it wait to be run again, or fail."""
+        self.state, self._deaths = "waiting", self._deaths + 1
+        if self._deaths >= _DEATHS:
+            told = f"its process ended {_DEATHS} times, as where memory is used up"
+            self.finish(Outcome(reason=told))
+
+
+Watch = Callable[[Sequence[Entry]], object]
+"""Is told about all tasks now and then."""
+
+
+def seconds_left(entries: Sequence[Entry], workers: int) -> float | None:
+    """Estimate how many seconds all tasks will take, None before anything is known."""
+    shares = [
+        (entry, min(entry.iteration / max(entry.task.iterations, 1), 1.0))
+        for entry in entries
+        if entry.state in ("running", "done")
+    ]
+    done = sum(entry.work * share for entry, share in shares)
+    spent = sum(entry.seconds for entry, _ in shares)
+    left = sum(e.work for e in entries if e.state in ("waiting", "running"))
+    left -= sum(e.work * share for e, share in shares if e.state == "running")
+    return spent / done * left / max(workers, 1) if done else None
+
+
+def run_here(entries: Sequence[Entry], folder: Path, watch: Watch) -> None:
+    """Carry out all tasks in this process, one after another."""
+    for entry in entries:
+
+        def report(*facts: Any, entry: Entry = entry) -> None:
+            entry.report(*facts)
+            watch(entries)
+
+        entry.finish(execute(entry.task, folder, report))
+        watch(entries)
+
+
+# In processes
+
+
+@final
+class _Worker:
+    """A process that carries out one task at a time; it ends when this process does."""
+
+    def __init__(self) -> None:
+        self.entry: Entry | None = None
+        self._start()
+
+    def _start(self) -> None:
+        self._connection, self._theirs = _SPAWN.Pipe()
+        self._pool = ProcessPoolExecutor(
+            1, mp_context=_SPAWN, initializer=_begin, initargs=(self._theirs,)
+        )
+
+    def submit(self, entry: Entry, folder: Path) -> "Future[Outcome]":
+        self.entry, entry.state = entry, "running"
+        with _one_thread():
+            try:
+                return self._pool.submit(_execute, entry.task, folder)
+            except BrokenProcessPool:  # it was killed while it had nothing to do
+                self.restart()
+                return self._pool.submit(_execute, entry.task, folder)
+
+    def look(self) -> None:
+        """Receive what the process has reported."""
+        with suppress(EOFError, OSError):
+            while self._connection.poll():
+                facts = self._connection.recv()
+                if self.entry is not None:
+                    self.entry.report(*facts)
+
+    def restart(self) -> None:
+        self.end()
+        self._start()
+
+    def end(self) -> None:
+        self._connection.close()  # which ends the process at once, see _begin
+        self._theirs.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let processes that begin now compute in one thread each."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(_ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+_REPORT: list[Callable[[tuple[Any, ...]], None]] = []
+
+
+def _begin(connection: Any) -> None:
+    """Prepare a process: Ctrl-C is for the one that began it, whose end also ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")  # there is no place for them beside the table
+    _REPORT[:] = [connection.send]
+
+    def end() -> None:
+        with suppress(EOFError, OSError):
+            connection.recv()
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
+
+
+def _execute(task: Task, folder: Path) -> Outcome:
+    last = 0.0
+
+    def report(*facts: Any) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > _LOOK:
+            last = now
+            with suppress(OSError):
+                _REPORT[0](facts)
+
+    return execute(task, folder, report)
+
+
+def run_in_processes(
+    entries: Sequence[Entry], folder: Path, watch: Watch, workers: int, memory: float | None
+) -> None:
+    """Carry out all tasks, some at once, as far as memory allows."""
+    room = 0.8 * available() if memory is None else memory
+    waiting = [entry for entry in entries if entry.state == "waiting"]
+    crew = [_Worker() for _ in range(max(1, min(workers, len(waiting))))]
+    running: dict[Future[Outcome], _Worker] = {}
+    try:
+        while waiting or running:
+            idle = [worker for worker in crew if worker.entry is None]
+            while idle and (entry := _next(waiting, running.values(), room)):
+                waiting.remove(entry)
+                worker = idle.pop()
+                running[worker.submit(entry, folder)] = worker
+            done, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
+            for worker in running.values():
+                worker.look()
+            for future in done:
+                _settle(future, running.pop(future), waiting, beside=len(running))
+            watch(entries)
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+def _next(waiting: list[Entry], running: Any, room: float) -> Entry | None:
+    """Return the first task for which there is room; any one where nothing else runs."""
+    busy = [worker.entry for worker in running]
+    if not busy:
+        return next(iter(waiting), None)
+    if any(entry.alone for entry in busy):
+        return None
+    room -= sum(entry.bytes for entry in busy)
+    fitting = (entry for entry in waiting if entry.bytes <= room and not entry.alone)
+    return next(fitting, None)
+
+
+def _settle(
+    future: "Future[Outcome]", worker: _Worker, waiting: list[Entry], *, beside: int
+) -> None:
+    """Note the outcome of a task, or let it wait to be run again."""
+    entry, worker.entry = worker.entry, None
+    if entry is None:
+        return
+    try:
+        outcome = future.result()
+    except BrokenProcessPool:
+        worker.restart()
+        entry.died()
+    else:
+        if outcome.needs_memory and beside and not entry.alone:
+            entry.alone, entry.state = True, "waiting"
+        else:
+            entry.finish(outcome)
+    if entry.state == "waiting":
+        waiting.append(entry)

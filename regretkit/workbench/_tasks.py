@@ -1,0 +1,288 @@
+"""One run of an experiment: what determines its result, and how a process carries it out."""
+
+import inspect
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout, suppress
+from functools import cache
+from importlib.metadata import version
+from io import StringIO
+from pathlib import Path
+from types import FunctionType
+from typing import Any, cast, final
+
+from attrs import define, field, frozen
+
+from regretkit._util._state import with_parts
+from regretkit.engine._support import is_long
+from regretkit.games import Game, fingerprint, load
+from regretkit.games._game import check_game
+from regretkit.minimizer import RegretMinimizer
+from regretkit.play import Algorithm, AtGeometricSteps, Checkpoint, ComparedRun, Recorder, SelfPlay
+from regretkit.play._callbacks import Callback, Pace, begin
+from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described
+from regretkit.play._comparison import RATIO
+from regretkit.play._measures import AXES
+from regretkit.trace import UntraceableError, find_kernel
+from regretkit.trace._describe import _code
+from regretkit.trace._find import upcoming_parameters
+from regretkit.trace._sources import is_own, is_own_class, sources_of
+from regretkit.workbench._expressions import algorithm_of, rule_error
+from regretkit.workbench._results import FORMAT, digest, find_run, key_of, plain, write_run
+
+UNFINISHED = "unfinished"
+"""The folder within that of the results for checkpoints of runs that are not whole."""
+CLOCKS = AXES[1:]
+"""What every run measures beside its measures."""
+_SAVE_EVERY = 10.0
+"""Seconds between two checkpoints of a run."""
+_KEPT = 1_000_000
+"""Histories of a game that a process keeps for its next task."""
+_ANY = 2**40
+"""More iterations than any run has: for them the fastest engine is chosen."""
+
+Report = Callable[[int, float | None, float], object]
+"""Is told the iteration, the last value of the first measure, and the seconds."""
+
+
+@frozen
+class Task:
+    """A run: an algorithm on a game, for some iterations, with a seed if it draws at random."""
+
+    game: Any
+    """As text, or an object."""
+    algorithm: Any
+    """An expression, or an ``Algorithm``."""
+    names: tuple[str, str]
+    """What results call them."""
+    seed: int | None
+    iterations: int
+    measures: tuple[str, ...]
+    sampling: str | None = None
+    histories: int = 0
+    """Those of the game, 0 if unknown."""
+    players: int = 2
+
+    def start(self, game: Game) -> SelfPlay:
+        """Return the run before its first iteration, with the engine that it will have.
+
+        The engine depends on the run alone, and not on which machine code is on disk: results are
+        to be the same wherever and whenever they are computed.
+        """
+        run = self._algorithm().start(game, **self._options())
+        if is_long(run, self.iterations, lambda _: True):
+            return run
+        return self._algorithm().start(game, **self._options(), engine="numpy")
+
+    def _options(self) -> dict[str, Any]:
+        return {"seed": self.seed or 0, "horizon": max(self.iterations, 1)}
+
+    def _algorithm(self) -> Algorithm:
+        given = self.algorithm
+        made = algorithm_of(given) if isinstance(given, str) else given
+        return made if self.sampling is None else Algorithm(made, sampling=self.sampling)
+
+    def load(self) -> Game:
+        """Return the game, which is kept for the next task if it is not large."""
+        if not isinstance(self.game, str):
+            return cast(Game, self.game)
+        if self.game not in _LOADED:
+            _LOADED.clear()
+            _LOADED[self.game] = load(self.game)
+        return _LOADED[self.game]
+
+
+_LOADED: dict[str, Game] = {}
+
+
+def forget_games() -> None:
+    """Forget the game that is kept."""
+    _LOADED.clear()
+
+
+# What determines a result
+
+
+def identity_of(task: Task, run: SelfPlay) -> dict[str, Any]:
+    """Return what determines the result of a run that was not begun."""
+    built = {**built_parts(run), "minimizers": described(run.minimizers)}
+    return {
+        "format": FORMAT,
+        "game": fingerprint(run.game),
+        "built": digest(built),
+        "state": digest(run.state_dict()),
+        "code": digest(sorted({*_code_of(run, task.iterations)})),
+        "iterations": task.iterations,
+        "measures": list(task.measures),
+        "ratio": RATIO,
+        "engine": run.engine,
+        "seed": task.seed,
+        "versions": versions(),
+    }
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that results may depend on."""
+    found = {name: version(name) for name in ("regretkit", "numpy", "numba")}
+    return {"python": ".".join(platform.python_version_tuple()[:2]), **found}
+
+
+def _code_of(run: SelfPlay, iterations: int) -> Iterator[str]:
+    """Yield what the parts of a run compute: rules as they are traced, and else their source.
+
+    So a comment may change, and a function that a rule calls may not.
+    """
+    for thing in (*run.minimizers, run.order, run.averaging, run.estimator):
+        for part in with_parts(thing):
+            if isinstance(part, RegretMinimizer):
+                try:
+                    kernel = find_kernel(part)
+                except UntraceableError:
+                    pass
+                else:
+                    yield _code(kernel, traced=hasattr(kernel.propose, "source"))
+                    yield digest(upcoming_parameters(part, kernel, min(iterations, 10_000)))
+                    continue
+            own = {kind.__module__ for kind in type(part).__mro__ if is_own_class(kind)}
+            if own and isinstance(part, RegretMinimizer):
+                used = (value for *_, value in sources_of(part))
+                kinds = (v.__module__ for v in used if isinstance(v, FunctionType | type))
+                own |= {name for name in kinds if name and is_own(name)}
+            yield from map(_source, own)
+
+
+def _source(module: str) -> str:
+    with suppress(ImportError, OSError, TypeError):
+        return inspect.getsource(__import__("sys").modules[module])
+    return module
+
+
+# Carrying it out
+
+
+@frozen
+class Outcome:
+    """What became of a task."""
+
+    run: ComparedRun | None = None
+    reason: str = ""
+    """Why there is no run."""
+    was_found: bool = False
+    needs_memory: bool = False
+    histories: int = 0
+
+
+@final
+@define(eq=False)
+class _Watch:
+    """A callback that reports how far a run is, now and then."""
+
+    record: Recorder
+    report: Report
+    _pace: Pace = field(factory=Pace)
+
+    def next_call(self, run: SelfPlay) -> int:
+        return self._pace.next_call(run)
+
+    def __call__(self, run: SelfPlay) -> None:
+        self._pace(run)
+        first = next(iter(self.record.values.values()))
+        self.report(run.iteration, cast(Any, first[-1]) if first else None, run.seconds)
+
+
+class _CannotSaveError(Exception):
+    """A checkpoint cannot be written, which is no fault of the rule."""
+
+
+@final
+@define(eq=False)
+class _Saver:
+    """A callback that saves, and whose errors are told from those of the run."""
+
+    checkpoint: Checkpoint
+
+    def begin(self, run: SelfPlay) -> list[Callback]:
+        return begin(self.checkpoint.callbacks, run)
+
+    def next_call(self, run: SelfPlay) -> int:
+        return self.checkpoint.next_call(run)
+
+    def __call__(self, run: SelfPlay) -> bool:
+        try:
+            return self.checkpoint(run)
+        except OSError as error:
+            raise _CannotSaveError from error
+
+
+def execute(task: Task, folder: Path, report: Report) -> Outcome:
+    """Carry a task out, unless its result is there; a rule that fails is an outcome.
+
+    Raises
+    ------
+    OSError
+        When the result cannot be written.
+    """
+    label = task.names[1]
+    try:
+        game = task.load()
+        check_game(game)
+    except MemoryError as error:
+        return Outcome(reason=str(error), needs_memory=True)
+    except Exception as error:
+        return Outcome(reason=f"{type(error).__name__}: {error}")
+    histories = int(getattr(getattr(game, "tree", None), "histories", 0))
+    try:
+        with redirect_stdout(StringIO()):  # rules may print
+            run = task.start(game)
+            identity = identity_of(task, run)
+    except (Exception, SystemExit) as error:
+        return Outcome(reason=rule_error(error, label, ""), histories=histories)
+    columns = find_run(folder, key_of(identity))
+    was_found = columns is not None
+    if columns is None:
+        unfinished = folder / UNFINISHED / key_of(identity)
+        try:
+            with redirect_stdout(StringIO()):
+                columns = _measured(task, run, unfinished, report)
+        except _CannotSaveError as error:
+            raise cast(OSError, error.__cause__) from None
+        except (Exception, SystemExit) as error:
+            cause = error.__cause__ if isinstance(error, RuntimeError) else None
+            unfinished.unlink(missing_ok=True)
+            return Outcome(reason=rule_error(cause or error, label, ""), histories=histories)
+        write_run(folder, ComparedRun(*task.names, task.seed, columns), identity)
+        unfinished.unlink(missing_ok=True)
+    if histories > _KEPT:
+        forget_games()
+    found = ComparedRun(*task.names, task.seed, columns)
+    return Outcome(found, was_found=was_found, histories=histories)
+
+
+def _measured(task: Task, run: SelfPlay, path: Path, report: Report) -> dict[str, list[Any]]:
+    """Play to the end, from the last checkpoint on if there is one, and return the columns."""
+    record = Recorder([*task.measures, *CLOCKS])
+    watching: list[Callback] = [AtGeometricSteps(record, ratio=RATIO), _Watch(record, report)]
+    if path.exists():
+        parts = RunOptions(order=run.order, averaging=run.averaging, estimator=run.estimator)
+        try:
+            run = SavedRun.read(path).start(
+                SelfPlay, run.game, run.minimizers, RunOptions(**parts, callbacks=watching)
+            )
+        except (OSError, ValueError):  # damaged: it begins anew
+            path.unlink(missing_ok=True)
+            return _measured(task, task.start(run.game), path, report)
+    path.parent.mkdir(exist_ok=True)
+    if run.engine != "numpy":
+        run._prepare(_ANY)
+    saver = Checkpoint(path, seconds=_SAVE_EVERY, callbacks=watching)
+    try:
+        run.run(task.iterations - run.iteration, callbacks=[_Saver(saver)])
+    except KeyboardInterrupt:
+        if run.iteration:
+            run.save(path, callbacks=watching)
+        raise
+    if record.iterations[-1:] != [run.iteration]:
+        record(run)
+    columns: dict[str, list[Any]] = {"iteration": [*record.iterations], **record.values}
+    return {name: [plain(value) for value in values] for name, values in columns.items()}
