@@ -8,7 +8,7 @@ import operator
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout, suppress
 from decimal import Decimal
 from functools import partial
@@ -124,7 +124,7 @@ def algorithm_of(text: str) -> Algorithm:
     'outcome'
     """
     place, parenthesis, arguments = map(str.strip, text.partition("("))
-    base = named(load_rule(_module_of(place)) if ":" in place else place)
+    base = named(_rule_at(_module_of(place), text) if ":" in place else place)
     if parenthesis and not arguments.endswith(")"):
         raise ValueError(f"{quote(text)} has no closing parenthesis")
     words = split_at_commas(arguments[:-1]) if arguments[:-1].strip() else []
@@ -160,6 +160,10 @@ def _with(base: Algorithm, given: dict[str, Any], text: str) -> Algorithm:
         raise ValueError(
             f"{quote(text)}: there is no hyperparameter {quote(unknown[0])}, only "
             f"{', '.join(sorted({*known, 'gamma', 'order', 'sampling'}))}"
+        )
+    for rule in rules:
+        _check_arguments(
+            rule, {n: x for n, x in given.items() if n in _hyperparameters(rule)}, text
         )
     if not given:
         return base
@@ -202,6 +206,37 @@ def _module_of(place: str) -> str:
 def load_rule(text: str) -> Any:
     """Return the rule or algorithm that ``module:Class`` names, with its arguments bound."""
     place, parenthesis, arguments = text.partition("(")
+    rule = _rule_at(place, text, with_arguments=bool(parenthesis))
+    if isinstance(rule, Algorithm):
+        return rule
+    try:
+        _, positional, keywords = _parsed(f"f({arguments}" if parenthesis else "f")
+    except ValueError:
+        positional, keywords = [None], {}
+    if positional:
+        raise ValueError(
+            f"arguments must be literals with their names, as in (power=2), got {quote(text)}"
+        )
+    _check_arguments(rule, keywords, text)
+    return partial(rule, **keywords) if keywords else rule
+
+
+def _check_arguments(rule: Any, keywords: Mapping[str, Any], text: str) -> None:
+    """Refuse arguments that a rule does not take, or lacks."""
+    with suppress(ValueError):  # some built-in classes have no signature
+        known = inspect.signature(rule)
+        try:
+            known.bind_partial(**keywords)  # names first what is not known, then what is missing
+            known.bind(None, **keywords)
+        except TypeError as error:
+            names = ", ".join(known.parameters) or "none, but a rule takes simplices"
+            place = text.partition("(")[0]
+            advice = f"it has {names}, pass them as in '{place}(name=value)'"
+            raise TypeError(f"{quote(text)} {error}; {advice}") from error
+
+
+def _rule_at(place: str, text: str, *, with_arguments: bool = False) -> Any:
+    """Return the rule or algorithm that ``module:Class`` names."""
     module, colon, name = map(str.strip, place.partition(":"))
     if not colon or not module or not name:
         wanted = f"{place.strip().removesuffix('.py')}:MyRule" if ".py" in place else ""
@@ -222,28 +257,9 @@ def load_rule(text: str) -> Any:
             f"module {module} ({getattr(imported, '__file__', 'built in')}) has no {quote(name)}; "
             f"it has {names or 'nothing'}"
         ) from error
-    if problem := _problem(rule, with_arguments=bool(parenthesis)):
+    if problem := _problem(rule, with_arguments=with_arguments):
         raise ValueError(f"{quote(text)} is {problem}")
-    if isinstance(rule, Algorithm):
-        return rule
-    try:
-        _, positional, keywords = _parsed(f"f({arguments}" if parenthesis else "f")
-    except ValueError:
-        positional, keywords = [None], {}
-    if positional:
-        raise ValueError(
-            f"arguments must be literals with their names, as in (power=2), got {quote(text)}"
-        )
-    with suppress(ValueError):  # some built-in classes have no signature
-        known = inspect.signature(rule)
-        try:
-            known.bind_partial(**keywords)  # names first what is not known, then what is missing
-            known.bind(None, **keywords)
-        except TypeError as error:
-            names = ", ".join(known.parameters) or "none, but a rule takes simplices"
-            advice = f"it has {names}, pass them as in '{place}(name=value)'"
-            raise TypeError(f"{quote(text)} {error}; {advice}") from error
-    return partial(rule, **keywords) if keywords else rule
+    return rule
 
 
 def _imported(name: str, text: str) -> Any:

@@ -19,7 +19,7 @@ from regretkit.games import Game, fingerprint, load
 from regretkit.games._game import check_game
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Algorithm, AtGeometricSteps, Checkpoint, ComparedRun, Recorder, SelfPlay
-from regretkit.play._callbacks import Callback, Pace, begin
+from regretkit.play._callbacks import Callback, Pace
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described
 from regretkit.play._comparison import RATIO
 from regretkit.play._measures import AXES
@@ -202,9 +202,6 @@ class _Saver:
 
     checkpoint: Checkpoint
 
-    def begin(self, run: SelfPlay) -> list[Callback]:
-        return begin(self.checkpoint.callbacks, run)
-
     def next_call(self, run: SelfPlay) -> int:
         return self.checkpoint.next_call(run)
 
@@ -275,13 +272,10 @@ def _measured(task: Task, run: SelfPlay, path: Path, report: Report) -> dict[str
     path.parent.mkdir(exist_ok=True)
     if run.engine != "numpy":
         run._prepare(_ANY)
-    saver = Checkpoint(path, seconds=_SAVE_EVERY, callbacks=watching)
-    try:
-        run.run(task.iterations - run.iteration, callbacks=[_Saver(saver)])
-    except KeyboardInterrupt:
-        if run.iteration:
-            run.save(path, callbacks=watching)
-        raise
+    # What a measure keeps of every iteration is in no checkpoint.
+    if not any(hasattr(measure, "begin") for measure in record.measures.values()):
+        watching = [_Saver(Checkpoint(path, seconds=_SAVE_EVERY, callbacks=watching))]
+    run.run(task.iterations - run.iteration, callbacks=watching)
     if record.iterations[-1:] != [run.iteration]:
         record(run)
     columns: dict[str, list[Any]] = {"iteration": [*record.iterations], **record.values}

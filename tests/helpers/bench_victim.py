@@ -1,0 +1,39 @@
+"""An experiment that is killed while it runs, by the test that asks for it: its own process.
+
+$ python tests/helpers/bench_victim.py FOLDER RULE WORKERS
+"""
+
+import sys
+
+from regretkit.workbench import Experiment
+
+MEASURES = ("nash_conv", "best_nash_conv", "external_regret")
+
+
+RULE = """
+import numpy as np
+import regretkit as rk
+from attrs import define, field
+
+
+@define(eq=False)
+class Mine(rk.SimplexRule):
+    power: float = field(default=2.0, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** self.power)
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+"""
+
+
+def experiment(rule, iterations=200):
+    algorithms = f"cfr+, dcfr(alpha=1|2), mccfr, {rule}:Mine(power=1|2)"
+    games = ["kuhn_poker", "random_matrix_game(5, seed=1|2)"]
+    return Experiment(games, algorithms, iterations, measures=MEASURES, seeds=2)
+
+
+if __name__ == "__main__":
+    experiment(sys.argv[2]).run(sys.argv[1], workers=int(sys.argv[3]))

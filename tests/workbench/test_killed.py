@@ -1,0 +1,110 @@
+"""What is killed at any instant, a process or the parent, leaves nothing that is half written."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import bench_victim
+import pytest
+
+from regretkit.workbench import Experiment, read_results
+from regretkit.workbench import _tasks as tasks
+
+each_kill = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lists processes so")
+
+
+def results(folder):
+    """Return what was computed, without the clocks."""
+    return {
+        (run.game, run.algorithm, run.seed): {
+            name: values for name, values in run.columns.items() if "seconds" not in name
+        }
+        for run in read_results(folder).runs
+    }
+
+
+def children(pid):
+    try:
+        return [*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+    except OSError:
+        return []
+
+
+@each_kill
+@pytest.mark.parametrize(
+    ("kills", "seed"), [(3, 1), pytest.param(200, 2, marks=[pytest.mark.deep, pytest.mark.slow])]
+)
+def test_killed_at_random_the_results_are_those_of_an_undisturbed_run(kills, seed, tmp_path):
+    rule = tmp_path / "my_rule.py"
+    rule.write_text(bench_victim.RULE)
+    undisturbed = bench_victim.experiment(rule).run(tmp_path / "whole", workers=0)
+    assert not undisturbed.failures
+    expected, draw = results(tmp_path / "whole"), random.Random(seed)
+    assert len(expected) == 3 * 7
+
+    folder, killed = tmp_path / "killed", []
+    words = [sys.executable, str(Path(bench_victim.__file__)), str(folder), str(rule), "2"]
+    while len(killed) < kills:
+        if len(list(folder.glob("*.json"))) > len(expected) - 4:  # so that there is work to kill
+            for path in draw.sample(sorted(folder.glob("*.json")), k=12):
+                path.unlink()
+        process = subprocess.Popen(words)
+        while process.poll() is None and len(killed) < kills:
+            time.sleep(draw.uniform(0.2, 1.5))
+            found = children(process.pid)
+            victim = draw.choice([process.pid, *found, *found])
+            if process.poll() is None:
+                killed.append(victim == process.pid)
+                os.kill(victim, signal.SIGKILL)
+        process.kill()
+        process.wait()
+    assert kills < 10 or kills / 10 < sum(killed) < kills / 1.2
+    subprocess.run(words, check=True)
+    assert results(folder) == expected
+    names = [
+        sorted(path.name for path in each.glob("*.json")) for each in (folder, tmp_path / "whole")
+    ]
+    assert names[0] == names[1]
+    assert not [*(folder / tasks.UNFINISHED).iterdir()]
+
+
+class Killed(BaseException):
+    """As SIGKILL, it leaves the process no time for anything."""
+
+
+@pytest.mark.parametrize("algorithm", ["cfr+", "dcfr", "mccfr", "hedge"])
+def test_a_long_run_continues_from_its_checkpoint_to_the_same_bits(
+    algorithm, tmp_path, monkeypatch
+):
+    names = {"hedge": "regretkit.minimizers:Hedge(rate=0.1)"}
+    measures = "nash_conv", "best_nash_conv", "strategy_change"
+    made = Experiment("kuhn_poker", names.get(algorithm, algorithm), 60, measures=measures)
+    [task] = made.tasks
+    (tmp_path / "whole").mkdir()
+    tasks.execute(task, tmp_path / "whole", lambda *_: None)
+    monkeypatch.setattr(tasks, "_SAVE_EVERY", 1e-9)
+    begun = []
+
+    def report(iteration, value, seconds):
+        begun[-1].append(iteration)
+        if len(begun[-1]) > 9:
+            raise Killed
+
+    for _ in range(100):
+        begun.append([])
+        try:
+            found = tasks.execute(task, tmp_path, report)
+        except Killed:
+            continue
+        break
+    assert found.reason == ""
+    first = [iterations[0] for iterations in begun if iterations]
+    assert len(first) > 2
+    assert first == sorted(first)
+    assert first[-1] > 40
+    assert found.run is not None
+    assert results(tmp_path) == results(tmp_path / "whole")
