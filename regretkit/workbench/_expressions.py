@@ -80,7 +80,7 @@ def _values(text: str, whole: str) -> Iterator[str]:
         if not 0 < points <= _MOST:
             told = f"more than {_MOST:,} points" if points else "no points"
             raise ValueError(f"{quote(whole)}: the range {quote(value)} has {told}")
-        yield from (f"{first + n * step:f}" for n in range(points))
+        yield from (f"{(first + n * step).normalize():f}" for n in range(points))
 
 
 def split_at_commas(text: str) -> list[str]:

@@ -11,6 +11,7 @@ import click
 
 from regretkit._util._validate import shorten
 from regretkit.cli._arguments import is_known
+from regretkit.cli._commands._bench import bench
 from regretkit.cli._commands._evaluate import evaluate, exact, verify
 from regretkit.cli._commands._games import convert, list_games, show_game
 from regretkit.cli._commands._play import play
@@ -43,6 +44,7 @@ Exit codes:
         verify,
         convert,
         compare,
+        bench,
         show_trace,
     ],
     invoke_without_command=True,

@@ -1,0 +1,238 @@
+"""``regretkit bench``: an experiment in parallel, with a live table and results that are kept."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+
+from regretkit._util._validate import quote
+from regretkit.cli import _arguments as arguments
+from regretkit.cli._arguments import COUNT, FROM_ZERO, Number, option
+from regretkit.cli._console import (
+    DONE,
+    FAILED,
+    Failure,
+    Refusal,
+    answer,
+    clean,
+    is_terminal,
+    reason,
+    reporting,
+    rich_console,
+    say,
+    table,
+)
+from regretkit.cli._interrupt import INTERRUPTED
+from regretkit.cli._report import draw_curves
+from regretkit.display._style import number
+from regretkit.estimators._named import SAMPLINGS
+from regretkit.play import Comparison
+from regretkit.workbench import Experiment, suite
+from regretkit.workbench._expressions import split_at_commas
+from regretkit.workbench._pool import Entry, seconds_left
+from regretkit.workbench._suites import suite_names
+
+_COLUMNS = 8
+"""The most algorithms, or games, that are columns of the live table."""
+_REASONS = 5
+"""The most failures that are told below it."""
+_GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
+
+
+@click.command(short_help="Run algorithms on suites of games, and keep the results.")
+@click.argument("algorithms", metavar="ALGORITHMS...", nargs=-1)
+@option(
+    "--against",
+    "More algorithms, with commas between them.",
+    metavar="A,B,...",
+    multiple=True,
+)
+@option(
+    "--suite suites",
+    f"Games: {', '.join(suite_names())}, or one of your own as FILE.toml:NAME.",
+    metavar="NAME",
+    multiple=True,
+)
+@option(
+    "--game games",
+    "A game, with alternatives if needed, as in 'kuhn_poker(deck=3|13)'.",
+    metavar="GAME",
+    multiple=True,
+)
+@option("--iterations", "How many each run plays.", COUNT, default=1_000)
+@option("--seeds", "Run what draws at random with N seeds, from 0 on.", COUNT, default=1)
+@option(
+    "--measures",
+    "What to measure, as a Recorder takes it; the first is shown.",
+    metavar="A,B,...",
+    default="nash_conv",
+)
+@option("--sample", "Let all algorithms sample utilities.", click.Choice([*SAMPLINGS]))
+@option("--out", "The folder of the results.", metavar="FOLDER", default="results")
+@option("--plot", "Draw all curves, as .svg, .pdf or .png.", arguments.figure_file)
+@option("--workers", "Processes; as many as there are cores by default.", FROM_ZERO)
+@option("--memory", "GiB that games may take together; by default most of what is there.", _GIB)
+@arguments.quiet
+@arguments.as_json
+def bench(
+    algorithms: tuple[str, ...],
+    against: tuple[str, ...],
+    suites: tuple[str, ...],
+    games: tuple[str, ...],
+    iterations: int,
+    seeds: int,
+    measures: str,
+    sample: str | None,
+    out: str,
+    plot: Path | None,
+    workers: int | None,
+    memory: float | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Run every algorithm on every game, in parallel, and keep the results in a folder.
+
+    An algorithm is a name, or a rule of yours as my_rule.py:MyRule, with hyperparameters if needed:
+    'dcfr(alpha=1:3:0.5,gamma=2|4)' is a grid, of a range and of alternatives.
+
+    What has a result in the folder is not run again, and an edited rule is. After Ctrl-C, or
+    whatever else ended it, the same command continues. A rule that fails costs its own runs only.
+    """
+    listed = [word for text in (*algorithms, *against) for word in split_at_commas(text) if word]
+    if not listed:
+        raise Refusal("ALGORITHMS: name one at least, as my_rule.py:MyRule or --against cfr+,dcfr")
+    if not suites and not games:
+        raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
+    with reporting("--suite"):
+        played = [*games, *(each for name in suites for each in suite(name))]
+        unique = {getattr(each, "game", each): each for each in played}
+    with reporting("bench"):
+        experiment = Experiment(
+            unique.values(),
+            list(dict.fromkeys(listed)),
+            iterations,
+            measures=split_at_commas(measures),
+            seeds=seeds,
+            sampling=sample,
+        )
+    results = _run(experiment, out, workers, memory and memory * 2**30, quiet=quiet)
+    if plot is not None and results.runs:
+        draw_curves(results.curves(), plot)
+    for line in _failures(results.failures):
+        say(line)
+    if results.interrupted:
+        say(f"interrupted; the same command continues from the {len(results.runs)} results so far")
+    heads, rows = results.summary()
+    lines = table(heads, rows, right=range(2, len(heads) - 1), soft=1)
+    lines += ["", f"{len(results.runs)} results in {out}; {_FOOT}"]
+    failures = [[*place, why] for place, why in results.failures.items()]
+    report = {"rows": results.to_rows(), "failures": failures, "out": out}
+    code = INTERRUPTED if results.interrupted else FAILED if failures else DONE
+    return answer(report, lines, as_json=as_json, code=code)
+
+
+_FOOT = "* is the smallest of a game."
+
+
+def _run(
+    experiment: Experiment, out: str, workers: int | None, memory: float | None, *, quiet: bool
+) -> Comparison:
+    try:
+        with _live(experiment, workers or 1, quiet=quiet) as watch:
+            return experiment.run(out, workers=workers, memory=memory, watch=watch)
+    except OSError as error:
+        told = f"--out: cannot write {quote(out)}: {reason(error)}; what was written before stays"
+        raise Failure(told) from error
+    except (TypeError, ValueError) as error:
+        raise Refusal(f"--out: {reason(error)}") from error
+
+
+def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
+    """Yield a line for each algorithm and reason."""
+    groups: dict[tuple[str, str], list[Sequence[Any]]] = {}
+    for place, why in failures.items():
+        groups.setdefault((place[1], why), []).append(place)
+    for (_, why), places in groups.items():
+        more = f" and {len(places) - 1} more runs" if len(places) > 1 else ""
+        yield f"{_place(places[0])}{more}: {why}"
+
+
+def _place(place: Sequence[Any]) -> str:
+    game, algorithm, seed = place
+    return f"{algorithm} on {game}" + (f" with seed {seed}" if seed is not None else "")
+
+
+# The live table
+
+
+@contextmanager
+def _live(
+    experiment: Experiment, workers: int, *, quiet: bool
+) -> Iterator[Callable[[Sequence[Entry]], object]]:
+    """Show all tasks on standard error, if that is a terminal."""
+    if quiet or not is_terminal(sys.stderr):
+        yield lambda _: None
+        return
+    from rich.live import Live
+
+    with Live(console=rich_console(sys.stderr), transient=True, refresh_per_second=4) as live:
+        yield lambda entries: live.update(_drawn(entries, workers))
+
+
+def _drawn(entries: Sequence[Entry], workers: int) -> Any:
+    """Return the table of games by algorithms, or of what runs if that is too wide."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    games, algorithms = (list(dict.fromkeys(e.task.names[k] for e in entries)) for k in (0, 1))
+    turned = len(algorithms) > _COLUMNS
+    rows, columns = (algorithms, games) if turned else (games, algorithms)
+    drawn = Table(box=None, pad_edge=False)
+    if len(columns) > _COLUMNS:
+        entries_shown = [e for e in entries if e.state == "running"]
+        rows, columns = [_place((*e.task.names, e.task.seed)) for e in entries_shown], ["so far"]
+        cells = [[_cell([entry])] for entry in entries_shown]
+    else:
+        groups: dict[tuple[str, str], list[Entry]] = {}
+        for entry in entries:
+            groups.setdefault(entry.task.names, []).append(entry)
+        pairs = [[(c, r) if turned else (r, c) for c in columns] for r in rows]
+        cells = [[_cell(groups.get(pair, [])) for pair in row] for row in pairs]
+    for name in ("", *columns):
+        drawn.add_column(Text(clean(name)), justify="left" if not name else "right")
+    for name, row in zip(rows, cells, strict=True):
+        drawn.add_row(Text(clean(name)), *map(Text, row))
+    reasons = [
+        f"{_place((*e.task.names, e.task.seed))}: {e.outcome.reason}"
+        for e in entries
+        if e.state == "failed" and e.outcome is not None
+    ]
+    told = map(Text, map(clean, reasons[:_REASONS]))
+    return Group(Text(_status(entries, workers)), drawn, *told)
+
+
+def _status(entries: Sequence[Entry], workers: int) -> str:
+    states, left = Counter(entry.state for entry in entries), seconds_left(entries, workers)
+    ended = sum(states[state] for state in ("done", "found", "failed"))
+    facts = [f"{ended} of {len(entries)} runs"]
+    facts += [f"{states[state]} {state}" for state in ("found", "failed") if states[state]]
+    if left is not None:
+        facts.append(f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left")
+    return ", ".join(facts)
+
+
+def _cell(entries: Sequence[Entry]) -> str:
+    """Return what is known of the runs of an algorithm on a game."""
+    values = [entry.value for entry in entries if entry.value is not None]
+    text = number(median(values)) if values else ""
+    if any(entry.state == "running" for entry in entries):
+        done = sum(entry.iteration / entry.task.iterations for entry in entries) / len(entries)
+        return f"{text} {done:.0%}".strip()
+    failed = sum(entry.state == "failed" for entry in entries)
+    return f"{text} {failed} failed".strip() if failed else text or "-"
