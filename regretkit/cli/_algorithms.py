@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from regretkit._util._errors import argument_of
 from regretkit._util._validate import quote
 from regretkit.cli._arguments import AnyNamed, NamedRules, Settings
-from regretkit.cli._console import Failure, Refusal, reason, reporting
+from regretkit.cli._console import IN_FULL, Failure, Refusal, reason, reporting
 from regretkit.estimators._named import SAMPLINGS
 from regretkit.play import ALGORITHMS, Algorithm, LazyMCCFR, SelfPlay, named
 from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
@@ -108,7 +108,7 @@ class Choice:
         except (Exception, SystemExit) as error:
             if self.rule is None:
                 raise
-            raise Failure(f"{self.argument}: {rule_error(error, self.rule)}") from error
+            raise Failure(f"{self.argument}: {rule_error(error, self.rule)}{IN_FULL}") from error
 
 
 def check_seeds(choices: Sequence[Choice], **given: int | None) -> None:

@@ -21,6 +21,10 @@ DONE, FAILED, REFUSED, SHORT_OF_GAP = range(4)
 """Exit codes: done, failed, invalid, and done except that the gap was not reached."""
 
 
+IN_FULL = "; --traceback shows all of it"
+"""The advice after an error in a user's code."""
+
+
 class Refusal(click.ClickException):
     """An argument or a file is invalid, as the message says."""
 

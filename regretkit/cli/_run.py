@@ -18,6 +18,7 @@ from regretkit.cli._algorithms import Choice
 from regretkit.cli._arguments import AnyNamed, NamedRules, Settings, names_file
 from regretkit.cli._console import (
     DONE,
+    IN_FULL,
     SHORT_OF_GAP,
     Failure,
     Progress,
@@ -264,4 +265,6 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
             option = option if monitor.rule is None else monitor.choice.argument
             raise Refusal(f"{option}: {reason(cause)}") from error
         name = monitor.rule or monitor.algorithm or "the algorithm"
-        raise Failure(f"iteration {iteration}: {rule_error(cause, name)}{saved}") from error
+        raise Failure(
+            f"iteration {iteration}: {rule_error(cause, name)}{IN_FULL}{saved}"
+        ) from error

@@ -130,8 +130,8 @@ def algorithm_of(text: str) -> Algorithm:
     words = split_at_commas(arguments[:-1]) if arguments[:-1].strip() else []
     given: dict[str, Any] = {}
     for word in words:
-        name, equals, value = map(str.strip, word.partition("="))
-        if not equals or not name.isidentifier() or name in given:
+        name, _, value = map(str.strip, word.partition("="))
+        if not value or not name.isidentifier() or name in given:
             told = f"each once with its name, as in {place}(alpha=1.5)"
             raise ValueError(f"{quote(text)}: arguments are given {told}, got {quote(word)}")
         try:
@@ -300,9 +300,7 @@ def _problem(rule: object, *, with_arguments: bool) -> str:
     return f"abstract, it lacks {missing}; write these first" if missing else ""
 
 
-def rule_error(
-    error: BaseException, rule: str, advice: str = "; --traceback shows all of it"
-) -> str:
+def rule_error(error: BaseException, rule: str) -> str:
     """Return the message of an error in a user's code, with the line that raised it."""
     if isinstance(error, SyntaxError):
         return f"{rule}: {Path(error.filename or '?').name}, line {error.lineno}: {error.msg}"
@@ -310,4 +308,4 @@ def rule_error(
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith(foreign) and "site-packages" not in frame.filename:
             location = f" ({Path(frame.filename).name}, line {frame.lineno}, in {frame.name})"
-    return f"{rule} failed with {type(error).__name__}: {reason(error)}{location}{advice}"
+    return f"{rule} failed with {type(error).__name__}: {reason(error)}{location}"

@@ -46,6 +46,8 @@ def digest(value: object) -> str:
             part = (part.dtype.str, part.shape)
         elif isinstance(part, np.generic):
             part = part.item()
+        if isinstance(part, float) and part.is_integer():  # alpha=2 is alpha=2.0
+            part = int(part)
         found.update(f"{type(part).__name__} {part!r};".encode(errors="surrogatepass"))
     return found.hexdigest()[:32]
 

@@ -234,7 +234,7 @@ def execute(task: Task, folder: Path, report: Report) -> Outcome:
             run = task.start(game)
             identity = identity_of(task, run)
     except (Exception, SystemExit) as error:
-        return Outcome(reason=rule_error(error, label, ""), histories=histories)
+        return Outcome(reason=rule_error(error, label), histories=histories)
     columns = find_run(folder, key_of(identity))
     was_found = columns is not None
     if columns is None:
@@ -247,7 +247,7 @@ def execute(task: Task, folder: Path, report: Report) -> Outcome:
         except (Exception, SystemExit) as error:
             cause = error.__cause__ if isinstance(error, RuntimeError) else None
             unfinished.unlink(missing_ok=True)
-            return Outcome(reason=rule_error(cause or error, label, ""), histories=histories)
+            return Outcome(reason=rule_error(cause or error, label), histories=histories)
         write_run(folder, ComparedRun(*task.names, task.seed, columns), identity)
         unfinished.unlink(missing_ok=True)
     if histories > _KEPT:

@@ -23,7 +23,17 @@ from regretkit.cli._arguments import (
     Settings,
     option,
 )
-from regretkit.cli._console import DONE, FAILED, Failure, Refusal, answer, reporting, say, table
+from regretkit.cli._console import (
+    DONE,
+    FAILED,
+    IN_FULL,
+    Failure,
+    Refusal,
+    answer,
+    reporting,
+    say,
+    table,
+)
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.cli._report import draw_curves, finish, meaning_of_gap
 from regretkit.cli._run import Run, RunMonitor, play
@@ -155,7 +165,7 @@ def _restored(
     except (TypeError, ValueError) as error:
         raise Refusal(f"FILE: {error}") from error
     except (Exception, SystemExit) as error:
-        raise Failure(f"--rule: {rule_error(error, choice.label)}") from error
+        raise Failure(f"--rule: {rule_error(error, choice.label)}{IN_FULL}") from error
     game.check_gap(settings.gap)
     if not settings.limited:
         iterations = monitor.iterations_limit if noted else run.horizon

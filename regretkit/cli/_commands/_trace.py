@@ -7,7 +7,7 @@ from regretkit.circuits._base import local_minimizer
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._algorithms import Choice
 from regretkit.cli._arguments import option
-from regretkit.cli._console import Failure, Refusal, answer
+from regretkit.cli._console import IN_FULL, Failure, Refusal, answer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel
@@ -44,4 +44,4 @@ def _built(name: str) -> RegretMinimizer:
     except (Exception, SystemExit) as error:
         if choice.rule is None:
             raise
-        raise Failure(f"NAME: {rule_error(error, choice.rule)}") from error
+        raise Failure(f"NAME: {rule_error(error, choice.rule)}{IN_FULL}") from error

@@ -1,0 +1,138 @@
+"""Suites hold what their games are known for, and a user's file extends them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import regretkit as rk
+from regretkit import games
+from regretkit.evaluation import solve_zero_sum
+from regretkit.games import load
+from regretkit.play import Simultaneous
+from regretkit.workbench import Experiment, SuiteGame, suite
+from regretkit.workbench._suites import suite_names
+
+ALL = {entry.game: entry for name in suite_names() for entry in suite(name)}
+LARGE = 10_000
+SIZED = [
+    pytest.param(entry, marks=pytest.mark.deep if (entry.histories or 0) > LARGE else ())
+    for entry in ALL.values()
+]
+
+
+@pytest.mark.parametrize("entry", SIZED, ids=lambda entry: entry.game)
+def test_a_game_has_the_size_in_the_suite(entry):
+    tree = getattr(load(entry.game), "tree", None)
+    assert (tree and tree.histories) == entry.histories
+
+
+VALUED = [
+    pytest.param(entry, marks=pytest.mark.deep if (entry.histories or 0) > LARGE else ())
+    for entry in ALL.values()
+    if entry.value is not None and (entry.histories or 0) < 300_000
+]
+
+
+@pytest.mark.parametrize("entry", VALUED, ids=lambda entry: entry.game)
+def test_a_game_has_the_value_in_the_suite(entry):
+    # By a linear program, which knows nothing of where the value comes from.
+    value = solve_zero_sum(load(entry.game)).value
+    assert value == pytest.approx(float(Fraction(entry.value)), abs=1e-8)
+
+
+def test_suites_are_what_they_are_said_to_be():
+    assert suite_names() == ("smoke", "classic", "papers", "general-sum", "last-iterate")
+    assert len(suite("papers")) >= 18
+    small = [entry for entry in ALL.values() if (entry.histories or 0) < LARGE]
+    played = {entry.game: load(entry.game) for entry in small}
+    zero_sum = {
+        text
+        for text, game in played.items()
+        if game.constant_sum is not None and len(game.domains) == 2
+    }
+    general = {entry.game for entry in suite("general-sum") if entry in small}
+    assert zero_sum.isdisjoint(general)
+    assert zero_sum | general == {*played}
+
+
+@pytest.mark.parametrize("entry", suite("last-iterate"), ids=lambda entry: entry.game)
+def test_the_last_iterates_of_rm_plus_do_not_converge(entry):
+    game = load(entry.game)
+    players = [rk.minimizers.RegretMatchingPlus(domain) for domain in game.domains]
+    run, last = rk.SelfPlay(game, players, order=Simultaneous()).run(1_000), []
+    for _ in range(50):
+        last.append(rk.nash_conv(game, run.run(20).last_profile))
+    assert max(last) > 10 * rk.nash_conv(game, run.average)
+
+
+def test_random_payoffs_are_what_numpy_draws():
+    first = games.random_matrix_game(3, 4, seed=7, distribution="normal")
+    same = np.random.default_rng(7).normal(size=(3, 4))
+    assert (first.payoffs == [same, -same]).all()
+    uniform = load("random_matrix_game(200, seed=1)").payoffs[0]
+    assert np.abs(uniform).max() <= 1.0
+    assert abs(uniform.mean()) < 5 * (1 / 3 / uniform.size) ** 0.5
+    for wrong in ("distribution='beta'", "rows=0", "seed=-1", "columns=0"):
+        with pytest.raises(ValueError, match=wrong.partition("=")[0]):
+            load(f"random_matrix_game({wrong})")
+
+
+# A file of one's own
+
+
+MINE = """
+[[mine]]
+game = "kuhn_poker(deck=4)"
+histories = 154
+
+[[mine]]
+suite = "smoke"
+
+[[more]]
+suite = "mine"
+
+[[more]]
+game = "chicken"
+"""
+
+
+def test_a_file_extends_the_suites(tmp_path):
+    path = tmp_path / "my_suites.toml"
+    path.write_text(MINE)
+    assert suite(f"{path}:mine") == (SuiteGame("kuhn_poker(deck=4)", 154), *suite("smoke"))
+    assert suite(f"{path}:more") == (*suite(f"{path}:mine"), SuiteGame("chicken"))
+    made = Experiment(suite(f"{path}:mine"), "cfr", 5)
+    assert [task.histories for task in made.tasks][:2] == [154, 58]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[mine", "is not in TOML"),
+        ("[[other]]\ngame = 'chicken'", "there is no suite .*only other"),
+        ("mine = 3", "has no games"),
+        ("mine = ['chicken']", "needs the text game, got 'chicken'"),
+        ("[[mine]]\ngames = 'chicken'", "needs the text game"),
+        ("[[mine]]\ngame = 'chicken'\nhistory = 3", "no 'history' of a game.*histories"),
+        ("[[mine]]\ngame = 'chicken'\nvalue = 3", "value must be a text, got 3"),
+        ("[[mine]]\nsuite = 'mine'", "contains itself"),
+        ("[[mine]]\nsuite = 'papers2'", "there is no suite"),
+    ],
+)
+def test_a_file_that_is_no_suite_is_refused(text, problem, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=problem):
+        suite(f"{path}:mine")
+
+
+def test_a_suite_that_is_not_there_is_refused():
+    with pytest.raises(
+        ValueError, match=r"there is no suite 'paper', only .*did you mean 'papers'"
+    ):
+        suite("paper")
+    with pytest.raises(ValueError, match=r"cannot read 'nowhere.toml'"):
+        suite("nowhere.toml:mine")
+    with pytest.raises(TypeError, match="named by a text"):
+        suite(3)
