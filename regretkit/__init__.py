@@ -25,6 +25,7 @@ _LATER = {
     ),
     "play": "play Algorithm Average SelfPlay compare solve",
     "sets": "sets DecisionTree Simplices",
+    "workbench": "workbench",
 }
 if TYPE_CHECKING:
     from regretkit import checks as checks
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from regretkit import minimizers as minimizers
     from regretkit import play as play
     from regretkit import sets as sets
+    from regretkit import workbench as workbench
     from regretkit.circuits import CFR as CFR
     from regretkit.circuits import ByDecisionPoint as ByDecisionPoint
     from regretkit.circuits import ConvexHull as ConvexHull

@@ -119,7 +119,7 @@ def algorithm_of(text: str) -> Algorithm:
     Examples
     --------
     >>> algorithm_of("dcfr(gamma=4)").averaging
-    Power(power=4.0)
+    Power(power=4)
     >>> algorithm_of("mccfr(sampling=outcome)").sampling
     'outcome'
     """

@@ -129,7 +129,7 @@ def test_the_best_iterate_is_the_least_of_the_last_ones(tmp_path):
     assert last[-1] == rk.nash_conv(played.game, played.last_profile)
 
 
-def test_what_was_run_is_found_whatever_it_is_called(tmp_path, monkeypatch):
+def test_what_was_run_is_found_under_any_name(tmp_path, monkeypatch):
     first = Experiment("kuhn_poker", "dcfr", 50).run(tmp_path, workers=0)
     monkeypatch.setattr(_tasks, "_measured", None)
     again = Experiment({"same": KUHN}, "dcfr(alpha=1.5,gamma=2)", 50).run(tmp_path, workers=0)
@@ -375,7 +375,7 @@ def test_large_games_wait_for_room():
             self.entry = entry
 
     large, middle, small = waiting = entries(10**9, 10**7, 10)
-    assert _next(waiting, [], 1e9) is large  # alone, whatever it takes
+    assert _next(waiting, [], 1e9) is large  # alone
     assert _next(waiting[1:], [Busy(large)], 1e9) is None
     assert _next([middle, small], [Busy(entries(10**6)[0])], 1e9) is small
     small.alone = True

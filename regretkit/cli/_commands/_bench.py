@@ -32,7 +32,7 @@ from regretkit.cli._report import draw_curves
 from regretkit.display._style import number
 from regretkit.estimators._named import SAMPLINGS
 from regretkit.play import Comparison
-from regretkit.workbench import Experiment, suite
+from regretkit.workbench import Experiment, SuiteGame, suite
 from regretkit.workbench._expressions import split_at_commas
 from regretkit.workbench._pool import Entry, seconds_left
 from regretkit.workbench._suites import suite_names
@@ -101,25 +101,12 @@ def bench(
     'dcfr(alpha=1:3:0.5,gamma=2|4)' is a grid, of a range and of alternatives.
 
     What has a result in the folder is not run again, and an edited rule is. After Ctrl-C, or
-    whatever else ended it, the same command continues. A rule that fails costs its own runs only.
+    any other end, the same command continues. A rule that fails costs its own runs only.
     """
-    listed = [word for text in (*algorithms, *against) for word in split_at_commas(text) if word]
-    if not listed:
-        raise Refusal("ALGORITHMS: name one at least, as my_rule.py:MyRule or --against cfr+,dcfr")
-    if not suites and not games:
-        raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
-    with reporting("--suite"):
-        played = [*games, *(each for name in suites for each in suite(name))]
-        unique = {getattr(each, "game", each): each for each in played}
+    played, listed = _games(games, suites), _listed((*algorithms, *against))
+    options: Any = {"measures": split_at_commas(measures), "seeds": seeds, "sampling": sample}
     with reporting("bench"):
-        experiment = Experiment(
-            unique.values(),
-            list(dict.fromkeys(listed)),
-            iterations,
-            measures=split_at_commas(measures),
-            seeds=seeds,
-            sampling=sample,
-        )
+        experiment = Experiment(played, listed, iterations, **options)
     results = _run(experiment, out, workers, memory and memory * 2**30, quiet=quiet)
     if plot is not None and results.runs:
         draw_curves(results.curves(), plot)
@@ -134,6 +121,21 @@ def bench(
     report = {"rows": results.to_rows(), "failures": failures, "out": out}
     code = INTERRUPTED if results.interrupted else FAILED if failures else DONE
     return answer(report, lines, as_json=as_json, code=code)
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    listed = [word for text in texts for word in split_at_commas(text) if word]
+    if not listed:
+        raise Refusal("ALGORITHMS: name one at least, as my_rule.py:MyRule or --against cfr+,dcfr")
+    return list(dict.fromkeys(listed))
+
+
+def _games(games: Sequence[str], suites: Sequence[str]) -> list[str | SuiteGame]:
+    if not suites and not games:
+        raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
+    with reporting("--suite"):
+        listed = [each for name in suites for each in suite(name)]
+    return list({getattr(each, "game", each): each for each in (*games, *listed)}.values())
 
 
 _FOOT = "* is the smallest of a game."

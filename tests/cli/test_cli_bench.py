@@ -1,0 +1,157 @@
+"""``regretkit bench``: results are kept, what is wrong is one line, and a terminal is live."""
+
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import bench_victim
+import pytest
+
+import regretkit
+from regretkit.cli._commands._bench import _drawn
+from regretkit.workbench import Experiment
+from regretkit.workbench._pool import Entry
+from regretkit.workbench._tasks import Outcome
+
+PAGE = Path(regretkit.__file__).parents[1] / "docs" / "how_to" / "compare_on_many_games.md"
+HERE = ["--workers", "0", "--iterations", "20"]
+SLOW = """
+
+class Slow(Mine):
+    def _learn(self, utility, strategy):
+        import time
+        time.sleep(0.01)
+        super()._learn(utility, strategy)
+
+
+class Raises(Mine):
+    def _learn(self, utility, strategy):
+        raise ZeroDivisionError("divided")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the working directory, with a user-defined rule."""
+    (tmp_path / "rule_of_bench.py").write_text(bench_victim.RULE + SLOW)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "rule_of_bench", raising=False)  # of another test's folder
+    return tmp_path
+
+
+@pytest.mark.deep
+def test_the_commands_of_the_page_run_without_errors(run, folder, monkeypatch):
+    (rule,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (folder / "my_rule.py").write_text(rule)
+    commands = re.findall(r"^regretkit (.*)$", PAGE.read_text(), re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        code, out, err = run(*shlex.split(command))
+        assert (code, err) == (0, ""), command
+        assert "results in results" in out
+
+
+def test_the_second_time_nothing_is_run(report, folder):
+    words = ["bench", "rule_of_bench.py:Mine", "--game", "kuhn_poker(deck=3|4)", *HERE]
+    first = report(*words, "--against", "cfr+,dcfr(gamma=2|4)")
+    written = {path: path.stat().st_mtime_ns for path in (folder / "results").glob("*.json")}
+    assert len(written) == 2 * 4
+    assert {row["game"] for row in first["rows"]} == {"kuhn_poker(deck=3)", "kuhn_poker(deck=4)"}
+    assert report(*words, "--against", "cfr+", "--against", "dcfr(gamma=2|4)") == first
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    more = report(*words, "--against", "cfr")
+    assert len(more["rows"]) == len(first["rows"]) / 2
+    assert len(list((folder / "results").glob("*.json"))) == 10
+
+
+def test_a_rule_that_fails_is_told_in_one_line_and_the_others_play(run, folder):
+    names = ["rule_of_bench.py:Raises", "rule_of_bench.py:Mine"]
+    games = ["--game", "kuhn_poker", "--game", "matching_pennies"]
+    code, out, err = run("bench", *names, *games, *HERE)
+    assert code == 1
+    assert out.count("rule_of_bench.py:Mine") == 2
+    assert "2 results in results" in out
+    [line] = err.splitlines()
+    assert "Raises on kuhn_poker and 1 more runs: " in line
+    assert "ZeroDivisionError: divided (rule_of_bench.py, line" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("cfr", "--suite: name one of smoke, classic"),
+        ("--suite smoke", "ALGORITHMS: name one at least"),
+        ("cfr --suite papersss", "--suite: there is no suite 'papersss'"),
+        ("cfr --game kuhn", "bench: there is no game 'kuhn'"),
+        ("'dcfr(alpha=2:1:1)' --suite smoke", "bench: .* the range '2:1:1' has no points"),
+        ("nowhere.py:Mine --suite smoke", "bench: there is no file 'nowhere.py'"),
+        ("bad_rule.py:Mine --suite smoke", "bench: bad_rule.*, line 1: "),
+        ("cfr --suite smoke --measures gap", "bench: there is no measure 'gap'"),
+        ("cfr --suite bad_rule.py:mine", "--suite: .* is not in TOML"),
+        ("cfr --game kuhn_poker --workers 0 --out old", "--out: .*another version of regretkit"),
+        ("cfr --game kuhn_poker --workers 0 --out bad_rule.py", "--out: .*bad_rule.py"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(words, problem, run, folder):
+    (folder / "bad_rule.py").write_text("def broken(:\n")
+    (folder / "old").mkdir()
+    run("bench", "cfr", "--game", "kuhn_poker", "--workers", "0", "--out", "old")
+    for path in (folder / "old").glob("*.json"):
+        path.write_text(
+            path.read_text().replace('"format": 1, "written"', '"format": 9, "written"')
+        )
+    code, out, err = run("bench", *shlex.split(words))
+    assert code in (1, 2)
+    assert out == ""
+    [line] = err.splitlines()
+    assert re.search(problem, line), line
+
+
+# The live table
+
+
+def drawn(entries):
+    from rich.console import Console
+
+    stream = io.StringIO()
+    Console(file=stream, width=100).print(_drawn(entries, 2))
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def entries(algorithms, games=("kuhn_poker", "chicken")):
+    return [Entry(task) for task in Experiment(games, algorithms, 1_000).tasks]
+
+
+def test_the_table_has_the_gaps_so_far_the_time_left_and_why_runs_failed():
+    first, second, third, _ = each = entries("cfr,dcfr")
+    first.report(500, 0.25, 3.0)
+    second.finish(Outcome(reason="divided by zero"))
+    third.report(100, None, 1.0)
+    lines = drawn(each)
+    assert re.fullmatch(r"1 of 4 runs, 1 failed, about \d+ s left", lines[0])
+    assert lines[1].split() == ["cfr", "dcfr"]
+    assert lines[2].split() == ["kuhn_poker", "0.25", "50%", "1", "failed"]
+    assert lines[3].split() == ["chicken", "10%", "-"]
+    assert lines[4] == "dcfr on kuhn_poker: divided by zero"
+
+
+def test_where_there_are_many_algorithms_they_are_the_rows():
+    each = entries("dcfr(alpha=1:10:1)")
+    assert drawn(each)[1].split() == ["kuhn_poker", "chicken"]
+    assert len(drawn(each)) == 2 + 10
+    wide = entries("dcfr(alpha=1:10:1)", ["random_matrix_game(3,seed=0:9:1)"])
+    wide[3].report(500, 0.5, 1.0)
+    assert [line.split()[-2:] for line in drawn(wide)[2:]] == [["0.5", "50%"]]
+
+
+def test_a_terminal_is_live_and_ctrl_c_keeps_the_results(folder):
+    pseudo_terminal = pytest.importorskip("pseudo_terminal")
+    words = "bench cfr rule_of_bench.py:Slow --game kuhn_poker --iterations 2000 --workers 2"
+    presses = [(r"1 of 2 runs, about \d+ s left", pseudo_terminal.CTRL_C)]
+    code, shown = pseudo_terminal.typed(words.split(), folder, presses)
+    assert code == 130
+    assert "the same command continues from the 1 results so far" in shown
+    assert "kuhn_poker" in shown
+    assert len(list((folder / "results").glob("*.json"))) == 1
