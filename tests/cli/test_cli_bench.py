@@ -96,8 +96,8 @@ def test_a_rule_that_fails_is_told_in_one_line_and_the_others_play(run, folder):
 )
 def test_bad_input_is_told_in_one_line(words, problem, run, folder):
     (folder / "bad_rule.py").write_text("def broken(:\n")
-    (folder / "old").mkdir()
-    run("bench", "cfr", "--game", "kuhn_poker", "--workers", "0", "--out", "old")
+    if "old" in words:
+        run("bench", "cfr", "--game", "kuhn_poker", "--workers", "0", "--out", "old")
     for path in (folder / "old").glob("*.json"):
         path.write_text(
             path.read_text().replace('"format": 1, "written"', '"format": 9, "written"')
@@ -146,6 +146,7 @@ def test_where_there_are_many_algorithms_they_are_the_rows():
     assert [line.split()[-2:] for line in drawn(wide)[2:]] == [["0.5", "50%"]]
 
 
+@pytest.mark.deep
 def test_a_terminal_is_live_and_ctrl_c_keeps_the_results(folder):
     pseudo_terminal = pytest.importorskip("pseudo_terminal")
     words = "bench cfr rule_of_bench.py:Slow --game kuhn_poker --iterations 2000 --workers 2"

@@ -335,6 +335,7 @@ def test_runs_of_another_machine_are_merged_by_copying_their_files(tmp_path):
 # In processes
 
 
+@pytest.mark.deep
 def test_processes_and_this_one_have_the_same_bits(tmp_path):
     path = tmp_path / "rule_of_processes.py"
     path.write_text(bench_victim.RULE + BAD)

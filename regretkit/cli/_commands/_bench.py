@@ -135,7 +135,8 @@ def _games(games: Sequence[str], suites: Sequence[str]) -> list[str | SuiteGame]
         raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
     with reporting("--suite"):
         listed = [each for name in suites for each in suite(name)]
-    return list({getattr(each, "game", each): each for each in (*games, *listed)}.values())
+    unique = {each.game: each for each in listed}
+    return [*dict.fromkeys(text for text in games if text not in unique), *unique.values()]
 
 
 _FOOT = "* is the smallest of a game."
