@@ -29,6 +29,7 @@ from regretkit.games import (
 )
 from regretkit.games._extensive_form import game_from_tree
 from regretkit.games._registry import _RULES
+from regretkit.games.public import PublicGame
 from regretkit.play import ALGORITHMS
 from regretkit.play._algorithms import Groups
 from regretkit.play._checkpoint_file import is_checkpoint
@@ -38,7 +39,7 @@ from regretkit.workbench._expressions import split_at_commas
 
 Parameter: TypeAlias = click.Parameter | None
 Context: TypeAlias = click.Context | None
-AnyGame: TypeAlias = ExtensiveFormGame | NormalFormGame | ImperfectRecallGame
+AnyGame: TypeAlias = ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | PublicGame
 """What the catalogue, files and OpenSpiel have."""
 
 GAME_HELP = (
@@ -125,7 +126,7 @@ class NamedGame:
         return self.game if isinstance(self.game, ImperfectRecallGame) else None
 
     @property
-    def played(self) -> ExtensiveFormGame | NormalFormGame:
+    def played(self) -> ExtensiveFormGame | NormalFormGame | PublicGame:
         """The game that self-play runs: the perfect-recall refinement if recall is imperfect."""
         game = self.game
         return game.refinement if isinstance(game, ImperfectRecallGame) else game

@@ -32,6 +32,7 @@ from regretkit.games import (
     ImperfectRecallGame,
     NormalFormGame,
 )
+from regretkit.games._game import tree_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +43,8 @@ LIMIT = 250
 
 NAME = 28
 """Characters of a name that are shown in figures."""
+
+_EXAMPLE = "; pass one such as games.load('kuhn_poker')"
 
 _LEGEND: dict[str, Any] = {
     **{"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.0, "frameon": False},
@@ -400,8 +403,8 @@ def tree_of(game: object) -> GameTree:
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
         return game.tree
     raise TypeError(
-        f"game must be in normal or extensive form, or a GameTree, got {quote(game)}; pass one "
-        "such as games.load('kuhn_poker')"
+        f"game must be in normal or extensive form, or a GameTree, got {quote(game)}"
+        f"{tree_hint(game) or _EXAMPLE}"
     )
 
 

@@ -3,6 +3,7 @@
 import base64
 import html
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from regretkit.display._games import game_figure, size_of, table_lines, tree_lines, tree_of
 from regretkit.display._style import escaped, file_of, number, shortened, title_of
@@ -19,10 +20,15 @@ from regretkit.games._profile_table import (
     blocks_of,
     label_of,
 )
+from regretkit.games.public import PublicGame
 from regretkit.play import SelfPlay
 
 _DRAWN = 120
 """Games with at most this many histories, or outcomes, are drawn."""
+
+AnyGame: TypeAlias = (
+    ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | PublicGame | GameTree
+)
 
 _QUICK = 100_000
 """The NashConv of games with at most this many ends, or outcomes, is computed at once."""
@@ -61,12 +67,12 @@ def facts(*pairs: tuple[str, str | float], profile: Profile | None = None) -> st
     return f"{table(rows)}{'' if profile is None else profile_html(profile)}"
 
 
-def game_html(game: ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | GameTree) -> str:
+def game_html(game: AnyGame) -> str:
     """Return a small game as its figure, as text without matplotlib; a large one by its sizes."""
     name = str(getattr(game, "name", None) or type(game).__name__)
     reason = shortened(game.recall_violation, 400) if isinstance(game, ImperfectRecallGame) else ""
     about = f"<p>{escaped(reason)}</p>" if reason else ""
-    if size_of(game)[0] > _DRAWN:
+    if isinstance(game, PublicGame) or size_of(game)[0] > _DRAWN:
         return f"<p><b>{escaped(name)}</b></p>{table(_sizes(game))}{about}"
     try:
         svg = base64.b64encode(file_of(game_figure(game, _DRAWN))).decode()
@@ -81,11 +87,15 @@ def game_html(game: ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | G
 
 
 def _sizes(
-    game: ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | GameTree,
+    game: AnyGame,
 ) -> Iterator[tuple[str, str]]:
     if isinstance(game, NormalFormGame):
         yield "actions", " x ".join(f"{count:,}" for count in game.payoffs.shape[1:])
         yield "outcomes", f"{game.payoffs[0].size:,}"
+    elif isinstance(game, PublicGame):
+        yield "public tree", repr(game.tree)
+        yield "types", " x ".join(f"{count:,}" for count in game.deal.sizes)
+        yield "information sets", " + ".join(f"{domain.points:,}" for domain in game.domains)
     else:
         tree = tree_of(game)
         yield "players", str(tree.players)
@@ -93,9 +103,9 @@ def _sizes(
         yield "terminal histories", f"{tree.terminals.size:,}"
         yield "longest history", f"{tree.depth:,} actions"
         yield "information sets", " + ".join(f"{count:,}" for count in tree.information_sets)
-    if isinstance(game, ExtensiveFormGame):
+    if isinstance(game, ExtensiveFormGame | PublicGame):
         yield "sequences", " + ".join(f"{domain.dimension:,}" for domain in game.domains)
-    if isinstance(game, ExtensiveFormGame | NormalFormGame):
+    if isinstance(game, ExtensiveFormGame | NormalFormGame | PublicGame):
         total = game.constant_sum
         yield "payoffs add up to", "no constant" if total is None else number(total)
 
@@ -139,6 +149,8 @@ def run_html(run: SelfPlay) -> str:
     game, small = run.game, False
     if isinstance(game, ExtensiveFormGame | NormalFormGame):
         small = game.payoffs[0].size <= _QUICK
+    elif isinstance(game, PublicGame):
+        small = sum(domain.dimension for domain in game.domains) <= _QUICK
     if run._failure is not None:
         rows["broken"] = shortened(run._failure, 400)
     elif run.iteration and small and run._averages[0]._weight:

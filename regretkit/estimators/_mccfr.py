@@ -44,7 +44,7 @@ from regretkit.estimators.flat._traversal import (
     walker,
 )
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.games._game import as_profile
+from regretkit.games._game import as_profile, tree_hint
 from regretkit.sets import DecisionTree, StrategySet
 
 _NO_BASELINE = np.zeros((1, 1))
@@ -136,7 +136,8 @@ class TraversalEstimator(Estimator, Stateful):
         if self._flat_game is None or self._flat_game.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
-                    f"game must be in extensive or in normal form to be sampled, got {quote(game)}"
+                    "game must be in extensive or in normal form to be sampled, got "
+                    f"{quote(game)}{tree_hint(game)}"
                 )
             tree = flat_tree(game)
             size = int(tree.sequences[-1])

@@ -24,7 +24,7 @@ from regretkit.evaluation._linear_programs import (
     saddle_point,
 )
 from regretkit.games import ExtensiveFormGame, ImperfectRecallGame
-from regretkit.games._game import check_game, check_player
+from regretkit.games._game import check_game, check_player, tree_hint
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionTree
 
@@ -353,8 +353,8 @@ def check_tree(game: ExtensiveFormGame) -> None:
         raise ValueError(game.recall_violation)
     if not isinstance(game, ExtensiveFormGame):
         raise TypeError(
-            f"game must be an ExtensiveFormGame, got {quote(game)}; for a normal form use "
-            "best_correlated_equilibrium"
+            f"game must be an ExtensiveFormGame, got {quote(game)}"
+            f"{tree_hint(game) or '; for a normal form use best_correlated_equilibrium'}"
         )
 
 

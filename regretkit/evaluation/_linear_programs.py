@@ -10,7 +10,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
-from regretkit.games._game import check_game, check_player
+from regretkit.games._game import check_game, check_player, tree_hint
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionDAG, DecisionTree, Simplices
 
@@ -259,7 +259,7 @@ def check_solvable(game: Game) -> NormalFormGame | ExtensiveFormGame:
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
         raise TypeError(
             f"game must be a NormalFormGame or an ExtensiveFormGame, got {quote(game)}; "
-            "their payoffs are what a linear program is made of"
+            f"their payoffs are what a linear program is made of{tree_hint(game)}"
         )
     return game
 

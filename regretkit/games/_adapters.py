@@ -17,6 +17,7 @@ from regretkit.games.openspiel._states import (
     is_openspiel,
     openspiel_history,
 )
+from regretkit.games.public import PublicGame
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import TERMINAL, History, HistoryBatch
 
@@ -24,6 +25,7 @@ Playable: TypeAlias = (
     ExtensiveFormGame
     | ImperfectRecallGame
     | NormalFormGame
+    | PublicGame
     | GameTree
     | HistoryBatch
     | History
@@ -77,10 +79,14 @@ def as_history(game: Playable) -> History:
         return game
     if is_openspiel(game, "Game", "State"):
         return openspiel_history(game)
+    if isinstance(game, PublicGame):
+        from regretkit.games.public._history import PublicHistory  # which imports this module
+
+        return PublicHistory(game)
     raise TypeError(
-        "game must be a game in extensive or normal form, a GameTree, a HistoryBatch, a History, "
-        f"or a game or a state of OpenSpiel, got {quote(game)}; pass games.load('kuhn_poker') or "
-        "games.openspiel_history('leduc_poker')"
+        "game must be a game in extensive or normal form, a PublicGame, a GameTree, a "
+        f"HistoryBatch, a History, or a game or a state of OpenSpiel, got {quote(game)}; pass "
+        "games.load('kuhn_poker') or games.openspiel_history('leduc_poker')"
     )
 
 
@@ -103,7 +109,7 @@ def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:
         game = game.tree
     if isinstance(game, GameTree):
         payoffs = game.payoffs.T
-    elif isinstance(game, NormalFormGame):
+    elif isinstance(game, NormalFormGame | PublicGame):
         payoffs = game.payoffs.reshape(len(game.payoffs), -1)
     else:
         return None

@@ -48,9 +48,10 @@ def fingerprint(game: Game | History | HistoryBatch) -> str:
     """Return 32 hexadecimal digits that identify a game independently of its name.
 
     Two games share them if all their numbers are equal: the payoffs of a game in normal form, the
-    histories, probabilities and payoffs of one in extensive form. Names of games, information
-    sets and actions do not matter. Other games are identified by the players' sets and by a few
-    utilities, to six digits; and rules alone by what some random plays meet, names included.
+    histories, probabilities and payoffs of one in extensive form, the public tree and the deal of a
+    public game. Names of games, information sets and actions do not matter. Other games are
+    identified by the players' sets and by a few utilities, to six digits; and rules alone by what
+    some random plays meet, names included.
 
     Examples
     --------
@@ -64,24 +65,30 @@ def fingerprint(game: Game | History | HistoryBatch) -> str:
     if isinstance(game, History | HistoryBatch):
         return _digest(_by_plays(game))
     check_game(game)
-    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
-        return _digest(_by_utilities(game))
     if game not in _KNOWN:
-        parts: list[tuple[str, Numbers]] = []
-        if isinstance(game, NormalFormGame):
-            parts.append(("normal form", game.payoffs))
-        else:
-            tree = game.tree
-            parts += [
-                ("extensive form", tree.parent),
-                ("player", tree.player),
-                ("information set", tree.information_set),
-                ("action", tree.action),
-                ("probability", tree.probability),
-                ("payoffs", tree.payoffs),
-            ]
-        _KNOWN[game] = _digest(parts)
+        _KNOWN[game] = _digest(_parts(game))
     return _KNOWN[game]
+
+
+def _parts(game: Game) -> "Iterable[tuple[str, Numbers | str]]":
+    """Return what identifies a game."""
+    from regretkit.games.public import PublicGame  # not at the top: it takes time to load
+
+    if isinstance(game, NormalFormGame):
+        return [("normal form", game.payoffs)]
+    if isinstance(game, PublicGame):
+        return game._numbers()
+    if not isinstance(game, ExtensiveFormGame):
+        return _by_utilities(game)
+    tree = game.tree
+    return [
+        ("extensive form", tree.parent),
+        ("player", tree.player),
+        ("information set", tree.information_set),
+        ("action", tree.action),
+        ("probability", tree.probability),
+        ("payoffs", tree.payoffs),
+    ]
 
 
 def describe(game: Game | History) -> dict[str, str | None]:

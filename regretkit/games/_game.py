@@ -93,6 +93,11 @@ def tree_advice(rules: Any) -> str:
     return "build its tree with ExtensiveFormGame.from_history or from_batch"
 
 
+def tree_hint(game: object) -> str:
+    """Return what to pass in place of a game that can be turned into a game tree."""
+    return "; pass game.to_tree(), the same game as a tree" if hasattr(game, "to_tree") else ""
+
+
 def game_repr_html(game: Any) -> str:
     """Return a game as HTML, for notebooks."""
     from regretkit.display._html import game_html

@@ -27,6 +27,7 @@ from regretkit.estimators import Estimator
 from regretkit.estimators._baselines import Baseline
 from regretkit.games import ExtensiveFormGame, Game, History, NormalFormGame, fingerprint
 from regretkit.games._fingerprint import check_described, describe, find_described, is_description
+from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._callbacks import Callback, as_callbacks
 from regretkit.play._orders import Order
@@ -206,7 +207,7 @@ def described(thing: object) -> Plain:
         return {str(key): described(item) for key, item in thing.items()}
     if isinstance(thing, StrategySet):
         return repr(thing)
-    if isinstance(thing, NormalFormGame | ExtensiveFormGame):
+    if isinstance(thing, NormalFormGame | ExtensiveFormGame | PublicGame):
         return fingerprint(thing)
     if isinstance(thing, np.random.Generator):
         return {_KIND: _GENERATOR, "bits": type(thing.bit_generator).__name__}

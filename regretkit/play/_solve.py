@@ -18,6 +18,7 @@ from regretkit.games import (
     NormalFormGame,
 )
 from regretkit.games._game import check_game, tree_advice
+from regretkit.games.public import PublicGame
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, without_tree
 from regretkit.play._callbacks import (
     AtGeometricSteps,
@@ -359,7 +360,7 @@ def doubt_of_reaching(
     if not (estimator is None or isinstance(estimator, ExactUtility)):
         return f"with {quote(estimator)}, utilities are not exact"
     if not (
-        isinstance(game, NormalFormGame | ExtensiveFormGame)
+        isinstance(game, NormalFormGame | ExtensiveFormGame | PublicGame)
         and game.players == 2
         and game.constant_sum is not None
     ):
@@ -367,7 +368,7 @@ def doubt_of_reaching(
             "only in two-player constant-sum games is the gap sure to vanish, and this is "
             f"{quote(game)}"
         )
-    payoffs = game.payoffs if isinstance(game, NormalFormGame) else game.tree.payoffs
+    payoffs = game.tree.payoffs if isinstance(game, ExtensiveFormGame) else game.payoffs
     least = _ROUNDING * float(np.abs(payoffs).max())
     if target_gap < least:
         return f"{quote(target_gap)} is below {least:g}, the rounding error of payoffs of this size"

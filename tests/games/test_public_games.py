@@ -52,3 +52,14 @@ def test_public_games_of_the_catalogue_are_the_catalogues(name):
     ours, theirs = (solve(each, "cfr+", iterations=10) for each in (game, known))
     gaps = nash_conv(game, ours.average), nash_conv(known, theirs.average)
     assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_histories_of_a_public_game_make_the_same_tree(name):
+    game = GAMES[name][0]()
+    walked, built = games.GameTree.from_history(games.as_history(game)), game.to_tree().tree
+    for part in ("parent", "player", "information_set", "payoffs"):
+        assert np.array_equal(getattr(walked, part), getattr(built, part)), part
+    assert walked.probability == pytest.approx(built.probability, rel=1e-12)
+    assert walked.labels == built.labels
+    assert walked.actions == built.actions

@@ -47,6 +47,7 @@ from regretkit.evaluation import (
 )
 from regretkit.evaluation._extensive_correlated import Concept
 from regretkit.games import NormalFormGame, Profile, VisitedProfile
+from regretkit.games.public import PublicGame
 from regretkit.play import solve
 
 _MOST = 20
@@ -190,6 +191,11 @@ def exact(
         raise Refusal(
             f"GAME: {game.original.recall_violation}; such games are not solved exactly, but "
             "regretkit solve --imperfect-recall plays them, without a convergence guarantee"
+        )
+    if isinstance(game.played, PublicGame):
+        raise Refusal(
+            f"GAME: {game.name} is a public game, which is not solved exactly: regretkit solve "
+            "plays it, and in Python solve_zero_sum takes its tree, game.to_tree()"
         )
     solved: Any = game.played  # in a form that the functions below take
     zero_sum = solved.players == 2 and solved.constant_sum is not None

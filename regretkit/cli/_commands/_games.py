@@ -28,6 +28,7 @@ from regretkit.display._style import number
 from regretkit.games import NormalFormGame
 from regretkit.games._game import constant
 from regretkit.games._registry import _FACTORIES, _RULES, unknown_game
+from regretkit.games.public import PublicGame
 
 LARGE: dict[str, dict[str, Any]] = {
     "dudo": {
@@ -120,11 +121,12 @@ def _lines(facts: dict[str, Any], drawing: Sequence[str]) -> Iterator[str]:
     yield f"form              {facts['form']}, {players}{recall}"
     if facts["form"] == "normal":
         yield f"actions           {' x '.join(map(str, facts['actions']))}"
-    else:
+    elif facts["histories"] is not None:
         yield (
             f"histories         {facts['histories']:,}, of which {facts['terminals']:,} are "
             f"terminal; the longest has {facts['depth']:,} actions"
         )
+    if facts["form"] != "normal":
         yield f"information sets  {' + '.join(f'{n:,}' for n in facts['information_sets'])}"
     total = facts["constant_sum"]
     yield f"payoffs           {'general sum' if total is None else f'they sum to {number(total)}'}"
@@ -133,22 +135,26 @@ def _lines(facts: dict[str, Any], drawing: Sequence[str]) -> Iterator[str]:
 
 def _facts(game: AnyGame) -> dict[str, Any]:
     """Return the sizes and properties of a game, as in JSON."""
-    tree, actions = None, None
+    tree, actions, sets = None, None, [1] * game.players
     if isinstance(game, NormalFormGame):
-        actions, total = [domain.dimension for domain in game.domains], game.constant_sum
+        form, total = "normal", game.constant_sum
+        actions = [domain.dimension for domain in game.domains]
+    elif isinstance(game, PublicGame):
+        form, total = "public", game.constant_sum
+        sets = [domain.points for domain in game.domains]
     else:
-        tree = game.tree
-        total = constant(tree.payoffs.sum(axis=1), tree.payoffs)
+        form, tree = "extensive", game.tree
+        total, sets = constant(tree.payoffs.sum(axis=1), tree.payoffs), [*tree.information_sets]
     perfect_recall = not isinstance(game, games.ImperfectRecallGame)
     return {
         "name": game.name or "a game without a name",
-        "form": "normal" if tree is None else "extensive",
+        "form": form,
         "players": game.players,
         "actions": actions,
         "histories": tree and tree.histories,
         "terminals": tree and int(tree.terminals.size),
         "depth": tree and tree.depth,
-        "information_sets": [1] * game.players if tree is None else list(tree.information_sets),
+        "information_sets": sets,
         "constant_sum": total,
         "perfect_recall": perfect_recall,
         "fingerprint": games.fingerprint(game) if perfect_recall else None,
@@ -161,7 +167,9 @@ def _drawing(game: AnyGame, limit: int, kind: str) -> bytes:
 
     try:
         return file_of(game_figure(game, limit), kind)
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise Refusal(f"--plot: {problem_of(error)}") from error
+    except ValueError as error:
         size = size_of(game)[0]
         raise Refusal(f"--plot: {problem_of(error)}; pass --limit {size} to draw it") from error
 
@@ -175,6 +183,8 @@ def _text(game: AnyGame, limit: int) -> list[str]:
             return [f"It has {outcomes:,} outcomes: --limit {outcomes} shows them."]
         lines = list(table_lines(game))
         return lines if lines[0] else lines[1:]
+    if isinstance(game, PublicGame):
+        return [f"{game.tree!r}, {' x '.join(f'{n:,}' for n in game.deal.sizes)} types"]
     try:  # whether the encoding of the output has these letters
         ascii_only = not "├─└│".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -197,6 +207,8 @@ def convert(source: NamedGame, target: Path, for_gambit: bool, as_json: bool) ->
     IN is a GAME. OUT ends in .efg for a game in extensive form and in .nfg for one in normal form.
     """
     game, path, name = source.game, quote(str(target)), source.name
+    if isinstance(game, PublicGame):
+        raise Refusal(f"IN: {name} is a public game, which Gambit's formats do not have")
     form, ending = ("normal", "nfg") if isinstance(game, NormalFormGame) else ("extensive", "efg")
     if target.suffix != f".{ending}":
         raise Refusal(f"OUT: {name} is in {form} form, got {path}; let the name end in .{ending}")

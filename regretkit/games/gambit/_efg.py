@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import LARGEST, quote
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame, game_from_tree
+from regretkit.games._game import tree_hint
 from regretkit.games.gambit._tokens import (
     Source,
     Tokens,
@@ -377,7 +378,8 @@ def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
         tree, name = game, None
     else:
         raise TypeError(
-            f"game must be in extensive form, got {quote(game)}; write_nfg writes tables"
+            f"game must be in extensive form, got {quote(game)}"
+            f"{tree_hint(game) or '; write_nfg writes tables'}"
         )
     header = write_header("EFG 2", name, tree.players, for_gambit=for_gambit)
     return "\n".join([header, '""', *_lines(tree, for_gambit)]) + "\n"

@@ -112,9 +112,12 @@ class Deal:
                 self._meetings[key] = Meeting.of(*cards, strengths[player], strengths[1 - player])
         return self._meetings[key]
 
-    def pairs(self) -> NDArray[np.float64]:
-        """Return 1 for all types that can meet and 0 for others, shape ``sizes``."""
-        first, second = self.cards
+    def pairs(self, rows: Indices | None = None) -> NDArray[np.float64]:
+        """Return 1 for all types that can meet and 0 for others, shape ``sizes``.
+
+        ``rows`` are the types of player 0 that are asked for, by default all.
+        """
+        first, second = self.cards[0] if rows is None else self.cards[0][rows], self.cards[1]
         shared = (first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
         return np.where(shared, 0.0, 1.0)
 

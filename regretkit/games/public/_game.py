@@ -1,13 +1,13 @@
 """Public games: a public tree, private types, and payoffs without a matrix."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike, NDArray
 
-from regretkit._util._typing import Vector
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_kind, floats, quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import (
@@ -311,6 +311,28 @@ class PublicGame:
                 for column, (name, node) in zip(full.T, following.items(), strict=True)
             }
         )
+
+    def _numbers(self) -> Iterator[tuple[str, Vector | Indices]]:
+        """Yield all numbers that make up the game, for its fingerprint."""
+        yield "public game", self.tree.parent
+        yield "player", self.tree.player
+        for weights, cards in zip(self.deal.weights, self.deal.cards, strict=True):
+            yield "weights", weights
+            yield "cards", cards
+        orders: dict[str, int] = {}
+        for node, outcome in zip(self.tree.nodes, self.tree.outcome, strict=True):
+            if outcome is not None:
+                yield "probability", np.array([outcome.probability])
+                for factors in outcome.factors:
+                    yield "factors", np.empty(0) if factors is None else factors
+            if isinstance(node, Compare):
+                if node.order not in orders:
+                    orders[node.order] = len(orders)
+                    yield "strengths", np.concatenate(self.deal.strengths[node.order])
+                order = orders[node.order]
+                yield "compare", np.array([*node.win, *node.lose, *node.tie, order])
+            elif isinstance(node, Free | Table):
+                yield "pay", np.array(node.payoff if isinstance(node, Free) else node.payoffs)
 
     _repr_html_ = game_repr_html
 

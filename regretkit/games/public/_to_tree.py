@@ -95,7 +95,7 @@ def _numbered(
         information_set=information_set,
         action=action,
         probability=probability,
-        payoffs=_payoffs(layout, histories[player == TERMINAL]),
+        payoffs=payoffs_at(layout, histories[player == TERMINAL]),
         labels=labels,
         actions=actions,
         outcomes=[
@@ -113,8 +113,8 @@ def _outcome(layout: Layout, history: list[int]) -> str:
     return layout.deal.types[0][first] if node < 0 else layout.deal.types[1][second]
 
 
-def _payoffs(layout: Layout, histories: Indices) -> NDArray[np.float64]:
-    """Return the payoffs at terminal histories, shape ``(histories, 2)``."""
+def payoffs_at(layout: Layout, histories: Indices) -> NDArray[np.float64]:
+    """Return the payoffs at terminal histories: a node and two types each."""
     payoffs = np.empty((len(histories), 2))
     for node in np.unique(histories[:, 0]).tolist():
         rows = histories[:, 0] == node

@@ -320,15 +320,18 @@ class PublicTree:
         actions = [name for name in path.split("/") if name] if isinstance(path, str) else path
         node = 0
         for name in actions:
-            if name not in self.names[node]:
-                raise ValueError(
-                    f"node {quote(path)} is not in the tree: the actions after "
-                    f"{quote('/' + '/'.join(self.path(node)))} are "
-                    f"{quote(self.names[node])}{did_you_mean(str(name), self.names[node])}"
-                )
-            at = np.flatnonzero(self.parent == node)
-            node = int(at[self.names[node].index(name)])
+            node = self.child(node, name)
         return node
+
+    def child(self, node: int, action: str) -> int:
+        """Return the node after an action."""
+        names = self.names[node]
+        if action not in names:
+            raise ValueError(
+                f"{quote(action)} is no action at {quote('/' + '/'.join(self.path(node)))}, where "
+                f"they are {quote(names)}{did_you_mean(str(action), names)}"
+            )
+        return int(np.flatnonzero(self.parent == node)[names.index(action)])
 
     def __repr__(self) -> str:
         decisions = " + ".join(str(np.count_nonzero(self.player == i)) for i in (0, 1))
