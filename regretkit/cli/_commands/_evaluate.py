@@ -192,11 +192,6 @@ def exact(
             f"GAME: {game.original.recall_violation}; such games are not solved exactly, but "
             "regretkit solve --imperfect-recall plays them, without a convergence guarantee"
         )
-    if isinstance(game.played, PublicGame):
-        raise Refusal(
-            f"GAME: {game.name} is a public game, which is not solved exactly: regretkit solve "
-            "plays it, and in Python solve_zero_sum takes its tree, game.to_tree()"
-        )
     solved: Any = game.played  # in a form that the functions below take
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal = isinstance(solved, NormalFormGame)
@@ -230,6 +225,11 @@ def exact(
 def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence[str]) -> None:
     """Refuse what is asked of another kind of game."""
     solved: Any = game.played
+    if isinstance(solved, PublicGame):
+        raise Refusal(
+            f"GAME: {game.name} is a public game, which is not solved exactly: regretkit solve "
+            "plays it, and in Python solve_zero_sum takes its tree, game.to_tree()"
+        )
     normal = isinstance(solved, NormalFormGame)
     if concept and normal:
         raise Refusal(
