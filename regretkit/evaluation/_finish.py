@@ -20,7 +20,7 @@ from regretkit.evaluation._linear_programs import (
     repaired,
 )
 from regretkit.evaluation._purification import threshold
-from regretkit.games import Game, NormalFormGame, Profile
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._behavioral import as_vectors
 from regretkit.sets import DecisionTree, Simplices
 
@@ -48,6 +48,11 @@ class LearningRun(Protocol):
     @property
     def iteration(self) -> int:
         """Iterations so far."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long they took."""
         ...
 
     @property
@@ -129,7 +134,7 @@ def finish(
     systems = _Systems.of(game)
     if run.iteration < _FIRST:
         run.run(_FIRST - run.iteration)
-    best, pace = None, 0.0
+    best = None
     while True:
         started = time.monotonic()
         average = systems.bounded(*run.average)
@@ -140,13 +145,9 @@ def finish(
         now = time.monotonic()
         if best.gap <= allowed * systems.width or now >= end:
             return exact_solution(game, *best[:4], f"finish after {run.iteration} iterations")
-        # Looks that cost c, s seconds of play apart, cost c / s + s / 2T from T seconds on.
-        more = run.iteration // 2
-        if pace:
-            more = int(math.sqrt(2.0 * run.iteration * (now - started) / pace))
-            more = min(max(more, run.iteration // 8), 8 * run.iteration)
-        run.run(more)
-        pace = (time.monotonic() - now) / more
+        # After t seconds, looks of c seconds each d seconds apart cost c / d + d / 2t of the time.
+        growth = math.sqrt(2.0 * (now - started) / max(run.seconds, 1e-9))
+        run.run(math.ceil(min(growth, 8.0) * run.iteration))
 
 
 def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
@@ -164,6 +165,14 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         found = systems.look(threshold(game, average, least).profile, given)
         best = min(best, found, key=lambda each: each.gap)
     return exact_solution(game, *best[:4], "finish of a profile")
+
+
+def unmerged(solution: ExactSolution, game: ExtensiveFormGame) -> ExactSolution:
+    """Return the solution of a game from that of ``merged_by_symmetry(game)``."""
+    small: Any = solution.profile._game
+    x, y = (z[own] for z, own in zip(solution.profile, small._merged, strict=True))
+    found = _Systems.of(game).bounded(x, y)
+    return exact_solution(game, *found[:4], f"{solution.method}, symmetries merged")
 
 
 class _Bounded(NamedTuple):
@@ -300,22 +309,28 @@ def _nearest_solutions(
     columns = np.concatenate([column, row + n, both])
     diagonal = np.where(both < n, 1.0, -_REGULARIZATION)
     system = csc_array((np.concatenate([value, value, diagonal]), (rows, columns)))
-    symmetric = {"SymmetricMode": True}
-    factors = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
-    # In two columns, z above and w below; the rows of their equations are the other ones.
-    point, right = np.zeros((both.size, 2)), np.zeros((both.size, 2))
-    point[:n, 0], point[n:, 1] = points
-    right[n:, 0], right[:n, 1] = wanted
-    own = (both < n)[:, None] == np.array([True, False])
-    missed = np.where(own, 0.0, right - system @ point)
-    for _ in range(_REFINEMENTS):
-        nearer = point + np.where(own, factors.solve(missed), 0.0)
-        still = np.where(own, 0.0, right - system @ nearer)
-        better = np.abs(still).max(axis=0) < 0.5 * np.abs(missed).max(axis=0)
-        if not better.any():
-            break
-        point, missed = np.where(better, nearer, point), np.where(better, still, missed)
-    return point[:n, 0], point[n:, 1]
+    factors = splu(
+        system,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        relax=1,
+        panel_size=1,
+        options={"SymmetricMode": True, "Equil": False},
+    )
+    halves = slice(n), slice(n, None)
+    found = []
+    for own, other, start, totals in zip(halves, halves[::-1], points, wanted, strict=True):
+        point, missed, nearer = np.zeros((3, both.size))
+        point[own], missed[other] = start, totals
+        missed[other] -= (system @ point)[other]
+        for _ in range(_REFINEMENTS):
+            nearer[own] = point[own] + factors.solve(missed)[own]
+            still = totals - (system @ nearer)[other]
+            if not np.abs(still).max() < 0.5 * np.abs(missed[other]).max():
+                break
+            point[own], missed[other] = nearer[own], still
+        found.append(point[own])
+    return found[0], found[1]
 
 
 def _places(kept: Indices, size: int) -> Indices:

@@ -387,7 +387,9 @@ def payoff_matrix(
 
     if isinstance(game, NormalFormGame):
         return csr_array(payoffs)
-    last = last_sequences(game.tree)[:, game.tree.terminals]
+    last: Any = last_sequences(game.tree)[:, game.tree.terminals]
+    if game._merged is not None:
+        last = [own[at] for own, at in zip(game._merged, last, strict=True)]
     weighted = reach_of_chance(game.tree)[game.tree.terminals] * payoffs
     shape = game.domains[player].dimension, game.domains[1 - player].dimension
     # Terminals with the same sequences of both players are added up.

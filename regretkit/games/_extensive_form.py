@@ -79,6 +79,8 @@ class ExtensiveFormGame:
     _movers: tuple[int, ...] = field(init=False)
     """The players with a decision; the strategy of the others is the number 1."""
     _rows: dict[tuple[int, int], PayoffRows] = field(init=False, factory=dict)
+    _merged: tuple[Indices, ...] | None = field(init=False, default=None)
+    """For each player, the sequence that stands for each of the tree's, see ``_symmetries``."""
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, GameTree):

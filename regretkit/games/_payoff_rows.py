@@ -103,9 +103,9 @@ def _distinct(rows: SparseRows) -> tuple[SparseRows, Indices]:
 
 def _kinds(rows: SparseRows) -> tuple[Indices, Indices]:
     """Return of which kind each row is, equal ones of the same, and the first of each kind."""
-    mixed = _mixed(_mixed(rows.value.view(np.uint64)) + _mixed(rows.column.astype(np.uint64)))
-    running = np.zeros(mixed.size + 1, dtype=np.uint64)
-    np.cumsum(mixed, out=running[1:])
+    hashed = mixed(mixed(rows.value.view(np.uint64)) + mixed(rows.column.astype(np.uint64)))
+    running = np.zeros(hashed.size + 1, dtype=np.uint64)
+    np.cumsum(hashed, out=running[1:])
     hashes = running[rows.begin[1:]] - running[rows.begin[:-1]]
     _, representative, which = np.unique(hashes, return_index=True, return_inverse=True)
     # Neighbours stay neighbours, also in memory.
@@ -123,7 +123,7 @@ def _kinds(rows: SparseRows) -> tuple[Indices, Indices]:
     return np.arange(rows.lengths.size), np.arange(rows.lengths.size)
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Scramble 64 bits, so that their sums tell sets of numbers apart (Steele et al., 2014)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

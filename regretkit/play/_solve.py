@@ -8,6 +8,7 @@ import numpy as np
 from regretkit._util._validate import above_zero, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
+from regretkit.evaluation._finish import unmerged
 from regretkit.evaluation._linear_programs import check_constant_sum
 from regretkit.games import (
     ExtensiveFormGame,
@@ -18,6 +19,7 @@ from regretkit.games import (
     NormalFormGame,
 )
 from regretkit.games._game import check_game, tree_advice
+from regretkit.games._symmetries import merged_by_symmetry
 from regretkit.games.public import PublicGame
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, without_tree
 from regretkit.play._callbacks import (
@@ -223,10 +225,14 @@ def _solve_exactly(
                 "finish"
             )
     game = check_constant_sum(game)
+    small = None if isinstance(game, NormalFormGame) else merged_by_symmetry(game)
+    played = game if small is None else small
     if algorithm is None and time_limit is None and engine == "auto":
-        return _solve_by_size(game)
-    run = named(algorithm or "dcfr").start(game, engine=engine)
-    return finish(run, time_limit=60.0 if time_limit is None else time_limit)
+        solution = _solve_by_size(played)
+    else:
+        run = named(algorithm or "dcfr").start(played, engine=engine)
+        solution = finish(run, time_limit=60.0 if time_limit is None else time_limit)
+    return solution if small is None else unmerged(solution, cast("ExtensiveFormGame", game))
 
 
 def _solve_by_size(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
