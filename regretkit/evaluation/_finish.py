@@ -1,12 +1,15 @@
 """From a run to an exact equilibrium: the supports of what is played now, and linear systems."""
 
+import itertools
 import math
+import operator
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, final
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number
@@ -27,12 +30,16 @@ from regretkit.sets import DecisionTree, Simplices
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_FIRST = 25
+Flags: TypeAlias = NDArray[np.bool_]
+
+_FIRST = 50
 """The iteration of the first look."""
 _WORTH_A_LOOK = 0.1
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
 _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
 """Probabilities below each of these count as zero in a profile, one after the other."""
+_SHARE = 0.05
+"""The part of the time played up to which one look may go on to other supports."""
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
 
@@ -132,22 +139,28 @@ def finish(
         raise TypeError(must_be("run", told, run))
     game = check_constant_sum(run.game)
     systems = _Systems.of(game)
+    goal, worth = allowed * systems.width, _WORTH_A_LOOK * systems.width
     if run.iteration < _FIRST:
         run.run(_FIRST - run.iteration)
     best = None
     while True:
         started = time.monotonic()
         average = systems.bounded(*run.average)
-        found = [average] if best is None else [average, best]
-        if allowed * systems.width < average.gap <= _WORTH_A_LOOK * systems.width:
-            found.append(systems.look(run.current, average))
-        best = min(found, key=lambda each: each.gap)
+        best = min(average, best or average, key=_gap)
+        likely = systems.likely_supports(average) if goal < average.gap <= worth else None
+        if likely is not None:
+            played = [x > 0.0 for x in run.current]
+            for supports in ([a | b for a, b in zip(likely, played, strict=True)], likely):
+                best = min(best, systems.look(supports, average), key=_gap)
+                if best.gap <= goal or time.monotonic() - started > _SHARE * run.seconds:
+                    break
         now = time.monotonic()
-        if best.gap <= allowed * systems.width or now >= end:
+        if best.gap <= goal or now >= end:
             return exact_solution(game, *best[:4], f"finish after {run.iteration} iterations")
         # After t seconds, looks of c seconds each d seconds apart cost c / d + d / 2t of the time.
-        growth = math.sqrt(2.0 * (now - started) / max(run.seconds, 1e-9))
-        run.run(math.ceil(min(growth, 8.0) * run.iteration))
+        seconds = max(run.seconds, 1e-9)
+        growth = min(math.sqrt(2.0 * (now - started) / seconds), 8.0, (end - now) / seconds)
+        run.run(math.ceil(growth * run.iteration))
 
 
 def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
@@ -159,11 +172,12 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
     game = check_constant_sum(profile._game)
     systems, average = _Systems.of(game), as_vectors(game, profile)
     best = given = systems.bounded(*average)
-    for least in _LEAST:
+    cut = (threshold(game, average, least).profile for least in _LEAST)
+    supports = ([x > 0.0 for x in profile] for profile in cut)
+    for each in itertools.chain([systems.likely_supports(given)], supports):
         if best.gap <= allowed * systems.width or time.monotonic() >= end:
             break
-        found = systems.look(threshold(game, average, least).profile, given)
-        best = min(best, found, key=lambda each: each.gap)
+        best = min(best, systems.look(each, given), key=_gap)
     return exact_solution(game, *best[:4], "finish of a profile")
 
 
@@ -188,6 +202,9 @@ class _Bounded(NamedTuple):
     @property
     def gap(self) -> float:
         return self.upper - self.lower
+
+
+_gap = operator.attrgetter("gap")
 
 
 class _Entries(NamedTuple):
@@ -269,14 +286,23 @@ class _Systems:
         lower, upper = math.ldexp(lower, self.scale), math.ldexp(upper, self.scale)
         return _Bounded(x, y, lower, upper, (p, q))
 
-    def look(self, current: Sequence[Vector], average: _Bounded) -> _Bounded:
-        """Return the solutions with the supports of ``current`` that are nearest to ``average``.
+    def likely_supports(self, point: _Bounded) -> list[Flags]:
+        """Return the sequences that are more likely than they earn less than the best ones."""
+        earned = self.matrices[0] @ point.y, -(self.matrices[1] @ point.x)
+        best = [
+            np.bincount(flow.entries.column, flow.entries.value * dual[flow.entries.row])
+            for flow, dual in zip(self.flows, point.duals, strict=True)
+        ]
+        return [x > b - u for x, b, u in zip((point.x, point.y), best, earned, strict=True)]
+
+    def look(self, supports: Sequence[Flags], average: _Bounded) -> _Bounded:
+        """Return the solutions with these supports that are nearest to ``average``.
 
         With z = (x, q) and B the equations of player 0, those of player 1 are ``B^T w = d`` with
         w = (-p, y), so that both players' take one factorization.
         """
-        S, T = (np.flatnonzero(strategy > 0.0) for strategy in current)
-        places = [_places(kept, z.size) for kept, z in zip((S, T), current, strict=True)]
+        S, T = map(np.flatnonzero, supports)
+        places = [_places(kept, each.size) for kept, each in zip((S, T), supports, strict=True)]
         (E, e, points), (F, f, others) = map(_Flow.part, self.flows, places)
         A, (p, q) = self.payoffs.part(*places), average.duals
         z, w = _nearest_solutions(
