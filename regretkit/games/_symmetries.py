@@ -15,8 +15,8 @@ from regretkit.sets import DecisionTree
 
 Hashes: TypeAlias = NDArray[np.uint64]
 
-_WORTHWHILE = 0.8
-"""The largest part of the information sets that it is worth to go on with."""
+_LARGEST_PART = 0.8
+"""The largest part of the information sets that may be left."""
 _DIGITS = 40
 """Binary digits in which payoffs must agree."""
 
@@ -53,7 +53,7 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
             points[player] = mixed(mixed(total + points[player]) + before)
         found = [np.unique(color, return_index=True, return_inverse=True) for color in points]
         coarser, classes = classes, sum(first.size for _, first, _ in found)
-        if classes > _WORTHWHILE * sum(tree.points for tree in trees):
+        if classes > _LARGEST_PART * sum(tree.points for tree in trees):
             return None
         if classes == coarser:
             break
