@@ -1,0 +1,1 @@
+"""No-limit hold'em endgames: cards, ranges, bets, and the games made of them."""
