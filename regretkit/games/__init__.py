@@ -54,9 +54,6 @@ from regretkit.games.gambit._efg import write_efg as write_efg
 from regretkit.games.gambit._nfg import read_nfg as read_nfg
 from regretkit.games.gambit._nfg import write_nfg as write_nfg
 from regretkit.games.poker._hold_em import hold_em as hold_em
-from regretkit.games.poker._libratus import read_libratus as read_libratus
-from regretkit.games.poker._ranges import parse_range as parse_range
-from regretkit.games.poker._ranges import write_range as write_range
 from regretkit.games.tree._game_tree import GameTree as GameTree
 from regretkit.games.tree._history import CHANCE as CHANCE
 from regretkit.games.tree._history import CHANCE_TOLERANCE as CHANCE_TOLERANCE

@@ -103,12 +103,13 @@ def hold_em(
     --------
     >>> game = hold_em("Ks Th 7s 4d 2s", ("22+,A2s+,KJo+", "*"), pot=1000, stack=9500)
     >>> game.tree
+    <PublicTree: 6 + 6 decisions, 21 terminals>
     >>> game = hold_em(bets=("100%", ""), raises="")
     >>> game
     <hold_em(bets=('100%', ''), raises=''): 12 + 12 decision points, 12 x 6 types>
     >>> from regretkit.play import solve
-    >>> float(solve(game, "dcfr", iterations=1000).average.value[0])
-    24.9999783347...
+    >>> float(game.value(solve(game, "dcfr", iterations=1000).average)[0])  # 25 in equilibrium
+    24.9999999...
 
     References
     ----------

@@ -195,7 +195,7 @@ def write_range(weights: ArrayLike, deck: str = "2-A") -> str:
     Examples
     --------
     >>> write_range(parse_range("QQ,JJ,TT,AKo,AKs,AQs,AJs,AhTh"))
-    'QQ-TT,AK,AJs+,AhTh'
+    'QQ-TT,AJs+,AKo,AhTh'
     """
     hands = hands_of(cards := deck_cards(deck))
     left = dict(

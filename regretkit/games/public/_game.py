@@ -226,10 +226,14 @@ class PublicGame:
         check_player(player, self.players)
         start, layout = self.tree.find(node), self.layout
         strategies = None if profile is None else as_strategies(self, profile)[1 - player]
-        orders: dict[int, set[str]] = {}
+        orders: dict[int, set[str]] = {}  # after each move of chance
+        compared, since = set(), {start: start}
         for at in range(start, layout.ends[start]):
+            if at > start:
+                since[at] = at if self.tree.outcome[at] else since[int(self.tree.parent[at])]
             if isinstance(terminal := self.tree.nodes[at], Compare):
-                orders.setdefault(int(layout.context[at]), set()).add(terminal.order)
+                orders.setdefault(since[at], set()).add(terminal.order)
+                compared.add((int(layout.context[at]), terminal.order))
         if not orders or any(len(names) > 1 for names in orders.values()):
             raise ValueError(
                 f"types are compared in {'several orders' if orders else 'no order'} after "
@@ -237,12 +241,12 @@ class PublicGame:
             )
         won, met = np.zeros((2, self.deal.sizes[player]))
         sequences = layout.sequences[1 - player][layout.last[1 - player, start]]
-        for number, names in orders.items():
+        for number, order in sorted(compared):
             context = layout.contexts[number]
             reach = context.priors[1 - player]
             if strategies is not None:
                 reach = reach * strategies[sequences]
-            sums = self.deal.meeting(player, *names).sums(reach[np.newaxis])
+            sums = self.deal.meeting(player, order).sums(reach[np.newaxis])
             weight = context.probability * context.priors[player]
             won += weight * (sums.free[0] + sums.more[0]) / 2
             met += weight * sums.free[0]
