@@ -43,6 +43,8 @@ from regretkit.evaluation._gaps import expected_value as expected_value
 from regretkit.evaluation._gaps import exploitability as exploitability
 from regretkit.evaluation._gaps import nash_conv as nash_conv
 from regretkit.evaluation._gaps import security_value as security_value
+from regretkit.evaluation._hold_em import hold_em_report as hold_em_report
+from regretkit.evaluation._hold_em import hold_em_table as hold_em_table
 from regretkit.evaluation._linear_programs import ExactSolution as ExactSolution
 from regretkit.evaluation._linear_programs import SecurityLevel as SecurityLevel
 from regretkit.evaluation._linear_programs import maxmin as maxmin

@@ -451,5 +451,7 @@ test_bad_endgames_are_refused = refusals(
 @pytest.mark.deep
 def test_a_tree_of_very_many_bets_is_refused():
     sizes = {"bets": "9%,50%,99%,a", "raises": "9%,50%,99%,199%", "stack": 10**6}
-    with pytest.raises(ValueError, match="more than 50,000 decisions; pass fewer sizes, or max_bet"):
+    with pytest.raises(
+        ValueError, match="more than 50,000 decisions; pass fewer sizes, or max_bet"
+    ):
         hold_em(**sizes)

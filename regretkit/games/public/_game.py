@@ -187,6 +187,23 @@ class PublicGame:
         reach: Vector = layout.contexts[layout.context[node]].priors[player] * strategy[sequences]
         return reach
 
+    def behavior(self, profile: Sequence[ArrayLike], node: Path = ()) -> NDArray[np.float64]:
+        """Return how the player who decides at a node behaves, shape ``(types, actions)``.
+
+        As ``lock`` takes it; NaN for a type that is dead there.
+        """
+        strategies, start = as_strategies(self, profile), self.tree.find(node)
+        if (player := int(self.tree.player[start])) < 0:
+            raise ValueError(f"no player decides at {quote(self._at(start))}; name a decision")
+        layout = self.layout
+        number = int(layout.last[player, start + 1])  # of the first action, whose node is next
+        behavior = self.domains[player].behavior(strategies[player])
+        alive = layout.contexts[layout.context[start]].alive[player]
+        found = np.full((self.deal.sizes[player], len(self.tree.names[start])), np.nan)
+        for action in range(found.shape[1]):
+            found[alive, action] = behavior[layout.sequences[player][number + action, alive] - 1]
+        return found
+
     def ev(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
         """Return what each type of a player earns on average from a node on.
 
