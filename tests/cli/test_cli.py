@@ -22,6 +22,7 @@ from regretkit.cli._commands._games import LARGE
 from regretkit.cli._main import main
 from regretkit.cli._run import iterations_to
 from regretkit.games import Profile
+from regretkit.games.public import PublicGame
 from regretkit.play import Algorithm, Checkpoint, Every, Recorder
 
 ROOT = Path(__file__).parents[2]
@@ -128,6 +129,8 @@ def test_the_catalogue_is_listed_with_the_sizes_that_its_games_have(report, run)
             assert row["histories"] == game.tree.histories
             assert row["information_sets"] == list(game.tree.information_sets)
             assert f"{game.tree.histories:,}" in out
+        elif isinstance(game, PublicGame):
+            assert row["information_sets"] == [domain.points for domain in game.domains]
         else:
             assert row["actions"] == list(game.payoffs.shape[1:])
 
