@@ -136,15 +136,12 @@ def hold_em(
         force_allin_threshold=force_allin_threshold,
         merging_threshold=merging_threshold,
     )
-    deal = Deal(
-        (hand_names(hands[0]), hand_names(hands[1])),
-        weights=alive,
-        cards=hands,
-        strengths=_orders(hands, dealt, left, int(cards[0]) // 4),
-    )
     given["ranges"] = tuple(write_range(weight, deck) for weight in weights)
     name = call_text(hold_em, **given)
     name = name if len(name) <= _LONGEST_NAME else f"hold_em on {card_names(dealt.tolist())}"
+    names = hand_names(hands[0]), hand_names(hands[1])
+    orders = _orders(hands, dealt, left, int(cards[0]) // 4)
+    deal = Deal(names, weights=alive, cards=hands, strengths=orders)
     return PublicGame(PublicTree(betting.root()), deal, name=name)
 
 
