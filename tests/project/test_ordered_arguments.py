@@ -340,6 +340,10 @@ ENTRIES = {
     "StrategyAgent(strategy)": lambda bad: play_match(
         Once(), [StrategyAgent(answers(bad), rng())] * 2, rounds=2, generator=rng()
     ),
+    "hold_em_report(profile)": lambda bad: evaluation.hold_em_report(rk.games.hold_em(), bad),
+    "hold_em_table(solutions)": lambda bad: evaluation.hold_em_table(
+        {"board": (rk.games.hold_em(), bad)}
+    ),
     "simplex(paths)": lambda bad: display.simplex(bad if isinstance(bad, set) else [bad]),
     **{f"payoffs of {name}": lambda bad, f=f: f(Once(bad)) for name, f in BY_RULES.items()},
 }
@@ -379,6 +383,7 @@ UNWALKED = {
     "ExactBaseline": "called by estimators only",
     "LearnedBaseline": "called by estimators only",
     "sampled_local_best_response(continuation)": "converted as its strategies are",
+    "hold_em(ranges)": "texts and mappings are ranges too; tests/games/test_poker_ranges.py",
     "ImperfectRecallGame.utility": "always raises",
     "ImperfectRecallGame.value": "always raises",
 }
