@@ -246,12 +246,36 @@ def started(name: str, game: rk.ExtensiveFormGame) -> Race:
 
 def raced(game: rk.ExtensiveFormGame, limit: float) -> Mapping[str, Race]:
     """Run all algorithms in turns, until each is there or out of time."""
-    exact = [name for name, algorithm in ALGORITHMS.items() if algorithm.sampling is None]
-    races = {name: started(name, game) for name in exact}
+    races = {
+        name: started(name, game)
+        for name, algorithm in ALGORITHMS.items()
+        if algorithm.sampling is None and algorithm.circuit is rk.CFR
+    }
     while going := [race for race in races.values() if not race.is_over(limit)]:
         # The race with the least time so far, so that disturbances are shared equally.
         min(going, key=lambda race: race.seconds).go_on()
     return races
+
+
+FINISHERS = ("dcfr", "pdcfr+")
+
+
+def finished(name: str, game: rk.ExtensiveFormGame) -> Race:
+    """Return when runs of an algorithm, each from its start, are finished to each gap."""
+    race, width = started(name, game), float(np.ptp(game.tree.payoffs[:, 0]))
+    for gap in GAPS:
+        answers: list[ExactSolution] = []
+        runs = [started(name, game).run for _ in range(3)]
+        times = [cpu_seconds(finish_to, run, gap / width, answers) for run in runs]
+        race.run, race.seconds = runs[-1], median(times)
+        race.times.append(race.seconds)
+        race.gaps.append(max(answer.gap for answer in answers))
+    return race
+
+
+def finish_to(run: SelfPlay, tolerance: float, answers: list[ExactSolution]) -> None:
+    """Finish a run, and keep the answer."""
+    answers.append(evaluation.finish(run, tolerance=tolerance))
 
 
 def solved(game: rk.ExtensiveFormGame) -> tuple[float, float]:
@@ -261,7 +285,12 @@ def solved(game: rk.ExtensiveFormGame) -> tuple[float, float]:
     return cpu_seconds(lambda: answers.append(solve_zero_sum(game))), answers[0].gap
 
 
-def page(title: str, races: Mapping[str, Race], program: tuple[float, float]) -> str:
+def page(
+    title: str,
+    races: Mapping[str, Race],
+    ends: Mapping[str, Race],
+    program: tuple[float, float],
+) -> str:
     """Return the table of one game."""
     seconds, exact = program
     header = [title, *(f"gap {gap:.0e}" for gap in GAPS), "iterations", "microseconds each"]
@@ -270,20 +299,24 @@ def page(title: str, races: Mapping[str, Race], program: tuple[float, float]) ->
         times = [race.reached(gap) for gap in GAPS]
         micro = race.seconds / race.run.iteration * 1e6
         rows.append([f"`{name}`", *times, f"{race.run.iteration:,}", number(micro)])
+    for name, race in ends.items():
+        times = [race.reached(gap) for gap in GAPS]
+        rows.append([f"`{name}`, then `finish`", *times, f"{race.run.iteration:,}", ""])
     took = [f"{number(seconds, 2)} s" if exact <= gap else f"({exact:.0e})" for gap in GAPS]
     rows.append([f"linear program, to {exact:.0e}", *took, "", ""])
     return table(header, rows)
 
 
 def time_to_gap(arguments: Sequence[str]) -> None:
-    """How long every named algorithm takes to a gap, next to a linear program.
+    """How long every form of CFR takes to a gap, next to ``finish`` and a linear program.
 
     Seconds of processor time that the iterations take, in the compiled way where a rule has a
     kernel, until NashConv of the average (the sum over players, in units of payoff) is at most
     1e-3, 1e-6 and 1e-9; where time runs out before, the smallest gap that was measured. Measuring
     the gap is not counted. The algorithms take turns, so that what else a machine does meets all of
-    them. Next to them, the time that HiGHS takes for the linear program over sequence forms, and
-    how exact its answer is. A full run writes tables and plots into docs/.
+    them. Next to them, the median time of three runs until ``finish`` ends at each gap, all that it
+    does counted; and the time that HiGHS takes for the linear program over sequence forms, and how
+    exact its answer is. A full run writes tables and plots into docs/.
     """
     pin()
     quick = "--quick" in arguments
@@ -291,11 +324,14 @@ def time_to_gap(arguments: Sequence[str]) -> None:
     pages = []
     for call in asked or list(TITLES)[: 3 if quick else None]:
         game = tree_game(call)
-        races = raced(game, 0.5 if quick else LIMIT)
-        pages.append(page(TITLES.get(call, call), races, solved(game)))
+        races, program = raced(game, 0.5 if quick else LIMIT), solved(game)
+        ends = {name: finished(name, game) for name in FINISHERS}
+        pages.append(page(TITLES.get(call, call), races, ends, program))
         print(f"{pages[-1]}\n", flush=True)
         if call == "leduc_poker" and not (quick or asked):
-            curves = {name: (race.times, race.gaps) for name, race in races.items()}
+            both = {**races, **{f"{name}, finish": race for name, race in ends.items()}}
+            curves = {name: (race.times, race.gaps) for name, race in both.items()}
+            curves["linear program"] = [program[0]], [program[1]]
             title = "Leduc poker, by every algorithm"
             axes = "seconds", "NashConv of the average"
             draw(IMAGES / "time_to_gap.svg", {title: curves}, *axes)

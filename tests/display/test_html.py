@@ -171,7 +171,8 @@ def test_results_show_their_numbers_and_their_profiles():
     assert dict(exact[:4])["value"] == "-0.0555556"
     assert [row[0] for row in exact[:4]] == ["value", "lower", "upper", "gap"]
     assert float(dict(clean[:2])["gap after"]) == pytest.approx(cleaned.gap_after, rel=1e-5)
-    assert len(exact) == 4 + 12
+    assert exact[4] == ["by", "linear program"]
+    assert len(exact) == 5 + 12
     assert len(clean) == 2 + 12
 
 
