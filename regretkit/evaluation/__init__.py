@@ -36,6 +36,9 @@ from regretkit.evaluation._extensive_correlated import (
 )
 from regretkit.evaluation._extensive_correlated import team_maxmin as team_maxmin
 from regretkit.evaluation._finish import finish as finish
+from regretkit.evaluation._gap_certificate import Deviation as Deviation
+from regretkit.evaluation._gap_certificate import GapCertificate as GapCertificate
+from regretkit.evaluation._gap_certificate import certify_gaps as certify_gaps
 from regretkit.evaluation._gaps import best_response as best_response
 from regretkit.evaluation._gaps import best_response_gains as best_response_gains
 from regretkit.evaluation._gaps import duality_gap as duality_gap

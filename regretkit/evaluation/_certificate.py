@@ -3,7 +3,8 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -40,14 +41,16 @@ class Shares(NamedTuple):
         return cls(kept, denominator // common)
 
     def shifted(self, by: int) -> "Shares":
-        """Return a strategy without its first coordinates."""
+        """Return a strategy without its first coordinates, or with the empty sequence before."""
         kept = {s - by: n for s, n in self.numerators.items() if s >= by}
-        return Shares(kept, self.denominator)
+        return Shares({0: self.denominator} | kept if by < 0 else kept, self.denominator)
 
     def is_on(self, tree: DecisionTree) -> bool:
         """Return whether it is a sequence form of this tree."""
-        known = self.numerators
-        if known.get(0) != self.denominator or min(known.values()) < 0:
+        known, whole = self.numerators, range(tree.dimension)
+        if not 1 <= self.denominator == known.get(0) or min(known.values()) < 0:
+            return False
+        if not all(s in whole for s in known):
             return False
         firsts, sizes = tree.first_sequence.tolist(), tree.sizes.tolist()
         return all(
@@ -56,6 +59,17 @@ class Shares(NamedTuple):
                 firsts, sizes, tree.parent_sequence.tolist(), strict=True
             )
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; numbers are decimal texts."""
+        numerators = {str(s): str(n) for s, n in self.numerators.items()}
+        return {"denominator": str(self.denominator), "numerators": numerators}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Shares":
+        """Return what ``to_dict`` described."""
+        numerators = {int(s): int(n) for s, n in data["numerators"].items()}
+        return cls(numerators, int(data["denominator"]))
 
     def floats(self, dimension: int) -> Vector:
         """Return it in floats."""
@@ -126,14 +140,8 @@ class Certificate:
 
     def to_json(self, path: FilePath) -> None:
         """Write it into a file, which ``from_json`` reads; numbers are decimal texts."""
-        strategies = [
-            {
-                "denominator": str(shares.denominator),
-                "numerators": {str(s): str(n) for s, n in shares.numerators.items()},
-            }
-            for shares in self.strategies
-        ]
         data = {"format": _FORMAT, "fingerprint": self.fingerprint, "value": str(self.value)}
+        strategies = [shares.to_dict() for shares in self.strategies]
         replace_file(path, [json.dumps(data | {"strategies": strategies}, indent=1).encode()])
 
     @classmethod
@@ -147,40 +155,46 @@ class Certificate:
         ValueError
             When it holds no certificate.
         """
-        data: Any = read_json(Path(path))
-        try:
-            if data["format"] != _FORMAT:
-                raise KeyError("format")
-            first, second = (
-                Shares(
-                    {int(s): int(n) for s, n in record["numerators"].items()},
-                    int(record["denominator"]),
-                )
-                for record in data["strategies"]
-            )
+        with certificate_data(path, _FORMAT) as data:
+            first, second = map(Shares.from_dict, data["strategies"])
             return cls(Fraction(data["value"]), (first, second), str(data["fingerprint"]))
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-            raise ValueError(
-                f"{path} holds no certificate: {type(error).__name__} {quote(str(error))} in it"
-            ) from error
 
     def __str__(self) -> str:
         over = " and ".join(str(shares.denominator) for shares in self.strategies)
         return f"value {self.value}, proven by strategies over {over}"
 
 
+@contextmanager
+def certificate_data(path: FilePath, kind: str) -> Iterator[Any]:
+    """Give the data of a certificate's file, and refuse the file where it is no such data."""
+    data = read_json(Path(path))
+    try:
+        if not isinstance(data, dict) or data.get("format") != kind:
+            raise KeyError("format")
+        yield data
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise ValueError(
+            f"{path} holds no certificate: {type(error).__name__} {quote(str(error))} in it"
+        ) from error
+
+
 # The numbers of a game as fractions
 
 
-def simplest_fraction(value: float) -> Fraction:
-    """Return the first convergent of a number's continued fraction that rounding allows."""
+def simplest_fraction(value: float, allowed: Fraction | None = None) -> Fraction:
+    """Return the first convergent of a number's continued fraction that is near enough.
+
+    That is as far as is allowed, or as rounding leaves room for.
+    """
     exact = Fraction(value)
+    if allowed is None:
+        allowed = abs(exact) / _WITHIN
     before, last, rest = (0, 1), (1, 0), exact
     while True:
         whole = math.floor(rest)
         before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
         found = Fraction(*last)
-        if abs(found - exact) * _WITHIN <= abs(exact):
+        if abs(found - exact) <= allowed:
             return found
         rest = 1 / (rest - whole)
 
@@ -236,7 +250,7 @@ def _in_tree(game: Any, player: int, shares: Shares) -> Fraction:
     together. Those that come later in the opponent's own play are decided first.
     """
     tree: GameTree = game.tree
-    if not (shares.denominator >= 1 and shares.is_on(game.domains[player])):
+    if not shares.is_on(game.domains[player]):
         raise ValueError(f"the strategy of player {player} is none of this game")
     last = _last_own_sequence(game, player)
     reach, known = reach_in_fractions(tree), shares.numerators

@@ -72,6 +72,17 @@ def swap_gain(joint: Vector) -> float:
 
 def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
     """Return for each player K[a, b], the utility of b weighted by the probability of a."""
+    mu = check_distribution(game, distribution)
+    joints = []
+    for player in range(game.players):
+        weights, payoffs = (np.moveaxis(a, player, 0) for a in (mu, game.payoffs[player]))
+        rows = len(payoffs)
+        joints.append(weights.reshape(rows, -1) @ payoffs.reshape(rows, -1).T)
+    return joints
+
+
+def check_distribution(game: NormalFormGame, distribution: ArrayLike) -> Vector:
+    """Require a probability for every outcome of a game in normal form."""
     if not isinstance(game, NormalFormGame):
         raise TypeError(
             f"game must be a NormalFormGame, whose outcomes are distributed, got {quote(game)}; "
@@ -83,17 +94,17 @@ def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
             f"distribution has shape {mu.shape}, but the outcomes of the game have shape "
             f"{game.payoffs.shape[1:]}; pass one probability for each"
         )
+    return check_probabilities(mu, "distribution")
+
+
+def check_probabilities(mu: Vector, name: str) -> Vector:
+    """Require probabilities that sum to one."""
     if not (mu >= 0.0).all() or not abs(mu.sum() - 1.0) <= 1e-9:
         raise ValueError(
-            f"distribution must be nonnegative and sum to one within 1e-9, got {shorten(str(mu))} "
+            f"{name} must be nonnegative and sum to one within 1e-9, got {shorten(str(mu))} "
             f"with sum {mu.sum()}"
         )
-    joints = []
-    for player in range(game.players):
-        weights, payoffs = (np.moveaxis(a, player, 0) for a in (mu, game.payoffs[player]))
-        rows = len(payoffs)
-        joints.append(weights.reshape(rows, -1) @ payoffs.reshape(rows, -1).T)
-    return joints
+    return mu
 
 
 # The best ones

@@ -1,0 +1,505 @@
+"""Gaps of given profiles and correlated plans in fractions: any players, any payoffs."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, TypeAlias, final
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import ArrayLike
+
+from regretkit._util._files import FilePath, replace_file
+from regretkit._util._typing import Vector
+from regretkit._util._validate import must_be, number, quote, vector
+from regretkit.evaluation._certificate import (
+    Shares,
+    certificate_data,
+    fractions,
+    reach_in_fractions,
+    simplest_fraction,
+)
+from regretkit.evaluation._correlated import check_distribution, check_probabilities
+from regretkit.evaluation._correlated_plans import CorrelatedPlan
+from regretkit.evaluation._linear_programs import check_solvable
+from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
+from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games.tree._sequences import last_sequences
+from regretkit.sets import DecisionTree
+
+Notion: TypeAlias = Literal["nash", "ce", "cce", "efce", "efcce", "nfcce"]
+"""Of which equilibrium gaps are measured."""
+
+_FORMAT = "regretkit gap certificate 1"
+_OF_TABLES, _OF_TREES = ("nash", "ce", "cce"), ("nash", "efce", "efcce", "nfcce")
+
+
+class Deviation(NamedTuple):
+    """When a player stops following, and the action that it takes then; the best comes after."""
+
+    information_set: int | None
+    """The number of the information set; None for a strategy that is chosen before all."""
+    recommended: int | None
+    """The number of the recommended action; None before the player knows it."""
+    action: int | None
+    """The number of the action that it takes instead."""
+
+    def named(self, domain: Any) -> str:
+        """Return it in the names of a player's set, as ``"J: bet -> pass"``."""
+        if self.information_set is None or self.action is None:
+            return "another strategy"
+        labels = getattr(domain, "simplices", domain).labels
+        actions = labels.actions(self.information_set)
+        told = "" if self.recommended is None else f"{actions[self.recommended]} "
+        place = f"{labels.block(self.information_set)}: " if labels.named else ""
+        return f"{place}{told}-> {actions[self.action]}"
+
+
+class Part(NamedTuple):
+    """One of the profiles of a distribution, and its probability."""
+
+    weight: Fraction
+    strategies: tuple[Shares, ...]
+
+
+@final
+@frozen(eq=False)
+class GapCertificate:
+    """What each player gains by each deviation from a profile or a correlated plan, in fractions.
+
+    Player i earns ``lower[i]`` by following, and at most ``upper[i]`` by deviations of the notion,
+    without any rounding; it is an equilibrium where both are equal for all players. ``verify``
+    computes all of it again from the game.
+
+    Examples
+    --------
+    >>> from regretkit.evaluation import best_correlated_equilibrium, certify_gaps
+    >>> from regretkit.games import chicken
+    >>> game = chicken()
+    >>> certificate = certify_gaps(game, best_correlated_equilibrium(game), "ce")
+    >>> print(certificate)
+    ce: player 0 earns 21/4 and gains 0, player 1 earns 21/4 and gains 0
+    >>> for deviation, gain in certificate.gains[0].items():
+    ...     print(deviation.named(game.domains[0]), gain)
+    dare -> dare 0
+    dare -> yield -1/4
+    yield -> dare 0
+    yield -> yield 0
+    """
+
+    notion: Notion
+    """Of which equilibrium: "nash", "ce", "cce", "efce", "efcce" or "nfcce"."""
+    lower: tuple[Fraction, ...]
+    """What each player earns."""
+    upper: tuple[Fraction, ...]
+    """The most that each player can earn by deviating, at several information sets if it likes."""
+    gains: tuple[Mapping[Deviation, Fraction], ...] = field(repr=False)
+    """For each player what each single deviation gains; it may be negative."""
+    parts: tuple[Part, ...] = field(repr=False)
+    """The distribution: profiles in fractions and their probabilities."""
+    fingerprint: str
+    """Of the game, as ``games.fingerprint`` returns it."""
+
+    @property
+    def gaps(self) -> tuple[Fraction, ...]:
+        """``upper - lower`` of each player, at least 0."""
+        return tuple(u - v for u, v in zip(self.upper, self.lower, strict=True))
+
+    def verify(self, game: Any) -> None:
+        """Compute all numbers again, from the terminals or the table of a game, in fractions.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When ``game`` is another game, a strategy is none, or a number is another one.
+        """
+        check_solvable(game)
+        if fingerprint(game) != self.fingerprint:
+            raise ValueError(f"the certificate is of another game than {quote(game)}")
+        found = _computed(game, self.notion, self.parts)
+        for name in ("lower", "upper", "gains"):
+            claimed, proven = getattr(self, name), getattr(found, name)
+            for player, (said, known) in enumerate(zip(claimed, proven, strict=False)):
+                if said != known:
+                    raise ValueError(f"{name} of player {player} is not what the profile proves")
+            if len(claimed) != len(proven):
+                raise ValueError(f"{name} must have an entry for each player")
+
+    def to_json(self, path: FilePath) -> None:
+        """Write it into a file, which ``from_json`` reads; numbers are decimal texts."""
+        data = {
+            "format": _FORMAT,
+            "fingerprint": self.fingerprint,
+            "notion": self.notion,
+            "lower": [str(value) for value in self.lower],
+            "upper": [str(value) for value in self.upper],
+            "gains": [[[*d, str(gain)] for d, gain in own.items()] for own in self.gains],
+            "parts": [
+                {"weight": str(part.weight), "strategies": [x.to_dict() for x in part.strategies]}
+                for part in self.parts
+            ],
+        }
+        replace_file(path, [json.dumps(data).encode()])
+
+    @classmethod
+    def from_json(cls, path: FilePath) -> "GapCertificate":
+        """Return the certificate in a file; it proves nothing until ``verify`` has passed.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be read.
+        ValueError
+            When it holds no certificate.
+        """
+        with certificate_data(path, _FORMAT) as data:
+            return cls(
+                data["notion"],
+                tuple(Fraction(str(value)) for value in data["lower"]),
+                tuple(Fraction(str(value)) for value in data["upper"]),
+                tuple(
+                    {Deviation(*deviation): Fraction(str(gain)) for *deviation, gain in own}
+                    for own in data["gains"]
+                ),
+                tuple(
+                    Part(
+                        Fraction(str(part["weight"])),
+                        tuple(map(Shares.from_dict, part["strategies"])),
+                    )
+                    for part in data["parts"]
+                ),
+                str(data["fingerprint"]),
+            )
+
+    def __str__(self) -> str:
+        players = enumerate(zip(self.lower, self.gaps, strict=True))
+        told = (f"player {i} earns {_shown(v)} and gains {_shown(gap)}" for i, (v, gap) in players)
+        return f"{self.notion}: {', '.join(told)}"
+
+
+def _shown(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) < 40 else f"{float(value):.12g}"
+
+
+def certify_gaps(
+    game: NormalFormGame | ExtensiveFormGame,
+    play: Any,
+    notion: Notion = "nash",
+    *,
+    weights: ArrayLike | None = None,
+    rounding: float = 1e-12,
+) -> GapCertificate:
+    """Return what the players gain by deviating from a profile or a correlated plan, exactly.
+
+    Probabilities become the first fractions within ``rounding`` that their continued fractions
+    give, 0.3333333333333 for 1/3, and every distribution sums to one; payoffs and chances are the
+    simplest fractions that rounding leaves room for. All that follows is arithmetic of whole
+    numbers. With P the probability that the recommended strategies contain some sequences, and
+    c(z) chance's, the deviation that plays q after trigger k, whose sequence is r, gains
+
+        sum over z of c(z) u(z) (P(r, z_-i) q[z_i] - P(z))      over terminals z after the trigger
+
+    and the best q follows from the last information sets to the first.
+
+    Parameters
+    ----------
+    game
+        A game of any number of players and any payoffs, of up to a few hundred sequences.
+    play
+        A profile; with ``weights``, several profiles, of which one is drawn. For ``"ce"`` and
+        ``"cce"`` also a ``CorrelatedEquilibrium`` or the probability of every outcome; in a tree a
+        ``CorrelatedPlan``, or the equilibrium that it is of, which becomes at most as many joint
+        plans as its mediator has sequences.
+    notion
+        ``"nash"`` for a single profile; in a normal form ``"ce"`` and ``"cce"``, in a tree
+        ``"efce"``, ``"efcce"`` and ``"nfcce"``, as ``best_extensive_form_correlated_equilibrium``
+        defines them.
+    weights
+        The probability of each profile.
+    rounding
+        How far a probability may be from the fraction that it stands for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the game, the play or the notion is none of these, or chances do not sum to one as
+        fractions.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker, sheriff
+    >>> from regretkit.evaluation import best_extensive_form_correlated_equilibrium, solve_zero_sum
+    >>> poker = kuhn_poker()
+    >>> certify_gaps(poker, solve_zero_sum(poker).profile).upper
+    (Fraction(-1, 18), Fraction(1, 18))
+    >>> game = sheriff(items=2, bribe=1, rounds=1)
+    >>> best = best_extensive_form_correlated_equilibrium(game)
+    >>> certificate = certify_gaps(game, best, "efce")
+    >>> certificate.gaps, sum(certificate.lower)
+    ((Fraction(0, 1), Fraction(0, 1)), Fraction(10, 7))
+
+    References
+    ----------
+    The deviations are those of von Stengel and Forges (2008), "Extensive-form correlated
+    equilibrium: definition and computational complexity", Mathematics of Operations Research 33(4).
+    """
+    check_solvable(game)
+    allowed = Fraction(number(rounding, "rounding", least=0.0, most=1e-3))
+    _check_notion(game, notion)
+    parts = _parts(game, play, notion, weights, allowed)
+    return _computed(game, notion, tuple(part for part in parts if part.weight))
+
+
+def _check_notion(game: Any, notion: object) -> None:
+    known = _OF_TABLES if isinstance(game, NormalFormGame) else _OF_TREES
+    if notion not in known:
+        raise ValueError(f"notion must be one of {', '.join(known)} here, got {quote(notion)}")
+
+
+# The distribution in fractions
+
+
+def _parts(game: Any, play: Any, notion: Notion, weights: Any, allowed: Fraction) -> Iterator[Part]:
+    """Yield the profiles of a distribution, and their probabilities."""
+    if weights is not None:
+        given = check_probabilities(vector(weights, len(play), "weights"), "weights")
+        for weight, profile in zip(_rounded(given, allowed), play, strict=True):
+            yield Part(weight, _strategies(game, profile, allowed))
+    elif isinstance(play, Profile) or notion == "nash":
+        yield Part(Fraction(1), _strategies(game, play, allowed))
+    elif isinstance(game, NormalFormGame):
+        mu = check_distribution(game, getattr(play, "distribution", play))
+        for outcome, weight in zip(
+            np.ndindex(mu.shape), _rounded(mu.ravel(), allowed), strict=True
+        ):
+            yield Part(weight, tuple(Shares({action: 1}, 1) for action in outcome))
+    else:
+        plan = getattr(play, "plan", play)
+        if not isinstance(plan, CorrelatedPlan) or plan.players != tuple(range(game.players)):
+            wanted = "a Profile, several and their weights, or a CorrelatedPlan of all players"
+            raise TypeError(must_be("play", wanted, play))
+        yield from _plans(game, plan, allowed)
+
+
+def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
+    """Return fractions near some probabilities that sum to one; the largest takes the rest."""
+    found = [simplest_fraction(float(p), allowed) for p in probabilities]
+    found[int(probabilities.argmax())] += 1 - sum(found)
+    return found
+
+
+def _strategies(game: Any, profile: ProfileLike, allowed: Fraction) -> tuple[Shares, ...]:
+    """Return the strategies of a profile in fractions."""
+    strategies = []
+    for domain, strategy in zip(game.domains, as_vectors(game, profile), strict=True):
+        tree = _as_tree(domain)
+        behavior = strategy if domain is not tree else tree.behavior(strategy)
+        weights = [Fraction(1)] + [Fraction(0)] * behavior.size
+        for first, size, parent in _points(tree):
+            if weights[parent]:
+                shares = _rounded(behavior[first - 1 : first - 1 + size], allowed)
+                weights[first : first + size] = [weights[parent] * share for share in shares]
+        if domain is not tree:
+            del weights[0]
+        unit = math.lcm(*(weight.denominator for weight in weights))
+        numerators = {s: int(weight * unit) for s, weight in enumerate(weights) if weight}
+        strategies.append(Shares(numerators, unit))
+    return tuple(strategies)
+
+
+def _plans(game: Any, plan: CorrelatedPlan, allowed: Fraction) -> Iterator[Part]:
+    """Yield joint plans of a mediator that decides as a correlated plan does.
+
+    One after the other has as much probability as the flow through the DAG leaves to it, so that
+    each takes the last of some sequence's.
+    """
+    domain, sets = plan._dag.domain, plan._dag.information_sets.T.tolist()
+    behavior, edges = domain.behavior(plan.weights), np.cumsum(domain.parent_counts).tolist()
+    parents = np.split(domain.parent_sequences, edges[:-1])
+    points = [
+        (first, size, before.tolist(), place)
+        for first, size, before, place in zip(
+            domain.first_sequence.tolist(), domain.sizes.tolist(), parents, sets, strict=True
+        )
+    ]
+    flow = [Fraction(1)] + [Fraction(0)] * behavior.size
+    for first, size, before, _ in points:
+        if inflow := sum(flow[s] for s in before):
+            shares = _rounded(behavior[first - 1 : first - 1 + size], allowed)
+            flow[first : first + size] = [inflow * share for share in shares]
+    while flow[0]:
+        taken, choices = {0}, [[0] * len(tree.sizes) for tree in game.domains]
+        for first, size, before, (player, information_set) in points:
+            if not taken.isdisjoint(before):
+                action = max(range(size), key=lambda a: flow[first + a])
+                taken.add(first + action)
+                choices[player][information_set] = action
+        weight = min(flow[s] for s in taken)
+        for s in taken:
+            flow[s] -= weight
+        trees = zip(game.domains, choices, strict=True)
+        yield Part(weight, tuple(_pure(tree, actions) for tree, actions in trees))
+
+
+def _pure(tree: DecisionTree, actions: Sequence[int]) -> Shares:
+    numerators = {0: 1}
+    for (first, _, parent), action in zip(_points(tree), actions, strict=True):
+        if parent in numerators:
+            numerators[first + action] = 1
+    return Shares(numerators, 1)
+
+
+# What deviations gain
+
+
+def _as_tree(domain: Any) -> DecisionTree:
+    """Return the tree of a player, in a normal form that of a single decision."""
+    return domain if isinstance(domain, DecisionTree) else DecisionTree([0], domain.sizes)
+
+
+def _points(tree: DecisionTree) -> Iterator[tuple[int, int, int]]:
+    """Yield first sequence, number of actions and parent sequence of each decision point."""
+    first, sizes = tree.first_sequence.tolist(), tree.sizes.tolist()
+    return zip(first, sizes, tree.parent_sequence.tolist(), strict=True)
+
+
+@final
+@frozen(eq=False)
+class _Ends:
+    """The terminals of a game, and what they pay times chance, as multiples of ``1 / unit``."""
+
+    last: list[list[int]]
+    """For each player, the last sequence at each terminal."""
+    paid: list[list[int]]
+    unit: int
+
+    @classmethod
+    def of(cls, game: Any) -> "_Ends":
+        paid: Any
+        if isinstance(game, NormalFormGame):
+            last = np.indices(game.payoffs.shape[1:]).reshape(game.players, -1) + 1
+            paid = fractions(game.payoffs).reshape(game.players, -1)
+        else:
+            ends = game.tree.terminals
+            last = last_sequences(game.tree)[:, ends]
+            paid = fractions(game.tree.payoffs.T) * reach_in_fractions(game.tree)[ends]
+        unit = math.lcm(*{value.denominator for value in paid.flat})
+        whole = [[v.numerator * (unit // v.denominator) for v in own] for own in paid]
+        return cls(last.tolist(), whole, unit)
+
+    def utility(self, player: int, strategies: Sequence[Mapping[int, int]]) -> dict[int, int]:
+        """Return what each sequence of a player earns against the numerators of the others."""
+        earned: dict[int, int] = defaultdict(int)
+        others = [
+            (x, last)
+            for i, (x, last) in enumerate(zip(strategies, self.last, strict=True))
+            if i != player
+        ]
+        for end, (s, paid) in enumerate(zip(self.last[player], self.paid[player], strict=True)):
+            for x, last in others:
+                paid = paid and paid * x.get(last[end], 0)
+            if paid:
+                earned[s] += paid
+        return earned
+
+
+def _computed(game: Any, notion: Notion, parts: tuple[Part, ...]) -> GapCertificate:
+    """Return the certificate of a distribution, or refuse what is none."""
+    _check_notion(game, notion)
+    trees, shift = [_as_tree(domain) for domain in game.domains], isinstance(game, NormalFormGame)
+    if notion == "nash" and len(parts) != 1:
+        raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
+    if sum(part.weight for part in parts) != 1 or min(part.weight for part in parts) < 0:
+        raise ValueError("the weights of the profiles must be at least 0 and sum to one")
+    played, scales = [], []
+    for weight, strategies in parts:
+        whole = [x.shifted(-shift) for x in strategies]
+        if len(whole) != len(trees) or not all(map(Shares.is_on, whole, trees)):
+            raise ValueError("a strategy of the certificate is none of this game")
+        played.append([x.numerators for x in whole])
+        scales.append(weight / math.prod(x.denominator for x in whole))
+    unit, ends = math.lcm(*(scale.denominator for scale in scales)), _Ends.of(game)
+    lower, upper, gains = [], [], []
+    for player, tree in enumerate(trees):
+        weighted = [
+            ({s: int(scale * unit) * n for s, n in x[player].items()}, ends.utility(player, x))
+            for scale, x in zip(scales, played, strict=True)
+        ]
+        earned, gap, each = _deviations(tree, notion, weighted)
+        lower.append(Fraction(earned, unit * ends.unit))
+        upper.append(Fraction(earned + gap, unit * ends.unit))
+        gains.append({d: Fraction(gain, unit * ends.unit) for d, gain in each.items()})
+    return GapCertificate(
+        notion, tuple(lower), tuple(upper), tuple(gains), parts, fingerprint(game)
+    )
+
+
+_Weighted: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
+"""For each profile what a player plays, times the probability, and what each sequence earns."""
+
+
+def _deviations(
+    tree: DecisionTree, notion: Notion, weighted: _Weighted
+) -> tuple[int, int, dict[Deviation, int]]:
+    """Return what a player earns, what the best deviation gains, and what each one gains."""
+    points, coarse = [*_points(tree)], notion not in ("ce", "efce")
+    followed: dict[int, int] = defaultdict(int)
+    for x, earned in weighted:
+        for s in x.keys() & earned.keys():
+            followed[s] += x[s] * earned[s]
+    for first, size, parent in reversed(points):
+        followed[parent] += sum(followed[s] for s in range(first, first + size))
+    if notion == "nfcce":
+        gain = _best(points, range(len(points)), weighted, 0)[0] - followed[0]
+        gain += sum(x[0] * earned.get(0, 0) for x, earned in weighted)
+        return followed[0], max(gain, 0), {Deviation(None, None, None): gain}
+    gains: dict[Deviation, int] = {}
+    together: dict[int, int] = defaultdict(int)  # the most that triggers after a sequence gain
+    regions = _regions(tree)
+    for j, (first, size, parent) in reversed([*enumerate(points)]):
+        sequences, largest = range(first, first + size), []
+        for told, source in [(None, parent)] if coarse else enumerate(sequences):
+            lost = sum(followed[s] for s in sequences) if told is None else followed[source]
+            best = _best(points, regions[j], weighted, source)
+            found = [best[s] - lost for s in sequences]
+            gains |= {Deviation(j, told, action): gain for action, gain in enumerate(found)}
+            largest.append(max(found))
+        later = [together[s] for s in sequences]
+        together[parent] += max(largest[0], sum(later)) if coarse else sum(map(max, largest, later))
+    return followed[0], together[0], dict(sorted(gains.items()))
+
+
+def _best(
+    points: Sequence[tuple[int, int, int]],
+    region: Sequence[int],
+    weighted: _Weighted,
+    source: int,
+) -> dict[int, int]:
+    """Return the most that each sequence of some points earns where a sequence is recommended."""
+    values: dict[int, int] = defaultdict(int)
+    own = [s for j in region for s in range(points[j][0], sum(points[j][:2]))]
+    for x, earned in weighted:
+        if share := x.get(source, 0):
+            for s in own:
+                if s in earned:
+                    values[s] += share * earned[s]
+    for j in reversed(region):
+        first, size, parent = points[j]
+        values[parent] += max(values[s] for s in range(first, first + size))
+    return values
+
+
+def _regions(tree: DecisionTree) -> list[list[int]]:
+    """Return for each decision point those at or after it, in their order."""
+    owner = np.append(-1, np.repeat(np.arange(tree.points), tree.sizes))
+    before = owner[tree.parent_sequence].tolist()
+    regions: list[list[int]] = [[] for _ in before]
+    for j in range(len(before)):
+        above = j
+        while above >= 0:
+            regions[above].append(j)
+            above = before[above]
+    return regions

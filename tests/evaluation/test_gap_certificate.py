@@ -1,0 +1,490 @@
+"""Gaps in fractions: next to plain recursion over all plans, known optima, and forged files."""
+
+import itertools
+import json
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+from attrs import evolve
+from naive_correlation import at_or_after, information_sets, plans, triggered
+from naive_exact import with_payoffs
+from naive_games import Node, random_game, random_profile
+from refusals import refusals
+
+from regretkit import games, solve
+from regretkit.evaluation import (
+    CorrelatedPlay,
+    Deviation,
+    GapCertificate,
+    best_coarse_correlated_equilibrium,
+    best_correlated_equilibrium,
+    best_extensive_form_correlated_equilibrium,
+    best_response_gains,
+    cce_gaps,
+    ce_gaps,
+    certify,
+    certify_gaps,
+    expected_value,
+    nash_equilibria,
+    solve_zero_sum,
+    team_maxmin,
+)
+from regretkit.games import CHANCE, ExtensiveFormGame, NormalFormGame, Profile
+
+ZERO = Fraction(0)
+OF_TREES = "nash", "efce", "efcce", "nfcce"
+
+
+# The definition, by every plan and every deviation
+
+
+def in_tenths(root):
+    """Return a game with payoffs in tenths, and chances of whole numbers over their sum."""
+    children = {action: in_tenths(child) for action, child in root.children.items()}
+    shares = [1 + int(5 * p) for p in root.chances]
+    chances = tuple(Fraction(share, sum(shares)) for share in shares)
+    earned = tuple(Fraction(round(10 * u), 10) for u in root.earned)
+    return Node(children, root.acting, root.label, chances, earned)
+
+
+def earned(history, player, plan, behavior):
+    """Return what a player earns by a plan where the others play a behavior."""
+    if history.is_terminal():
+        return history.payoffs()[player]
+    acting = history.player()
+    if acting == player:
+        return earned(history.child(plan[history.information_set()]), player, plan, behavior)
+    if acting == CHANCE:
+        moves = history.chance_outcomes()
+    else:
+        moves = zip(history.actions(), behavior[acting, history.information_set()], strict=True)
+    return sum(p * earned(history.child(a), player, plan, behavior) for a, p in moves if p)
+
+
+class Player:
+    """A player of a distribution of behaviors, ``parts`` with weights."""
+
+    def __init__(self, root, player, parts):
+        self.root, self.player, self.parts = root, player, parts
+        self.sets = information_sets(root, player)
+        self.drawn = []  # weight, plan, behavior of the others
+        for weight, behavior in parts:
+            for plan in plans(self.sets):
+                share = prod(
+                    behavior[player, label][self.sets[label][0].index(action)]
+                    for label, action in plan.items()
+                )
+                if share:
+                    self.drawn.append((weight * share, plan, behavior))
+
+    def earns(self, deviations):
+        return sum(
+            share * earned(self.root, self.player, triggered(self.sets, plan, deviations), behavior)
+            for share, plan, behavior in self.drawn
+        )
+
+    def earns_by(self, plan):
+        return sum(
+            share * earned(self.root, self.player, plan, behavior)
+            for share, _, behavior in self.drawn
+        )
+
+    def gains(self, notion):
+        """Yield each trigger, first action and the most that it gains."""
+        lower = self.earns({})
+        for label, (actions, _) in self.sets.items():
+            for told in actions if notion == "efce" else [None]:
+                best = {}
+                for after in plans(at_or_after(self.sets, label)):
+                    gain = self.earns({(label, told): after}) - lower
+                    if after[label] not in best or gain > best[after[label]][0]:
+                        best[after[label]] = gain, after
+                yield (label, told), best
+
+    def gap(self, notion):
+        """Return the most that any set of triggers gains, each with its best continuation."""
+        lower = self.earns({})
+        if notion == "nfcce":
+            return max(ZERO, max(map(self.earns_by, plans(self.sets))) - lower)
+        if notion == "nash":
+            return max(map(self.earns_by, plans(self.sets))) - lower
+        best = {
+            trigger: max(found.values(), key=lambda pair: pair[0])[1]
+            for trigger, found in self.gains(notion)
+        }
+        return max(
+            self.earns(dict(chosen)) - lower
+            for count in range(len(best) + 1)
+            for chosen in itertools.combinations(best.items(), count)
+        )
+
+
+def drawn_game(seed, players):
+    """Return a small random game as histories and as a tree, with some behaviors in fractions."""
+    generator = np.random.default_rng(seed)
+    root = in_tenths(random_game(generator, players, depth=players + 1))
+    game = ExtensiveFormGame.from_history(root)
+    parts, strategies = [], []
+    known = [
+        {str(label): label for label in information_sets(root, player)} for player in range(players)
+    ]
+    for weight in (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)):
+        behavior, vectors = {}, []
+        for player, tree in enumerate(game.domains):
+            mixed = []
+            for number, label in enumerate(game.tree.labels[player]):
+                shares = generator.integers(0, 3, size=tree.sizes[number])
+                shares[generator.integers(shares.size)] += 1
+                mixed += [Fraction(int(share), int(shares.sum())) for share in shares]
+                behavior[player, known[player][label]] = mixed[-shares.size :]
+            vectors.append(tree.sequence_form(np.array(mixed, dtype=float)))
+        parts.append((weight, behavior))
+        strategies.append(Profile(vectors, game.domains, game))
+    return root, game, parts, strategies
+
+
+# Games with few enough triggers for all sets of them
+SMALL = [(3, 0), (3, 31), (2, 14), (2, 39), (2, 0), (2, 25), (2, 1), (2, 12), (2, 16), (2, 18)]
+SMALL += [(2, 23), (2, 24), (2, 29), (2, 37), (2, 46), (2, 49), (3, 12), (3, 49)]
+
+
+def as_labels(found, game, player, sets):
+    """Return single gains by label, recommended and played action."""
+    known = {str(label): (label, actions) for label, (actions, _) in sets.items()}
+    gains = {}
+    for (number, told, action), gain in found.items():
+        label, actions = known[game.tree.labels[player][number]]
+        gains[label, None if told is None else actions[told], actions[action]] = gain
+    return gains
+
+
+@pytest.mark.parametrize(("players", "seed"), SMALL)
+@pytest.mark.deep_beyond(6)
+def test_they_are_what_all_plans_and_deviations_give(players, seed):
+    root, game, parts, strategies = drawn_game(seed, players)
+    for notion in OF_TREES:
+        single = notion == "nash"
+        found = certify_gaps(
+            game,
+            strategies[0] if single else strategies,
+            notion,
+            weights=None if single else [1 / 2, 1 / 3, 1 / 6],
+        )
+        for player in range(players):
+            naive = Player(root, player, [(Fraction(1), parts[0][1])] if single else parts)
+            assert found.lower[player] == naive.earns({})
+            assert found.gaps[player] == naive.gap(notion)
+            if notion in ("efce", "efcce"):
+                wanted = {
+                    (*trigger, action): gain
+                    for trigger, best in naive.gains(notion)
+                    for action, (gain, _) in best.items()
+                }
+                assert as_labels(found.gains[player], game, player, naive.sets) == wanted
+        found.verify(game)
+
+
+# Next to the same in floats
+
+
+@pytest.mark.parametrize("call", ["kuhn_poker(players=3)", "sheriff(2, 2, 2)", "signalling"])
+def test_they_are_the_gaps_in_floats(call):
+    game, generator = games.load(call), np.random.default_rng(3)
+    profiles = [random_profile(generator, game)[0] for _ in range(4)]
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    play = CorrelatedPlay(game, deviations=["efce", "efcce"])
+    for weight, profile in zip(weights, profiles, strict=True):
+        play.add(profile, weight)
+    for notion, gaps in [
+        ("efce", play.gaps("efce")),
+        ("efcce", play.gaps("efcce")),
+        ("nfcce", np.maximum(play.cce_gaps(), 0.0)),
+    ]:
+        found = certify_gaps(game, profiles, notion, weights=weights)
+        np.testing.assert_allclose(np.array(found.gaps, dtype=float), gaps, atol=1e-9)
+    found = certify_gaps(game, profiles[0])
+    np.testing.assert_allclose(
+        np.array(found.lower, dtype=float), expected_value(game, profiles[0]), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        np.array(found.gaps, dtype=float), best_response_gains(game, profiles[0]), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 4), (2, 3, 2)])
+def test_in_normal_form_they_are_the_gaps_in_floats(shape):
+    generator = np.random.default_rng(sum(shape))
+    game = NormalFormGame(generator.integers(-9, 9, size=(len(shape), *shape)) / 10)
+    mu = generator.dirichlet(np.ones(prod(shape))).reshape(shape)
+    for notion, known in ("ce", ce_gaps), ("cce", cce_gaps):
+        found = certify_gaps(game, mu, notion)
+        wanted = np.maximum(known(game, mu), 0.0)
+        np.testing.assert_allclose(np.array(found.gaps, dtype=float), wanted, atol=1e-9)
+    for player, own in enumerate(found.gains):
+        assert len(own) == shape[player]
+        assert max(own.values()) <= found.gaps[player] or found.gaps[player] == 0
+
+
+# Known equilibria
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_optimal_correlated_equilibria_of_whole_payoffs_gain_nothing(seed):
+    generator = np.random.default_rng(seed)
+    game = NormalFormGame(generator.integers(0, 6, size=(2, 3, 3)).astype(float))
+    for best, notion in [
+        (best_correlated_equilibrium, "ce"),
+        (best_coarse_correlated_equilibrium, "cce"),
+    ]:
+        found = certify_gaps(game, best(game), notion)
+        assert found.gaps == (0, 0)
+        assert float(sum(found.lower)) == pytest.approx(best(game).value, abs=1e-12)
+
+
+KNOWN = {
+    ("signalling", "efce"): Fraction(10),
+    ("sheriff(2, 1, 1)", "nfcce"): Fraction(70, 13),
+    ("sheriff(2, 1, 1)", "efcce"): Fraction(235, 93),
+    ("sheriff(2, 1, 1)", "efce"): Fraction(10, 7),
+    ("sheriff(10, 2, 2)", "nfcce"): Fraction(150, 11),
+    ("sheriff(10, 2, 2)", "efcce"): Fraction(220, 23),
+    ("sheriff(10, 2, 2)", "efce"): Fraction(935, 103),
+    ("battleship(1, 2, shots=1, loss_multiplier=2)", "efcce"): Fraction(-3, 4),
+}
+
+
+@pytest.mark.parametrize(("call", "notion"), KNOWN)
+@pytest.mark.deep_beyond(5)
+def test_the_optima_of_the_literature_are_proven(call, notion):
+    game = games.load(call)
+    best = best_extensive_form_correlated_equilibrium(game, concept=notion)
+    found = certify_gaps(game, best, notion)
+    assert found.gaps == (0, 0)
+    assert sum(found.lower) == KNOWN[call, notion]
+    found.verify(game)
+
+
+def test_the_devices_of_the_signalling_game():
+    # von Stengel and Forges (2008), figure 1: 10 is the welfare of the best equilibrium.
+    game = games.signalling()
+    best = best_extensive_form_correlated_equilibrium(game, 1)
+    found = certify_gaps(game, best, "efce")
+    assert found.gaps == (0, 0)
+    assert found.lower[1] == Fraction(13, 2)
+
+
+@pytest.mark.parametrize("call", ["chicken", "battle_of_the_sexes", "prisoners_dilemma"])
+def test_nash_equilibria_of_another_program_gain_nothing(call):
+    pytest.importorskip("nashpy", reason="nashpy finds the equilibria")
+    game = games.load(call)
+    for profile in nash_equilibria(game, solver="nashpy"):
+        assert certify_gaps(game, profile).gaps == (0, 0)
+
+
+def test_in_zero_sum_games_both_ends_are_those_of_the_certificate():
+    for call in "kuhn_poker", "liars_dice(sides=2)", "biased_rock_paper_scissors":
+        game = games.load(call)
+        profile = solve_zero_sum(game).profile
+        value = certify(game, profile).value
+        found = certify_gaps(game, profile)
+        assert found.lower == found.upper == (value, -value)
+
+
+def test_the_known_equilibrium_of_kuhn_poker_for_three():
+    # What a run learns is near; in fractions its gaps are what they are, and not zero.
+    game = games.kuhn_poker(players=3)
+    average = solve(game, "cfr+", iterations=300).average
+    found = certify_gaps(game, average)
+    assert min(found.gaps) >= 0 < max(found.gaps)
+    np.testing.assert_allclose(
+        np.array(found.gaps, dtype=float), best_response_gains(game, average), atol=1e-7
+    )
+
+
+# Files, and what was changed in them
+
+
+def proofs():
+    tree, table = games.sheriff(2, 1, 1), games.chicken()
+    best = best_extensive_form_correlated_equilibrium(tree)
+    yield tree, certify_gaps(tree, best, "efce")
+    yield tree, certify_gaps(tree, best, "efcce")
+    yield tree, certify_gaps(tree, Profile.uniform(tree))
+    poker = games.kuhn_poker(players=3)
+    yield poker, certify_gaps(poker, Profile.uniform(poker), "nfcce")
+    yield table, certify_gaps(table, best_correlated_equilibrium(table), "ce")
+    yield table, certify_gaps(table, best_coarse_correlated_equilibrium(table), "cce")
+
+
+PROOFS = [*proofs()]
+each_proof = pytest.mark.parametrize("number", range(len(PROOFS)))
+
+
+@each_proof
+def test_they_come_back_from_files(number, tmp_path):
+    game, certificate = PROOFS[number]
+    certificate.to_json(tmp_path / "proof.json")
+    read = GapCertificate.from_json(tmp_path / "proof.json")
+    for name in "notion", "lower", "upper", "gains", "parts", "fingerprint":
+        assert getattr(read, name) == getattr(certificate, name)
+    read.verify(game)
+
+
+def with_number(values, k, by):
+    return tuple(value + by if i == k % len(values) else value for i, value in enumerate(values))
+
+
+def with_gain(certificate, k):
+    gains = [dict(own) for own in certificate.gains]
+    own = gains[k % len(gains)]
+    own[[*own][k % len(own)]] += Fraction(1, 10**k)
+    return evolve(certificate, gains=tuple(gains))
+
+
+def with_part(certificate, k, change):
+    parts = list(certificate.parts)
+    parts[k % len(parts)] = change(parts[k % len(parts)])
+    return evolve(certificate, parts=tuple(parts))
+
+
+def with_share(certificate, k, change):
+    def changed(part):
+        strategies = list(part.strategies)
+        player = k % len(strategies)
+        numerators = dict(strategies[player].numerators)
+        change(numerators, [*numerators][k % len(numerators)])
+        strategies[player] = strategies[player]._replace(numerators=numerators)
+        return part._replace(strategies=tuple(strategies))
+
+    return with_part(certificate, k, changed)
+
+
+CHANGED = {
+    "lower": lambda c, k: evolve(c, lower=with_number(c.lower, k, Fraction(1, 10**k))),
+    "upper": lambda c, k: evolve(c, upper=with_number(c.upper, k, -Fraction(1, 10**k))),
+    "player": lambda c, k: evolve(c, lower=c.lower[:-1], upper=c.upper[:-1]),
+    "gain": with_gain,
+    "deviation": lambda c, k: evolve(c, gains=({}, *c.gains[1:])),
+    "weight": lambda c, k: with_part(c, k, lambda p: p._replace(weight=p.weight + Fraction(1, 9))),
+    "negative": lambda c, k: with_part(c, k, lambda p: p._replace(weight=-p.weight)),
+    "part": lambda c, k: evolve(c, parts=c.parts[1:]),
+    "more": lambda c, k: with_share(c, k, lambda x, s: x.update({s: x[s] + 1})),
+    "less": lambda c, k: with_share(c, k, lambda x, s: x.update({s: x[s] - 1})),
+    "left out": lambda c, k: with_share(c, k, lambda x, s: x.pop(s)),
+    "beyond": lambda c, k: with_share(c, k, lambda x, s: x.update({10**6: 1})),
+    "players": lambda c, k: with_part(c, k, lambda p: p._replace(strategies=p.strategies[:-1])),
+    "fingerprint": lambda c, k: evolve(c, fingerprint=f"{k:032x}"),
+    "notion": lambda c, k: evolve(c, notion="x"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+@each_proof
+def test_no_change_passes(number, change):
+    game, certificate = PROOFS[number]
+    for k in range(6):
+        with pytest.raises(ValueError, match=r"player|another game|strategy|weights|notion|each"):
+            CHANGED[change](certificate, k).verify(game)
+
+
+@each_proof
+def test_the_proof_of_a_game_with_another_payoff_does_not_pass(number):
+    game, certificate = PROOFS[number]
+    for k in range(8):
+        other = with_payoff(game, k)
+        with pytest.raises(ValueError, match="another game"):
+            certificate.verify(other)
+        # And if it said that it is of the other game, its numbers would not be.
+        forged = evolve(certificate, fingerprint=games.fingerprint(other))
+        profiles, weights = as_play(certificate, other)
+        true = certify_gaps(other, profiles, certificate.notion, weights=weights)
+        if (true.lower, true.upper, true.gains) == (
+            certificate.lower,
+            certificate.upper,
+            certificate.gains,
+        ):
+            forged.verify(other)  # where that payoff does not matter
+            continue
+        with pytest.raises(ValueError, match="is not what the profile proves"):
+            forged.verify(other)
+
+
+def with_payoff(game, k):
+    if isinstance(game, NormalFormGame):
+        payoffs = game.payoffs.copy()
+        payoffs.flat[k % payoffs.size] += 0.5
+        return NormalFormGame(payoffs)
+    payoffs = game.tree.payoffs.copy()
+    payoffs.flat[(7 * k) % payoffs.size] += 0.5
+    return with_payoffs(game, payoffs)
+
+
+def as_play(certificate, game):
+    """Return the arguments with which the same distribution is certified again."""
+    profiles = [
+        [x.floats(d.dimension) for x, d in zip(part.strategies, game.domains, strict=True)]
+        for part in certificate.parts
+    ]
+    weights = [float(part.weight) for part in certificate.parts]
+    return profiles, weights
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '"x"', "1", "{", '{"format": "x"}'])
+def test_a_file_that_holds_none_is_refused(tmp_path, text):
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(ValueError, match=r"file\.json"):
+        GapCertificate.from_json(tmp_path / "file.json")
+
+
+@pytest.mark.parametrize("key", ["notion", "lower", "upper", "gains", "parts", "fingerprint"])
+@pytest.mark.parametrize("value", [None, [], {}, "1/0", "x", [1, 2], [{}, {}], [[], []], 3])
+def test_a_certificate_with_a_damaged_entry_is_refused_or_fails(tmp_path, key, value):
+    game, certificate = PROOFS[4]
+    certificate.to_json(tmp_path / "proof.json")
+    data = json.loads((tmp_path / "proof.json").read_text()) | {key: value}
+    (tmp_path / "proof.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=r"certificate|another game|player|weights|notion|strat"):
+        GapCertificate.from_json(tmp_path / "proof.json").verify(game)
+
+
+def test_deviations_have_names():
+    chicken, poker = games.chicken(), games.kuhn_poker()
+    assert Deviation(0, 1, 0).named(chicken.domains[0]) == "yield -> dare"
+    assert Deviation(0, None, 0).named(chicken.domains[0]) == "-> dare"
+    assert Deviation(0, 1, 0).named(poker.domains[0]) == "J: b -> p"
+    assert Deviation(None, None, None).named(poker.domains[0]) == "another strategy"
+
+
+KUHN, CHICKEN = games.kuhn_poker(), games.chicken()
+UNIFORM = Profile.uniform(KUHN)
+
+test_bad_input_is_refused = refusals(
+    (lambda: certify_gaps(KUHN, UNIFORM, "ce"), ValueError, "notion must be one of nash, efce"),
+    (lambda: certify_gaps(CHICKEN, [[1, 0]] * 2, "efce"), ValueError, "one of nash, ce, cce here"),
+    (lambda: certify_gaps(KUHN, 3), TypeError, "profile"),
+    (lambda: certify_gaps(3, UNIFORM), TypeError, "game must be"),
+    (lambda: certify_gaps(KUHN, [1, 2], "efce"), TypeError, "play must be a Profile, several"),
+    (
+        lambda: certify_gaps(KUHN, team_maxmin(KUHN, 1).plan, "efce"),
+        TypeError,
+        "a CorrelatedPlan of all players",
+    ),
+    (
+        lambda: certify_gaps(KUHN, [UNIFORM] * 2, weights=[0.5, 0.5]),
+        ValueError,
+        "'nash' is of a single profile, got 2",
+    ),
+    (
+        lambda: certify_gaps(KUHN, [UNIFORM] * 2, "efce", weights=[0.5, 0.6]),
+        ValueError,
+        "weights must be nonnegative and sum to one",
+    ),
+    (
+        lambda: certify_gaps(CHICKEN, [[0.5, 0.5], [0.5, 0.5]], "ce"),
+        ValueError,
+        "distribution must be nonnegative",
+    ),
+    (lambda: certify_gaps(KUHN, UNIFORM, rounding=-1.0), ValueError, "rounding must be .* -1"),
+)
