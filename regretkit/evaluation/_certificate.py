@@ -103,12 +103,14 @@ class Certificate:
     """For each player ``numerators`` by coordinate and their common ``denominator``."""
     fingerprint: str
     """Of the game, as ``games.fingerprint`` returns it."""
+    readings: Mapping[float, Fraction] = field(repr=False)
+    """The payoffs and chances of the game that stand for other fractions, as 0.1 for 1/10."""
 
     @classmethod
     def of(cls, game: Any, value: Fraction, strategies: Sequence[Shares]) -> "Certificate":
         """Return the certificate of strategies of a game."""
         first, second = strategies
-        return cls(value, (first, second), fingerprint(game))
+        return cls(value, (first, second), fingerprint(game), readings(game))
 
     def verify(self, game: Any) -> None:
         """Compute the proof again, from the histories or the table of a game, in fractions.
@@ -123,6 +125,7 @@ class Certificate:
         check_constant_sum(game)
         if fingerprint(game) != self.fingerprint:
             raise ValueError(f"the certificate is of another game than {quote(game)}")
+        check_readings(game, self.readings)
         guaranteed = _in_table if isinstance(game, NormalFormGame) else _in_tree
         for player, shares in enumerate(self.strategies):
             found = guaranteed(game, player, shares)
@@ -140,9 +143,14 @@ class Certificate:
 
     def to_json(self, path: FilePath) -> None:
         """Write it into a file, which ``from_json`` reads; numbers are decimal texts."""
-        data = {"format": _FORMAT, "fingerprint": self.fingerprint, "value": str(self.value)}
-        strategies = [shares.to_dict() for shares in self.strategies]
-        replace_file(path, [json.dumps(data | {"strategies": strategies}, indent=1).encode()])
+        data = {
+            "format": _FORMAT,
+            "fingerprint": self.fingerprint,
+            "readings": as_texts(self.readings),
+            "value": str(self.value),
+            "strategies": [shares.to_dict() for shares in self.strategies],
+        }
+        replace_file(path, [json.dumps(data, indent=1).encode()])
 
     @classmethod
     def from_json(cls, path: FilePath) -> "Certificate":
@@ -157,7 +165,8 @@ class Certificate:
         """
         with certificate_data(path, _FORMAT) as data:
             first, second = map(Shares.from_dict, data["strategies"])
-            return cls(Fraction(data["value"]), (first, second), str(data["fingerprint"]))
+            value, meant = Fraction(data["value"]), from_texts(data["readings"])
+            return cls(value, (first, second), str(data["fingerprint"]), meant)
 
     def __str__(self) -> str:
         over = " and ".join(str(shares.denominator) for shares in self.strategies)
@@ -176,6 +185,16 @@ def certificate_data(path: FilePath, kind: str) -> Iterator[Any]:
         raise ValueError(
             f"{path} holds no certificate: {type(error).__name__} {quote(str(error))} in it"
         ) from error
+
+
+def as_texts(meant: Mapping[float, Fraction]) -> dict[str, str]:
+    """Return floats and fractions as they stand in a file."""
+    return {repr(value): str(fraction) for value, fraction in meant.items()}
+
+
+def from_texts(texts: Mapping[str, str]) -> dict[float, Fraction]:
+    """Return what ``as_texts`` described."""
+    return {float(value): Fraction(fraction) for value, fraction in texts.items()}
 
 
 # The numbers of a game as fractions
@@ -205,6 +224,24 @@ def fractions(numbers: Vector) -> NDArray[np.object_]:
     found = np.empty(different.size, dtype=object)
     found[:] = [simplest_fraction(float(value)) for value in different]
     return np.asarray(found[place.reshape(numbers.shape)], dtype=object)
+
+
+def readings(game: Any) -> dict[float, Fraction]:
+    """Return which fractions the payoffs and chances of a game stand for that are others."""
+    if isinstance(game, NormalFormGame):
+        numbers = game.payoffs.ravel()
+    else:
+        tree = game.tree
+        drawn = tree.player[tree.parent[1:]] == CHANCE
+        numbers = np.append(tree.payoffs.ravel(), tree.probability[1:][drawn])
+    pairs = ((value, simplest_fraction(value)) for value in np.unique(numbers).tolist())
+    return {value: fraction for value, fraction in pairs if fraction != value}
+
+
+def check_readings(game: Any, claimed: Mapping[float, Fraction]) -> None:
+    """Require what a certificate says about the floats of its game."""
+    if claimed != readings(game):
+        raise ValueError("the certificate says that other fractions are meant by the game's floats")
 
 
 def reach_in_fractions(tree: GameTree) -> NDArray[np.object_]:

@@ -5,6 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -15,10 +16,15 @@ from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number, quote, vector
 from regretkit.evaluation._certificate import (
+    Certificate,
     Shares,
+    as_texts,
     certificate_data,
+    check_readings,
     fractions,
+    from_texts,
     reach_in_fractions,
+    readings,
     simplest_fraction,
 )
 from regretkit.evaluation._correlated import check_distribution, check_probabilities
@@ -26,6 +32,7 @@ from regretkit.evaluation._correlated_plans import CorrelatedPlan
 from regretkit.evaluation._linear_programs import check_solvable
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games._profile_table import read_json
 from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
@@ -37,7 +44,14 @@ _OF_TABLES, _OF_TREES = ("nash", "ce", "cce"), ("nash", "efce", "efcce", "nfcce"
 
 
 class Deviation(NamedTuple):
-    """When a player stops following, and the action that it takes then; the best comes after."""
+    """When a player stops following, and the action that it takes then; the best comes after.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> Deviation(information_set=0, recommended=1, action=0).named(kuhn_poker().domains[0])
+    'J: b -> p'
+    """
 
     information_set: int | None
     """The number of the information set; None for a strategy that is chosen before all."""
@@ -101,6 +115,8 @@ class GapCertificate:
     """The distribution: profiles in fractions and their probabilities."""
     fingerprint: str
     """Of the game, as ``games.fingerprint`` returns it."""
+    readings: Mapping[float, Fraction] = field(repr=False)
+    """The payoffs and chances of the game that stand for other fractions, as 0.1 for 1/10."""
 
     @property
     def gaps(self) -> tuple[Fraction, ...]:
@@ -118,6 +134,7 @@ class GapCertificate:
         check_solvable(game)
         if fingerprint(game) != self.fingerprint:
             raise ValueError(f"the certificate is of another game than {quote(game)}")
+        check_readings(game, self.readings)
         found = _computed(game, self.notion, self.parts)
         for name in ("lower", "upper", "gains"):
             claimed, proven = getattr(self, name), getattr(found, name)
@@ -132,6 +149,7 @@ class GapCertificate:
         data = {
             "format": _FORMAT,
             "fingerprint": self.fingerprint,
+            "readings": as_texts(self.readings),
             "notion": self.notion,
             "lower": [str(value) for value in self.lower],
             "upper": [str(value) for value in self.upper],
@@ -171,6 +189,7 @@ class GapCertificate:
                     for part in data["parts"]
                 ),
                 str(data["fingerprint"]),
+                from_texts(data["readings"]),
             )
 
     def __str__(self) -> str:
@@ -182,6 +201,13 @@ class GapCertificate:
 def _shown(value: Fraction) -> str:
     text = str(value)
     return text if len(text) < 40 else f"{float(value):.12g}"
+
+
+def read_certificate(path: FilePath) -> Certificate | GapCertificate:
+    """Return the certificate in a file, of whichever kind it is."""
+    data = read_json(Path(path))
+    is_of_gaps = isinstance(data, dict) and data.get("format") == _FORMAT
+    return (GapCertificate if is_of_gaps else Certificate).from_json(path)
 
 
 def certify_gaps(
@@ -267,9 +293,9 @@ def _parts(game: Any, play: Any, notion: Notion, weights: Any, allowed: Fraction
     if weights is not None:
         given = check_probabilities(vector(weights, len(play), "weights"), "weights")
         for weight, profile in zip(_rounded(given, allowed), play, strict=True):
-            yield Part(weight, _strategies(game, profile, allowed))
+            yield Part(weight, as_fractions(game, profile, allowed))
     elif isinstance(play, Profile) or notion == "nash":
-        yield Part(Fraction(1), _strategies(game, play, allowed))
+        yield Part(Fraction(1), as_fractions(game, play, allowed))
     elif isinstance(game, NormalFormGame):
         mu = check_distribution(game, getattr(play, "distribution", play))
         for outcome, weight in zip(
@@ -291,7 +317,7 @@ def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
     return found
 
 
-def _strategies(game: Any, profile: ProfileLike, allowed: Fraction) -> tuple[Shares, ...]:
+def as_fractions(game: Any, profile: ProfileLike, allowed: Fraction) -> tuple[Shares, ...]:
     """Return the strategies of a profile in fractions."""
     strategies = []
     for domain, strategy in zip(game.domains, as_vectors(game, profile), strict=True):
@@ -433,7 +459,7 @@ def _computed(game: Any, notion: Notion, parts: tuple[Part, ...]) -> GapCertific
         upper.append(Fraction(earned + gap, unit * ends.unit))
         gains.append({d: Fraction(gain, unit * ends.unit) for d, gain in each.items()})
     return GapCertificate(
-        notion, tuple(lower), tuple(upper), tuple(gains), parts, fingerprint(game)
+        notion, tuple(lower), tuple(upper), tuple(gains), parts, fingerprint(game), readings(game)
     )
 
 

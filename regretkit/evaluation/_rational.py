@@ -1,6 +1,7 @@
 """Equilibria of zero-sum games in fractions, found by linear systems that are solved exactly."""
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -12,15 +13,20 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Vector
+from regretkit._util._validate import number
 from regretkit.evaluation._certificate import Certificate, Shares, fractions, reach_in_fractions
+from regretkit.evaluation._gap_certificate import as_fractions
 from regretkit.evaluation._linear_programs import check_constant_sum
 from regretkit.games import NormalFormGame
 from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games._memory_budget import available
 from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
-_LEAST = 1e-8
-"""Smaller probabilities are zero in the equilibrium that is looked for."""
+_LEAST = (1e-8, 0.0)
+"""Smaller probabilities are zero in the equilibrium that is looked for; one after the other."""
+_BYTES_AN_ENTRY = 150
+"""Memory of an entry of a sparse row."""
 _TIGHT = 1e-11
 """How much worse than the best, relative to the largest payoff, what is best may be in floats."""
 _PRIME = 2**31 - 1
@@ -29,12 +35,14 @@ _DIGITS = (4, 10, 16, 24, 36, 50)
 _BITS = 30
 """Binary digits that a step of the refinement adds."""
 _MOST_STEPS = 256
+_DIVERGED = 2.0**60
+"""A correction of a refinement of unknowns of size one that has gone astray."""
 
 Row: TypeAlias = dict[int, int]
 """A sparse row of whole numbers, by column."""
 
 
-def certify(game: Any, profile: ProfileLike) -> Certificate:
+def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None) -> Certificate:
     """Return an equilibrium of a zero-sum game in fractions, and so its value without rounding.
 
     Probabilities of chance and payoffs are the simplest fractions that rounding leaves room for:
@@ -52,6 +60,8 @@ def certify(game: Any, profile: ProfileLike) -> Certificate:
         A constant-sum game of two players, in normal form or in extensive form.
     profile
         A strategy for each player, as ``ExactSolution.profile``.
+    time_limit
+        Give up after about this number of seconds; by default never.
 
     Raises
     ------
@@ -59,7 +69,8 @@ def certify(game: Any, profile: ProfileLike) -> Certificate:
         When the game or the profile is none, or the chances of a history do not sum to one as
         fractions.
     RuntimeError
-        When no equilibrium with these supports was found.
+        When no equilibrium with these supports was found, or time or memory was used up; with the
+        bounds that the profile itself proves in fractions.
 
     Examples
     --------
@@ -77,7 +88,36 @@ def certify(game: Any, profile: ProfileLike) -> Certificate:
     Journal of Symbolic Computation 41(6), for the refinement.
     """
     given = as_vectors(check_constant_sum(game), profile)
-    payoffs = _Payoffs.of(game)
+    limit = math.inf if time_limit is None else number(time_limit, "time_limit", least=0.0)
+    end, payoffs, problem = time.monotonic() + limit, _Payoffs.of(game), ""
+    try:
+        for least in _LEAST:
+            try:
+                return _certified(game, payoffs, given, least, end)
+            except _UnprovenError as error:
+                problem = str(error)
+    except MemoryError as error:
+        problem = f"too little memory: {error}"
+    except TimeoutError:
+        problem = f"no proof within time_limit={limit:g} seconds"
+    shift = int(isinstance(game, NormalFormGame))
+    rounded = as_fractions(game, given, Fraction(1, 2**50))
+    lower, upper = (payoffs.guaranteed(i, x.shifted(-shift)) for i, x in enumerate(rounded))
+    raise RuntimeError(
+        f"{problem}; the profile itself proves a value of {float(lower):.17g} to "
+        f"{float(upper):.17g}, a gap of {float(upper - lower):.3g}; pass one of a smaller gap, as "
+        "of finish(run)"
+    )
+
+
+class _UnprovenError(RuntimeError):
+    """No equilibrium has these supports."""
+
+
+def _certified(
+    game: Any, payoffs: "_Payoffs", given: Sequence[Vector], least: float, end: float
+) -> Certificate:
+    """Return the certificate with the supports above a probability."""
     taken, tight = [], []
     for player, tree in enumerate(payoffs.trees):
         utility = game.utility(player, given)
@@ -87,18 +127,18 @@ def certify(game: Any, profile: ProfileLike) -> Certificate:
             strategy = given[player]
         behavior, values = tree.behavior(strategy), tree.best_values(utility)[1:]
         missed = tree.simplices.repeat(tree.simplices.max(values)) - values
-        played = _closed(tree, behavior > _LEAST)
+        played = _closed(tree, behavior > least)
         best = missed <= _TIGHT * float(np.abs(game.payoffs).max())
         taken.append(np.flatnonzero(played).tolist())
         tight.append(np.flatnonzero(_closed(tree, played[1:] | best)).tolist())
     if isinstance(game, NormalFormGame):
         given = [np.append(1.0, strategy) for strategy in given]
-    x, lower = _solved(payoffs, 0, taken[0], tight[1], given[0])
-    y, upper = _solved(payoffs, 1, taken[1], tight[0], given[1])
+    x, lower = _solved(payoffs, 0, taken[0], tight[1], given[0], end)
+    y, upper = _solved(payoffs, 1, taken[1], tight[0], given[1], end)
     if lower != upper:
-        raise RuntimeError(
+        raise _UnprovenError(
             f"no equilibrium with these supports: player 0 is sure of {float(lower):.17g}, and "
-            f"player 1 of {float(upper):.17g}; pass a profile of a smaller gap, as of finish(run)"
+            f"player 1 of {float(upper):.17g}"
         )
     shift = int(isinstance(game, NormalFormGame))
     return Certificate.of(game, lower, [x.shifted(shift), y.shifted(shift)])
@@ -113,6 +153,13 @@ class _Payoffs:
     columns: tuple[Mapping[int, Row], Mapping[int, Row]]
     """For each player, by the other's sequence the payoffs by its own."""
     unit: int
+    largest: int
+    """The largest payoff, which is the unit of values in the systems."""
+
+    @property
+    def scale(self) -> Fraction:
+        """The unit of values, as a payoff."""
+        return Fraction(self.largest, self.unit)
 
     @classmethod
     def of(cls, game: Any) -> "_Payoffs":
@@ -131,7 +178,8 @@ class _Payoffs:
             if paid:
                 columns[0][t][s] = columns[0][t].get(s, 0) + paid
                 columns[1][s][t] = columns[1][s].get(t, 0) + paid
-        return cls(trees, columns, unit)
+        paid = (abs(v) for column in columns[0].values() for v in column.values())
+        return cls(trees, columns, unit, max(paid, default=1) or 1)
 
     def guaranteed(self, player: int, strategy: Shares) -> Fraction:
         """Return the payoff of player 0 against a best response to a player's strategy."""
@@ -156,13 +204,13 @@ def _closed(tree: DecisionTree, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _solved(
-    payoffs: _Payoffs, player: int, own: list[int], other: list[int], near: Vector
+    payoffs: _Payoffs, player: int, own: list[int], other: list[int], near: Vector, end: float
 ) -> tuple[Shares, Fraction]:
     """Return a player's strategy in fractions, and what it guarantees."""
     rows, wanted = _equations(payoffs, player, own, other)
     size = len(own)
     preference = [*near[own].tolist(), *[2.0] * (1 + payoffs.trees[1 - player].points)]
-    chosen = dict(_pivots(rows, preference))
+    chosen = dict(_pivots(rows, preference, end))
     free = [column for column in range(size) if column not in chosen.values()]
     for digits in _DIGITS:
         values = {c: round(float(near[own[c]]) * 2**digits) for c in free}
@@ -170,7 +218,7 @@ def _solved(
             (wanted[i] << digits) - sum(rows[i][c] * values[c] for c in rows[i].keys() & values)
             for i in chosen
         ]
-        found = _exact_solution([rows[i] for i in chosen], [*chosen.values()], right)
+        found = _exact_solution([rows[i] for i in chosen], [*chosen.values()], right, end)
         if found is None:
             break
         numerators, denominator = found
@@ -180,13 +228,10 @@ def _solved(
         )
         if strategy.is_on(payoffs.trees[player]):
             earned = payoffs.guaranteed(player, strategy)
-            claimed = Fraction(shares.get(size, 0), denominator << digits)
+            claimed = Fraction(shares.get(size, 0), denominator << digits) * payoffs.scale
             if earned == claimed:
                 return strategy, earned
-    raise RuntimeError(
-        f"player {player} has no optimal strategy with the support of the profile; pass a profile "
-        "of a smaller gap, as of finish(run)"
-    )
+    raise _UnprovenError(f"player {player} has no optimal strategy with the support of the profile")
 
 
 def _equations(
@@ -212,20 +257,22 @@ def _equations(
     for t in other:
         column = payoffs.columns[player].get(t, {})
         row = {place[s]: paid for s, paid in column.items() if s in place}
-        row[len(place) + point_of[t]] = -payoffs.unit
-        row |= {len(place) + point: payoffs.unit for point in children[t]}
+        row[len(place) + point_of[t]] = -payoffs.largest
+        row |= {len(place) + point: payoffs.largest for point in children[t]}
         rows.append(row)
         wanted.append(0)
     return rows, wanted
 
 
-def _pivots(rows: list[Row], preference: Sequence[float]) -> Iterator[tuple[int, int]]:
+def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterator[tuple[int, int]]:
     """Yield independent rows, each with a column in which it alone of the later ones is nonzero.
 
     Columns are taken by their preference, the largest first; elimination is modulo a prime.
     """
     reduced: dict[int, tuple[int, Row]] = {}
-    for number, row in enumerate(rows):
+    room = available() / _BYTES_AN_ENTRY
+    for i, row in enumerate(rows):
+        _check_time(end)
         left = {c: v % _PRIME for c, v in row.items()}
         waiting = [(reduced[c][0], c) for c in left if c in reduced]
         waiting.sort()
@@ -246,7 +293,15 @@ def _pivots(rows: list[Row], preference: Sequence[float]) -> Iterator[tuple[int,
             inverse = pow(left[column], -1, _PRIME)
             scaled = {c: v * inverse % _PRIME for c, v in left.items()}
             reduced[column] = (len(reduced), scaled)
-            yield number, column
+            room -= len(scaled)
+            if room < 0:
+                raise MemoryError(f"{len(reduced)} of {len(rows)} equations fill it")
+            yield i, column
+
+
+def _check_time(end: float) -> None:
+    if time.monotonic() >= end:
+        raise TimeoutError
 
 
 class _Lifted(NamedTuple):
@@ -273,7 +328,7 @@ class _Lifted(NamedTuple):
 
 
 def _exact_solution(
-    rows: Sequence[Row], columns: Sequence[int], right: Sequence[int]
+    rows: Sequence[Row], columns: Sequence[int], right: Sequence[int], end: float
 ) -> tuple[Row, int] | None:
     """Solve as many equations as unknowns exactly; None where floats cannot factorize them."""
     from scipy.sparse import csc_array
@@ -290,8 +345,9 @@ def _exact_solution(
         return None
     missed, found, unit = list(right), [0] * len(columns), 1
     for step in range(1, _MOST_STEPS + 1):
+        _check_time(end)
         floats = factors.solve(np.array([m / s for m, s in zip(missed, scales, strict=True)]))
-        if not np.isfinite(floats).all():
+        if not (np.abs(floats) < _DIVERGED).all():
             return None
         digits = [int(d) for d in np.rint(np.ldexp(floats, _BITS)).tolist()]
         found = [(f << _BITS) + d for f, d in zip(found, digits, strict=True)]

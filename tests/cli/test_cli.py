@@ -572,13 +572,41 @@ def test_the_value_of_kuhn_poker_is_exact(report, folder):
 def test_a_value_is_proven_in_fractions(report, run, folder, how):
     came = report("exact", "kuhn_poker", *how, "--certificate", "proof.json")
 
-    assert came["fraction"] == report("verify", "proof.json", "kuhn_poker")["value"] == "-1/18"
+    assert came["fraction"] == report("verify", "proof.json", "kuhn_poker")["fraction"] == "-1/18"
     path = folder / "proof.json"
     path.write_text(path.read_text().replace("-1/18", "-1/19"))
     code, _, err = run("verify", path, "kuhn_poker")
     assert (code, "the strategy of player 0 proves the value '-1/18'" in err) == (1, True)
-    code, _, err = run("exact", "chicken", "--rational")
-    assert (code, "no zero-sum game" in err) == (2, True)
+    code, _, err = run("exact", "sheriff", "--rational")
+    assert (code, "no zero-sum game of two players; add --concept" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "gaps"),
+    [
+        (["exact", "chicken"], ["0", "0"]),
+        (["exact", "sheriff(2, 1, 1)", "--concept", "efcce"], ["0", "0"]),
+        (["evaluate", "kuhn_poker(players=3)", "uniform"], ["35/64", "133/192", "79/96"]),
+    ],
+)
+def test_gains_are_proven_in_fractions(report, run, folder, asked, gaps):
+    came = report(*asked, "--certificate", "proof.json")
+    assert came["gaps"] == gaps
+    assert report("verify", "proof.json", asked[1])["gaps"] == gaps
+    path = folder / "proof.json"
+    path.write_text(path.read_text().replace('"upper": ["', '"upper": ["1'))
+    code, _, err = run("verify", path, asked[1])
+    assert (code, "upper of player 0 is not what the profile proves" in err) == (1, True)
+
+
+def test_what_a_float_stands_for_is_said(run, folder):
+    (folder / "game.nfg").write_text(
+        'NFG 1 R "coin" {"a" "b"} {2 2} 0.1 -0.1 -0.2 0.2 -0.2 0.2 0.3 -0.3'
+    )
+    code, out, _ = run("exact", folder / "game.nfg", "--rational")
+    assert code == 0
+    assert "exactly -1/80" in out
+    assert "read    -0.3 as -3/10, -0.2 as -1/5, -0.1 as -1/10, 3 more" in out
 
 
 def test_exact_reports_the_equilibria_of_chicken(report):

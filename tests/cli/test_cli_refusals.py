@@ -364,7 +364,7 @@ def test_an_error_of_the_library_is_named_and_shown_on_request(folder, capsys, m
     def broken(*_, **__):
         raise KeyError("oh")
 
-    monkeypatch.setattr("regretkit.cli._commands._evaluate.solve_zero_sum", broken)
+    monkeypatch.setattr("regretkit.play._solve.solve_zero_sum", broken)
 
     assert main(["exact", "kuhn_poker"]) == 1
     err = capsys.readouterr().err

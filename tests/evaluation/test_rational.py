@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_exact import value_of_matrix
+from naive_exact import value_of_matrix, with_payoffs
 from naive_games import chance, decision, end
 from refusals import refusals
 from test_exact_corpus import answers
@@ -37,8 +37,9 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("call", KNOWN)
-@pytest.mark.deep_beyond(6)
+@pytest.mark.parametrize(
+    "call", [pytest.param(c, marks=[pytest.mark.deep] * (n > 6)) for n, c in enumerate(KNOWN)]
+)
 def test_known_values_are_proven(call):
     game = games.load(call)
     for profile in (solve_zero_sum(game).profile, solve(game, exact=True).profile):
@@ -103,7 +104,81 @@ def test_a_float_stands_for_the_fraction_that_it_came_from(numerator, denominato
 
 def test_a_tenth_is_a_tenth():
     coin = matrix_game([[0.1, -0.2], [-0.2, 0.1 + 0.2]])
-    assert certify(coin, solve_zero_sum(coin).profile).value == Fraction(-1, 80)
+    certificate = certify(coin, solve_zero_sum(coin).profile)
+    assert certificate.value == Fraction(-1, 80)
+    meant = {0.1: Fraction(1, 10), 0.2: Fraction(1, 5), 0.1 + 0.2: Fraction(3, 10)}
+    assert certificate.readings == meant | {-value: -read for value, read in meant.items()}
+    assert certify(KUHN, solve_zero_sum(KUHN).profile).readings == {1 / 3: Fraction(1, 3)}
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-310, 1e-300, 1e-9, 1.0, 1e9, 1e299])
+def test_payoffs_of_any_size_are_proven(unit):
+    coin = matrix_game(unit * np.array([[2.0, -1.0], [-1.0, 1.0]]))
+    certificate = certify(coin, [np.array([0.4, 0.6])] * 2)
+    certificate.verify(coin)
+    a, b, c, d = (simplest_fraction(value) for value in coin.payoffs[0].flat)
+    assert certificate.value == (a * d - b * c) / (a + d - b - c)
+
+
+def test_what_is_out_of_reach_says_how_near_the_profile_is(monkeypatch):
+    # An equilibrium with probabilities of 1e-600 is none in floats.
+    game = matrix_game([[1e300, 0.0], [0.0, 1e-300]])
+    with pytest.raises(RuntimeError, match=r"no optimal strategy .*, a gap of 1e-300; pass"):
+        certify(game, solve_zero_sum(game).profile)
+    profile = solve_zero_sum(KUHN).profile
+    with pytest.raises(RuntimeError, match=r"no proof within time_limit=0 seconds; .* a gap of 0"):
+        certify(KUHN, profile, time_limit=0.0)
+    monkeypatch.setattr("regretkit.evaluation._rational.available", lambda: 1000.0)
+    with pytest.raises(RuntimeError, match=r"memory: 6 of 18 equations .* a gap of"):
+        certify(KUHN, profile)
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.deep_beyond(12)
+def test_wrong_supports_never_make_a_wrong_proof(seed):
+    generator = np.random.default_rng(seed)
+    if seed % 2:
+        matrix = generator.integers(-3, 4, size=generator.integers(2, 5, size=2))
+        game, value = matrix_game(matrix.astype(float)), value_of_matrix(matrix)
+    else:
+        game, value = KUHN, Fraction(-1, 18)
+    exact = solve_zero_sum(game).profile
+    for _ in range(6):
+        behaviors = []
+        for strategy, domain in zip(exact, game.domains, strict=True):
+            simplices = getattr(domain, "simplices", domain)
+            mixed = strategy if simplices is domain else domain.behavior(strategy)
+            cut = generator.random(mixed.size) < 0.2
+            more = generator.random(mixed.size) * (generator.random(mixed.size) < 0.2)
+            mixed = simplices.normalize(np.where(cut, 0.0, mixed) + more)
+            behaviors.append(mixed if simplices is domain else domain.sequence_form(mixed))
+        try:
+            certificate = certify(game, behaviors)
+        except RuntimeError:
+            continue
+        certificate.verify(game)
+        assert certificate.value == value
+
+
+@pytest.mark.parametrize("call", ["kuhn_poker", "liars_dice(sides=2)"])
+def test_the_proof_of_another_payoff_does_not_pass(call):
+    game = games.load(call)
+    certificate = certify(game, solve_zero_sum(game).profile)
+    passed = 0
+    for k in range(len(game.tree.payoffs)):
+        payoffs = game.tree.payoffs.copy()
+        payoffs[k] += [0.25, -0.25]
+        other = with_payoffs(game, payoffs)
+        with pytest.raises(ValueError, match="another game"):
+            certificate.verify(other)
+        forged = evolve(certificate, fingerprint=games.fingerprint(other))
+        try:
+            forged.verify(other)
+        except ValueError:
+            continue
+        assert solve_zero_sum(other).value == pytest.approx(float(certificate.value), abs=1e-12)
+        passed += 1
+    assert passed < len(game.tree.payoffs)
 
 
 def test_it_comes_back_from_a_file(tmp_path):
@@ -124,6 +199,7 @@ CHANGED = {
     "negative": lambda c, k: with_denominator(c, k % 2, -c.strategies[k % 2].denominator),
     "exchanged": lambda c, k: evolve(c, strategies=c.strategies[::-1]),
     "fingerprint": lambda c, k: evolve(c, fingerprint=f"{k:032x}"),
+    "reading": lambda c, k: evolve(c, readings={**c.readings, 0.1 * k + 0.1: Fraction(1, 9)}),
 }
 
 
@@ -151,7 +227,7 @@ def test_no_change_of_a_certificate_passes(call, change):
     certificate = certify(game, solve_zero_sum(game).profile)
     for k in range(12):
         changed = CHANGED[change](certificate, k)
-        with pytest.raises(ValueError, match=r"strategy of player|another game"):
+        with pytest.raises(ValueError, match=r"strategy of player|another game|by the game"):
             changed.verify(game)
 
 
@@ -173,7 +249,7 @@ KUHN = games.kuhn_poker()
 
 test_bad_input_is_refused = refusals(
     (lambda: certify(games.chicken(), [np.ones(2) / 2] * 2), ValueError, "must be constant-sum"),
-    (lambda: certify(KUHN, games.Profile.uniform(KUHN)), RuntimeError, "pass a profile of a"),
+    (lambda: certify(KUHN, games.Profile.uniform(KUHN)), RuntimeError, "gap of 0.917; pass one of"),
     (lambda: certify(KUHN, 3), TypeError, "profile"),
     (lambda: certify(THIRDS, games.Profile.uniform(THIRDS)), ValueError, "sum to .* as fractions"),
 )

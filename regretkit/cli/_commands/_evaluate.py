@@ -19,12 +19,12 @@ from regretkit.cli._arguments import (
     OutputFile,
     option,
 )
+from regretkit.cli._commands._verify import write_certificate
 from regretkit.cli._console import (
     Failure,
     Refusal,
     answer,
     clean,
-    reason,
     reporting,
     slow_notice,
     table,
@@ -32,11 +32,13 @@ from regretkit.cli._console import (
 from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import (
-    Certificate,
+    CorrelatedEquilibrium,
+    ExtensiveFormCorrelatedEquilibrium,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     best_response_gains,
     certify,
+    certify_gaps,
     dominated_actions,
     maxmin,
     pure_equilibria,
@@ -61,6 +63,11 @@ _MOST = 20
 @option("--purify", "First keep only the most probable actions.", is_flag=True)
 @option("--samples", "Without a tree, play N games for each number; 100 by default.", COUNT)
 @option("--seed", "The seed of the samples; 0 by default.", FROM_ZERO)
+@option(
+    "--certificate",
+    "Write the gains in fractions into this file, for regretkit verify.",
+    OutputFile(".json"),
+)
 @arguments.strategy_out
 @arguments.imperfect_recall
 @arguments.as_json
@@ -71,6 +78,7 @@ def evaluate(
     purify: bool,
     samples: int | None,
     seed: int | None,
+    certificate: Path | None,
     out: Path | None,
     imperfect_recall: bool,
     as_json: bool,
@@ -88,6 +96,9 @@ def evaluate(
             "--purify: it is --threshold 1, got --threshold as well; leave one of them out"
         )
     game.accept(imperfect_recall=imperfect_recall)
+    recall = game.original is not None
+    if certificate and (recall or isinstance(game, NamedRules)):
+        raise Refusal(f"--certificate: {game.name} has no tree of perfect recall; leave it out")
     if isinstance(game, NamedRules):
         played = game.load_strategy(strategy).threshold(1.0 if purify else least or 0.0)
         write_strategy(played, out, game.played)
@@ -97,26 +108,36 @@ def evaluate(
     for name, given in (("samples", samples), ("seed", seed)):
         if given is not None:
             raise Refusal(f"--{name}: got {given}, but with the tree all is exact; leave it out")
-    recall, profile, gap_before = game.original is not None, game.load_strategy(strategy), {}
+    profile, gap_before = game.load_strategy(strategy), {}
     if purify or least is not None:
         cleaned = threshold(game.played, profile, 1.0 if least is None else least)
         profile, gap_before = game.coarsen(cleaned.profile), {"gap_before": cleaned.gap_before}
+    write_strategy(profile, out)
+    measured, lines = _measured(game, profile, gap_before)
+    report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **measured}
+    lines += [] if out is None else [f"strategy        {out}"]
+    if certificate:
+        write_certificate(certify_gaps(game.played, profile), certificate, report, lines)
+    return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
+
+
+def _measured(
+    game: NamedGame, profile: Profile, gap_before: dict[str, float]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the value and the gap of a strategy, as a report and as lines."""
     gains = [float(gain) for gain in best_response_gains(game.played, profile)]
     value, gap, mean = game.played.value(profile).tolist(), sum(gains), sum(gains) / len(gains)
-    write_strategy(profile, out)
-    report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **gap_before}
-    report |= {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
+    meaning = meaning_of_gap(imperfect_recall=game.original is not None)
     lines = [
         f"game            {game.name}",
         f"value           {numbers(value)}",
         *(f"gap before      {number(gap)}" for gap in gap_before.values()),
-        f"gap             {number(gap)} in units of payoff: "
-        f"{meaning_of_gap(imperfect_recall=recall)}",
+        f"gap             {number(gap)} in units of payoff: {meaning}",
         f"gains           {numbers(gains)}",
         f"exploitability  {number(mean)}, the mean over players",
-        *([] if out is None else [f"strategy        {out}"]),
     ]
-    return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
+    report = {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
+    return {**gap_before, **report}, lines
 
 
 def _estimates(
@@ -163,10 +184,10 @@ def _estimates(
     "Of a zero-sum game: by playing DCFR to the end, or not; by default what is faster.",
     default=None,
 )
-@option("--rational", "Of a zero-sum game: report the value as a fraction.", is_flag=True)
+@option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
 @option(
     "--certificate",
-    "Write the proof of that fraction into this file, for regretkit verify.",
+    "Write the proof of these fractions into this file, for regretkit verify.",
     OutputFile(".json"),
 )
 @arguments.strategy_out
@@ -194,27 +215,29 @@ def exact(
         )
     solved: Any = game.played  # in a form that the functions below take
     zero_sum = solved.players == 2 and solved.constant_sum is not None
-    normal = isinstance(solved, NormalFormGame)
-    asked = {"--out": out, "--certificate": certificate, "--rational": rational}
-    asked |= {"--finish" if finish else "--linear-program": finish is not None}
+    normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
+    asked = {"--out": out, "--finish" if finish else "--linear-program": finish is not None}
+    asked |= {"--rational": rational, "--certificate": certificate}
     _check_questions(game, concept, [] if zero_sum else [name for name in asked if asked[name]])
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
     with reporting("exact", Failure):
         if zero_sum:
             profile = _value(solved, report, lines, finish)
-        if profile is not None and (rational or certificate):
-            _fraction(solved, profile, certificate, report, lines)
+        if profile is not None and proven:
+            write_certificate(certify(solved, profile), certificate, report, lines)
         if not zero_sum and (solved.players == 2 or normal):
             levels = [maxmin(solved, player).value for player in range(solved.players)]
             report["maxmin"] = levels
             lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
-        if normal and not zero_sum:
-            _normal_form(solved, report, lines)
+        best: Any = _normal_form(solved, report, lines) if normal and not zero_sum else None
         if concept:
-            _extensive_form(solved, concept, report, lines)
+            best = _extensive_form(solved, concept, report, lines)
         elif not zero_sum and not normal:
             lines.append("--concept efce reports the correlated equilibrium of largest welfare")
+        if proven and not zero_sum:
+            proof = certify_gaps(solved, best, concept or "ce")
+            write_certificate(proof, certificate, report, lines)
     if profile is not None:
         write_strategy(profile, out)
         lines += [] if out is None else [f"strategy written to {out}"]
@@ -242,6 +265,13 @@ def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence
             "solved exactly with --concept only; regretkit solve plays it, and measures the gap"
         )
     for name in of_zero_sum:
+        if name in ("--rational", "--certificate"):
+            if normal or concept:
+                continue
+            raise Refusal(
+                f"{name}: {game.name} is no zero-sum game of two players; add --concept, to prove "
+                "such an equilibrium"
+            )
         raise Refusal(
             f"{name}: {game.name} is no zero-sum game of two players, and so no strategy is its "
             "solution; leave it out"
@@ -265,40 +295,9 @@ def _value(game: Any, report: dict[str, Any], lines: list[str], finish: bool | N
     return solution.profile
 
 
-def _fraction(
-    game: Any, profile: Profile, path: Path | None, report: dict[str, Any], lines: list[str]
-) -> None:
-    """Report the value as a fraction, and write its proof."""
-    proof = certify(game, profile)
-    report |= {"fraction": str(proof.value), "certificate": path and str(path)}
-    lines.append(f"exactly {proof.value}")
-    if path is not None:
-        proof.to_json(path)
-        lines.append(f"certificate written to {path}")
-
-
-@click.command(short_help="Check the proof of an exact value.", epilog=GAME_HELP)
-@click.argument("certificate", metavar="CERTIFICATE")
-@arguments.game
-@arguments.as_json
-def verify(certificate: str, game: NamedGame, as_json: bool) -> int:
-    """Compute again, in fractions and from the game alone, what CERTIFICATE proves.
-
-    CERTIFICATE is a file that regretkit exact --certificate wrote.
-    """
-    try:
-        proof = Certificate.from_json(certificate)
-        proof.verify(game.played)
-    except OSError as error:
-        raise Failure(f"CERTIFICATE: cannot read {certificate}: {reason(error)}") from error
-    except (TypeError, ValueError) as error:
-        raise Failure(f"CERTIFICATE: {error}") from error
-    report = {"game": game.name, "certificate": certificate, "value": str(proof.value)}
-    lines = [f"game    {game.name}", f"value   {proof.value}, proven by both strategies"]
-    return answer(report, lines, as_json=as_json)
-
-
-def _normal_form(game: NormalFormGame, report: dict[str, Any], lines: list[str]) -> None:
+def _normal_form(
+    game: NormalFormGame, report: dict[str, Any], lines: list[str]
+) -> CorrelatedEquilibrium:
     """Report what else is known of a game in normal form."""
     names = [list(map(clean, domain.labels.actions(0))) for domain in game.domains]
 
@@ -328,9 +327,12 @@ def _normal_form(game: NormalFormGame, report: dict[str, Any], lines: list[str])
     title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
     shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
     lines += ["", title, *_first(shown)]
+    return best
 
 
-def _extensive_form(game: Any, concept: Concept, report: dict[str, Any], lines: list[str]) -> None:
+def _extensive_form(
+    game: Any, concept: Concept, report: dict[str, Any], lines: list[str]
+) -> ExtensiveFormCorrelatedEquilibrium:
     """Report the correlated equilibrium of largest welfare of a game in extensive form."""
     best = best_extensive_form_correlated_equilibrium(game, concept=concept)
     payoffs = best.payoffs.tolist()
@@ -341,6 +343,7 @@ def _extensive_form(game: Any, concept: Concept, report: dict[str, Any], lines: 
         f"proof   no equilibrium has more than {best.bound:.12g}, and no player gains more than "
         f"{number(best.gap)} by deviating",
     ]
+    return best
 
 
 def _first(lines: Iterable[str]) -> list[str]:
