@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import click
 import numpy as np
@@ -48,7 +48,7 @@ from regretkit.evaluation import (
     threshold,
 )
 from regretkit.evaluation._extensive_correlated import Concept
-from regretkit.games import NormalFormGame, Profile, VisitedProfile
+from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, VisitedProfile
 from regretkit.games.public import PublicGame
 from regretkit.play import solve
 
@@ -97,7 +97,7 @@ def evaluate(
         )
     game.accept(imperfect_recall=imperfect_recall)
     recall = game.original is not None
-    if certificate and (recall or isinstance(game, NamedRules)):
+    if certificate and (recall or not isinstance(game.played, NormalFormGame | ExtensiveFormGame)):
         raise Refusal(f"--certificate: {game.name} has no tree of perfect recall; leave it out")
     if isinstance(game, NamedRules):
         played = game.load_strategy(strategy).threshold(1.0 if purify else least or 0.0)
@@ -117,7 +117,8 @@ def evaluate(
     report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **measured}
     lines += [] if out is None else [f"strategy        {out}"]
     if certificate:
-        write_certificate(certify_gaps(game.played, profile), certificate, report, lines)
+        proof = certify_gaps(cast(ExtensiveFormGame, game.played), profile)
+        write_certificate(proof, certificate, report, lines)
     return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
 
 
