@@ -202,6 +202,7 @@ PROFILES = {
             "SelfPlay.expect": partial(RUN.expect, 0),
             "best_response": partial(rk.best_response, PENNIES, 0),
             "certify": partial(evaluation.certify, PENNIES),
+            "certify_gaps": partial(evaluation.certify_gaps, PENNIES),
             "best_response_gains": partial(evaluation.best_response_gains, PENNIES),
             "duality_gap": partial(evaluation.duality_gap, PENNIES),
             "expected_value": partial(evaluation.expected_value, PENNIES),
@@ -321,6 +322,10 @@ ENTRIES = {
     ),
     "cce_gaps(distribution)": lambda bad: cce_gaps(PENNIES, bad),
     "ce_gaps(distribution)": lambda bad: ce_gaps(PENNIES, bad),
+    "certify_gaps(play)": lambda bad: evaluation.certify_gaps(PENNIES, bad, "ce"),
+    "certify_gaps(weights)": lambda bad: evaluation.certify_gaps(
+        PENNIES, [[[0.5, 0.5]] * 2] * 2, "ce", weights=bad
+    ),
     "best_correlated_equilibrium(objective)": lambda bad: best_correlated_equilibrium(PENNIES, bad),
     "best_coarse_correlated_equilibrium(objective)": lambda bad: best_coarse_correlated_equilibrium(
         PENNIES, bad
