@@ -1,65 +1,407 @@
-"""Public games: equal to their game trees, and to the catalogue's."""
+"""Public games: sums over pairs of types, game trees, and the catalogue's games."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from public_games import (
+    kuhn,
+    leduc,
+    liars_dice,
+    on_tree,
+    one_card,
+    points_on,
+    random_profile,
+    river,
+)
+from refusals import refusals
 
+import regretkit as rk
 from regretkit import games, nash_conv, solve
-from tests.helpers import public_games
+from regretkit.evaluation import sampled_value, solve_zero_sum
+from regretkit.games import fingerprint
+from regretkit.games.public import (
+    Chance,
+    Compare,
+    Deal,
+    Decision,
+    Free,
+    Outcome,
+    PublicGame,
+    PublicTree,
+    Table,
+)
 
 GAMES = {
-    "kuhn": (lambda: public_games.kuhn(5), "kuhn_poker(deck=5)"),
-    "leduc": (lambda: public_games.leduc(3), "leduc_poker"),
-    "dice": (lambda: public_games.liars_dice(1, 4), "liars_dice(sides=4)"),
-    "two dice": (lambda: public_games.liars_dice(2, 2), None),
+    "kuhn": kuhn(5),
+    "leduc": leduc(3),
+    "dice": liars_dice(1, 4),
+    "two dice": liars_dice(2, 2),
+    "one card": one_card([3.0, 1.0, 2.0], [2.0, 2.5]),
+    "river": river(5),
+    "ties": river(5, 1, ties=True),
+    "rake": river(5, 2, 0.05, ties=True),
 }
+each_game = pytest.mark.parametrize("name", GAMES)
 
 
-def random_profile(game, seed=0):
+# Sums
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2), st.integers(1, 9), st.booleans(), st.integers(0, 2**32))
+def test_sums_are_those_over_all_pairs(held, count, ties, seed):
     generator = np.random.default_rng(seed)
-    return [
-        tree.sequence_form(tree.simplices.normalize(generator.exponential(size=tree.dimension - 1)))
-        for tree in game.domains
-    ]
+    deck = max(count, 2 * held)
+    cards = [[generator.permutation(deck)[:held] for _ in range(count)] for _ in range(2)]
+    distinct = [np.unique(np.sort(each, axis=1), axis=0) for each in cards]
+    if held == 0:
+        distinct = [np.empty((count, 0), dtype=int)] * 2
+    strength = generator.integers(0, 3 if ties else 99, deck + 1)
+    # A strength of the cards, so that equal hands are equally strong
+    strengths = [np.array([strength[hand].sum() for hand in each]) for each in distinct]
+    if held < 2:
+        strengths = [generator.integers(0, 3 if ties else 99, len(each)) for each in distinct]
+    names = [[str(i) for i in range(len(each))] for each in distinct]
+    deal = Deal(names, cards=distinct, strengths=strengths)
+    pairs = deal.pairs()
+    met = [[not set(a) & set(b) for b in distinct[1].tolist()] for a in distinct[0].tolist()]
+    assert np.array_equal(pairs, met)
+    for player in (0, 1):
+        own, other = strengths[player], strengths[1 - player]
+        reach = generator.exponential(size=(3, len(other)))
+        sums = deal.meeting(player, "").sums(reach)
+        can_meet = (pairs if player == 0 else pairs.T)[np.newaxis]
+        beaten = np.sign(own[:, np.newaxis] - other)
+        for found, weight in zip(sums[:3], (1, beaten, beaten == 0), strict=True):
+            expected = (can_meet * weight * reach[:, np.newaxis]).sum(axis=2)
+            assert np.abs(found - expected).max() <= 1e-13 * reach.sum(axis=1).max()
+        assert np.array_equal(deal.meeting(player).sums(reach).free == 0, sums.free == 0)
 
 
-def on_tree(game, tree, profile):
-    """Return the profile of a game's tree with the same behavior at every label."""
-    strategies = []
-    for ours, theirs, strategy in zip(game.domains, tree.domains, profile, strict=True):
-        behavior, labels = ours.behavior(strategy), theirs.simplices.labels
-        numbers = np.array(
-            [ours.simplices.labels.find(labels.block(point)) for point in range(theirs.points)]
-        )
-        strategies.append(theirs.sequence_form(behavior[ours.simplices.coordinates(numbers)]))
-    return strategies
+def test_what_rounding_leaves_is_nothing():
+    held = np.array([[0, 1], [0, 2], [0, 3], [1, 2]])
+    deal = Deal([["a", "b", "c", "d"]] * 2, cards=[held] * 2, strengths=[np.arange(4)] * 2)
+    # Whoever holds 0 meets only the last type, which is not there.
+    sums = deal.meeting(0, "").sums(np.array([[0.1, 0.2, 0.3, 0.0]]))
+    assert (sums.free[0, :3] == 0).all()
+    assert (sums.more[0, :3] == 0).all()
 
 
-@pytest.mark.parametrize("name", GAMES)
+@each_game
+def test_both_utilities_give_the_same_value(name):
+    game = GAMES[name]
+    profile = random_profile(game)
+    for payer in (0, 1):
+        values = [game.utility(i, profile, payer) @ profile[i] for i in (0, 1)]
+        assert values == pytest.approx([game.value(profile)[payer]] * 2, abs=1e-13)
+
+
+# Trees
+
+
+@each_game
 def test_a_public_game_is_its_game_tree(name):
-    game = GAMES[name][0]()
+    game = GAMES[name]
     tree = game.to_tree()
     for seed in range(3):
         profile = random_profile(game, seed)
         same = on_tree(game, tree, profile)
         assert game.value(profile) == pytest.approx(tree.value(same), abs=1e-13)
         assert nash_conv(game, profile) == pytest.approx(nash_conv(tree, same), abs=1e-12)
+        for player in (0, 1):
+            points, ours = points_on(game, tree, player), game.domains[player]
+            there = np.append(0, 1 + ours.simplices.coordinates(points))
+            for payer in (0, 1):
+                utility = game.utility(player, profile, payer)[there]
+                assert utility == pytest.approx(tree.utility(player, same, payer), abs=1e-13)
+    total = tree.constant_sum
+    assert game.constant_sum == (None if total is None else pytest.approx(total, abs=1e-12))
 
 
-@pytest.mark.parametrize("name", ["kuhn", "leduc", "dice"])
-def test_public_games_of_the_catalogue_are_the_catalogues(name):
-    game, known = GAMES[name][0](), games.load(GAMES[name][1])
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("kuhn", "kuhn_poker(deck=5)"), ("leduc", "leduc_poker"), ("dice", "liars_dice(sides=4)")],
+)
+def test_public_games_of_the_catalogue_are_the_catalogues(name, known):
+    game, known = GAMES[name], games.load(known)
     assert [tree.points for tree in game.domains] == [tree.points for tree in known.domains]
     ours, theirs = (solve(each, "cfr+", iterations=10) for each in (game, known))
     gaps = nash_conv(game, ours.average), nash_conv(known, theirs.average)
     assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "two dice", "river"])
 def test_histories_of_a_public_game_make_the_same_tree(name):
-    game = GAMES[name][0]()
+    game = GAMES[name]
     walked, built = games.GameTree.from_history(games.as_history(game)), game.to_tree().tree
     for part in ("parent", "player", "information_set", "payoffs"):
         assert np.array_equal(getattr(walked, part), getattr(built, part)), part
     assert walked.probability == pytest.approx(built.probability, rel=1e-12)
     assert walked.labels == built.labels
     assert walked.actions == built.actions
+
+
+def test_a_played_history_belongs_to_the_decision_points():
+    game = GAMES["leduc"]
+    profile = solve(game, "cfr+", iterations=20).average
+    low, high = sampled_value(game, profile, 500, 1)[0].bernstein_interval(0.999)
+    assert low < game.value(profile)[0] < high
+
+
+def test_kuhn_poker_has_its_value():
+    game = kuhn(3)
+    profile = solve(game, "cfr+", iterations=200).average
+    assert game.value(profile)[0] == pytest.approx(-1 / 18, abs=1e-3)
+    assert solve_zero_sum(game.to_tree()).value == pytest.approx(-1 / 18, abs=1e-12)
+
+
+# What does not change a game
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_another_order_of_types_permutes_utilities(ties):
+    game = river(5, ties=ties)
+    hands = np.random.default_rng(1).permutation(game.deal.sizes[0])
+    other = river(5, ties=ties, hands=hands)
+    profile = random_profile(game)
+    same = on_tree(game, other, profile)
+    for player in (0, 1):
+        points = points_on(game, other, player)
+        there = np.append(0, 1 + game.domains[player].simplices.coordinates(points))
+        utility = game.utility(player, profile)[there]
+        assert utility == pytest.approx(other.utility(player, same), abs=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr"])
+def test_chips_by_powers_of_two_change_no_bit(algorithm):
+    first, second = (
+        solve(river(5, 0, 0.05, chips=chips), algorithm, iterations=30).average
+        for chips in (1.0, 1024.0)
+    )
+    assert all(map(np.array_equal, first, second))
+
+
+def test_types_of_weight_zero_change_nothing():
+    game = river(5)
+    kept = game.deal.weights[0] > 0.7
+    weights = np.where(kept, game.deal.weights[0], 0), game.deal.weights[1]
+    whole = river(5, weights=weights)
+    (first, second), orders = whole.deal.types, whole.deal.strengths[""]
+    few = Deal(
+        (np.array(first)[kept].tolist(), second),
+        weights=(weights[0][kept], weights[1]),
+        cards=(whole.deal.cards[0][kept], whole.deal.cards[1]),
+        strengths=[order[mask] for order, mask in zip(orders, (kept, ...), strict=True)],
+    )
+    small = PublicGame(whole.tree, few)
+    assert small.domains == whole.domains
+    one, two = (solve(each, "cfr+", iterations=30).average for each in (whole, small))
+    assert all(map(np.array_equal, one, two))
+
+
+def test_types_that_are_all_equal_are_paid_exactly_nothing():
+    held = np.array([[i, j] for i in range(7) for j in range(i)])
+    names = [str(hand) for hand in held]
+    deal = Deal((names, names), cards=[held] * 2, strengths=[np.zeros(len(held))] * 2)
+    answer = Decision(1, {"check": Compare(1, -1), "bet": Compare(3, -3)})
+    game = PublicGame(PublicTree(Decision(0, {"check": answer, "bet": Compare(2, -2)})), deal)
+    profile = random_profile(game)
+    assert not any(game.utility(player, profile).any() for player in (0, 1))
+    played = solve(game, "cfr+", iterations=10).average
+    assert all(np.isin(strategy[1:], [0.5, 0.25]).all() for strategy in played)
+
+
+def test_no_dead_type_decides():
+    game = GAMES["leduc"]
+    for tree in game.domains:
+        for label in map(tree.simplices.labels.block, range(tree.points)):
+            card, _, path = label.partition(" ")
+            assert card not in path.split("/")
+
+
+# Tables
+
+
+def test_a_table_of_comparisons_is_a_comparison():
+    cards = np.arange(4)
+    table = np.sign(cards[:, np.newaxis] - cards)
+    deal = Deal(("abcd", "abcd"), cards=[cards[:, np.newaxis]] * 2, strengths=[cards] * 2)
+
+    def game(showdown):
+        call = Decision(1, {"fold": Free(1), "call": showdown(2)})
+        root = Decision(0, {"check": showdown(1), "bet": call})
+        return PublicGame(PublicTree(root), deal)
+
+    compared, listed = game(lambda x: Compare(x, -x)), game(lambda x: Table(x * table))
+    profile = random_profile(compared)
+    for player in (0, 1):
+        utility = compared.utility(player, profile)
+        assert listed.utility(player, profile) == pytest.approx(utility, abs=1e-15)
+    assert listed.to_tree().value(on_tree(listed, listed.to_tree(), profile)) == pytest.approx(
+        listed.value(profile)
+    )
+    assert fingerprint(listed) != fingerprint(compared)
+
+
+# Types at a node
+
+
+@each_game
+def test_what_types_earn_adds_up_to_the_value(name):
+    game = GAMES[name]
+    profile = random_profile(game)
+    pairs = game.deal.pairs()
+    for player in (0, 1):
+        reach = [game.reach(i, profile) for i in (0, 1)]
+        met = reach[player] * ((pairs if player == 0 else pairs.T) @ reach[1 - player])
+        earned = game.ev(player, profile)
+        assert met @ np.nan_to_num(earned) / met.sum() == pytest.approx(game.value(profile)[player])
+
+
+def test_what_a_type_earns_after_a_bet_is_that_of_its_tree():
+    game = GAMES["river"]
+    profile, node = random_profile(game), "/check/bet"
+    earned, reach = game.ev(0, profile, node), [game.reach(i, profile, node) for i in (0, 1)]
+    # A type that folds for sure loses the ante.
+    behavior = game.domains[0].behavior(profile[0]).copy()
+    point = game.domains[0].simplices.labels.find(f"{game.deal.types[0][2]} {node}")
+    behavior[game.domains[0].simplices.first[point] + np.arange(3)] = 1, 0, 0
+    folding = [game.domains[0].sequence_form(behavior), profile[1]]
+    assert game.ev(0, folding, node)[2] == pytest.approx(-1)
+    assert np.delete(game.ev(0, folding, node), 2) == pytest.approx(np.delete(earned, 2))
+    pairs = game.deal.pairs()
+    difference = (earned[2] + 1) * reach[0][2] * (pairs @ reach[1])[2]
+    whole = game.deal.weights[0] @ pairs @ game.deal.weights[1]
+    scale = game.reach(0, profile).sum() * game.reach(1, profile).sum()
+    given = game.deal.weights[0].sum() * game.deal.weights[1].sum()
+    change = (game.value(profile) - game.value(folding))[0]
+    assert change == pytest.approx(difference / whole * given / scale)
+
+
+def test_equity_is_the_share_of_weaker_types():
+    game = kuhn(5)
+    assert game.equity(0) == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+    profile = [tree.relative_interior_point() for tree in game.domains]
+    assert game.equity(1, "/b", profile) == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+    # With the public card still to come: a jack pairs with one of the 4 cards that are left.
+    dealt = leduc(3)
+    jack = (4 * 1 / 2 * 0 + 1) / 5  # against 1 jack, 2 queens and 2 kings
+    assert dealt.equity(0)[0] == pytest.approx(_equity(dealt, 0))
+    assert jack < dealt.equity(0)[0] < dealt.equity(0)[2] < dealt.equity(0)[4]
+
+
+def _equity(game, own):
+    """Return how often a card of Leduc poker wins, by listing all deals."""
+    won = []
+    for other in set(range(6)) - {own}:
+        for public in set(range(6)) - {own, other}:
+            strength = [9 if card // 2 == public // 2 else card // 2 for card in (own, other)]
+            won.append((np.sign(strength[0] - strength[1]) + 1) / 2)
+    return np.mean(won)
+
+
+def test_locked_nodes_are_played_as_told():
+    game = GAMES["river"]
+    behavior = np.random.default_rng(0).dirichlet(np.ones(3), game.deal.sizes[0])
+    locked = game.lock({"/check/bet": behavior, "/bet": [0.5, 0.5, 0.0]})
+    assert locked.tree.player[locked.tree.find("/check/bet")] == games.CHANCE
+    profile = random_profile(game)
+    played = [tree.behavior(strategy) for tree, strategy in zip(game.domains, profile, strict=True)]
+    kept = []
+    for player, (tree, node) in enumerate(zip(game.domains, ("/check/bet", "/bet"), strict=True)):
+        labels = [tree.simplices.labels.block(i) for i in range(tree.points)]
+        there = [i for i, label in enumerate(labels) if label.endswith(f" {node}")]
+        told = behavior if player == 0 else np.tile([0.5, 0.5, 0.0], (len(there), 1))
+        played[player][tree.simplices.coordinates(np.array(there))] = told.ravel()
+        strategy = tree.sequence_form(played[player])
+        names = locked.domains[player].simplices.labels
+        numbers = [labels.index(names.block(i)) for i in range(locked.domains[player].points)]
+        kept.append(played[player][tree.simplices.coordinates(np.array(numbers))])
+        profile[player] = strategy
+    free = [tree.sequence_form(each) for tree, each in zip(locked.domains, kept, strict=True)]
+    assert locked.value(free) == pytest.approx(game.value(profile))
+    tree = locked.to_tree()
+    assert tree.value(on_tree(locked, tree, free)) == pytest.approx(game.value(profile))
+
+
+# Everything that asks for linearity
+
+
+def test_circuits_ledgers_and_files_take_public_games(tmp_path):
+    game = GAMES["river"]
+    run = solve(game, "cfr+", iterations=20)
+    run.average.to_json(tmp_path / "played.json")
+    again = games.Profile.from_json(tmp_path / "played.json", game)
+    assert np.concatenate(again) == pytest.approx(np.concatenate(run.average), rel=1e-12)
+    assert fingerprint(game) == fingerprint(river(5)) != fingerprint(river(5, chips=2.0))
+    assert "decisions" in game._repr_html_()
+    reached = solve(game, "cfr+", target_gap=0.5, engine="numpy")
+    assert nash_conv(game, reached.average) <= 0.5
+    minimizers = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+    ledgers = [rk.evaluation.RegretLedger(minimizer) for minimizer in minimizers]
+    run = rk.SelfPlay(game, minimizers, order=rk.play.Simultaneous()).run(50)
+    pairs = zip(ledgers, minimizers, strict=True)
+    regret = sum(ledger.external(minimizer) for ledger, minimizer in pairs)
+    assert regret / 50 == pytest.approx(nash_conv(game, run.average), rel=1e-9)
+
+
+CARDS = np.arange(3)
+DEAL = Deal(("abc", "abc"), cards=[CARDS[:, np.newaxis]] * 2, strengths=[CARDS] * 2)
+BET = Decision(0, {"bet": Compare(1, -1), "fold": Free(-1)})
+SHOWN = Chance({"x": Outcome(BET, 0.5), "y": Outcome(Free(0), 0.25)})
+
+test_what_is_no_public_game_is_refused = refusals(
+    (lambda: PublicTree(Free(1)), TypeError, "root must be a Decision or a Chance"),
+    (lambda: Decision(2, {"a": Free(1)}), ValueError, "player must be one of 0 to 1"),
+    (lambda: Decision(0, {}), TypeError, "a mapping from names to nodes"),
+    (lambda: Decision(0, {"a": 1}), TypeError, "children\\['a'\\] must be Decision or"),
+    (lambda: Decision(0, {"a/b": Free(1)}), ValueError, "without a slash"),
+    (lambda: Free((1, 2, 3)), ValueError, "one number, or one for each player"),
+    (lambda: Free(np.nan), ValueError, "finite"),
+    (lambda: Table([1.0, 2.0]), ValueError, "payoffs has shape"),
+    (lambda: Outcome(Free(1), 0.5, ([-1], None)), ValueError, "factors must be finite"),
+    (lambda: Deal(("ab", "aa")), ValueError, "types\\[1\\] must be .* without duplicates"),
+    (lambda: Deal(("ab", "ab"), weights=([1, -1], [1, 1])), ValueError, "weights\\[0\\]"),
+    (lambda: Deal(("ab", "ab"), weights=([1, 1], [0, 0])), ValueError, "weights\\[1\\]"),
+    (lambda: Deal(("ab", "ab"), weights=([1], [1, 1])), ValueError, "2 finite numbers"),
+    (lambda: Deal(("ab", "ab"), cards=([[1], [1]], [[1], [2]])), ValueError, "list them once"),
+    (lambda: Deal(("a", "a"), cards=([[1, 1]], [[1, 2]])), ValueError, "different cards"),
+    (lambda: Deal(("a", "a"), cards=([[1, 2, 3]], [[1, 2, 3]])), ValueError, "shape \\(1, 3\\)"),
+    (
+        lambda: Deal(("a", "a"), cards=([[1, 2]], [[1, 2]]), strengths=([1], [2])),
+        ValueError,
+        "make them equally strong",
+    ),
+    (
+        lambda: PublicGame(PublicTree(BET), Deal(("a", "a"), cards=([[1]], [[1]]))),
+        ValueError,
+        "no strengths",
+    ),
+    (
+        lambda: PublicGame(
+            PublicTree(Decision(0, {"a": Free(1)})), Deal(("a", "a"), cards=([[1]], [[1]]))
+        ),
+        ValueError,
+        "no types that can meet",
+    ),
+    (
+        lambda: PublicGame(PublicTree(Decision(0, {"a": Table([[1.0]])})), DEAL),
+        ValueError,
+        "pass one payoff for each pair",
+    ),
+    (lambda: PublicGame(PublicTree(SHOWN), DEAL), ValueError, "chance at '/' sum to about 0.75"),
+    (
+        lambda: PublicGame(PublicTree(Chance({"x": Outcome(BET, 1, ([1], None))})), DEAL),
+        ValueError,
+        "player 0 has 3 types",
+    ),
+    (lambda: PublicTree(BET).find("/call"), ValueError, "'call' is no action at '/'"),
+    (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/bet": [1]}), ValueError, "no player"),
+    (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [1]}), ValueError, "has shape \\(1,\\)"),
+    (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [1, 1]}), ValueError, "sum to 1"),
+    (lambda: PublicGame(PublicTree(BET), DEAL).equity(0, "/fold"), ValueError, "no order"),
+    (lambda: liars_dice(1, 2).equity(0), ValueError, "several orders"),
+    (lambda: solve_zero_sum(kuhn()), TypeError, "to_tree\\(\\)"),
+    (lambda: solve(kuhn(), "mccfr", iterations=1), TypeError, "to_tree\\(\\)"),
+)

@@ -94,3 +94,83 @@ def liars_dice(dice=1, sides=4):
     names = ["".join(str(face + 1) for face in roll) for roll in rolls]
     deal = Deal((names, names), weights=(weights, weights), strengths=orders)
     return PublicGame(PublicTree(after(-1, 0)), deal, name=f"liars_dice({dice}, {sides})")
+
+
+def river(cards=6, seed=0, rake=0.0, *, ties=False, weights=None, chips=1.0, hands=None):
+    """Return a game of hands of two cards with a bet and a raise, in a random order of strength."""
+    generator = np.random.default_rng(seed)
+    held = np.array(list(itertools.combinations(range(cards), 2)))
+    strengths = generator.permutation(len(held)) // (3 if ties else 1)
+    drawn = generator.uniform(0.5, 1, (2, len(held)))
+    weights = drawn if weights is None else weights
+    order = np.arange(len(held)) if hands is None else hands
+
+    def showdown(stake):
+        paid = rake * 2 * stake
+        win = chips * (stake - paid), -chips * stake
+        return Compare(win, win[::-1])
+
+    def fold(player, stake):
+        paid = chips * (stake - rake * 2 * stake), -chips * stake
+        return Free(paid if player == 1 else paid[::-1])
+
+    def decision(player, paid, raises):
+        """Return the node at which a player acts after bets; ``paid`` by both, in order."""
+        stake, most = min(paid), max(paid)
+        following = {}
+        if most > stake:
+            following["fold"] = fold(player, stake)
+            following["call"] = showdown(most)
+        elif player == 0:
+            following["check"] = decision(1, paid, raises)
+        else:
+            following["check"] = showdown(stake)
+        if raises < 2:
+            raised = [*paid]
+            raised[player] = most + 2 * most
+            following["bet"] = decision(1 - player, tuple(raised), raises + 1)
+        return Decision(player, following)
+
+    names = ["-".join(map(str, hand)) for hand in held[order]]
+    deal = Deal(
+        (names, names),
+        weights=tuple(weight[order] for weight in weights),
+        cards=[held[order]] * 2,
+        strengths=[strengths[order]] * 2,
+    )
+    return PublicGame(PublicTree(decision(0, (1, 1), 0)), deal, name=f"river({cards})")
+
+
+def one_card(values, others):
+    """Return one-card poker in which the players draw from decks of their own."""
+    call = Decision(1, {"fold": Free(1), "call": Compare(2, -2)})
+    root = Decision(0, {"check": Compare(1, -1), "bet": call})
+    names = [[str(i) for i in range(len(each))] for each in (values, others)]
+    return PublicGame(PublicTree(root), Deal(names, strengths=(values, others)), name="one card")
+
+
+# Strategies
+
+
+def random_profile(game, seed=0):
+    generator = np.random.default_rng(seed)
+    return [
+        tree.sequence_form(tree.simplices.normalize(generator.exponential(size=tree.dimension - 1)))
+        for tree in game.domains
+    ]
+
+
+def points_on(game, tree, player):
+    """Return the decision point of a game for each one of its tree, by its label."""
+    ours, theirs = (each.domains[player].simplices.labels for each in (game, tree))
+    return np.array([ours.find(theirs.block(i)) for i in range(tree.domains[player].points)])
+
+
+def on_tree(game, tree, profile):
+    """Return the profile of a game's tree with the same behavior everywhere."""
+    strategies = []
+    for player, strategy in enumerate(profile):
+        ours, points = game.domains[player], points_on(game, tree, player)
+        behavior = ours.behavior(strategy)[ours.simplices.coordinates(points)]
+        strategies.append(tree.domains[player].sequence_form(behavior))
+    return strategies

@@ -63,9 +63,11 @@ class Settling:
         utility = np.zeros(layout.domains[player].dimension)
         for group in self.groups:
             paid, bound = self.paid(group, strategy, payer)
-            earned = np.add.reduceat(paid, group.begin, axis=0)
-            segment = np.repeat(np.arange(len(earned)), np.diff(group.begin, append=len(paid)))
-            bound = RESOLUTION * segment_sum(segment, bound, len(earned))
+            count, types = group.begin.size, paid.shape[1]
+            segment = np.repeat(np.arange(count), np.diff(group.begin, append=len(paid)))
+            places = segment[:, np.newaxis] * types + np.arange(types)
+            earned = segment_sum(places.ravel(), paid.ravel(), count * types).reshape(count, types)
+            bound = RESOLUTION * segment_sum(segment, bound, count)
             earned[np.abs(earned) <= bound[:, np.newaxis]] = 0.0
             first = group.terminals[group.begin]
             priors = [layout.contexts[i].priors[player] for i in layout.context[first]]

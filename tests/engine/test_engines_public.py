@@ -1,0 +1,97 @@
+"""Public games in machine code: equal to Python, to their game trees, and to themselves resumed."""
+
+import numpy as np
+import pytest
+from engine_cases import ENGINES, RULES, assert_same_bits, started
+from public_games import kuhn, leduc, liars_dice, on_tree, one_card, random_profile, river
+
+import regretkit as rk
+from regretkit.engine._layout import flatten_trees, lay_out_payoffs, zero_iterates
+from regretkit.engine.kernels._settled import settled_utility
+from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
+from regretkit.play import ALGORITHMS, Algorithm, resume, solve
+
+
+def tables():
+    """Return a game of tables, and of comparisons in which ties pay."""
+    generator = np.random.default_rng(3)
+    first, second = (generator.normal(size=(2, 5, 4)) for _ in range(2))
+    ties = {"a": Compare(2, -2, tie=(1, 0)), "b": Compare(1, -1, tie=(0, 1)), "c": Compare(1, 0)}
+    many = {str(i): Free(1 + i / 8) for i in range(11)}
+    root = {"a": Table(first), "b": Decision(1, ties), "c": Table(second), "d": Decision(1, many)}
+    strengths = generator.integers(0, 3, 5), generator.integers(0, 3, 4)
+    deal = Deal(("abcde", "abcd"), weights=([1, 2, 3, 4, 5], [4, 3, 2, 1]), strengths=strengths)
+    return PublicGame(PublicTree(Decision(0, root)), deal, name="tables")
+
+
+GAMES = {
+    "kuhn": kuhn(5),
+    "leduc": leduc(2),
+    "dice": liars_dice(1, 3),
+    "one card": one_card([3.0, 1.0, 2.0], [2.0, 2.5]),
+    "river": river(5, 2, 0.05, ties=True),
+    "tables": tables(),
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_machine_code_adds_up_in_the_order_of_numpy(name):
+    game = GAMES[name]
+    trees = flatten_trees(game.domains)
+    payoffs, iterates = lay_out_payoffs(game, trees), zero_iterates(trees, 0)
+    for seed in range(3):
+        profile = random_profile(game, seed)
+        iterates.strategy[:] = np.concatenate(profile)
+        for player in (0, 1):
+            settled_utility(player, True, payoffs, trees, iterates)
+            begin, end = trees.sequence_offsets[player : player + 2]
+            found = iterates.utility[begin:end]
+            assert np.array_equal(found, game.utility(player, profile))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rules_in_python_play_the_same_bits(name):
+    runs = [started(GAMES[name], RULES["rm+"], engine=engine) for engine in ENGINES[1:]]
+    assert_same_bits(*(run.run(30) for run in runs))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_in_machine_code_play_the_same(rule):
+    game = river(6)
+    averages = [
+        np.concatenate(solve(game, Algorithm(RULES[rule]), iterations=50, engine=engine).average)
+        for engine in ENGINES
+    ]
+    for found in averages:
+        np.testing.assert_allclose(found, averages[-1], atol=1e-9)
+
+
+@pytest.mark.deep_beyond(4)
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name != "mccfr"])
+def test_a_public_game_is_played_as_its_tree(name):
+    game = river(6)
+    tree = game.to_tree()
+    found, expected = (
+        solve(each, name, iterations=25, engine="numpy").average for each in (game, tree)
+    )
+    for ours, theirs in zip(on_tree(game, tree, found), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-10)
+
+
+@pytest.mark.parametrize("engine", [pytest.param("compiled", marks=pytest.mark.deep), *ENGINES[1:]])
+@pytest.mark.parametrize("name", ["river", "leduc"])
+def test_a_run_is_resumed_to_the_same_bits(engine, name, tmp_path):
+    game = GAMES[name]
+    started(game, RULES["drm"], engine=engine).run(15).save(tmp_path / "run")
+    fresh, whole = (started(game, RULES["drm"], engine=engine) for _ in range(2))
+    resumed = rk.SelfPlay.load(
+        tmp_path / "run", game, fresh.minimizers, engine=engine, horizon=fresh.horizon
+    )
+    assert_same_bits(resumed.run(15), whole.run(30))
+
+
+def test_a_file_is_not_resumed_with_another_deal(tmp_path):
+    solve(river(5), "cfr+", iterations=3).save(tmp_path / "run")
+    with pytest.raises(ValueError, match="belongs to the game"):
+        resume(tmp_path / "run", river(5, 1))
