@@ -177,8 +177,7 @@ def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
     factors = group.factors[player].T
     table = np.empty(0)
     if group.table is not None:
-        payoffs = group.table.payoffs[player] * deal.pairs()
-        table = np.ravel(payoffs.T if player else payoffs)
+        table = np.ravel(group.table[player])
     # Columns that are compared, filled up, and then the others
     compared = np.zeros(group.last.size, dtype=bool)
     compared[group.column[factors[:, 1:].any(axis=1)]] = True

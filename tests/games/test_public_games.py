@@ -82,7 +82,7 @@ def test_sums_are_those_over_all_pairs(held, count, ties, seed):
 def test_what_rounding_leaves_is_nothing():
     held = np.array([[0, 1], [0, 2], [0, 3], [1, 2]])
     deal = Deal([["a", "b", "c", "d"]] * 2, cards=[held] * 2, strengths=[np.arange(4)] * 2)
-    # Whoever holds 0 meets only the last type, which is not there.
+    # Types that hold 0 meet only the last type, which is not there.
     sums = deal.meeting(0, "").sums(np.array([[0.1, 0.2, 0.3, 0.0]]))
     assert (sums.free[0, :3] == 0).all()
     assert (sums.more[0, :3] == 0).all()

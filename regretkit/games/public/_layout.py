@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 from attrs import define, field
@@ -15,6 +15,8 @@ from regretkit.games.public._tree import Chance, Outcome, PublicTree
 from regretkit.games.tree._history import CHANCE
 from regretkit.sets import DecisionTree
 from regretkit.sets._labels import LazySequence
+
+Matrix: TypeAlias = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
 """Distance from 1 that the probabilities of chance may have, for any type."""
@@ -48,6 +50,8 @@ class Layout:
     contexts: list[Context] = field(init=False)
     context: Indices = field(init=False)
     """The context of each node."""
+    priors: tuple[Matrix, Matrix] = field(init=False)
+    """The weight of each type in each context, shape ``(contexts, types)``."""
     ends: Indices = field(init=False)
     """Where what follows each node ends: a node's are those from itself on, up to this one."""
     last: Indices = field(init=False)
@@ -64,6 +68,8 @@ class Layout:
 
     def __attrs_post_init__(self) -> None:
         self.contexts, self.context = _contexts(self.tree, self.deal)
+        first, second = ([c.priors[player] for c in self.contexts] for player in (0, 1))
+        self.priors = np.array(first), np.array(second)
         self.last = np.zeros((2, self.tree.player.size), dtype=np.int64)
         self.ends = np.arange(1, self.tree.player.size + 1)
         for node in range(self.tree.player.size - 1, 0, -1):

@@ -1,22 +1,21 @@
 """Utilities of a public game: linear maps of the opponent's reach, many terminals at once."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import RESOLUTION, segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit.games.public._layout import Layout
+from regretkit.games.public._layout import Layout, Matrix
 from regretkit.games.public._tree import Compare, Free, Table
-
-Matrix = NDArray[np.float64]
 
 
 @final
-@frozen(eq=False)
+@define(eq=False, slots=False)
 class Group:
     """Terminals with one order of types, for one player.
 
@@ -26,8 +25,9 @@ class Group:
 
     order: str | None
     """The strengths that are compared, None for none."""
-    table: Table | None
-    """The table that is paid, if there is one."""
+    table: Matrix | None
+    """What each player is paid for each own type against each of the opponent's, 0 where they
+    cannot meet, if there is a table; shape ``(2, types, other types)``."""
     last: Indices
     """The number of the opponent's last decision, of each column."""
     context: Indices
@@ -43,6 +43,12 @@ class Group:
     """
     begin: Indices
     """Where the terminals of each last decision of the player, in one context, begin."""
+
+    @cached_property
+    def segment(self) -> Indices:
+        """Which of these each terminal belongs to."""
+        sizes = np.diff(self.begin, append=self.terminals.size)
+        return np.repeat(np.arange(self.begin.size), sizes)
 
 
 @final
@@ -64,13 +70,12 @@ class Settling:
         for group in self.groups:
             paid, bound = self.paid(group, strategy, payer)
             count, types = group.begin.size, paid.shape[1]
-            segment = np.repeat(np.arange(count), np.diff(group.begin, append=len(paid)))
-            places = segment[:, np.newaxis] * types + np.arange(types)
+            places = group.segment[:, np.newaxis] * types + np.arange(types)
             earned = segment_sum(places.ravel(), paid.ravel(), count * types).reshape(count, types)
-            bound = RESOLUTION * segment_sum(segment, bound, count)
+            bound = RESOLUTION * segment_sum(group.segment, bound, count)
             earned[np.abs(earned) <= bound[:, np.newaxis]] = 0.0
             first = group.terminals[group.begin]
-            priors = [layout.contexts[i].priors[player] for i in layout.context[first]]
+            priors = layout.priors[player][layout.context[first]]
             np.add.at(
                 utility, layout.sequences[player][layout.last[player, first]], earned * priors
             )
@@ -83,10 +88,10 @@ class Settling:
         """
         layout, other = self.layout, 1 - self.player
         reach = strategy[layout.sequences[other][group.last]]
-        reach *= [layout.contexts[i].priors[other] for i in group.context]
+        reach *= layout.priors[other][group.context]
         free, more, tie = group.factors[payer][:, :, np.newaxis]
         if group.table is not None:
-            by_table, total = self._by_table(group.table, reach, payer)
+            by_table, total = _by_table(group.table[payer], reach)
             return free * by_table[group.column], np.abs(free[:, 0]) * total[group.column]
         sums = layout.deal.meeting(self.player, group.order).sums(reach)
         total = np.abs(group.factors[payer]).sum(axis=0) * sums.total[group.column]
@@ -111,17 +116,22 @@ class Settling:
             if rows.size:
                 paid, _ = self.paid(group, strategy, player)
                 nodes = group.terminals[rows]
-                priors = [layout.contexts[i].priors[player] for i in layout.context[nodes]]
+                priors = layout.priors[player][layout.context[nodes]]
                 values[nodes - start] = paid[rows] * priors
         return values
 
-    def _by_table(self, table: Table, reach: Matrix, payer: int) -> tuple[Matrix, Vector]:
-        payoffs = table.payoffs[payer] * self.layout.deal.pairs()
-        by_other = payoffs if self.player else payoffs.T
-        sums = np.array([(by_other * row[:, np.newaxis]).sum(axis=0) for row in reach])
-        total = np.abs(payoffs).max() * reach.cumsum(axis=1)[:, -1]
-        sums[np.abs(sums) <= RESOLUTION * total[:, np.newaxis]] = 0.0
-        return sums, total
+
+def _by_table(table: Matrix, reach: Matrix) -> tuple[Matrix, Vector]:
+    """Return the sums over the opponent's types of what is paid, and the size of their terms."""
+    sums = np.array([(table.T * row[:, np.newaxis]).sum(axis=0) for row in reach])
+    total = np.abs(table).max() * reach.cumsum(axis=1)[:, -1]
+    sums[np.abs(sums) <= RESOLUTION * total[:, np.newaxis]] = 0.0
+    return sums, total
+
+
+def _oriented(layout: Layout, player: int, table: Table) -> Matrix:
+    payoffs: Matrix = table.payoffs * layout.deal.pairs()
+    return payoffs.transpose(0, 2, 1) if player else payoffs
 
 
 def _groups(layout: Layout, player: int) -> Iterator[Group]:
@@ -152,7 +162,7 @@ def _groups(layout: Layout, player: int) -> Iterator[Group]:
         new = np.append(True, (mine[:, 1:] != mine[:, :-1]).any(axis=0))
         yield Group(
             order=None if isinstance(key, Table) else key,
-            table=key if isinstance(key, Table) else None,
+            table=_oriented(layout, player, key) if isinstance(key, Table) else None,
             last=columns[0],
             context=columns[1],
             terminals=terminals,
