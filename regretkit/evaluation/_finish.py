@@ -38,8 +38,12 @@ _WORTH_A_LOOK = 0.1
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
 _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
 """Probabilities below each of these count as zero in a profile, one after the other."""
-_SHARE = 0.05
-"""The part of the time played up to which one look may go on to other supports."""
+_SHARE = 0.1
+"""The part of the time played up to which one look may go on to other supports,"""
+_LOST = 10.0
+"""as long as what they lead to is not worse than the average by this factor."""
+_LOSS = 1e-13
+"""The smallest loss of a sequence that is no rounding, in units of the largest payoff."""
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
 
@@ -147,13 +151,9 @@ def finish(
         started = time.monotonic()
         average = systems.bounded(*run.average)
         best = min(average, best or average, key=_gap)
-        likely = systems.likely_supports(average) if goal < average.gap <= worth else None
-        if likely is not None:
-            played = [x > 0.0 for x in run.current]
-            for supports in ([a | b for a, b in zip(likely, played, strict=True)], likely):
-                best = min(best, systems.look(supports, average), key=_gap)
-                if best.gap <= goal or time.monotonic() - started > _SHARE * run.seconds:
-                    break
+        if goal < average.gap <= worth:
+            limit = min(started + _SHARE * run.seconds, end)
+            best = min(best, _best_look(systems, run.current, average, goal, limit), key=_gap)
         now = time.monotonic()
         if best.gap <= goal or now >= end:
             return exact_solution(game, *best[:4], f"finish after {run.iteration} iterations")
@@ -161,6 +161,21 @@ def finish(
         seconds = max(run.seconds, 1e-9)
         growth = min(math.sqrt(2.0 * (now - started) / seconds), 8.0, (end - now) / seconds)
         run.run(math.ceil(growth * run.iteration))
+
+
+def _best_look(
+    systems: "_Systems", current: Sequence[Vector], average: "_Bounded", goal: float, limit: float
+) -> "_Bounded":
+    """Return the best of what supports near those of a run lead to, until a time limit."""
+    likely = systems.likely_supports(average)
+    wider = [a | (x > 0.0) for a, x in zip(likely, current, strict=True)]
+    best = found = systems.look(wider, average)
+    if goal < best.gap and time.monotonic() < limit:
+        best = found = min(best, systems.look(likely, average), key=_gap)
+    while goal < best.gap and found.gap <= _LOST * average.gap and time.monotonic() < limit:
+        found = systems.look(systems.corrected_supports(found), average)
+        best = min(best, found, key=_gap)
+    return best
 
 
 def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
@@ -286,14 +301,31 @@ class _Systems:
         lower, upper = math.ldexp(lower, self.scale), math.ldexp(upper, self.scale)
         return _Bounded(x, y, lower, upper, (p, q))
 
-    def likely_supports(self, point: _Bounded) -> list[Flags]:
-        """Return the sequences that are more likely than they earn less than the best ones."""
-        earned = self.matrices[0] @ point.y, -(self.matrices[1] @ point.x)
+    def losses(self, point: _Bounded) -> list[Vector]:
+        """Return what each sequence earns less than the best ones, against the other strategy."""
         best = [
             np.bincount(flow.entries.column, flow.entries.value * dual[flow.entries.row])
             for flow, dual in zip(self.flows, point.duals, strict=True)
         ]
-        return [x > b - u for x, b, u in zip((point.x, point.y), best, earned, strict=True)]
+        earned = self.matrices[0] @ point.y, -(self.matrices[1] @ point.x)
+        return [b - u for b, u in zip(best, earned, strict=True)]
+
+    def likely_supports(self, point: _Bounded) -> list[Flags]:
+        """Return the sequences whose probability is larger than what they lose."""
+        return [x > lost for x, lost in zip((point.x, point.y), self.losses(point), strict=True)]
+
+    def corrected_supports(self, point: _Bounded) -> list[Flags]:
+        """Return the supports of a point with best responses, and without what loses most."""
+        losses, strategies = self.losses(point), (point.x, point.y)
+        ratios = [
+            np.where((x > 0.0) & (lost > _LOSS), lost / np.maximum(x, _LOSS), 0.0)
+            for x, lost in zip(strategies, losses, strict=True)
+        ]
+        most = max(ratio.max() for ratio in ratios)
+        return [
+            ((x > 0.0) | (domain.best_response(-lost)[1] > 0.0)) & ((ratio < most) | (ratio == 0.0))
+            for domain, x, lost, ratio in zip(self.domains, strategies, losses, ratios, strict=True)
+        ]
 
     def look(self, supports: Sequence[Flags], average: _Bounded) -> _Bounded:
         """Return the solutions with these supports that are nearest to ``average``.
