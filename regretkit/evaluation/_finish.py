@@ -42,6 +42,8 @@ _SHARE = 0.1
 """The part of the time played up to which one look may go on to other supports,"""
 _LOST = 10.0
 """as long as what they lead to is not worse than the average by this factor."""
+_TINY = 1e-6
+"""Probabilities below it are left from the first iterations of a run."""
 _LOSS = 1e-13
 """The smallest loss of a sequence that is no rounding, in units of the largest payoff."""
 _REGULARIZATION = 1e-7
@@ -311,8 +313,9 @@ class _Systems:
         return [b - u for b, u in zip(best, earned, strict=True)]
 
     def likely_supports(self, point: _Bounded) -> list[Flags]:
-        """Return the sequences whose probability is larger than what they lose."""
-        return [x > lost for x, lost in zip((point.x, point.y), self.losses(point), strict=True)]
+        """Return the sequences whose probability is larger than what they lose, and not tiny."""
+        pairs = zip((point.x, point.y), self.losses(point), strict=True)
+        return [x > np.maximum(lost, _TINY) for x, lost in pairs]
 
     def corrected_supports(self, point: _Bounded) -> list[Flags]:
         """Return the supports of a point with best responses, and without what loses most."""
