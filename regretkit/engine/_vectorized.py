@@ -9,7 +9,7 @@ from typing_extensions import override
 from regretkit._util._state import Stateful, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.circuits import CFR, EFR, PhiRegret, TriggerDeviations, stationary
+from regretkit.circuits import CFR, EFR
 from regretkit.circuits._base import TreeCircuit
 from regretkit.engine._block_ops import with_compiled_ops
 from regretkit.engine._layout import (
@@ -105,10 +105,7 @@ class _Player:
         iterates: Iterates,
         payoffs: Payoffs,
         code: "PartCode",
-        inner: "_Player | None" = None,
     ) -> None:
-        self._over = (minimizer, inner) if isinstance(minimizer, PhiRegret) and inner else None
-        """A ``PhiRegret``, and what plays on the coefficients of its maps."""
         self._circuit = minimizer if isinstance(minimizer, TreeCircuit) else None
         self._rule = minimizer
         self._player = player
@@ -118,7 +115,6 @@ class _Player:
         actions = slice(begin + 1, end)
         self.strategy, self._utility = iterates.strategy[sequences], iterates.utility[sequences]
         self._behavior, self._counterfactual = iterates.behavior[actions], iterates.utility[actions]
-        self._given = iterates.utility[sequences]
         self._utility.setflags(write=False)
         self._counterfactual.setflags(write=False)
         self.total = iterates.total[sequences]
@@ -137,12 +133,7 @@ class _Player:
             self._forward(self._player, decay, weight, *self._forward_arrays)
             return
         self.accumulate(decay, weight)
-        if self._over is None:
-            self.strategy[...] = self._rule.next_strategy()
-        else:
-            phi, inner = self._over
-            inner.propose(1.0, 0.0)
-            self.strategy[...] = phi.maps.fixed_point(inner.strategy)
+        self.strategy[...] = self._rule.next_strategy()
 
     def accumulate(self, decay: float, weight: float) -> None:
         """Add x to the average."""
@@ -161,34 +152,15 @@ class _Player:
             return
         if earning:
             self.compute_utility()
-        if self._over is None:
-            self._rule.observe_utility(self._utility)
-        else:
-            phi, inner = self._over
-            phi._last = self.strategy.copy()
-            inner._given[...] = phi.maps.utility(self._utility, phi._last)
-            inner.learn(earning=False)
+        self._rule.observe_utility(self._utility)
 
     def store(self, updates: int) -> None:
         """Give a circuit its counts, its next strategy and its last utilities."""
-        if self._over is not None:
-            self._over[1].store(updates)
-        if self._over is not None or self._circuit is not None:
-            self._rule.iteration += updates
-            self._rule._strategy = frozen_copy(self.strategy)
-        if updates and isinstance(self._circuit, CFR):
-            self._circuit._utilities = frozen_copy(self._counterfactual)
-
-
-def _over_triggers(minimizer: RegretMinimizer) -> CFR | None:
-    """Return the CFR over triggers of a ``PhiRegret``, whose passes can be in machine code."""
-    if not isinstance(minimizer, PhiRegret) or not isinstance(minimizer.maps, TriggerDeviations):
-        return None
-    parts = [part for part in with_parts(minimizer) if isinstance(part, RegretMinimizer)]
-    tracked = any(part._tracker is not None for part in parts)
-    if tracked or minimizer.fixed_point is not stationary or minimizer._any_update_may_raise():
-        return None
-    return minimizer.minimizer if isinstance(minimizer.minimizer, CFR) else None
+        if self._circuit is not None:
+            self._circuit.iteration += updates
+            self._circuit._strategy = frozen_copy(self.strategy)
+            if updates and isinstance(self._circuit, CFR):
+                self._circuit._utilities = frozen_copy(self._counterfactual)
 
 
 @final
@@ -210,25 +182,13 @@ class VectorizedExecutor(Executor):
         iterates = zero_iterates(trees, shared_sums(payoffs))
         code = compile_parts(type(payoffs))
         self._run = run
-        self._nested = [*map(_over_triggers, run.minimizers)]
-        nested = {player: cfr for player, cfr in enumerate(self._nested) if cfr is not None}
-        inner: dict[int, _Player] = {}
-        if nested:
-            own = flatten_trees([cfr.domain for cfr in nested.values()])
-            arrays = own, zero_iterates(own, 0), payoffs, code
-            pairs = enumerate(nested.items())
-            inner = {player: _Player(place, cfr, *arrays) for place, (player, cfr) in pairs}
         self._players = [
-            _Player(player, minimizer, trees, iterates, payoffs, code, inner.get(player))
+            _Player(player, minimizer, trees, iterates, payoffs, code)
             for player, minimizer in enumerate(run.minimizers)
         ]
         self._played = [frozen_copy(player.strategy) for player in self._players]
         self._updates = [0] * run.players
         self._turn = 0
-
-    @override
-    def is_current(self) -> bool:
-        return self._nested == [*map(_over_triggers, self._run.minimizers)]
 
     @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:

@@ -7,7 +7,6 @@ import naive
 import naive_trigger
 import numpy as np
 import pytest
-from attrs import evolve
 from factories import MAKERS, random_behavior, random_tree
 from refusals import refusals
 
@@ -241,25 +240,6 @@ def test_payoffs_in_other_units_are_played_alike(game, coarse, engine):
         played.append([np.concatenate(run.run(1).last_profile) for _ in range(100)])
     np.testing.assert_allclose(played[1], played[0], atol=1e-11)
     np.testing.assert_array_equal(played[2], played[0])
-
-
-@COARSE
-@pytest.mark.parametrize("game", ["kuhn_poker(players=3)", "goofspiel(3)"])
-def test_passes_in_machine_code_play_bitwise_alike(game, coarse):
-    game, name = rk.load(game), "efcce" if coarse else "efce"
-    for rule in (rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus):
-        algorithm = evolve(named(name), local=rule)
-        written, run = (algorithm.start(game, engine=e) for e in ("numpy", "vectorized"))
-        for iterations in (3, 10):
-            written.run(iterations)
-            run.run(iterations)
-            np.testing.assert_equal(
-                run.state_dict()["minimizers"], written.state_dict()["minimizers"]
-            )
-            np.testing.assert_equal(run.last_profile, written.last_profile)
-        # Watched, it takes the slower way, and keeps its bounds.
-        RegretLedger(run, strict=True)
-        np.testing.assert_equal(run.run(5).last_profile, written.run(5).last_profile)
 
 
 @COARSE
