@@ -13,17 +13,17 @@ from regretkit.games._payoff_rows import offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
-class Terms(NamedTuple):
-    """Deviations by decision point."""
+class Flows(NamedTuple):
+    """The rates that deviations add to, by the weight by which each is multiplied."""
 
     begin: UInt32Array
-    """Where those of each decision point begin, and their number."""
+    """Where those of each weight begin, and their number."""
     coordinate: UInt32Array
-    """The sequence of the learner's tree that stands for each; see ``LocalDeviations`` for its"""
-    weight: UInt32Array
-    source: UInt32Array
-    """(0 where it is all actions)"""
-    target: UInt32Array
+    """The sequence of the learner's tree that stands for each,"""
+    rate: UInt32Array
+    """and the rate: that into an action, or, after as many as there are sequences, of a pair."""
+    pairs: UInt32Array
+    """For each decision point, the first rate of its pairs, and the number of all."""
 
 
 class Products(NamedTuple):
@@ -44,18 +44,24 @@ class DeviationArrays(NamedTuple):
 
     learners: UInt32Array
     """For each player the number of the tree where its rule plays, its own without deviations."""
-    passive: UInt32Array
-    """For each player, how many coordinates of that tree come first and stand for no deviation."""
-    terms: Terms
-    is_chain: UInt32Array
-    """1 for each decision point at which deviations replace single actions, 0 for others."""
+    first_weight: UInt32Array
+    """For each player the number of the weight that is 1."""
+    weight: UInt32Array
+    """For each sequence of a learner's tree the weight of the deviation,"""
+    source: UInt32Array
+    """the action that is replaced, 0 where all are,"""
+    target: UInt32Array
+    """and the action that is played instead, 0 for what is no deviation."""
+    flows: Flows
     products: Products
     weights: Vector
     last_behavior: Vector
     """b in the last update of each player."""
+    regrets: Vector
+    rates: Vector
     by_action: tuple[Vector, Vector]
     """Workspace for numbers of a decision point, by action,"""
-    by_pair: tuple[Vector, Vector, Vector]
+    by_pair: tuple[Vector, Vector]
     """and by pair of actions."""
 
 
@@ -64,38 +70,59 @@ def lay_out_deviations(
 ) -> DeviationArrays:
     """Return the deviations of players; the trees of their learners come after all players'."""
     first = trees.sequence_offsets.astype(np.int64)
-    learners, passive = np.arange(len(by_player)), np.zeros(len(by_player), dtype=np.int64)
-    terms, products, weights = [np.zeros((5, 0), np.int64)], [np.zeros((4, 0), np.int64)], 0
+    learners, first_weight = np.arange(len(by_player)), np.zeros(len(by_player), dtype=np.int64)
+    weight, source, target = np.zeros((3, first[-1]), dtype=np.int64)
+    parts, weights = [np.zeros((4, 0), dtype=np.int64)], 0
     for player, found in enumerate(by_player):
         if found is None:
             continue
-        learners[player] = max(len(by_player), learners.max() + 1)
-        coordinates, action = np.flatnonzero(found.target >= 0), first[player] + 1
-        passive[player] = found.target.size - coordinates.size
-        weight, source, target = (array[coordinates] for array in found[:3])
-        own = first[learners[player]] + 1 + coordinates
-        source = np.where(source >= 0, action + source, 0)
-        point = _point_of(action + target, trees)
-        terms.append(np.stack([point, own, weights + weight, source, action + target]))
+        learner = learners[player] = max(len(by_player), learners.max() + 1)
+        own, action = slice(first[learner] + 1, first[learner + 1]), first[player] + 1
+        weight[own] = weights + found.weight
+        source[own] = np.where(found.source >= 0, action + found.source, 0)
+        target[own] = np.where(found.target >= 0, action + found.target, 0)
         later = np.flatnonzero(found.factor >= 0)
-        factor, parent = action + found.factor[later], weights + found.parent[later]
-        products.append(np.stack([_point_of(factor, trees), weights + later, parent, factor]))
-        weights += found.factor.size
-    by_point = _by_point(np.concatenate(terms, axis=1), trees)
-    size, is_chain = trees.last - trees.first, np.zeros(trees.first.size, dtype=np.int64)
-    is_chain[_point_of(by_point[4][by_point[3] > 0].astype(np.int64), trees)] = 1
-    most, longest = int(size.max(initial=0)), int((size * is_chain).max(initial=0))
+        factor = action + found.factor[later]
+        products = [weights + later, weights + found.parent[later], factor]
+        parts.append(np.stack([_point_of(factor, trees), *products]))
+        first_weight[player], weights = weights, weights + found.factor.size
+    size = (trees.last - trees.first).astype(np.int64)
+    flows, longest = _flows(weight, source, target, trees, weights)
+    most = int(size.max(initial=0))
     return DeviationArrays(
         learners=as_uint32(learners),
-        passive=as_uint32(passive),
-        terms=Terms._make(by_point),
-        is_chain=as_uint32(is_chain),
-        products=Products._make(_by_point(np.concatenate(products, axis=1), trees)),
+        first_weight=as_uint32(first_weight),
+        weight=as_uint32(weight),
+        source=as_uint32(source),
+        target=as_uint32(target),
+        flows=flows,
+        products=Products._make(_grouped(np.concatenate(parts, axis=1), size.size)),
         weights=np.ones(weights),
         last_behavior=np.zeros(first[-1]),
+        regrets=np.zeros(first[-1]),
+        rates=np.zeros(flows.pairs[-1]),
         by_action=(np.zeros(most), np.zeros(most)),
-        by_pair=(np.zeros(longest**2), np.zeros(longest**2), np.zeros(longest**2)),
+        by_pair=(np.zeros(longest**2), np.zeros(longest**2)),
     )
+
+
+def _flows(
+    weight: Indices, source: Indices, target: Indices, trees: FlatTrees, weights: int
+) -> tuple[Flows, int]:
+    """Return the flows of deviations, and the largest number of actions with rates of pairs."""
+    first, size = trees.first.astype(np.int64), (trees.last - trees.first).astype(np.int64)
+    coordinate = np.flatnonzero(target != source)
+    source, target = source[coordinate], target[coordinate]
+    point = _point_of(target, trees)
+    # Of two actions, each is played by the rate into it.
+    is_pair = (source > 0) & (size[point] > 2)
+    pairs = np.zeros(size.size, dtype=np.int64)
+    pairs[point[is_pair]] = size[point[is_pair]] ** 2
+    begin = int(trees.sequence_offsets[-1]) + offsets(pairs)
+    place = begin[point] + (source - first[point]) * size[point] + target - first[point]
+    table = np.stack([weight[coordinate], coordinate, np.where(is_pair, place, target)])
+    flows = Flows._make([*_grouped(table, weights), as_uint32(begin)])
+    return flows, int(size[pairs > 0].max(initial=0))
 
 
 def _point_of(action: Indices, trees: FlatTrees) -> Indices:
@@ -103,10 +130,10 @@ def _point_of(action: Indices, trees: FlatTrees) -> Indices:
     return np.searchsorted(trees.first, action, side="right") - 1
 
 
-def _by_point(table: Indices, trees: FlatTrees) -> list[UInt32Array]:
-    """Return where each decision point's rows begin, and all rows, by their decision points."""
-    point, *rows = table[:, np.argsort(table[0], kind="stable")]
-    counts = np.bincount(point, minlength=trees.first.size)
+def _grouped(table: Indices, groups: int) -> list[UInt32Array]:
+    """Return where each group of rows begins, and all rows, by their groups in row 0."""
+    group, *rows = table[:, np.argsort(table[0], kind="stable")]
+    counts = np.bincount(group, minlength=groups)
     return [as_uint32(offsets(counts)), *map(as_uint32, rows)]
 
 

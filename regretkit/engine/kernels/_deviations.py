@@ -47,29 +47,27 @@ def initialize_fixed_points(arrays: Arrays) -> None:
 
 
 def set_gains(player: int, learner: int, arrays: Arrays) -> None:
-    """Set the utility of each deviation, at the decision points from the leaves to the root."""
+    """Set the utility of each deviation."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
     utility, behavior = iterates.utility, iterates.behavior
-    terms, regrets = deviations.terms, deviations.by_action[0]
-    root = as_int64(trees.sequence_offsets[learner])
-    for c in range(root, root + 1 + as_int64(deviations.passive[player])):
-        utility[c] = 0.0
+    negligible = arrays.payoffs.negligible[player]
     end = as_int64(trees.infoset_offsets[player + 1])
     for step in range(end - as_int64(trees.infoset_offsets[player])):
         j = end - 1 - step
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        negligible = arrays.payoffs.negligible[player]
         value = backpropagate_value(j, first, last, negligible, trees, iterates)
-        set_regrets(first, last, value, utility, regrets)
+        set_regrets(first, last, value, utility, deviations.regrets)
         for a in range(first, last):
             deviations.last_behavior[a] = behavior[a]
-        for k in range(as_int64(terms.begin[j]), as_int64(terms.begin[j + 1])):
-            source, target = as_int64(terms.source[k]), as_int64(terms.target[k])
-            if source == 0:
-                gain = float(regrets[target - first])
-            else:
-                gain = float(behavior[source] * difference(utility[target], utility[source]))
-            utility[terms.coordinate[k]] = deviations.weights[terms.weight[k]] * gain
+    for c in range(
+        as_int64(trees.sequence_offsets[learner]), as_int64(trees.sequence_offsets[learner + 1])
+    ):
+        source, target = deviations.source[c], deviations.target[c]
+        if source == 0:
+            gain = float(deviations.regrets[target])
+        else:
+            gain = float(behavior[source] * difference(utility[target], utility[source]))
+        utility[c] = deviations.weights[deviations.weight[c]] * gain
 
 
 def set_regrets(first: int, last: int, value: float, utility: Vector, regrets: Vector) -> None:
@@ -80,7 +78,7 @@ def set_regrets(first: int, last: int, value: float, utility: Vector, regrets: V
     rounding = RESOLUTION * (abs(top) + abs(value - top))
     for a in range(first, last):
         regret = utility[a] - value
-        regrets[a - first] = 0.0 if abs(regret) <= rounding else regret
+        regrets[a] = 0.0 if abs(regret) <= rounding else regret
 
 
 def difference(one: float, other: float) -> float:
@@ -94,49 +92,49 @@ def difference(one: float, other: float) -> float:
 def set_fixed_points(player: int, learner: int, arrays: Arrays) -> None:
     """Set the b that the learner's mixture of deviations fixes, from the root to the leaves."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
-    products, weights = deviations.products, deviations.weights
+    products, weights, rates = deviations.products, deviations.weights, deviations.rates
     set_sequence_form(learner, trees, iterates)
-    for j in range(
-        as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
-    ):
+    begin, end = trees.infoset_offsets[player], trees.infoset_offsets[player + 1]
+    for a in range(trees.sequence_offsets[player], trees.sequence_offsets[player + 1]):
+        rates[a] = 0.0
+    for k in range(deviations.flows.pairs[begin], deviations.flows.pairs[end]):
+        rates[k] = 0.0
+    add_flows(deviations.first_weight[player], iterates.strategy, deviations)
+    for j in range(as_int64(begin), as_int64(end)):
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        set_fixed_point(j, first, last, iterates.strategy, iterates.behavior, deviations)
+        set_fixed_point(j, first, last, iterates.behavior, deviations)
         for k in range(as_int64(products.begin[j]), as_int64(products.begin[j + 1])):
             part = weights[products.parent[k]] * iterates.behavior[products.action[k]]
             weights[products.weight[k]] = part
+            add_flows(products.weight[k], iterates.strategy, deviations)
+
+
+def add_flows(weight: int, mixture: Vector, deviations: DeviationArrays) -> None:
+    """Add all rates of one weight."""
+    flows, rates, factor = deviations.flows, deviations.rates, float(deviations.weights[weight])
+    if factor > 0.0:
+        for k in range(as_int64(flows.begin[weight]), as_int64(flows.begin[weight + 1])):
+            rates[flows.rate[k]] += factor * mixture[flows.coordinate[k]]
 
 
 def set_fixed_point(
-    j: int, first: int, last: int, mixture: Vector, behavior: Vector, deviations: DeviationArrays
+    j: int, first: int, last: int, behavior: Vector, deviations: DeviationArrays
 ) -> None:
     """Set the distribution at a decision point."""
-    size = last - first
-    for a in range(first, last):
-        behavior[a] = 0.0
-    is_chain = size > 2 and deviations.is_chain[j] != 0
-    terms, rates = deviations.terms, deviations.by_pair[0]
-    if is_chain:
-        for k in range(size * size):
-            rates[k] = 0.0
-    for k in range(as_int64(terms.begin[j]), as_int64(terms.begin[j + 1])):
-        source, target = as_int64(terms.source[k]), as_int64(terms.target[k])
-        if source != target:
-            rate = float(deviations.weights[terms.weight[k]] * mixture[terms.coordinate[k]])
-            if is_chain and source != 0:
-                rates[size * (source - first) + target - first] += rate
-            else:
-                behavior[target] += rate
-    if is_chain:
-        for k in range(size * size):
-            rates[k] += behavior[first + k % size]
-        set_stationary(size, first, behavior, deviations.by_action, deviations.by_pair)
+    begin, end = as_int64(deviations.flows.pairs[j]), as_int64(deviations.flows.pairs[j + 1])
+    rates, size = deviations.rates, last - first
+    if end > begin:
+        for k in range(begin, end):
+            rates[k] += rates[first + (k - begin) % size]
+        chain = rates[begin:end]
+        set_stationary(size, first, behavior, chain, deviations.by_action, deviations.by_pair)
         return
     # Where deviations play an action in place of all others, or of the only other one
     total = 0.0
     for a in range(first, last):
-        total += float(behavior[a])
+        total += float(rates[a])
     for a in range(first, last):
-        behavior[a] = behavior[a] / total if total > 0.0 else 1.0 / size
+        behavior[a] = rates[a] / total if total > 0.0 else 1.0 / size
 
 
 # Stationary distributions, as in ``circuits/_stationary.py``. Numbers that may leave the range of a
@@ -147,11 +145,12 @@ def set_stationary(
     size: int,
     first: int,
     distribution: Vector,
+    rates: Vector,
     by_action: tuple[Vector, Vector],
-    by_pair: tuple[Vector, Vector, Vector],
+    by_pair: tuple[Vector, Vector],
 ) -> None:
     """Set the stationary distribution of a chain; with several closed classes, the mean of all."""
-    rates, scales, same = by_pair
+    scales, same = by_pair
     visits, visit_scales = by_action
     classes = keep_closed_classes(size, rates, scales, same)
     for k in range(size - 1, 0, -1):
