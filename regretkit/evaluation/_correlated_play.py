@@ -1,5 +1,6 @@
 """Gaps of correlated play: how far what was played together is from correlated equilibria."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol, TypeAlias, final
@@ -174,15 +175,21 @@ class CorrelatedPlay(Stateful):
         profile
             A strategy for each player.
         weight
-            How much it counts, at least 0.
+            How much it counts, at least 0. An infinite weight discards all that was added before.
         """
-        weight = number(weight, "weight", least=0.0)
+        discards = weight == math.inf
+        weight = 1.0 if discards else number(weight, "weight", least=0.0)
         domains, strategies = self.game.domains, as_vectors(self.game, profile)
         # Everything is validated before anything is added.
         utilities = [
             vector(self.game.utility(i, strategies), domain.dimension, "the game's utility")
             for i, domain in enumerate(domains)
         ]
+        if discards:
+            self.total_weight = 0.0
+            for sums in (self._utilities, self._joint, self._sums, {"": self._earned}):
+                for total in sums.values():
+                    total[...] = 0.0
         for player, (utility, domain) in enumerate(zip(utilities, domains, strict=True)):
             strategy = strategies[player]
             self._utilities[player] += weight * utility

@@ -23,6 +23,7 @@ from regretkit.play import (
     Alternating,
     AtGeometricSteps,
     Every,
+    Last,
     Linear,
     Recorder,
     Simultaneous,
@@ -308,6 +309,22 @@ def test_iterations_of_a_run_count_by_the_averaging():
     assert play.total_weight == 15.0
     for name in ALL:
         np.testing.assert_array_equal(play.gaps(name), weighted.gaps(name))
+
+
+def test_an_infinite_weight_discards_what_was_played_before():
+    for game in (games.kuhn_poker(), games.chicken()):
+        names = ALL if isinstance(game, ExtensiveFormGame) else ["linear"]
+        play, last = (CorrelatedPlay(game, names, averaging=of) for of in (Last(), None))
+        run = solve(game, "cfr+", iterations=4, callbacks=[play])
+        last.add(run.last_profile)
+        assert play.total_weight == 1.0
+        for name in names:
+            np.testing.assert_array_equal(play.gaps(name), last.gaps(name))
+        np.testing.assert_array_equal(play.cce_gaps(), last.cce_gaps())
+        run.run(1)
+        play.add(run.last_profile, 2.0)
+        last.add(run.last_profile, 2.0)
+        np.testing.assert_array_equal(play.cce_gaps(), last.cce_gaps())
 
 
 def test_restored_sums_continue_bitwise_identically():
