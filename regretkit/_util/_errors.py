@@ -73,8 +73,10 @@ def _absent(thing: Hints, name: str) -> AttributeError:
     """Return the error about an attribute that is missing."""
     from regretkit._util._validate import did_you_mean  # not at the top: it imports NumPy
 
-    hints = (f"; {hint}" for part, hint in thing._hints.items() if re.search(part, name))
-    hint = next(hints, "") or did_you_mean(name, dir(thing))
+    every = {**thing._hints, "plot|draw": "figures are in regretkit.display"}
+    hints = (f"; {hint}" for part, hint in every.items() if re.search(part, name))
+    public = (known for known in dir(thing) if not known.startswith("_"))
+    hint = next(hints, "") or did_you_mean(name, public)
     return AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}{hint}")
 
 

@@ -40,6 +40,12 @@ class _Columns(Protocol):
 Curve: TypeAlias = Recorder | _Columns | Sequence[Mapping[str, object]]
 """What was measured of one run: a ``Recorder``, a table by columns, or a list of rows."""
 
+_CORRELATED = "CCE", "CE", "EFCCE", "EFCE"
+_IN_PAYOFFS = (
+    *("exploitability", "gap", "local_best_response", "linear_gap"),
+    *("regret", "external_regret", "swap_regret"),
+)
+
 _LABELS = {
     "iteration": "iterations",
     "iterations": "iterations",
@@ -50,9 +56,9 @@ _LABELS = {
     "best_nash_conv": "NashConv of the best iterate (units of payoff)",
     "nash_conv": "NashConv (units of payoff)",
     "NashConv": "NashConv (units of payoff)",
-    "exploitability": "exploitability (units of payoff)",
-    "gap": "gap (units of payoff)",
-    "regret": "regret (units of payoff)",
+    "strategy_change": "change of strategy",
+    **{f"{name.lower()}_gap": f"{name} gap (units of payoff)" for name in _CORRELATED},
+    **{name: f"{name.replace('_', ' ')} (units of payoff)" for name in _IN_PAYOFFS},
 }
 """Labels of the axes for the columns whose unit is known."""
 

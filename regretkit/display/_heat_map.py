@@ -10,7 +10,7 @@ import numpy as np
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, whole_number
 from regretkit.display._style import LONGEST, axes_for, label_axes, plain, require_matplotlib
-from regretkit.games import Profile
+from regretkit.games import Profile, VisitedProfile
 from regretkit.games._profile_table import label_of, simplices_of
 from regretkit.play._recorder import Place
 
@@ -49,7 +49,7 @@ class _Row(NamedTuple):
 
 
 def heat_map(
-    profile: Profile,
+    profile: Profile | VisitedProfile,
     *,
     information_sets: Iterable[Place] | None = None,
     limit: int = 60,
@@ -66,7 +66,7 @@ def heat_map(
     Parameters
     ----------
     profile
-        Such as ``run.average``.
+        Such as ``run.average``, also of a run without a tree.
     information_sets
         Which ones: labels, as ``"K"``, or with their player, as ``(0, "K")`` or ``(0, 2)``; by
         default all of all players, or the most mixed of them.
@@ -99,6 +99,8 @@ def heat_map(
     """
     require_matplotlib("display.heat_map")
     limit = whole_number(limit, "limit", least=1)
+    if isinstance(profile, VisitedProfile):
+        profile = profile.profile
     check_kind(profile, Profile, "profile", "run.average")
     every = rows = _rows(profile, information_sets)
     if not rows:

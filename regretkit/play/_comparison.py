@@ -1,10 +1,11 @@
 """Many algorithms on many games, by several seeds, and how their gaps fall."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast, final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from regretkit._util._errors import TABLES, Hints
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
@@ -400,10 +401,17 @@ def _name(algorithm: AlgorithmLike) -> str:
     if isinstance(algorithm, str):
         return algorithm
     if isinstance(algorithm, Algorithm):
-        known = [name for name, other in ALGORITHMS.items() if other == algorithm]
-        return known[0] if known else _name(algorithm.local)
+        sampling, exact = algorithm.sampling, evolve(algorithm, sampling=None)
+        for alike, ending in ((algorithm, ""), (exact, f", {sampling} sampling")):
+            for name, known in ALGORITHMS.items():
+                if known == alike:
+                    return name + ending
+        return _name(algorithm.local)
     if isinstance(algorithm, Sequence):
         return " against ".join(map(_name, algorithm))
+    if isinstance(algorithm, partial) and not algorithm.args:
+        given = ", ".join(f"{name}={value!r}" for name, value in algorithm.keywords.items())
+        return quote(f"{_name(algorithm.func)}({given})", 60).strip("'\"")
     return str(getattr(algorithm, "__name__", None) or quote(algorithm, 60))
 
 

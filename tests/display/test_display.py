@@ -196,6 +196,8 @@ def test_axes_say_which_gap_they_show_and_legends_spell_names_as_papers_do():
     assert legend_of(axes) == ["PCFR+", "CFR+, external sampling", "mine"]
     both = {"r": {"iteration": [1], "nash_conv": [1.0], "gap": [2.0]}}
     assert display.convergence(both).get_ylabel() == "NashConv (units of payoff)"
+    correlated = {"r": {"iteration": [1], "efce_gap": [1.0]}}
+    assert display.convergence(correlated).get_ylabel() == "EFCE gap (units of payoff)"
 
 
 @pytest.mark.parametrize(
@@ -544,6 +546,14 @@ def test_of_hundreds_of_information_sets_the_most_mixed_are_drawn():
     np.testing.assert_allclose(drawn, sorted(entropies.values(), reverse=True)[:60], atol=1e-12)
     assert [name[0] for name in named] == sorted(name[0] for name in named)
     assert mesh_of(display.heat_map(profile, limit=5)).shape[0] == 5
+
+
+def test_what_was_visited_without_a_tree_is_drawn():
+    run = rk.solve(games.load_rules("kuhn_poker"), "mccfr", 50, seed=1)
+    cells = mesh_of(display.heat_map(run.average)).get_array()
+    profile = run.average.profile
+    expected = [profile[i, k] for i, tree in enumerate(profile.domains) for k in range(tree.points)]
+    np.testing.assert_allclose(cells, expected)
 
 
 def test_hundreds_of_information_sets_are_named_as_far_as_there_is_room():

@@ -2,6 +2,7 @@
 
 import csv
 import signal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -40,6 +41,14 @@ def test_names_are_those_of_games_rules_and_mappings():
     algorithms = [rk.RegretMatching, Algorithm("cfr+"), ["cfr", "cfr+"]]
     found = compare([KUHN, PENNIES], algorithms, iterations=2)
     assert list(found.curves()["kuhn_poker"]) == ["RegretMatching", "cfr+", "cfr against cfr+"]
+    sampled = [Algorithm("cfr+", sampling=how) for how in ("external", "outcome")]
+    rates = [partial(rk.Hedge, rate=rate) for rate in (0.1, 1.0)]
+    assert list(compare(KUHN, [*sampled, *rates], iterations=1).curves()["kuhn_poker"]) == [
+        "cfr+, external sampling",
+        "cfr+, outcome sampling",
+        "Hedge(rate=0.1)",
+        "Hedge(rate=1.0)",
+    ]
     given = {"mine": Algorithm("cfr", averaging=Linear()), "its": "cfr"}
     named = compare({"a": KUHN, "b": games.kuhn_poker()}, given, iterations=2)
     assert {place: list(curves) for place, curves in named.curves().items()} == {

@@ -248,6 +248,7 @@ CURES = [
         for table in (lambda: RUN.average, recorded, lambda: rk.compare(PENNIES, "cfr", 1))
         for name in ("to_pandas", "to_df", "dataframe")
     ),
+    (lambda: RUN.average.plot(), "figures are in regretkit.display"),
     (lambda: GameDAG.from_history(Itself()), "must be a new history, got the one that it was"),
     (lambda: rk.CFR(KUHN, rk.RegretMatching), "pass game.domains[0], or let solve(game, rule)"),
     (lambda: rk.CFR("kuhn_poker", rk.RegretMatching), "load('kuhn_poker').domains[0]"),
