@@ -158,6 +158,9 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
         vectors = map(DecisionTree.sequence_form, trees, behaviors)
         return Profile(vectors, trees)
 
+    def _repr_html_(self) -> str:
+        return self.profile._repr_html_()
+
     def threshold(self, least: float) -> "VisitedProfile":
         """Return it without actions of probability below a threshold, as ``evaluation.threshold``.
 

@@ -395,7 +395,7 @@ class StopWhenConverged(Stateful):
 
 
 @final
-@define(eq=False)
+@define(eq=False, repr=False)
 class Recorder(Hints, Stateful):
     """Write down numbers about a run as it goes.
 
@@ -465,6 +465,9 @@ class Recorder(Hints, Stateful):
             name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure
             for name, measure in self.measures.items()
         }
+
+    def __repr__(self) -> str:
+        return f"<Recorder of {', '.join(self.values)} at {len(self.iterations):,} iterations>"
 
     def begin(self, run: "SelfPlay") -> list[Callback]:
         """Let the measures that need every iteration watch the run."""

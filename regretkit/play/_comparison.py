@@ -210,6 +210,12 @@ class Comparison(Hints):
         lines += ["interrupted"] if self.interrupted else []
         return "\n".join(line.rstrip() for line in lines)
 
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import table
+
+        heads, rows = self.summary()
+        return table(rows, heads) + "<p>interrupted</p>" * self.interrupted
+
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.runs)} runs{', interrupted' * self.interrupted}>"
 

@@ -168,8 +168,8 @@ def test_results_show_their_numbers_and_their_profiles():
     run = rk.solve(game, "cfr", iterations=200)
     solution, cleaned = solve_zero_sum(game), threshold(game, run.average, 0.05)
     exact, clean = cells(shown(solution)), cells(shown(cleaned))
-    assert dict(exact[:4])["value"] == "-0.0555556"
-    assert [row[0] for row in exact[:4]] == ["value", "lower", "upper", "gap"]
+    assert dict(exact[:5])["value"] == "-0.0555556"
+    assert [row[0] for row in exact[:5]] == ["value", "lower", "upper", "gap", "by"]
     assert float(dict(clean[:2])["gap after"]) == pytest.approx(cleaned.gap_after, rel=1e-5)
     assert exact[4] == ["by", "linear program"]
     assert len(exact) == 5 + 12
@@ -190,3 +190,10 @@ def test_a_correlated_equilibrium_shows_its_numbers():
     found = best_correlated_equilibrium(games.chicken())
     told = dict(cells(shown(found)))
     assert float(told["value"]) == pytest.approx(found.value, rel=1e-5)
+
+
+def test_comparisons_and_what_was_visited_without_a_tree_are_tables():
+    found = rk.compare(games.kuhn_poker(), ["cfr", "cfr+"], 2)
+    assert cells(shown(found)) == [found.summary()[0], *found.summary()[1]]
+    average = rk.solve(games.load_rules("kuhn_poker"), "mccfr", 50, seed=1).average
+    assert content(shown(average)) == content(shown(average.profile))

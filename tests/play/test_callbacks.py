@@ -232,6 +232,7 @@ def test_a_record_has_what_was_measured_when_it_was_measured():
     start().run(30, callbacks=[Every(10, record)])
 
     assert record.iterations == record.values["t"] == [10, 20, 30]
+    assert repr(record) == "<Recorder of gap, t at 3 iterations>"
     runs = [start().run(t) for t in (10, 20, 30)]
     assert record.values["gap"] == [nash_conv(run.game, run.average) for run in runs]
 
