@@ -70,7 +70,7 @@ def check_game(game: Game) -> None:
         hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""
         raise TypeError(
             f"game must be a Game, got its rules, {quote(game)}; {hint}{tree_advice(game)}; solve, "
-            "sampled_value and sampled_local_best_response need none"
+            "sampled_value, sampled_local_best_response and uniform_behavior need none"
         )
     if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
         raise TypeError(

@@ -1,9 +1,10 @@
 """Strategies at the information sets that play without a tree has visited."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, cast, final, overload
 
 import numpy as np
 from attrs import define, field
@@ -144,7 +145,17 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
 
     _hints = TABLES
 
-    @property
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> VisitedStrategy: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[VisitedStrategy, ...]: ...
+    @overload
+    def __getitem__(self, key: str | tuple[int, str | int]) -> Vector: ...
+    def __getitem__(self, key: Any) -> Any:
+        """Return a player's strategy; by label, the distribution at an information set."""
+        return self.profile[key] if isinstance(key, str | tuple) else super().__getitem__(key)
+
+    @cached_property
     def profile(self) -> Profile:
         """The same as a ``Profile`` on the players' decision trees, as far as they were visited.
 

@@ -345,7 +345,7 @@ def _as_agents(agents: Sequence[Agent]) -> tuple[Agent, ...]:
         if not isinstance(agent, Agent) or isinstance(agent, type):
             raise TypeError(
                 f"agents[{number}] must have the method act of an Agent, got {quote(agent)}; for a "
-                "strategy, such as Profile.uniform(game), pass StrategyAgent(strategy, generator)"
+                "strategy, such as uniform_behavior, pass StrategyAgent(strategy, generator)"
             )
     if not agents:
         raise ValueError("agents must be one for each player, got none")

@@ -257,6 +257,7 @@ def start_by_rules(
     """Return a run without a tree, before its first iteration."""
     from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
 
+    refuse_tree(game, sampling="chance" if algorithm.sampling == "chance" else None)
     estimator = algorithm.estimator(seed) if estimator is None else estimator
     order, averaging = algorithm.order, algorithm.averaging
     return LazyMCCFR(

@@ -53,6 +53,15 @@ def test_a_profile_of_a_whole_tree_is_that_of_the_game():
     assert reached == pytest.approx(average.profile["K"][0])
 
 
+def test_distributions_are_found_by_label():
+    average = averaged(GAMES["kuhn"])
+    for key in ("K", (1, "Kb")):
+        assert np.array_equal(average[key], average.profile[key])
+    assert average[-1] is average[:2][1]
+    with pytest.raises(KeyError, match="Kbb"):
+        average["Kbb"]
+
+
 def test_a_threshold_removes_what_is_below_it_as_on_the_tree():
     game = games.kuhn_poker()
     average = averaged(game, 2_000)

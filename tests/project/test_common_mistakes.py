@@ -248,6 +248,7 @@ CURES = [
         for table in (lambda: RUN.average, recorded, lambda: rk.compare(PENNIES, "cfr", 1))
         for name in ("to_pandas", "to_df", "dataframe")
     ),
+    (lambda: rk.solve(RULES, "cfr", 1, sampling="chance"), "sampling needs the game's tree"),
     (lambda: RUN.average.plot(), "figures are in regretkit.display"),
     (lambda: GameDAG.from_history(Itself()), "must be a new history, got the one that it was"),
     (lambda: rk.CFR(KUHN, rk.RegretMatching), "pass game.domains[0], or let solve(game, rule)"),
@@ -276,7 +277,10 @@ CURES = [
     (lambda: Dataclass(3), "put @attrs.define(eq=False) before the class in place of @dataclass"),
     (lambda: SharedArray(3), "as regrets: np.ndarray = rk.state()"),
     (lambda: rk.solve(Coin, "cfr", iterations=1), "pass an object, Coin(), and build its tree"),
-    (lambda: rk.nash_conv(Coin(), []), "sampled_local_best_response need none"),
+    (
+        lambda: rk.nash_conv(Coin(), []),
+        "sampled_local_best_response and uniform_behavior need none",
+    ),
     (lambda: Undefined(3), "put @attrs.define(eq=False) before the class"),
     (lambda: Compared(3), "put @attrs.define(eq=False) before the class"),
     (lambda: trees(rk.PerDecisionPoint(OwnInit)), "as in regrets: np.ndarray = rk.state(), in"),
