@@ -58,7 +58,7 @@ def test_distributions_are_found_by_label():
     for key in ("K", (1, "Kb")):
         assert np.array_equal(average[key], average.profile[key])
     assert average[-1] is average[:2][1]
-    with pytest.raises(KeyError, match="Kbb"):
+    with pytest.raises(ValueError, match="did you mean 'Kb'"):
         average["Kbb"]
 
 
