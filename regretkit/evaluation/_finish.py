@@ -88,19 +88,19 @@ def finish(
 ) -> ExactSolution:
     """Return an equilibrium of a zero-sum game from a run or a profile, exact up to rounding.
 
-    The strategies that regret matching and its kin play *now* have, after some iterations, exactly
-    the support of an equilibrium. With S and T the sequences that they reach, A the payoffs of
-    player 0, and ``E x = e`` and ``F y = f`` the constraints on strategies, an equilibrium with
-    these supports solves, with q the values of player 1's decision points,
+    After some iterations the sequences that the average plays with a larger probability than they
+    lose against the other's average, with those that are played *now*, are the support of an
+    equilibrium. With S and T these sequences, A the payoffs of player 0, and ``E x = e`` and
+    ``F y = f`` the constraints on strategies, an equilibrium with these supports solves, with q the
+    values of player 1's decision points,
 
         E x = e,    (A^T x)[t] = (F^T q)[t] for t in T,    x[s] = 0 for s not in S
 
     and likewise y. Of all solutions the one nearest to the run's average is taken, and best
     responses of the whole game measure it, so that nothing rests on the guess of the supports.
-    Where it does not hold, the run continues: looks come at iterations that grow by half, and never
-    before as much time was spent on playing as on looking.
-
-    Rules whose strategies are always fully mixed, such as ``Hedge``, have no supports to look at.
+    Where it does not hold and enough was played to pay for more, best responses join S and T and
+    the sequence that loses most for its probability leaves, one after the other; then the run
+    continues, for longer the more a look takes.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def finish(
     tolerance
         The gap at which to end, relative to the range of payoffs, at least 0.
     time_limit
-        End after this number of seconds, with what was best until then; ``gap`` of the solution
-        says how far it is.
+        End after this number of seconds, or where the systems do not fit into memory, with what
+        was best until then; ``gap`` of the solution says how far it is, ``method`` what lacked.
 
     Raises
     ------
@@ -150,15 +150,21 @@ def finish(
         run.run(_FIRST - run.iteration)
     best = None
     while True:
-        started = time.monotonic()
+        started, lacking = time.monotonic(), ""
         average = systems.bounded(*run.average)
         best = min(average, best or average, key=_gap)
         if goal < average.gap <= worth:
             limit = min(started + _SHARE * run.seconds, end)
-            best = min(best, _best_look(systems, run.current, average, goal, limit), key=_gap)
+            try:
+                best = min(best, _best_look(systems, run.current, average, goal, limit), key=_gap)
+            except MemoryError:
+                lacking = "memory"
         now = time.monotonic()
-        if best.gap <= goal or now >= end:
-            return exact_solution(game, *best[:4], f"finish after {run.iteration} iterations")
+        lacking = "time" if now >= end else lacking
+        if best.gap <= goal or lacking:
+            method = f"finish after {run.iteration} iterations"
+            method += f", out of {lacking}" * (best.gap > goal)
+            return exact_solution(game, *best[:4], method)
         # After t seconds, looks of c seconds each d seconds apart cost c / d + d / 2t of the time.
         seconds = max(run.seconds, 1e-9)
         growth = min(math.sqrt(2.0 * (now - started) / seconds), 8.0, (end - now) / seconds)

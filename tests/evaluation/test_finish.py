@@ -65,6 +65,7 @@ def test_without_time_it_is_the_average_as_it_was():
     average = run.average
     solution = finish(run, time_limit=0.0)
     assert run.iteration == 60
+    assert solution.method == "finish after 60 iterations, out of time"
     assert solution.gap <= nash_conv(run.game, average) * (1.0 + 1e-12)
     assert 1e-9 < solution.gap == pytest.approx(nash_conv(run.game, solution.profile), rel=1e-9)
 
@@ -75,6 +76,17 @@ def test_a_rule_without_supports_goes_on_and_says_how_far_it_is():
     solution = finish(run, time_limit=0.05)
     assert run.iteration > 100
     assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-6)
+
+
+def test_without_memory_it_is_the_best_so_far(monkeypatch):
+    def lacks(*given, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("scipy.sparse.linalg.splu", lacks)
+    solution = finish(solve(games.leduc_poker(), "dcfr", iterations=60))
+    assert solution.method == "finish after 60 iterations, out of memory"
+    found = nash_conv(games.leduc_poker(), solution.profile)
+    assert 1e-9 < solution.gap == pytest.approx(found, rel=1e-9)
 
 
 def test_a_tolerance_that_holds_already_plays_no_more():
