@@ -142,13 +142,7 @@ def convergence(
     for index, (name, (across, heights)) in enumerate(zip(columns, bands, strict=True)):
         _draw(ax, index, plain(title_of(str(name))), across, heights, log=log)
     if log:
-        for values, name in zip(zip(*points, strict=True), "xy", strict=True):
-            # A scale with nothing positive to show stays linear.
-            positive = any((curve > 0.0).any() for curve in values)
-            ax.set(**{f"{name}scale": "log"} if positive else {f"{name}lim": (0.0, 1.0)})
-        for axis in (ax.xaxis, ax.yaxis):
-            if axis.get_scale() == "log":
-                label_log_axis(axis)
+        set_log_scales(ax, points)
     label_axes(
         ax,
         xlabel=_LABELS.get(x, x) if xlabel is None else xlabel,
@@ -160,6 +154,16 @@ def convergence(
     if len(points) > 1 or len(ax.get_lines()) > 1:
         legend_of(ax)
     return ax
+
+
+def set_log_scales(ax: "Axes", points: Sequence[tuple[Vector, Vector]]) -> None:
+    """Make both scales logarithmic; one with nothing positive to show stays linear."""
+    for values, name in zip(zip(*points, strict=True), "xy", strict=True):
+        positive = any((curve > 0.0).any() for curve in values)
+        ax.set(**{f"{name}scale": "log"} if positive else {f"{name}lim": (0.0, 1.0)})
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":
+            label_log_axis(axis)
 
 
 def convergence_panels(
@@ -204,12 +208,22 @@ def _band(curves: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
     return grid, np.array([np.interp(grid, *curve) for curve in ordered])
 
 
-def _draw(ax: "Axes", index: int, name: str, across: Vector, each: Vector, *, log: bool) -> None:
+def _draw(
+    ax: "Axes",
+    index: int,
+    name: str,
+    across: Vector,
+    each: Vector,
+    *,
+    log: bool,
+    quartiles: bool = False,
+) -> None:
     """Draw one curve, and triangles at the edges for what has no place on the scales.
 
-    Of several runs, the rows of ``each``, it is the mean, with a band around it.
+    Of several runs, the rows of ``each``, it is the mean, with a band from the least to the
+    largest; or the median, with a band between the quartiles.
     """
-    heights = each.mean(axis=0)
+    heights = np.median(each, axis=0) if quartiles else each.mean(axis=0)
     below, left = ((values <= 0.0) & log for values in (heights, across))
     shown = np.flatnonzero(~(below | left))
     look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
@@ -219,7 +233,7 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, each: Vector, *, lo
     label = name if shown.size else "_nothing"
     line = ax.plot(across[shown], heights[shown], label=label, **style(index), **look)[0]
     if len(each) > 1:
-        low, high = each.min(axis=0)[shown], each.max(axis=0)[shown]
+        low, high = np.quantile(each, (0.25, 0.75) if quartiles else (0.0, 1.0), axis=0)[:, shown]
         low = np.where((low <= 0.0) & log, np.nan, low)
         ax.fill_between(across[shown], low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.

@@ -103,12 +103,12 @@ class Comparison(Hints):
         Its columns are ``game``, ``algorithm``, ``seed`` if there are any, ``iteration`` and what
         was measured.
         """
-        rows = []
+        rows, columns = [], self._columns
         for run in self.runs:
             named = {"game": run.game, "algorithm": run.algorithm, "seed": run.seed}
             for values in zip(*run.columns.values(), strict=True):
                 row = named | dict(zip(run.columns, values, strict=True))
-                rows.append({name: row[name] for name in self._columns if name in row})
+                rows.append({name: row[name] for name in columns if name in row})
         return rows
 
     def to_csv(self, path: FilePath) -> None:

@@ -133,7 +133,7 @@ class Experiment:
         """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        count = _cores() if workers is None else whole_number(workers, "workers", least=0)
+        count = cores() if workers is None else whole_number(workers, "workers", least=0)
         entries = [Entry(task) for task in self.tasks]
         # Large ones first; then every algorithm once, so that none is compiled twice at a time.
         places = {name: n for n, name in enumerate({task.names[0]: 0 for task in self.tasks})}
@@ -161,7 +161,8 @@ class Experiment:
         return Comparison(runs, interrupted, failures)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

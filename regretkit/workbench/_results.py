@@ -26,7 +26,7 @@ Identity: TypeAlias = Mapping[str, Any]
 
 def key_of(identity: Identity) -> str:
     """Return the name of the file of a run, without its ending."""
-    return digest(dict(identity))
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def digest(value: object) -> str:
@@ -79,7 +79,7 @@ def _content(path: Path) -> dict[str, Any]:
             if not whole or len({*map(len, columns.values())}) > 1:
                 raise ValueError("its content does not belong to its name")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged and was left out: {quote(str(error))}") from error
+        raise ValueError(f"{path} is damaged: {quote(str(error))}") from error
     if version != FORMAT:
         raise OtherVersionError(
             f"{path} was written by another version of regretkit, in format {quote(version)}, and "
@@ -132,6 +132,7 @@ def read_results(folder: FilePath) -> Comparison:
     kuhn_poker  cfr+              100  ...       0.00...  *
     """
     newest: dict[tuple[str, str, int], dict[str, Any]] = {}
+    damaged: list[str] = []
     for path in sorted(Path(folder).iterdir()):
         if path.suffix != ".json" or path.name.startswith("."):
             continue
@@ -140,12 +141,15 @@ def read_results(folder: FilePath) -> Comparison:
         except OtherVersionError:
             raise
         except ValueError as error:
-            warn(str(error))
+            damaged.append(str(error))
             continue
         seed = content["seed"]
         place = content["game"], content["algorithm"], -1 if seed is None else seed
         if place not in newest or newest[place]["written"] < content["written"]:
             newest[place] = content
+    if damaged:
+        more = f"; and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+        warn(f"{damaged[0]}{more}; left out")
     return Comparison(
         [
             ComparedRun(content["game"], content["algorithm"], content["seed"], content["columns"])

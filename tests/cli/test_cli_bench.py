@@ -46,11 +46,11 @@ def test_the_commands_of_the_page_run_without_errors(run, folder, monkeypatch):
     (rule,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     (folder / "my_rule.py").write_text(rule)
     commands = re.findall(r"^regretkit (.*)$", PAGE.read_text(), re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 5
     for command in commands:
         code, out, err = run(*shlex.split(command))
         assert (code, err) == (0, ""), command
-        assert "results in results" in out
+        assert " in " in out
 
 
 def test_the_second_time_nothing_is_run(report, folder):
@@ -156,3 +156,38 @@ def test_a_terminal_is_live_and_ctrl_c_keeps_the_results(folder):
     assert "the same command continues from the 1 results so far" in shown
     assert "kuhn_poker" in shown
     assert len(list((folder / "results").glob("*.json"))) == 1
+
+
+# Figures
+
+
+@pytest.fixture
+def results(run, folder):
+    run("bench", "cfr,cfr+,mccfr", "--game", "kuhn_poker(deck=3|4)", "--seeds", "2", *HERE)
+    return folder / "results"
+
+
+def test_results_are_drawn_and_written_as_a_table(report, results):
+    for words in (
+        ["a.pdf"],
+        ["b.svg", "--profile", "--against", "visited"],
+        ["c.tex", "--gap", "1"],
+    ):
+        found = report("figure", results, "--out", *words)
+        assert found == {"runs": 8, "out": words[0]}
+    assert Path("a.pdf").read_bytes().startswith(b"%PDF")
+    assert "share of games" in Path("b.svg").read_text()
+    assert Path("c.tex").read_text().startswith(r"\begin{tabular}{lrrr}")
+    given = ["--only", "kuhn_poker(deck=4)", "--algorithms", "cfr,mccfr", "--width", "column"]
+    assert report("figure", results, "--out", "d.png", *given)["runs"] == 3
+
+
+def test_what_cannot_be_drawn_is_one_line(run, results):
+    for words, problem in (
+        (["nowhere"], "FOLDER: .*nowhere"),
+        ([results, "--only", "chess"], "FOLDER: there are no runs to show"),
+        ([results, "--measure", "gap"], "FOLDER: cfr on .* has no column 'gap'"),
+    ):
+        code, out, err = run("figure", *words, "--out", "a.pdf")
+        assert (code, out) == (2, "")
+        assert re.search(problem, err), err

@@ -1,5 +1,6 @@
-"""``regretkit bench``: an experiment in parallel, with a live table and results that are kept."""
+"""``regretkit bench`` and ``figure``: experiments in parallel, and figures of their results."""
 
+import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +11,10 @@ from typing import Any
 
 import click
 
+from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._arguments import COUNT, FROM_ZERO, Number, option
+from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, option
 from regretkit.cli._console import (
     DONE,
     FAILED,
@@ -28,12 +30,21 @@ from regretkit.cli._console import (
     table,
 )
 from regretkit.cli._interrupt import INTERRUPTED
-from regretkit.cli._report import draw_curves
 from regretkit.display._style import number
 from regretkit.estimators._named import SAMPLINGS
 from regretkit.play import Comparison
-from regretkit.workbench import Experiment, SuiteGame, suite
+from regretkit.play._measures import AXES
+from regretkit.workbench import (
+    Experiment,
+    SuiteGame,
+    gap_table,
+    paper_figure,
+    read_results,
+    suite,
+)
+from regretkit.workbench._experiment import cores
 from regretkit.workbench._expressions import split_at_commas
+from regretkit.workbench._figures import WIDTHS
 from regretkit.workbench._pool import Entry, seconds_left
 from regretkit.workbench._suites import suite_names
 
@@ -74,7 +85,6 @@ _GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
 )
 @option("--sample", "Let all algorithms sample utilities.", click.Choice([*SAMPLINGS]))
 @option("--out", "The folder of the results.", metavar="FOLDER", default="results")
-@option("--plot", "Draw all curves, as .svg, .pdf or .png.", arguments.figure_file)
 @option("--workers", "Processes; as many as there are cores by default.", FROM_ZERO)
 @option("--memory", "GiB that games may take together; by default most of what is there.", _GIB)
 @arguments.quiet
@@ -89,7 +99,6 @@ def bench(
     measures: str,
     sample: str | None,
     out: str,
-    plot: Path | None,
     workers: int | None,
     memory: float | None,
     quiet: bool,
@@ -108,8 +117,6 @@ def bench(
     with reporting("bench"):
         experiment = Experiment(played, listed, iterations, **options)
     results = _run(experiment, out, workers, memory and memory * 2**30, quiet=quiet)
-    if plot is not None and results.runs:
-        draw_curves(results.curves(), plot)
     for line in _failures(results.failures):
         say(line)
     if results.interrupted:
@@ -146,7 +153,7 @@ def _run(
     experiment: Experiment, out: str, workers: int | None, memory: float | None, *, quiet: bool
 ) -> Comparison:
     try:
-        with _live(experiment, workers or 1, quiet=quiet) as watch:
+        with _live(experiment, cores() if workers is None else workers, quiet=quiet) as watch:
             return experiment.run(out, workers=workers, memory=memory, watch=watch)
     except OSError as error:
         told = f"--out: cannot write {quote(out)}: {reason(error)}; what was written before stays"
@@ -168,6 +175,74 @@ def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[s
 def _place(place: Sequence[Any]) -> str:
     game, algorithm, seed = place
     return f"{algorithm} on {game}" + (f" with seed {seed}" if seed is not None else "")
+
+
+@click.command("figure", short_help="Draw the results in a folder, or write a table in LaTeX.")
+@click.argument("folder", metavar="FOLDER")
+@option(
+    "--out",
+    "The figure, as .pdf, .svg or .png; or a table in LaTeX, as .tex.",
+    OutputFile(".pdf", ".svg", ".png", ".tex"),
+    required=True,
+)
+@option("--profile", "Draw a performance profile over all games.", is_flag=True)
+@option(
+    "--against",
+    "What is needed for the gap.",
+    click.Choice(AXES),
+    default="iteration",
+)
+@option("--measure", "The measure; the first one by default.", metavar="NAME")
+@option("--width", "In a paper of two columns.", click.Choice([*WIDTHS]), default="page")
+@option("--gap", "The gap of the table, in units of payoff.", GAP, default=1e-3)
+@option("--share", "The share of the first gap that a profile is about.", GAP, default=1e-3)
+@option("--only games", "Only this game; may be given several times.", multiple=True)
+@option("--algorithms", "Only these, with commas between them.", metavar="A,B,...")
+@arguments.as_json
+def figure(
+    folder: str,
+    out: Path,
+    profile: bool,
+    against: str,
+    measure: str | None,
+    width: str,
+    gap: float,
+    share: float,
+    games: tuple[str, ...],
+    algorithms: str | None,
+    as_json: bool,
+) -> int:
+    """Draw the results that regretkit bench has written into FOLDER.
+
+    Small panels have the median over seeds of each algorithm, and a band between the quartiles. A
+    performance profile says for how many games an algorithm needs at most a multiple of what the
+    best one needs to reach a share of the first gap. A table says what it takes to reach a gap.
+    """
+    with reporting("FOLDER"):
+        found = read_results(folder)
+    chosen = split_at_commas(algorithms) if algorithms else []
+    runs = [
+        run
+        for run in found.runs
+        if (not games or run.game in games) and (not chosen or run.algorithm in chosen)
+    ]
+    options: Any = {"x": against, "y": measure}
+    with reporting("FOLDER"):
+        if out.suffix == ".tex":
+            chunks = [gap_table(Comparison(runs), gap, **options).encode() + b"\n"]
+        else:
+            kind: Any = "profile" if profile else "curves"
+            options |= {"kind": kind, "width": width, "share": share}
+            drawn = io.BytesIO()
+            paper_figure(Comparison(runs), **options).savefig(
+                drawn, format=out.suffix[1:].lower(), dpi=200
+            )
+            chunks = [drawn.getvalue()]
+    with reporting(f"--out: cannot write {quote(str(out))}", Failure):
+        replace_file(out, chunks)
+    return answer(
+        {"runs": len(runs), "out": str(out)}, [f"{len(runs)} runs in {out}"], as_json=as_json
+    )
 
 
 # The live table
