@@ -18,6 +18,7 @@ from regretkit.evaluation import best_extensive_form_correlated_equilibrium
 from regretkit.games import (
     biased_rock_paper_scissors,
     extended_shapley,
+    hold_em,
     kuhn_poker,
     leduc_poker,
     load,
@@ -93,6 +94,13 @@ def payoffs(_: int) -> object:
     return axes.figure
 
 
+def range_grid(iterations: int) -> object:
+    ranges = "22+,A2s+,K9s+,QTs+,JTs,AJo+,KQo", "JJ-22,A2s+,K9s+,QTs+,J9s+,T9s,98s,AQo-ATo,KJo+"
+    game = hold_em("Qs Jh 2h 8c 3d", ranges, 180, 910, "50%,a", "60%,a")
+    average = rk.solve(game, "dcfr", iterations=iterations).average
+    return display.range_grid(game, average, "/bet 90", title="Facing a bet of half the pot").figure
+
+
 def correlated_gaps(iterations: int) -> object:
     game, records = extended_shapley(), {}
     for name, make, gap in (
@@ -114,6 +122,7 @@ FIGURES: dict[str, Callable[[int], object]] = {
     "simplex.svg": simplex,
     "heat_map.svg": heat_map,
     "large_heat_map.svg": large_heat_map,
+    "range_grid.svg": range_grid,
     "circuit.svg": nested_circuit,
     "payoffs.svg": payoffs,
     "correlated_gaps.svg": correlated_gaps,

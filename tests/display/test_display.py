@@ -234,6 +234,9 @@ def test_plots_obey_the_parameters_of_matplotlib():
     assert to_rgb(lines[-2].get_markerfacecolor()) == to_rgb("#111111")
 
 
+HOLD_EM = games.hold_em()
+
+
 @pytest.mark.parametrize(
     "draw",
     [
@@ -241,6 +244,7 @@ def test_plots_obey_the_parameters_of_matplotlib():
         lambda **size: display.trajectories(moved(), **size)[0, 0],
         lambda **size: display.simplex(np.eye(3), **size),
         lambda **size: display.heat_map(average(), **size),
+        lambda **size: display.range_grid(HOLD_EM, Profile.uniform(HOLD_EM), **size),
     ],
 )
 def test_a_figure_has_the_size_that_is_asked_for(draw):
