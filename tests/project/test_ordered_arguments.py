@@ -349,6 +349,7 @@ ENTRIES = {
     "hold_em_table(solutions)": lambda bad: evaluation.hold_em_table(
         {"board": (rk.games.hold_em(), bad)}
     ),
+    "range_grid(profile)": lambda bad: display.range_grid(rk.games.hold_em(), bad),
     "simplex(paths)": lambda bad: display.simplex(bad if isinstance(bad, set) else [bad]),
     **{f"payoffs of {name}": lambda bad, f=f: f(Once(bad)) for name, f in BY_RULES.items()},
 }
