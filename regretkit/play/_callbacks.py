@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Real
@@ -18,7 +18,7 @@ from regretkit._util._validate import at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
-from regretkit.play._measures import Measure, StrategyChange, as_measures
+from regretkit.play._measures import CorrelatedGap, Measure, StrategyChange, as_measures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -458,8 +458,9 @@ class Recorder(Hints, Stateful):
 
     def __attrs_post_init__(self) -> None:
         self.values = {name: [] for name in self.measures}
-        measures: Iterable[object] = self.measures.values()
-        self._stateful = tuple(m for m in measures if isinstance(m, Stateful))
+        measures: Collection[object] = self.measures.values()
+        shared = {id(m.shared): m.shared for m in measures if isinstance(m, CorrelatedGap)}
+        self._stateful = (*(m for m in measures if isinstance(m, Stateful)), *shared.values())
         # As methods, so that these are saved once, and beside functions.
         self.measures = {
             name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure

@@ -2,7 +2,8 @@
 
 import math
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
@@ -11,7 +12,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._regret_tracker import RegretTracker
-from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._util._state import NOT_STATE, StateDict, Stateful, _leaves
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
 from regretkit.circuits import CFR
@@ -174,11 +175,48 @@ def _unwatched(name: str) -> ValueError:
 
 @final
 @define(eq=False)
-class SharedPlay:
+class SharedPlay(Stateful):
     """The play that all correlated gaps of a Recorder are measured of."""
 
-    deviations: list[str] = field(factory=list, init=False)
-    of_run: CorrelatedPlay | None = field(default=None, init=False)
+    deviations: list[str] = field(factory=list, init=False, metadata=NOT_STATE)
+    _sums: list[object] = field(factory=list, init=False)
+    """What the play has added up when its state was read or put back."""
+    _add: Callable[..., object] | None = field(default=None, init=False, metadata=NOT_STATE)
+    """The method of the play that adds an iteration: of another game it has other sums."""
+
+    @property
+    def of_run(self) -> CorrelatedPlay | None:
+        """The play, None before a run has begun."""
+        return getattr(self._add, "__self__", None)
+
+    def begin(self, run: "SelfPlay") -> CorrelatedPlay | None:
+        """Return the play of a run that was watched from its first iteration on, or begins."""
+        play = self.of_run
+        restored = play is None and len(self._sums) > 0 and run.iteration > 0
+        if run.iteration == 0 and (play is None or play.total_weight or play.game is not run.game):
+            play = CorrelatedPlay(run.game, self.deviations)
+        if restored:
+            play = CorrelatedPlay(run.game, self.deviations)
+            play.load_state_dict(_filled(play.state_dict(), iter(self._sums)))
+        self._add = None if play is None else play.__call__
+        return play if play is not None and play.game is run.game else None
+
+    @override
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        if self.of_run is not None:
+            self._sums = [*_leaves(self.of_run.state_dict())]
+        return super()._access(writes=writes)
+
+    @override
+    def _restored(self) -> None:
+        self._add = None
+
+
+def _filled(state: StateDict, leaves: Iterator[Any]) -> StateDict:
+    """Return a state with other numbers and arrays, in the same order."""
+    return {
+        k: _filled(v, leaves) if isinstance(v, dict) else next(leaves) for k, v in state.items()
+    }
 
 
 @final
@@ -196,10 +234,8 @@ class CorrelatedGap:
     def begin(self, run: "SelfPlay") -> list[CorrelatedPlay]:
         """Watch a run from its first iteration on."""
         check_tree(run, self.name)
-        play = self.shared.of_run
-        if run.iteration == 0 and (play is None or play.total_weight or play.game is not run.game):
-            self.shared.of_run = play = CorrelatedPlay(run.game, self.shared.deviations)
-        return [] if play is None or play.game is not run.game else [play]
+        play = self.shared.begin(run)
+        return [] if play is None else [play]
 
     def __call__(self, run: "SelfPlay") -> float:
         play = self.shared.of_run

@@ -385,6 +385,21 @@ def test_a_recorder_measures_gaps_of_all_iterations_by_name():
     assert record.values["efce_gap"][-1] == seen[0]
 
 
+def test_a_recorder_continues_with_the_gaps_of_a_resumed_run(tmp_path):
+    game, path, names = games.kuhn_poker(), tmp_path / "run", ["efce_gap", "cce_gap"]
+    whole, half, rest, late = (Every(5, Recorder(names)) for _ in range(4))
+    run = solve(game, "cfr", iterations=10, callbacks=[whole, half])
+    run.save(path, callbacks=[half])
+    resume(path, callbacks=[rest]).run(10, callbacks=[rest])
+    run.run(10, callbacks=[whole])
+    assert rest.callback.values == whole.callback.values
+    assert len(rest.callback.values["efce_gap"]) == 4
+    # What was played without the record is missing from its gaps, in a restored one too.
+    run.save(path, callbacks=[half])
+    with pytest.raises(ValueError, match="this run was not watched from its first one"):
+        resume(path, callbacks=[late]).run(10, callbacks=[late])
+
+
 def test_what_begin_returns_is_called_after_every_iteration():
     calls = []
 
