@@ -41,18 +41,20 @@ FLOORS = {"numpy": 50.0, "compiled": 1_000.0}
 
 def conclude(found: Found) -> str:
     """Return where an engine misses the floor."""
-    rows = {row: figures for row, figures in found.items() if row.endswith("csps")}
-    return "; ".join(
-        f"the floor of {engine} for `csps` is {floor:,g} times, {below(rows, engine, floor)}"
-        for engine, floor in FLOORS.items()
-    ).capitalize()
+    told = [below(found, engine, "csps", floor) for engine, floor in FLOORS.items()]
+    return "\n".join(told)
 
 
-def below(found: Found, engine: str, floor: float) -> str:
-    """Return the rows in which an engine is below its floor, in words."""
-    ratios = {row: figures[f"{engine}: ratio"] for row, figures in found.items()}
+def below(found: Found, engine: str, name: str, floor: float) -> str:
+    """Return in which rows of a name an engine is below its floor, in words."""
+    ratios = {
+        row: figures[f"{engine}: ratio"]
+        for row, figures in found.items()
+        if row.endswith(f": {name}")
+    }
     missed = [f"{row} ({ratio:,.0f})" for row, ratio in ratios.items() if ratio < floor]
-    return f"below: {', '.join(missed)}" if missed else "none is below"
+    told = f"below: {', '.join(missed)}" if missed else "none is below"
+    return f"The floor of {engine} for `{name}` is {floor:,g} times; {told}."
 
 
 @benchmark(ROWS, quick=["Kuhn poker: csps"], head="game: deviations", page=PAGE, conclude=conclude)
@@ -122,11 +124,7 @@ def missed_quotient(found: Found) -> str:
     def rows(name: str) -> Found:
         return {row: figures for row, figures in found.items() if row.endswith(f": {name}")}
 
-    told = [
-        f"The floor of {engine} for `efce` is {floor:,g} times; "
-        f"{below(rows('efce'), engine, floor)}."
-        for engine, floor in RATIOS.items()
-    ]
+    told = [below(found, engine, "efce", floor) for engine, floor in RATIOS.items()]
     told += [
         f"The quotient of {engine} for `{name}` should be at most {most:g}; "
         f"{above(rows(name), f'{engine}: quotient', most)}."

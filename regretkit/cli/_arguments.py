@@ -35,6 +35,7 @@ from regretkit.play._algorithms import Groups
 from regretkit.play._checkpoint_file import is_checkpoint
 from regretkit.play._engines import engine_names
 from regretkit.play._lazy_tree import players_of
+from regretkit.play._measures import GAPS
 from regretkit.workbench._expressions import split_at_commas
 
 Parameter: TypeAlias = click.Parameter | None
@@ -393,6 +394,7 @@ class Settings:
     plot: Path | None = None
     quiet: bool = False
     as_json: bool = False
+    measure: tuple[str, ...] = ()
 
     @property
     def limited(self) -> bool:
@@ -457,6 +459,13 @@ limits = _together(
         GAP,
     ),
     option("--time seconds", "Stop after S seconds of play.", SECONDS),
+)
+measure = option(
+    "--measure",
+    "Measure this gap of the play of all iterations as well, to a correlated equilibrium; may be "
+    "given several times.",
+    click.Choice(GAPS),
+    multiple=True,
 )
 outputs = _together(
     strategy_out,

@@ -103,6 +103,8 @@ def _lines(
     else:
         meaning = meaning_of_gap(imperfect_recall=recall)
         yield f"gap         {number(report['gap'])} in units of payoff: {meaning}"
+        for name, values in [*report["curve"].items()][3:]:
+            yield f"{name:<11} {number(values[-1])}"
         yield f"value       {numbers(report['value'])}"
     for name in ("checkpoint", "strategy", "figure"):
         if report[name]:

@@ -3,10 +3,11 @@
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from itertools import chain
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias, cast, final
 
 from attrs import define, field, frozen
 from click import ClickException
@@ -31,9 +32,10 @@ from regretkit.cli._console import (
 )
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.evaluation import nash_conv
-from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, SelfPlay
-from regretkit.play._callbacks import Pace
+from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, Recorder, SelfPlay
+from regretkit.play._callbacks import Callback, Pace
 from regretkit.play._comparison import RATIO, RATIO_TO_GAP
+from regretkit.play._measures import GAPS
 from regretkit.play._progress import facts
 from regretkit.workbench._expressions import rule_error
 
@@ -61,6 +63,10 @@ class RunMonitor(Stateful):
     iterations: list[int] = field(init=False, factory=list)
     times: list[float] = field(init=False, factory=list)
     gaps: list[float] = field(init=False, factory=list)
+    measured: str = field(init=False, default="")
+    """The names of further gaps, with spaces between them,"""
+    record: Recorder = field(init=False, factory=partial(Recorder, ()))
+    """and what they were."""
     named: AnyNamed = field(init=False, metadata=NOT_STATE)
     choice: Choice = field(init=False, metadata=NOT_STATE)
     request: StopRequest = field(init=False, metadata=NOT_STATE)
@@ -80,6 +86,12 @@ class RunMonitor(Stateful):
         self.algorithm, self.rule, self.sample = choice.name, choice.rule, choice.algorithm.sampling
         self.iterations_limit, self.gap_limit = settings.iterations, settings.gap
         self.time_limit = settings.seconds
+        return self.measuring(settings.measure) if settings.measure else self
+
+    def measuring(self, names: Iterable[str]) -> Self:
+        """Measure further gaps, of those that there are."""
+        known = dict.fromkeys(name for name in names if name in GAPS)
+        self.measured, self.record = " ".join(known), Recorder([*known])
         return self
 
     @override
@@ -99,10 +111,12 @@ class RunMonitor(Stateful):
         ):
             raise ValueError("the state of the command line is not one that it writes")
 
-    def begin(self, run: Any) -> None:
-        """Start the clock."""
+    def begin(self, run: Any) -> list[Callback]:
+        """Start the clock; return what watches every iteration."""
         self._start = self.played - run.seconds, run.iteration
         self._pace(run)
+        with reporting("--measure"):
+            return self.record.begin(run)
 
     @property
     def _measurements(self) -> AtGeometricSteps:
@@ -129,6 +143,8 @@ class RunMonitor(Stateful):
             self.gaps.append(nash_conv(self.named.played, self.named.coarsen(run.average)))
             self.iterations.append(run.iteration)
             self.times.append(self.played)
+            with reporting("--measure"):
+                self.record(run)
 
     def reached(self, run: Run) -> str:
         """Return which limit has been reached, nothing if none has."""
@@ -165,8 +181,9 @@ class RunMonitor(Stateful):
 
     @property
     def curve(self) -> dict[str, list[Any]]:
-        """How the gap fell."""
-        return {"iteration": self.iterations, "seconds": self.times, "gap": self.gaps}
+        """How the gap fell, and others."""
+        times: dict[str, list[Any]] = {"iteration": self.iterations, "seconds": self.times}
+        return times | {"gap": self.gaps} | self.record.values
 
 
 def iterations_to(target: float | None, iterations: list[int], gaps: list[float]) -> float:
@@ -190,6 +207,8 @@ def play(
     iterations_before, path, saver = run.iteration, settings.checkpoint, None
     new = path is not None and not path.exists()
     monitor.request = request
+    with reporting("--measure"):
+        monitor.record.begin(cast("Any", run))
     if iterations_before and monitor.gap_limit is not None:
         monitor.measure(run)  # the last gap in the file may be of an earlier iteration
     if path is not None:
@@ -229,6 +248,9 @@ class _Saver:
 
     checkpoint: Checkpoint
 
+    def begin(self, run: Any) -> list[Callback]:
+        return self.checkpoint.begin(run)
+
     def next_call(self, run: Any) -> int:
         return self.checkpoint.next_call(run)
 
@@ -246,7 +268,6 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
             with monitor.request.raising(), compiling_shown(monitor.progress):
                 if isinstance(run, SelfPlay):
                     run._prepare(iterations)  # compiles, so that the first iteration is no slower
-            monitor.begin(run)
             run.run(iterations, callbacks=[monitor if checkpoint is None else _Saver(checkpoint)])
     except ClickException:
         raise

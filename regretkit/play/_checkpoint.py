@@ -16,7 +16,7 @@ from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._algorithms import ALGORITHMS, AlgorithmLike, Groups, named, without_tree
-from regretkit.play._callbacks import Callback, as_callbacks, next_look, stopped
+from regretkit.play._callbacks import Callback, as_callbacks, begin, next_look, stopped
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
 from regretkit.play._solve import Rules
@@ -105,6 +105,10 @@ class Checkpoint:
         check_target(self.path)  # refuses now what could not be saved later
         self.path = Path(self.path)
         self._saved = self._looked = time.monotonic()
+
+    def begin(self, run: SelfPlay) -> list[Callback]:
+        """Let the callbacks watch the run."""
+        return begin(self.callbacks, run)
 
     def __call__(self, run: SelfPlay) -> bool:
         """Pass the call on, and save the run when it is time, or when it is to stop."""

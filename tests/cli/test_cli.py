@@ -455,6 +455,7 @@ MINE = "rules_of_my_own:Mine(power=2)"
         (["--algorithm", "pcfr+"], []),
         (["--rule", MINE], ["--rule", MINE]),
         (["--sample", "external", "--seed", 5], []),
+        (["--algorithm", "efce", "--measure", "efce_gap", "--measure", "cce_gap"], []),
     ],
 )
 def test_a_run_is_resumed_beyond_its_first_limit(report, folder, words, again):
@@ -464,9 +465,20 @@ def test_a_run_is_resumed_beyond_its_first_limit(report, folder, words, again):
 
     assert came["iterations"] == 90
     assert came["gap"] == whole["gap"]
-    assert came["curve"]["gap"] == whole["curve"]["gap"]
+    curves = [report["curve"] | {"seconds": []} for report in (came, whole)]
+    assert curves[0] == curves[1]
     assert came.keys() == whole.keys()
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
+
+
+def test_gaps_of_correlated_play_are_measured(report, run):
+    words = "solve", "kuhn_poker", "--algorithm", "efce", "--iterations", 20, "--measure"
+    record = rk.play.Recorder(["efce_gap"])
+    rk.solve(rk.load("kuhn_poker"), "efce", iterations=20, callbacks=[rk.play.Every(20, record)])
+    assert report(*words, "efce_gap")["curve"]["efce_gap"][-1] == record.values["efce_gap"][0]
+    code, _, err = run(*words, "ce_gap")
+    assert code == 2
+    assert "--measure: game must be in normal form for its CE gaps" in err
 
 
 def test_the_gap_is_measured_before_a_run_is_resumed(report):

@@ -54,6 +54,7 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 @arguments.algorithm
 @arguments.rule
 @arguments.limits
+@arguments.measure
 @arguments.checkpoints
 @arguments.outputs
 @arguments.sampling
@@ -126,9 +127,11 @@ def _monitor_in(saved: SavedRun) -> RunMonitor | None:
             f"FILE: {saved.path} holds the state of callbacks {list(saved.callbacks)}, which would "
             "be lost here; resume it from Python"
         )
-    monitor, states = RunMonitor(), cast("Any", saved.state.get("callbacks"))
+    states = cast("Any", saved.state.get("callbacks"))
     with reporting(f"FILE: {saved.path} does not fit"):
-        monitor.load_state_dict(states["0"] if isinstance(states, dict) else {})
+        state = states["0"] if isinstance(states, dict) else {}
+        monitor = RunMonitor().measuring(str(state.get("measured")).split())
+        monitor.load_state_dict(state)
     return monitor
 
 
@@ -202,6 +205,7 @@ def _shell_word(text: str) -> str:
     required=True,
 )
 @arguments.limits
+@arguments.measure
 @option("--out", "Write all measurements as one table, in .csv.", OutputFile(".csv"))
 @option("--plot", "Draw all curves, as .svg, .pdf or .png.", arguments.figure_file)
 @option(
