@@ -361,6 +361,7 @@ test_what_is_no_public_game_is_refused = refusals(
     (lambda: Free(np.nan), ValueError, "finite"),
     (lambda: Table([1.0, 2.0]), ValueError, "payoffs has shape"),
     (lambda: Outcome(Free(1), 0.5, ([-1], None)), ValueError, "factors must be finite"),
+    (lambda: Outcome(Free(1), 0.5, [None]), ValueError, "for each of two players"),
     (lambda: Deal(("ab", "aa")), ValueError, "types\\[1\\] must be .* without duplicates"),
     (lambda: Deal(("ab", "ab"), weights=([1, -1], [1, 1])), ValueError, "weights\\[0\\]"),
     (lambda: Deal(("ab", "ab"), weights=([1, 1], [0, 0])), ValueError, "weights\\[1\\]"),

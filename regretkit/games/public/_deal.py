@@ -57,13 +57,11 @@ class Deal:
 
     def __init__(
         self,
-        types: tuple[Sequence[str], Sequence[str]],
+        types: Sequence[Sequence[str]],
         *,
-        weights: tuple[ArrayLike, ArrayLike] | None = None,
-        cards: tuple[ArrayLike, ArrayLike] | None = None,
-        strengths: tuple[ArrayLike, ArrayLike]
-        | Mapping[str, tuple[ArrayLike, ArrayLike]]
-        | None = None,
+        weights: Sequence[ArrayLike] | None = None,
+        cards: Sequence[ArrayLike] | None = None,
+        strengths: Sequence[ArrayLike] | Mapping[str, Sequence[ArrayLike]] | None = None,
     ) -> None:
         first, second = _two(types, "types")
         self.types = _names(first, "types[0]"), _names(second, "types[1]")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar, final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import read_only
@@ -19,7 +19,7 @@ from regretkit._util._validate import (
 from regretkit.games._game import check_payoffs, check_player
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
-Payoff: TypeAlias = float | tuple[float, float]
+Payoff: TypeAlias = float | Sequence[float]
 """What both players are paid, or what player 0 is paid and player 1 pays."""
 Child = TypeVar("Child")
 Node: TypeAlias = "Decision | Chance | Free | Compare | Table"
@@ -58,6 +58,11 @@ class Free:
         return f"Free({self.payoff})"
 
 
+def _mean(terminal: "Compare") -> tuple[float, float]:
+    (first, second), (third, fourth) = terminal.win, terminal.lose
+    return (first + third) / 2, (second + fourth) / 2
+
+
 @final
 @frozen
 class Compare:
@@ -83,13 +88,8 @@ class Compare:
 
     win: tuple[float, float] = field(converter=_pair)
     lose: tuple[float, float] = field(converter=_pair)
-    tie: tuple[float, float] = field(converter=_pair)
+    tie: tuple[float, float] = field(converter=_pair, default=Factory(_mean, takes_self=True))
     order: str = ""
-
-    @tie.default
-    def _mean(self) -> tuple[float, float]:
-        (first, second), (third, fourth) = self.win, self.lose
-        return (first + third) / 2, (second + fourth) / 2
 
 
 def _table(value: ArrayLike) -> NDArray[np.float64]:
@@ -167,6 +167,20 @@ class Decision:
         object.__setattr__(self, "children", _children(self.children, kinds, "children"))
 
 
+def _both_factors(
+    value: Sequence[ArrayLike | None],
+) -> tuple[Vector | None, Vector | None]:
+    if not isinstance(value, Sequence) or len(value) != 2:
+        raise ValueError(must_be("factors", "an array or None for each of two players", value))
+    first, second = (None if factors is None else floats(factors, "factors") for factors in value)
+    for factors in (first, second):
+        if factors is not None and not (
+            factors.ndim == 1 and (factors >= 0).all() and np.isfinite(factors).all()
+        ):
+            raise ValueError(must_be("factors", "finite numbers, at least 0, one a type", factors))
+    return first, second
+
+
 @final
 @frozen(eq=False)
 class Outcome:
@@ -197,26 +211,15 @@ class Outcome:
 
     node: Node
     probability: float = 1.0
-    factors: tuple[Vector | None, Vector | None] = (None, None)
+    factors: tuple[Vector | None, Vector | None] = field(
+        converter=_both_factors, default=(None, None)
+    )
 
     def __attrs_post_init__(self) -> None:
         kinds = (Decision, Chance, Free, Compare, Table)
         if not isinstance(self.node, kinds):
             raise TypeError(must_be("node", "a Decision, a Chance or a terminal", self.node))
         object.__setattr__(self, "probability", number(self.probability, "probability", least=0))
-        factors = tuple(map(_factors, self.factors))
-        if len(factors) != 2:
-            raise ValueError(must_be("factors", "one array for each of two players", factors))
-        object.__setattr__(self, "factors", factors)
-
-
-def _factors(value: ArrayLike | None) -> Vector | None:
-    if value is None:
-        return None
-    factors = floats(value, "factors")
-    if factors.ndim != 1 or not (factors >= 0).all() or not np.isfinite(factors).all():
-        raise ValueError(must_be("factors", "finite numbers, at least 0, one a type", value))
-    return factors
 
 
 @final
