@@ -320,7 +320,7 @@ def sliced_ell(rows: SparseRows) -> tuple[SlicedELL, Indices, int]:
     batches, entries, begin, done = [], [], 0, 0
     for row, length, count, added in zip(first, lengths, counts, padding, strict=True):
         entry = rows.begin[order[done : done + count], None] + np.arange(length)
-        entry = np.pad(entry, ((0, added), (0, 0)), constant_values=-1)
+        entry = np.concatenate([entry, np.full((added, length), -1)])
         slices = (count + added) // 4
         interleaved = entry[: 4 * slices].reshape(slices, 4, length).transpose(0, 2, 1)
         entries += [interleaved.ravel(), entry[4 * slices :].ravel()]

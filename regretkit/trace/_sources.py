@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from regretkit._util._state import attributes
-from regretkit.trace._paths import learned_at, learned_by, owners
+from regretkit.trace._paths import held_at, learned_by, owners
 
 Source: TypeAlias = tuple[object, str, object]
 """What names something, None for the rule itself, its name, and what it was."""
@@ -49,7 +49,10 @@ def is_own_class(kind: type) -> bool:
 def named(rule: Any, namespace: object, name: str) -> object:
     """Return what a source names now."""
     if namespace is None:
-        return learned_at(rule, [name]).get(name, ABSENT)
+        try:
+            return held_at(rule, name)
+        except AttributeError:
+            return ABSENT
     if isinstance(namespace, type):  # as it stands there, not as an attribute is looked up
         return vars(namespace).get(name, ABSENT)
     if isinstance(namespace, Mapping):
