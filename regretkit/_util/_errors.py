@@ -52,6 +52,9 @@ TABLES = {"pandas|frame|df": "a pandas table is to_dataframe()"}
 REGRETS = {"regret": "regrets are external(minimizer), internal(minimizer), swap(minimizer)"}
 """The hint about attributes of ledgers."""
 
+PLAY = {"distrib|joint|outcome": "in a callback, sum up the outer products of run.last_profile"}
+"""The hint about attributes of correlated play."""
+
 
 class Hints:
     """Objects that say what to write in place of an attribute that they do not have."""

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, final
 import numpy as np
 from attrs import define, field
 
+from regretkit._util._errors import PLAY, Hints
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, must_be, number, quote, vector
@@ -84,7 +85,7 @@ def _as_tree(domain: StrategySet) -> DecisionTree:
 
 @final
 @define(eq=False)
-class CorrelatedPlay(Stateful):
+class CorrelatedPlay(Hints, Stateful):
     """The empirical distribution of play, as sums over iterations.
 
     Iteration t plays the joint strategy (x_t, y_t, ...) with independent randomness; the average
@@ -136,6 +137,8 @@ class CorrelatedPlay(Stateful):
     Farina, Celli, Marchesi and Gatti (2022), "Simple uncoupled no-regret learning dynamics for
     extensive-form correlated equilibrium", Journal of the ACM 69(6), for the triggers.
     """
+
+    _hints = PLAY
 
     game: Game = field(repr=False)
     deviations: tuple[Deviations, ...] = field(default=(), converter=_as_deviations)

@@ -52,7 +52,7 @@ def nash_equilibria(game: NormalFormGame, *, solver: str | None = None) -> list[
     Avis, Rosenberg, Savani and von Stengel (2010), "Enumeration of Nash equilibria for two-player
     games", Economic Theory 42.
     """
-    check_normal_form(game)
+    check_normal_form(game, "nash_conv says how far the average of a run is from one")
     if solver not in (None, "pygambit", "nashpy"):
         raise ValueError(must_be("solver", "'pygambit', 'nashpy' or None", solver))
     if game.players == 1 or (game.players > 2 and solver == "nashpy"):

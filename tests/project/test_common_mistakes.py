@@ -15,6 +15,7 @@ from regretkit.evaluation import (
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     certify,
+    nash_equilibria,
     sampled_value,
     solve_zero_sum,
 )
@@ -249,6 +250,8 @@ CURES = [
         for name in ("to_pandas", "to_df", "dataframe")
     ),
     (lambda: rk.solve(RULES, "cfr", 1, sampling="chance"), "sampling needs the game's tree"),
+    (lambda: rk.CorrelatedPlay(PENNIES).distribution, "outer products of run.last_profile"),
+    (lambda: nash_equilibria(KUHN_3), "nash_conv says how far the average of a run is from one"),
     (lambda: RUN.average.plot(), "figures are in regretkit.display"),
     (lambda: GameDAG.from_history(Itself()), "must be a new history, got the one that it was"),
     (lambda: rk.CFR(KUHN, rk.RegretMatching), "pass game.domains[0], or let solve(game, rule)"),
