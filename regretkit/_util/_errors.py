@@ -78,8 +78,9 @@ def _absent(thing: Hints, name: str) -> AttributeError:
 
     every = {**thing._hints, "plot|draw": "figures are in regretkit.display"}
     hints = (f"; {hint}" for part, hint in every.items() if re.search(part, name))
-    public = (known for known in dir(thing) if not known.startswith("_"))
-    hint = next(hints, "") or did_you_mean(name, public)
+    public = [known for known in dir(thing) if not known.startswith("_")]
+    slip = did_you_mean(name, public, 0.9)  # one letter
+    hint = slip or next(hints, "") or did_you_mean(name, public)
     return AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}{hint}")
 
 

@@ -230,9 +230,9 @@ def candidates(names: Sequence[str], limit: int = 12) -> str:
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     """Return a question that ends an error message, nothing where no name is close."""
-    close = difflib.get_close_matches(name, islice(names, _COMPARED), n=1)
+    close = difflib.get_close_matches(name, islice(names, _COMPARED), n=1, cutoff=likeness)
     return f"; did you mean {quote(close[0])}?" if close else ""
 
 

@@ -72,6 +72,10 @@ def check_game(game: Game) -> None:
             f"game must be a Game, got its rules, {quote(game)}; {hint}{tree_advice(game)}; solve, "
             "sampled_value, sampled_local_best_response and uniform_behavior need none"
         )
+    if type(game).__module__.startswith("pygambit"):
+        raise TypeError(
+            must_be("game", "a Game", game, "from_pygambit(game) reads one of pygambit")
+        )
     if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
         raise TypeError(
             f"game must be a Game, with domains, utility and value, got {quote(game)}; "

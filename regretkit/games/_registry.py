@@ -293,6 +293,8 @@ def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
         hint = "; it is a game already" if hasattr(text, "domains") else ""
         if hasattr(text, "new_initial_state"):
             hint = "; from_openspiel(game) reads a game of OpenSpiel"
+        if type(text).__module__.startswith("pygambit"):
+            hint = "; from_pygambit(game) reads a game of pygambit"
         raise TypeError(
             f"a game is named by a string such as 'kuhn_poker(deck=5)', got {quote(text)}{hint}"
         )

@@ -43,6 +43,7 @@ WRONG = [
     # The name of a command
     ("sovle kuhn_poker", "No such command 'sovle'"),
     ("--wrong", "--wrong"),
+    ("plot curves.csv", "No such command 'plot'; solve and compare draw a figure, with --plot"),
     ("'kuhn_poker(deck=4)'", "it is a game, try regretkit solve 'kuhn_poker(deck=4)'"),
     # Games
     ("solve", "Missing argument 'GAME'"),

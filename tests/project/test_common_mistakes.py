@@ -239,9 +239,10 @@ CURES = [
     (lambda: rk.RegretMatching(3).observe(ZEROS), "learns by observe_utility(utility)"),
     (lambda: rk.RegretMatching(3).get_strategy(), "returned by next_strategy()"),
     (lambda: rk.RegretMatching(3).average_strategy, "Average"),
-    (lambda: rk.RegretMatching(3).regret, "RegretLedger(minimizer) tracks"),
+    (lambda: rk.RegretMatching(3).swap_regret, "RegretLedger(minimizer) tracks"),
     (lambda: RegretLedger(rk.RegretMatching(3)).regret, "external(minimizer)"),
     (lambda: RegretLedger(rk.RegretMatching(3)).chek, "did you mean 'check'?"),
+    (lambda: rk.RegretMatching(3).regret, "did you mean 'regrets'?"),
     (lambda: Powered(power=2.0), "functools.partial(Powered, power=2.0)"),
     (lambda: rk.load(KUHN), "it is a game already"),
     *(
@@ -441,6 +442,13 @@ def test_a_resumed_run_plays_the_iterations_that_are_asked_for(tmp_path):
 
     expected = rk.solve(KUHN, "cfr", 5)
     np.testing.assert_array_equal([*resumed.average], [*expected.average])
+
+
+def test_games_of_pygambit_are_referred_to_their_reader():
+    game = pytest.importorskip("pygambit").Game.from_arrays(A, -A)
+    for take in (rk.load, lambda game: rk.solve(game, "cfr", 1)):
+        with pytest.raises(TypeError, match=r"from_pygambit\(game\) reads"):
+            take(game)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,16 @@ def app(context: click.Context, traceback: bool) -> None:
         click.echo(context.get_help())
 
 
+_ELSEWHERE = {
+    "plot": "solve and compare draw a figure, with --plot FILE",
+    "export": "convert writes a game, and solve a strategy, with --out FILE",
+    "train": "solve plays",
+    "run": "solve plays",
+    "list": "games lists games",
+}
+"""What to write in place of commands that there are not."""
+
+
 def run(words: Sequence[str]) -> int:
     """Run a command, and return its exit code; errors are reported in one line."""
     in_full = _TRACEBACK in words  # in any position
@@ -108,6 +118,8 @@ def _message(error: click.ClickException, words: Sequence[str]) -> str:
     text = text.rstrip(".")
     if error.ctx.command is app and words and is_known(words[0]):
         return f"{text}; it is a game, try {shlex.join(['regretkit', 'solve', *words])}"
+    if error.ctx.command is app and words and words[0] in _ELSEWHERE:
+        return f"{text}; {_ELSEWHERE[words[0]]}"
     extra = re.search(r"extra argument \((\S+)\)", text)
     if extra and extra[1] in ALGORITHMS:
         return f"{text}; write --algorithm {extra[1]}"
