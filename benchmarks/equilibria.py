@@ -214,7 +214,7 @@ TITLES = {
     for name in ("kuhn", "goofspiel4", "leduc", "liars4", "liars5")
 }
 GAPS = (1e-3, 1e-6, 1e-9)
-LIMIT = 60.0
+LIMIT = 10.0
 """Seconds for each algorithm and game."""
 RATIO = 1.1
 """The gap is measured at iterations that grow by this."""
