@@ -273,8 +273,8 @@ def draw(path: Path, panels: Mapping[str, Curves], x: str, y: str) -> None:
     figure = Figure(size, layout="tight")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
-        for number, (name, (x_values, y_values)) in enumerate(curves.items()):
-            marker = "os^"[number // 10 % 3]  # colours come again after ten
+        for place, (name, (x_values, y_values)) in enumerate(curves.items()):
+            marker = "os^"[place // 10 % 3]  # colours come again after ten
             axes.loglog(x_values, y_values, marker=marker, markersize=4, label=name)
         axes.set(xlabel=x, ylabel=y, title=title)
     grid.flat[0].legend(fontsize=8)
