@@ -169,7 +169,7 @@ def cores() -> int:
 def _games(games: Any) -> dict[str, tuple[Any, int]]:
     """Return by name what to play, and how many histories it has, 0 if unknown."""
     one = isinstance(games, str | SuiteGame) or hasattr(games, "domains")
-    given = [games] if one else games
+    given: Any = [games] if one else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, each) for each in given]
     found: list[tuple[str, tuple[Any, int]]] = []
     for name, each in pairs:
@@ -198,23 +198,21 @@ def _checked_game(text: str) -> str:
 
 def _algorithms(algorithms: Any) -> dict[str, tuple[Any, bool]]:
     """Return algorithms by name, as text or as they are, and whether each draws at random."""
-    given = split_at_commas(algorithms) if isinstance(algorithms, str) else algorithms
-    if isinstance(given, Mapping):
-        pairs = list(given.items())
-    else:
-        one = callable(given) or isinstance(given, Algorithm)
-        pairs = [(None, each) for each in ([given] if one else given)]
+    given: Any = split_at_commas(algorithms) if isinstance(algorithms, str) else algorithms
+    one = callable(given) or isinstance(given, Algorithm)
+    given = [given] if one else given
+    pairs = given.items() if isinstance(given, Mapping) else [(None, each) for each in given]
     found: list[tuple[str, tuple[Any, bool]]] = []
     for name, each in pairs:
+        made: list[tuple[str, Any, Algorithm]]
         if isinstance(each, str):
-            texts = {text if name is None else name: text for text in expand(each)}
-            made = {label: algorithm_of(text) for label, text in texts.items()}
+            made = [(name or text, text, algorithm_of(text)) for text in expand(each)]
         else:
-            made = _named_algorithms([each] if name is None else {name: each}, None)
-            texts = made  # type: ignore[assignment] # sent as they are
-        for label, algorithm in made.items():
+            named = _named_algorithms([each] if name is None else {name: each}, None)
+            made = [(label, algorithm, algorithm) for label, algorithm in named.items()]
+        for label, sent, algorithm in made:
             draws = algorithm.sampling is not None or isinstance(algorithm.order, RandomPlayer)
-            found.append((label, (texts[label], draws)))
+            found.append((label, (sent, draws)))
     return _distinct(found, "algorithms")
 
 

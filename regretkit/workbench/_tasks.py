@@ -262,10 +262,9 @@ def _measured(task: Task, run: SelfPlay, path: Path, report: Report) -> dict[str
     watching: list[Callback] = [AtGeometricSteps(record, ratio=RATIO), _Watch(record, report)]
     if path.exists():
         parts = RunOptions(order=run.order, averaging=run.averaging, estimator=run.estimator)
+        parts["callbacks"] = watching
         try:
-            run = SavedRun.read(path).start(
-                SelfPlay, run.game, run.minimizers, RunOptions(**parts, callbacks=watching)
-            )
+            run = SavedRun.read(path).start(SelfPlay, run.game, run.minimizers, parts)
         except (OSError, ValueError):  # damaged: it begins anew
             path.unlink(missing_ok=True)
             return _measured(task, task.start(run.game), path, report)

@@ -68,6 +68,7 @@ test_what_is_no_experiment_is_refused = refusals(
     ({"algorithms": "dcfr(alpha=0:1:1e-9)"}, ValueError, "more than 10,000 points"),
     ({"algorithms": "dcfr(alpha=1|2"}, ValueError, "has no closing parenthesis"),
     ({"algorithms": "dcfr(delta=1)"}, ValueError, "no hyperparameter 'delta', only alpha"),
+    ({"algorithms": {"mine": "dcfr(alpha=1|2)"}}, ValueError, "algorithms has 'mine' twice"),
     ({"algorithms": "dcfr(1.5)"}, ValueError, "arguments are given each once with its name"),
     ({"algorithms": "dcfr(alpha=1,alpha=2)"}, ValueError, "each once"),
     ({"algorithms": "cfr(order=random)"}, ValueError, "order must be alternating or"),
@@ -228,6 +229,14 @@ def test_an_edited_rule_is_run_again_and_a_commented_one_is_not(step, tmp_path):
 # What fails
 
 
+ENDING = """
+import os
+
+
+class Dies(Mine):
+    def _learn(self, utility, strategy):
+        os._exit(1)
+"""
 BAD = """
 import sys
 
@@ -267,6 +276,25 @@ def test_a_rule_that_fails_costs_its_own_runs_alone(tmp_path, capfd):
     assert "SystemExit: 3 (failing_rules.py, line" in reasons[2]
     assert "/nowhere/at/all" in reasons[3]
     assert "imported" not in capfd.readouterr().out
+
+
+def test_a_game_that_does_not_fit_costs_its_own_runs_alone(tmp_path):
+    games = ["kuhn_poker(memory_limit=1000)", "kuhn_poker"]
+    found = Experiment(games, "cfr", 10).run(tmp_path, workers=0)
+    assert len(found.runs) == 1
+    [reason] = found.failures.values()
+    assert "58 histories, which take about" in reason
+
+
+@pytest.mark.deep
+def test_a_rule_that_ends_its_process_costs_its_own_runs_alone(tmp_path):
+    path = tmp_path / "ending_rules.py"
+    path.write_text(bench_victim.RULE + ENDING)
+    made = Experiment("kuhn_poker", f"cfr, {path}:Dies, cfr+", 10)
+    found = made.run(tmp_path / "results", workers=2)
+    assert [run.algorithm for run in found.runs] == ["cfr", "cfr+"]
+    [reason] = found.failures.values()
+    assert "its process ended 5 times" in reason
 
 
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path, monkeypatch):
