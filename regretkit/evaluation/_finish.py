@@ -140,15 +140,15 @@ def finish(
     end = time.monotonic() + number(time_limit, "time_limit", least=0.0)
     if isinstance(run, Profile):
         return _finished_profile(run, allowed, end)
-    if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
+    if not all(hasattr(type(run), name) for name in ("current", "average", "run", "seconds")):
         told = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", told, run))
     game = check_constant_sum(run.game)
     systems = _Systems.of(game)
     goal, worth = allowed * systems.width, _WORTH_A_LOOK * systems.width
+    best, begun, clock = None, run.iteration, run.seconds
     if run.iteration < _FIRST:
         run.run(_FIRST - run.iteration)
-    best = None
     while True:
         started, lacking = time.monotonic(), ""
         average = systems.bounded(*run.average)
@@ -166,8 +166,10 @@ def finish(
             method += f", out of {lacking}" * (best.gap > goal)
             return exact_solution(game, *best[:4], method)
         # After t seconds, looks of c seconds each d seconds apart cost c / d + d / 2t of the time.
-        seconds = max(run.seconds, 1e-9)
-        growth = min(math.sqrt(2.0 * (now - started) / seconds), 8.0, (end - now) / seconds)
+        growth = 0.5
+        if (played := run.iteration - begun) and run.seconds > clock:
+            seconds = (run.seconds - clock) * run.iteration / played
+            growth = min(math.sqrt(2.0 * (now - started) / seconds), 8.0, (end - now) / seconds)
         run.run(math.ceil(growth * run.iteration))
 
 
