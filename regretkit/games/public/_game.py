@@ -1,7 +1,7 @@
 """Public games: a public tree, private types, and payoffs without a matrix."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from attrs import define, evolve, field
@@ -282,7 +282,7 @@ class PublicGame:
         """
         changed: dict[int, dict[int, Node]] = {}
         locked = {self.tree.find(path): behavior for path, behavior in behaviors.items()}
-        root = self.tree.nodes[0]
+        root: Any = self.tree.nodes[0]
         for at in range(max(locked, default=-1), -1, -1):
             kept = changed.pop(at, {})
             if not kept and at not in locked:
@@ -303,7 +303,7 @@ class PublicGame:
                 changed.setdefault(int(self.tree.parent[at]), {})[int(self.tree.action[at])] = node
             else:
                 root = node
-        return evolve(self, tree=PublicTree(root))  # type: ignore[arg-type]
+        return evolve(self, tree=PublicTree(root))
 
     def _locked(self, at: int, behavior: ArrayLike, following: Mapping[str, Node]) -> Chance:
         if (player := int(self.tree.player[at])) < 0:
