@@ -186,9 +186,11 @@ def is_long(run: SelfPlay, iterations: int, is_at_hand: Callable[[SelfPlay], boo
 
     It depends on the run, and on whether its machine code is at hand, but never on a clock.
     """
-    sequences = sum(domain.dimension for domain in run.game.domains)
+    learners = zip(map(learner_domain, run.minimizers), run.game.domains, strict=True)
+    domains = [*run.game.domains, *(learned for learned, own in learners if learned != own)]
+    sequences = sum(domain.dimension for domain in domains)
     entries = getattr(run.game, "payoffs", np.empty(0)).size
-    seconds = iterations * (run.players * 5e-5 + sequences * 1e-7 + entries * 1e-8)
+    seconds = iterations * (len(domains) * 5e-5 + sequences * 1e-7 + entries * 1e-8)
     return seconds > _COMPILING or (seconds > _LOADING and is_at_hand(run))
 
 

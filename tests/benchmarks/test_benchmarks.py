@@ -220,7 +220,8 @@ def test_a_gap_is_reached_when_it_is_first_measured_to_be_as_small():
 @pytest.mark.sample
 def test_every_algorithm_races_to_the_same_equilibrium_value():
     races = equilibria.raced(tree_game("kuhn_poker"), 0.02)
-    assert list(races) == [name for name in rk.play.ALGORITHMS if name != "mccfr"]
+    algorithms = rk.play.ALGORITHMS.items()
+    assert list(races) == [n for n, a in algorithms if n != "mccfr" and a.circuit is rk.CFR]
     for race in races.values():
         assert race.times == sorted(race.times)
         assert race.gaps[-1] < race.gaps[0]

@@ -66,7 +66,8 @@ def set_gains(player: int, learner: int, arrays: Arrays) -> None:
         if source == 0:
             gain = float(deviations.regrets[target])
         else:
-            gain = float(behavior[source] * difference(utility[target], utility[source]))
+            gained = difference(float(utility[target]), float(utility[source]))
+            gain = float(behavior[source] * gained)
         utility[c] = deviations.weights[deviations.weight[c]] * gain
 
 
