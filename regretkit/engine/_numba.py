@@ -18,6 +18,7 @@ from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from regretkit.engine._machine_code import (
@@ -30,6 +31,7 @@ from regretkit.engine._machine_code import (
 )
 from regretkit.engine._specialize import Specialization, specialized
 from regretkit.engine.kernels import _deviations, _iteration
+from regretkit.engine.kernels._without_tree import prefetch
 from regretkit.trace import _combine
 
 cgutils: Any = core_cgutils  # whose functions have no types
@@ -64,9 +66,25 @@ def compile_function(
 
 def _jitted(function: Any, specialization: Specialization) -> Any:
     """Return a function as code to be inlined, and with it those that it calls."""
+    if function is prefetch:
+        return _prefetch
     whole = function in _RARE or function.__module__ == _combine.__name__
     inner = specialized(function, specialization, _jitted)
     return _jit(inner, WholeCompiler) if whole else _jit(inner, PartCompiler, forceinline=True)
+
+
+@intrinsic
+def _prefetch(_: Any, array: Any, k: Any) -> Any:
+    def code(context: Any, builder: Any, _: Any, given: Any) -> Any:
+        values = context.make_array(array)(context, builder, given[0])
+        address = builder.bitcast(builder.gep(values.data, [given[1]]), cgutils.voidptr_t)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        called = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(called, [address, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, k), code
 
 
 def _jit(function: Any, pipeline_class: type, **options: Any) -> Any:

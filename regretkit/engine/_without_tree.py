@@ -27,8 +27,9 @@ from regretkit.play._infoset_records import InfosetRow, KernelRecord
 from regretkit.play._lazy_tree import imperfect_recall
 from regretkit.trace import Kernel, UntraceableError
 
-_FEW, _ROOM = 2**10, 2**16
-"""Information sets, and their numbers, for which there is room at first."""
+_FEW, _ROOM = 2**10, 2**24
+"""Information sets, and their numbers, for which there is room at first; memory that is never
+touched costs nothing."""
 
 _PAUSE = 1_000_000
 """Histories between two looks at the clock and at interrupts."""
@@ -44,16 +45,42 @@ class FlatInfosets:
     names: list[str]
     """Those of the rule's arrays."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what copies are made of: without unused memory, and ``store`` only once."""
+        arrays, (used, named) = self.arrays, self.cursor[[kernels.USED, kernels.NAMED]]
+        store, actions = arrays.store[: used + 1], arrays.actions[: named + 1]
+        kept = arrays._replace(store=store, heads=_zeros(0), actions=actions)
+        return _restored, (kept, self.cursor, self.names)
+
     def count(self, player: int) -> int:
         """Return how many a player has."""
-        return int(np.count_nonzero(self.arrays.player[: self.cursor[kernels.COUNT]] == player))
+        return self._of(player)[0].size
+
+    def _of(self, player: int) -> tuple[Indices, Indices, Indices]:
+        """Return the numbers of a player's information sets, all places, and the kinds there."""
+        places = self.arrays.place[: self.cursor[kernels.COUNT]]
+        kinds = self.arrays.heads[places]
+        players = kinds >> kernels.SIZE_BITS & kernels.PLAYER_MASK
+        return np.flatnonzero(players == player), places, kinds
+
+    def repeated(self, player: int) -> int | None:
+        """Return an information set of a player that follows different sequences, if there is one.
+
+        It has a record for each of them, since none is looked for after another sequence.
+        """
+        numbers, places, _ = self._of(player)
+        keys = np.sort(self.arrays.heads[places[numbers] + 1])
+        found = np.flatnonzero(keys[1:] == keys[:-1])
+        return int(keys[found[0]]) if found.size else None
 
     def rows(self, player: int, *, learned: bool = False) -> Iterator[InfosetRow]:
         """Yield a player's information sets in the order of their first visit."""
-        numbers = np.flatnonzero(self.arrays.player[: self.cursor[kernels.COUNT]] == player)
-        store, places = self.arrays.store, self.arrays.place[numbers]
-        sizes = store[self.arrays.place[: self.cursor[kernels.COUNT]]].astype(np.int64)
-        ends, parents = np.cumsum(sizes), store[places + 1].astype(np.int64)
+        if (key := self.repeated(player)) is not None:
+            raise imperfect_recall(player, key)
+        numbers, places, kinds = self._of(player)
+        sizes, store, heads = kinds & kernels.SIZE, self.arrays.store, self.arrays.heads
+        ends, places = np.cumsum(sizes), places[numbers]
+        parents = (kinds[numbers] >> kernels.PARENT_BITS) - 1
         parent = np.searchsorted(places, parents, side="right") - 1
         for number, place, k, last in zip(
             numbers.tolist(), places.tolist(), parent.tolist(), parents.tolist(), strict=True
@@ -64,11 +91,11 @@ class FlatInfosets:
                 store[begin : begin + (2 + len(self.names)) * size].reshape(-1, size).tolist()
             )
             yield InfosetRow(
-                int(self.arrays.key[number]),
+                int(heads[place + 1]),
                 tuple(self.arrays.actions[ends[number] - size : ends[number]].tolist()),
                 k,
                 0 if last < 0 else last - int(places[k]) - HEAD - int(sizes[numbers[k]]),
-                float(store[place + 2]),
+                float(store[place + 3]),
                 total,
                 strategy,
                 {"strategy": strategy, "state": state, "discounts": [0.0] * 4} if learned else {},
@@ -81,16 +108,16 @@ class FlatInfosets:
             size = len(row.total)
             if kernels.is_full(arrays, self.cursor):
                 arrays = self.grow(arrays)
-            infosets, parent = self.arrays, -1
+            infosets, kind = self.arrays, (player << kernels.SIZE_BITS) + size
             if row.parent >= 0:
-                parent = places[row.parent] + HEAD + row.parent_action
-                parent += int(infosets.store[places[row.parent]])
-            self.cursor[[kernels.KEY, kernels.PLAYER]] = cast(int, row.key), player
+                before = places[row.parent]
+                parent = before + HEAD + int(infosets.heads[before] & kernels.SIZE)
+                kind += (parent + row.parent_action + 1) << kernels.PARENT_BITS
+                kernels.lead(before, row.parent_action, infosets)
             moves = np.zeros(arrays.scratch.moves.size, dtype=np.int64)
             moves[:size] = cast(Sequence[int], row.actions)
-            with np.errstate(over="ignore"):
-                place = int(kernels.find(size, parent, True, infosets, moves, self.cursor))
-            infosets.store[place + 2] = row.reach
+            place = kernels.create(cast(int, row.key), kind, infosets, moves, self.cursor)
+            infosets.store[place + 3] = row.reach
             numbers = [
                 *row.strategy,
                 *row.total,
@@ -98,6 +125,8 @@ class FlatInfosets:
             ]
             infosets.store[place + HEAD : place + HEAD + len(numbers)] = numbers
             places.append(place)
+        with np.errstate(over="ignore"):
+            kernels.list_all(self.arrays, self.cursor)
         return arrays
 
     def grow(self, arrays: LazyArrays) -> LazyArrays:
@@ -105,24 +134,40 @@ class FlatInfosets:
         infosets, cursor, visits, stack = self.arrays, self.cursor, arrays.visits, arrays.stack
         count, most = int(cursor[kernels.COUNT]), arrays.scratch.chances.size
         if count + 1 > infosets.place.size:
-            infosets = _doubled(infosets, "place", "key", "player")
+            infosets = _doubled(infosets, "place")
         while cursor[kernels.USED] + infosets.longest > infosets.store.size:
             infosets = _doubled(infosets, "store")
+            infosets = infosets._replace(heads=infosets.store.view(np.int64))
         while cursor[kernels.NAMED] + most > infosets.actions.size:
             infosets = _doubled(infosets, "actions")
-        if 4 * (count + 1) > infosets.table.size:
-            infosets = infosets._replace(table=np.zeros(2 * infosets.table.size, np.int64))
-            compile_cached(kernels.insert_all, {})(count, infosets)
+        if 2 * (count + 1) > infosets.table.size:
+            infosets = infosets._replace(table=_table(2 * infosets.table.size))
+            cursor[kernels.LISTED] = 0
+            compile_cached(kernels.list_all, {})(infosets, cursor)
         if cursor[kernels.VISITS] >= visits.place.size:
             visits = _doubled(visits, *visits._fields)
-        while cursor[kernels.PENDING] + most > stack.stage.size:
+        while cursor[kernels.PENDING] + most >= stack.stage.size:
             stack = _doubled(stack, *stack._fields)
         self.arrays = infosets
         return arrays._replace(infosets=infosets, visits=visits, stack=stack)
 
 
+def _restored(arrays: Infosets, cursor: Indices, names: list[str]) -> FlatInfosets:
+    table = _table(arrays.table.size)
+    table[:] = arrays.table
+    arrays = arrays._replace(table=table, heads=arrays.store.view(np.int64))
+    return FlatInfosets(arrays, cursor, names)
+
+
 def _zeros(size: int) -> Indices:
     return np.zeros(size, np.int64)
+
+
+def _table(size: int) -> Indices:
+    """Return a hash table that begins where a line of the cache does."""
+    room = _zeros(size + kernels.LINE)
+    first = -room.ctypes.data // room.itemsize % kernels.LINE
+    return room[first : first + size]
 
 
 def _doubled(arrays: Any, *names: str) -> Any:
@@ -154,10 +199,10 @@ class LazyExecutor(Executor):
         infosets = self._infosets()
         self._stack_and_scratch(infosets)
         self._flat: FlatInfosets = run._flat or FlatInfosets(
-            infosets, np.zeros(11, np.int64), list(self._kernel.state)
+            infosets, _zeros(kernels.ENTRIES), list(self._kernel.state)
         )
         self._code = self._compiled()
-        self._visits = 1_000.0
+        self._visits, self._checked = 1_000.0, 0
 
     # Arrays
 
@@ -166,13 +211,13 @@ class LazyExecutor(Executor):
         if self._run._flat is not None:
             return cast(Infosets, self._run._flat.arrays)
         count, room = _FEW, max(_ROOM, 2 * self._initial.size)
+        store = np.empty(room)
         return Infosets(
-            table=np.zeros(4 * count, np.int64),
-            store=np.zeros(room),
+            table=_table(2 * count),
+            store=store,
+            heads=store.view(np.int64),
             place=np.zeros(count, np.int64),
-            key=np.zeros(count, np.int64),
-            player=np.zeros(count, np.uint32),
-            actions=np.zeros(room, np.uint32),
+            actions=np.empty(room, np.uint32),
             initial=self._initial,
             longest=self._initial.size // (self._rules.most_actions + 1),
             columns=2 + len(self._kernel.state),
@@ -182,9 +227,8 @@ class LazyExecutor(Executor):
         most, width = self._rules.most_actions, self._rules.width + self._run.players
         rows, visits = 64 + 2 * most, 64
         whole = partial(_zeros, rows)
-        stack = kernels.Stack(
-            _zeros(rows * width), whole(), whole(), whole(), np.zeros(rows), np.zeros(rows)
-        )
+        state, scale, reach = _zeros(rows * width), np.zeros(rows), np.zeros(rows)
+        stack = kernels.Stack(state, whole(), whole(), whole(), whole(), whole(), scale, reach)
         whole = partial(_zeros, visits)
         visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * most))
         scratch = kernels.Scratch(
@@ -255,6 +299,7 @@ class LazyExecutor(Executor):
         while iterations > 0 and not interrupted():
             count = int(min(iterations, max(1.0, _PAUSE / self._visits), 10_000))
             iterations -= self._advance(count, interrupted)
+            self._check_recall()
             tree.weight = float(self._arrays.weight[0])
 
     def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
@@ -300,6 +345,14 @@ class LazyExecutor(Executor):
             factory.iteration += int(np.count_nonzero(turns == player))
         return len(turns)
 
+    def _check_recall(self) -> None:
+        """Refuse imperfect recall, whenever there are twice as many information sets."""
+        if self._flat.cursor[kernels.COUNT] >= 2 * self._checked:
+            self._checked = int(self._flat.cursor[kernels.COUNT])
+            for player in range(self._run.players):
+                if (key := self._flat.repeated(player)) is not None:
+                    raise imperfect_recall(player, self._run._tree.label(player, key))
+
     def _parameters(self, turns: Indices) -> Vector:
         """Return the rule's parameters, by iteration and player."""
         kernel, factories = self._kernel, self._run._tree.factories
@@ -317,8 +370,6 @@ class LazyExecutor(Executor):
     def _refuse(self, status: int) -> None:
         key, player = (int(self._flat.cursor[k]) for k in (kernels.KEY, kernels.PLAYER))
         name = quote(self._run._tree.label(player, key))
-        if status == kernels.OTHER_PARENT:
-            raise imperfect_recall(player, self._run._tree.label(player, key))
         if status == kernels.NO_ACTIONS:
             raise ValueError(f"player {player} has no actions at information set {name}")
         raise ValueError(
@@ -370,7 +421,7 @@ def _common_kernel(factory: Any, most: int) -> tuple[Kernel, Vector]:
     parts = 2 + len(kernel.state)
     initial = np.zeros((most + 1, HEAD + parts * most))
     for size, record in enumerate(records, 1):
-        numbers = [size, -1, 0, *record.strategy, *[0.0] * size]
+        numbers = [0.0] * HEAD + [*record.strategy, *[0.0] * size]
         numbers += [x for array in record.state for x in array]
         initial[size, : len(numbers)] = numbers
     return kernel, initial.ravel()

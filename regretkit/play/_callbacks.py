@@ -315,7 +315,8 @@ class StopAtTime(Stateful):
     """Stop after some seconds of play.
 
     These are the run's ``seconds``: of iterations, without callbacks, and since it was started or
-    loaded.
+    loaded. An iteration is never left half-way; a run without a tree refuses to begin where one
+    alone is estimated to take ten times the limit.
 
     Parameters
     ----------

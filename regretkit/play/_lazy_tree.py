@@ -60,13 +60,13 @@ class Node:
     actions: Sequence[Any]
     last: LastActions
     children: "list[Node | None]" = field(init=False)
-    record: InfosetRecord = field(init=False)
+    record: InfosetRecord = field(default=cast(Any, None), init=False)
     """Where a player acts."""
-    probabilities: list[float] = field(init=False)
+    probabilities: list[float] = field(default=cast(Any, None), init=False)
     """Where chance acts, those of its outcomes,"""
-    cumulative: list[float] = field(init=False)
+    cumulative: list[float] = field(default=cast(Any, None), init=False)
     """and of each or one before it."""
-    payoffs: list[float] = field(init=False)
+    payoffs: list[float] = field(default=cast(Any, None), init=False)
     """At a terminal."""
 
     def __attrs_post_init__(self) -> None:

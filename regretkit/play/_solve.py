@@ -121,7 +121,7 @@ def solve(
         Stop once ``nash_conv`` of the average, the sum over players in units of payoff, is
         this small. It is measured at iterations that grow by a twentieth.
     time_limit
-        Stop after this number of seconds of play.
+        Stop after the iteration in which this number of seconds of play passes.
     sampling
         Sample utilities: ``"external"``, all actions but a player's own; ``"outcome"``, one play of
         the game; ``"chance"``, the chance moves. By default they are exact, and external for

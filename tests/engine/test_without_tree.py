@@ -1,5 +1,6 @@
 """Play without a tree in machine code is play without a tree in Python, sample by sample."""
 
+import copy
 import re
 from collections.abc import Callable
 from functools import partial
@@ -152,6 +153,15 @@ def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompile
     )
     assert_equal(loaded.run(6), whole)
     assert_equal(mixed.run(6), whole)
+
+
+@pytest.mark.parametrize("play", [lambda run: run, in_python])
+def test_a_run_that_has_played_may_be_copied(play, uncompiled):
+    run = play(run_of(BATCHES["of two dice"])).run(5)
+    other = copy.deepcopy(run)
+    assert_equal(other, run)
+    assert_equal(other.run(5), play(run_of(BATCHES["of two dice"])).run(10))
+    assert_equal(run.run(5), other)
 
 
 def test_information_sets_and_histories_may_be_many(uncompiled, monkeypatch):

@@ -18,38 +18,50 @@ from regretkit.estimators.flat._flat_tree import InitialChance
 from regretkit.estimators.flat._traversal import Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
-DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS = range(7)
+DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, NO_ACTIONS = range(6)
 """Why a call returns."""
 
-ITERATION, MOVER, SAMPLING, PENDING, VISITS, COUNT, USED, NAMED, VISITED, KEY, PLAYER = range(11)
+ITERATION, MOVER, SAMPLING, PENDING, VISITS, COUNT, USED, NAMED, VISITED = range(9)
+KEY, PLAYER, LISTED, SLOT, ENTRIES = range(9, 14)
 """Entries of ``cursor``: the iteration of this call, which of its players learns, whether its
 sample is begun, histories on the stack, visited decision points, information sets, how much of
-``store`` and of ``actions`` they take, histories visited; and the information set of an error."""
+``store`` and of ``actions`` they take, histories visited; the information set of an error; how many
+are in the hash table, and the slot of the next one; and how many entries there are."""
+
+LATER = -3
+"""In place of who acts: not known yet."""
 
 NOWHERE = -2
 """In place of a player's last sequence: at an information set where it has not learned."""
 
-HEAD = 3
-"""Numbers of a record before its strategy: how many actions it has, where in ``store`` the sum of
-the player's last sequence is, -1 for the empty one, and how large that was at the last visit. The
-strategy is followed by the sums of its sequences, and by the arrays of the rule."""
+HEAD = 4
+"""Numbers of a record before its strategy: in ``heads`` its kind, the number of the information set
+in the game, and from which of its actions further ones of its player are known, as bits; and in
+``store`` how large the sum of the player's last sequence was at the last visit. The strategy is
+followed by the sums of its sequences, and by the arrays of the rule."""
 
-_PLAYER_BITS = 8
+SIZE_BITS, PARENT_BITS = 16, 24
+"""A record's kind is its number of actions, and from these bits on its player, and where in
+``store`` the sum of the player's last sequence is, plus one, 0 for the empty one."""
+
+SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
+_TAG_BITS, _LAST_BIT = 24, 62
+_TAG = (1 << _TAG_BITS) - 1
+LINE = 8
+"""Slots of the hash table in a line of the cache."""
 
 
 class Infosets(NamedTuple):
     """All information sets that were visited, in this order."""
 
     table: Indices
-    """A hash table: in each slot the number of an information set, and where its record is."""
+    """A hash table: in each slot, where a record is, plus one, and below it bits of the hash."""
     store: Vector
-    """Their records."""
+    """The records."""
+    heads: Indices
+    """The same memory as integers."""
     place: Indices
-    """Where each record begins,"""
-    key: Indices
-    """the information set's number in the game,"""
-    player: UInt32Array
-    """and its player."""
+    """Where each record begins."""
     actions: UInt32Array
     """The numbers of the legal actions, one information set after the other."""
     initial: Vector
@@ -61,11 +73,14 @@ class Infosets(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Histories to visit, the next one last."""
+    """Histories to visit, the next one last; the first row is a copy of the one at hand."""
 
     state: Indices
     """Rows: what the game's rules need, and where in ``store`` each player's last sequence is."""
     stage: Indices
+    actor: Indices
+    key: Indices
+    """The number of the information set, where it is looked up."""
     visit: Indices
     """The last visited decision point of the player who learns, -1 for none,"""
     action: Indices
@@ -209,6 +224,7 @@ def iterate_lazily(
             status = visit_history(player, arrays, cursor, generator)
             if status != DONE:
                 return status
+        list_all(arrays.infosets, cursor)
         cursor[SAMPLING], cursor[MOVER] = 0, mover + 1
         if not simultaneous:
             update_visited(parameters[row], arrays, cursor)
@@ -219,10 +235,11 @@ def begin_sample(arrays: LazyArrays, cursor: Indices, generator: np.random.Gener
     """Draw the initial chance moves."""
     stack, stages = arrays.stack, arrays.stages
     outcome, moves = deal(stages.chance, generator)
-    for k in range(stages.rows.shape[1]):
-        stack.state[k] = stages.rows[outcome, k]
-    stack.stage[0], stack.visit[0], stack.action[0] = stages.stage[outcome], -1, 0
-    stack.scale[0], stack.reach[0] = 1.0, 1.0
+    width = stages.rows.shape[1]
+    for k in range(width):
+        stack.state[width + k] = stages.rows[outcome, k]
+    stack.stage[1], stack.actor[1] = stages.stage[outcome], LATER
+    stack.visit[1], stack.action[1], stack.scale[1], stack.reach[1] = -1, 0, 1.0, 1.0
     cursor[PENDING], cursor[SAMPLING] = 1, 1
     cursor[VISITED] += moves
 
@@ -232,103 +249,161 @@ def visit_history(
 ) -> int:
     """Visit the last history of the stack, and put those that follow in its place."""
     stack, stages, scratch = arrays.stack, arrays.stages, arrays.scratch
-    top = cursor[PENDING] - 1
-    begin, stage = top * stages.rows.shape[1], stack.stage[top]
-    at = begin + stages.players
+    top, width, place, size = cursor[PENDING], stages.rows.shape[1], NOWHERE, 0
+    stage, actor = stack.stage[top], stack.actor[top]
     if stage >= stages.codes.shape[0]:
         return UNKNOWN_STAGE
-    actor = player_of(stages.codes[stage, 0], stack.state, at)
     if actor == player and is_full(arrays, cursor):
         return FULL
-    cursor[VISITED] += 1
-    if actor == TERMINAL:
-        value = stack.scale[top] * payoff(stages.codes[stage, 3], stack.state, at, player)
-        if stack.visit[top] >= 0:
-            most = scratch.chances.size
-            arrays.visits.utility[stack.visit[top] * most + stack.action[top]] = value
-        cursor[PENDING] = top
-        return DONE
-    size = legal(stages.codes[stage, 1], stack.state, at, scratch.moves)
+    for k in range(width):
+        stack.state[k] = stack.state[top * width + k]
+    scratch.sampled[0], scratch.sampling[0], sampled = 0, 1.0, 1
+    if actor != LATER:
+        cursor[VISITED] += 1
+        size = legal(stages.codes[stage, 1], stack.state, stages.players, scratch.moves)
     if actor == CHANCE:
-        chance_moves(stages.codes[stage, 4], stack.state, at, scratch.chances)
+        chance_moves(stages.codes[stage, 4], stack.state, stages.players, scratch.chances)
         for k in range(size):
             scratch.probabilities[k] = scratch.chances[scratch.moves[k]]
-        follow(pick(generator, scratch.probabilities, 0, size), top, top, arrays)
-        return DONE
-    infosets, parent, place = arrays.infosets, int(stack.state[begin + actor]), NOWHERE
-    if actor == player or parent != NOWHERE:  # where no player has learned, none has further on
-        cursor[KEY], cursor[PLAYER] = key_of(stages.codes[stage, 2], stack.state, at), actor
-        place = find(size, parent, actor == player, infosets, scratch.moves, cursor)
-        if place < NOWHERE:
-            return NOWHERE - place
-    if actor == player:
-        return decide(place, size, arrays, cursor, generator)
-    if place == NOWHERE:
-        drawn = pick(generator, infosets.initial, size * infosets.longest + HEAD, size)
-        stack.state[begin + actor] = NOWHERE
-    else:
-        drawn = pick(generator, infosets.store, place + HEAD, size)
-        stack.state[begin + actor] = place + HEAD + size + drawn
-    follow(drawn, top, top, arrays)
+        scratch.sampled[0] = pick(generator, scratch.probabilities, 0, size)
+    elif actor >= 0 and size == 0:
+        cursor[KEY] = key_of(stages.codes[stage, 2], stack.state, stages.players)
+        cursor[PLAYER] = actor
+        return NO_ACTIONS
+    elif actor == player:
+        place = find_own(size, arrays, cursor)
+        if place >= 0:
+            sampled = decide(place, size, arrays, cursor, generator)
+    elif actor >= 0:
+        place = draw(size, arrays, cursor, generator)
+    if place < NOWHERE:
+        return NOWHERE - place
+    follow(sampled, place, size, player, arrays, cursor)
     return DONE
 
 
-def follow(k: int, top: int, to: int, arrays: LazyArrays) -> None:
-    """Write the history after the k-th legal action of one on the stack, which may be itself."""
-    stack, stages = arrays.stack, arrays.stages
-    width, stage, players = stages.rows.shape[1], stack.stage[top], stages.players
-    chosen = child(
-        stages.codes[stage, 5],
-        stack.state,
-        top * width + players,
-        arrays.scratch.moves[k],
-        to * width + players,
+def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator) -> int:
+    """Sample the action of a player who does not learn; return as ``find`` does."""
+    stack, infosets, top, place = arrays.stack, arrays.infosets, cursor[PENDING], NOWHERE
+    sampled, last = arrays.scratch.sampled, stack.state[stack.actor[top]]
+    if last != NOWHERE:  # where no information set of the player is known further on
+        kind = (sequence_of(last, stack.actor[top]) << SIZE_BITS) + size
+        place = find(stack.key[top], kind, infosets, cursor)
+    if place >= 0:
+        sampled[0] = pick(generator, infosets.store, place + HEAD, size)
+    elif place == NOWHERE:
+        sampled[0] = pick(generator, infosets.initial, size * infosets.longest + HEAD, size)
+    return place
+
+
+def follow(
+    sampled: int, place: int, size: int, player: int, arrays: LazyArrays, cursor: Indices
+) -> None:
+    """Put histories after sampled actions on the stack, the first on top."""
+    stack, stages, scratch, infosets = (
+        arrays.stack,
+        arrays.stages,
+        arrays.scratch,
+        arrays.infosets,
     )
-    stack.stage[to] = stages.nexts[stage, chosen]
+    top, width, players = cursor[PENDING], stages.rows.shape[1], stages.players
+    stage, actor, visit, action = (
+        stack.stage[top],
+        stack.actor[top],
+        stack.visit[top],
+        stack.action[top],
+    )
+    scale, reach = stack.scale[top], stack.reach[top]
+    cursor[PENDING] = top - 1
+    for step in range(sampled):
+        k = sampled - 1 - step
+        a, to = as_int64(scratch.sampled[k]), (cursor[PENDING] + 1) * width
+        own, following = reach, stage
+        for p in range(players if actor != LATER else width):
+            stack.state[to + p] = stack.state[p]
+        if actor != LATER:
+            chosen = child(
+                stages.codes[stage, 5], stack.state, players, scratch.moves[a], to + players
+            )
+            following = stages.nexts[stage, chosen]
+        if actor >= 0:
+            known, last = place != NOWHERE and leads(place, a, infosets), NOWHERE
+            if known or actor == player:
+                last = place + HEAD + size + a
+            stack.state[to + actor] = last
+            if known:  # what follows is looked up after further moves
+                prefetch(infosets.table, line_of(sequence_of(last, actor), infosets.table))
+        if actor == player:
+            visit, action = cursor[VISITS] - 1, a
+            own = reach * infosets.store[place + HEAD + a]
+        to = cursor[PENDING] + 1
+        stack.stage[to], stack.visit[to], stack.action[to] = following, visit, action
+        stack.scale[to], stack.reach[to] = scale / scratch.sampling[k], own
+        arrive(to, player, arrays, cursor)
+
+
+def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
+    """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
+    stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
+    at, stage, visit = (
+        top * stages.rows.shape[1] + stages.players,
+        stack.stage[top],
+        stack.visit[top],
+    )
+    if stage >= stages.codes.shape[0]:
+        stack.actor[top], cursor[PENDING] = LATER, top
+        return
+    actor = player_of(stages.codes[stage, 0], stack.state, at)
+    if actor == TERMINAL:
+        cursor[VISITED] += 1
+        if visit >= 0:
+            paid = payoff(stages.codes[stage, 3], stack.state, at, player)
+            entry = visit * arrays.scratch.chances.size + stack.action[top]
+            visits.utility[entry] = stack.scale[top] * paid
+        return
+    stack.actor[top], cursor[PENDING] = actor, top
+    if actor < 0:
+        return
+    last = stack.state[at - stages.players + actor]
+    if actor == player or last != NOWHERE:
+        key, sequence = key_of(stages.codes[stage, 2], stack.state, at), sequence_of(last, actor)
+        stack.key[top] = key
+        if actor != player or visit < 0 or leads(visits.place[visit], stack.action[top], infosets):
+            prefetch_record(key, sequence, infosets)
+        else:  # which is where it will be written to
+            prefetch(infosets.table, line_of(sequence, infosets.table))
 
 
 def decide(
     place: int, size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator
 ) -> int:
-    """Note a decision point of the player who learns, and follow actions that are sampled."""
+    """Note a decision point of the player who learns, and sample actions; return how many."""
     stack, visits, scratch, store = (
         arrays.stack,
         arrays.visits,
         arrays.scratch,
         arrays.infosets.store,
     )
-    top, number, player = cursor[PENDING] - 1, cursor[VISITS], cursor[PLAYER]
-    settle(place, size, store, arrays.weight)
-    scale, reach = stack.scale[top], stack.reach[top]
-    visits.place[number], visits.player[number] = place, player
+    top, number = cursor[PENDING], cursor[VISITS]
+    settle(place, size, arrays.infosets, arrays.weight)
+    visits.place[number], visits.player[number] = place, cursor[PLAYER]
     visits.parent[number], visits.action[number] = stack.visit[top], stack.action[top]
     for a in range(scratch.chances.size * number, scratch.chances.size * number + size):
         visits.utility[a] = 0.0
     cursor[VISITS] = number + 1
-    decision = Decision(0, 0, place + HEAD, size, float(reach), 1.0 / size)
+    decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
     rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
-    sampled = choose(decision, store, scratch.sampled, scratch.sampling, rule)
-    width, players = arrays.stages.rows.shape[1], arrays.stages.players
-    for k in range(sampled):  # the first on top, the last in place of this history
-        a, to = as_int64(scratch.sampled[k]), top + sampled - 1 - k
-        follow(a, top, to, arrays)
-        for p in range(players):
-            stack.state[to * width + p] = stack.state[top * width + p]
-        stack.state[to * width + player] = place + HEAD + size + a
-        stack.visit[to], stack.action[to] = number, a
-        stack.scale[to] = scale / scratch.sampling[k]
-        stack.reach[to] = reach * store[place + HEAD + a]
-    cursor[PENDING] = top + sampled
-    return DONE
+    return choose(decision, store, scratch.sampled, scratch.sampling, rule)
 
 
-def settle(place: int, size: int, store: Vector, weight: Vector) -> None:
+def settle(place: int, size: int, infosets: Infosets, weight: Vector) -> None:
     """Add what was played since the last visit, as ``settle_sums`` does."""
-    parent = as_int64(store[place + 1])
+    store = infosets.store
+    parent = (infosets.heads[place] >> PARENT_BITS) - 1
     reached = store[parent] if parent >= 0 else weight[0]
-    gained = reached - store[place + 2]
+    gained = reached - store[place + 3]
     if gained != 0.0:
-        store[place + 2] = reached
+        store[place + 3] = reached
         for a in range(place + HEAD, place + HEAD + size):
             store[a + size] += gained * store[a]
 
@@ -339,7 +414,7 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> N
     for step in range(cursor[VISITS]):
         number = cursor[VISITS] - 1 - step
         place = visits.place[number]
-        size, begin = int(infosets.store[place]), int(place + HEAD)
+        size, begin = infosets.heads[place] & SIZE, place + HEAD
         utility = visits.utility[most * number : most * number + size]
         strategy = infosets.store[begin : begin + size]
         state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.scratch.workspace)
@@ -360,65 +435,125 @@ def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
     infosets, most, count = arrays.infosets, arrays.scratch.chances.size, cursor[COUNT] + 1
     return bool(
         count > infosets.place.size
-        or 4 * count > infosets.table.size
+        or 2 * count > infosets.table.size
         or cursor[USED] + infosets.longest > infosets.store.size
         or cursor[NAMED] + most > infosets.actions.size
-        or cursor[PENDING] + most > arrays.stack.stage.size
+        or cursor[PENDING] + most >= arrays.stack.stage.size
         or cursor[VISITS] >= arrays.visits.place.size
     )
 
 
-def find(
-    size: int, parent: int, creates: bool, infosets: Infosets, moves: Indices, cursor: Indices
-) -> int:
-    """Return where the record of an information set is, a new one if there is none.
+def find_own(size: int, arrays: LazyArrays, cursor: Indices) -> int:
+    """Return where the record of an information set of the player who learns is, maybe a new one.
 
-    Without ``creates``, ``NOWHERE`` if there is none; less by the reason where it is an error.
+    Negative where it is an error, as ``find`` returns it.
     """
-    table, store, key, player = infosets.table, infosets.store, cursor[KEY], cursor[PLAYER]
-    last = table.size // 2 - 1
-    slot = slot_of(key, player, last)
-    while table[2 * slot + 1] != 0:
-        entry = table[2 * slot + 1] - 1
-        if table[2 * slot] == key and entry & ((1 << _PLAYER_BITS) - 1) == player:
-            place = entry >> _PLAYER_BITS
-            if store[place] != size:
+    infosets, stack, top = arrays.infosets, arrays.stack, cursor[PENDING]
+    visit, action, key, place = stack.visit[top], stack.action[top], stack.key[top], NOWHERE
+    actor = stack.actor[top]
+    kind = (sequence_of(stack.state[actor], actor) << SIZE_BITS) + size
+    if visit < 0 or leads(arrays.visits.place[visit], action, infosets):
+        list_all(infosets, cursor)
+        place = find(key, kind, infosets, cursor)
+    if place != NOWHERE:
+        return place
+    if visit >= 0:
+        lead(arrays.visits.place[visit], action, infosets)
+    return create(key, kind, infosets, arrays.scratch.moves, cursor)
+
+
+def leads(place: int, action: int, infosets: Infosets) -> bool:
+    """Return whether information sets of the player may be known after an action."""
+    return bool(infosets.heads[place + 2] >> min(action, _LAST_BIT) & 1)
+
+
+def lead(place: int, action: int, infosets: Infosets) -> None:
+    """Note that one is."""
+    infosets.heads[place + 2] |= 1 << min(action, _LAST_BIT)
+
+
+def find(key: int, kind: int, infosets: Infosets, cursor: Indices) -> int:
+    """Return where the record of an information set is, ``NOWHERE`` if there is none.
+
+    It is less by the reason where that is an error. Without a record, ``cursor`` has its slot.
+    Only what follows the same sequence is compared, so imperfect recall is found by ``repeated``.
+    """
+    table, heads, last = infosets.table, infosets.heads, infosets.table.size - 1
+    mixed, tried = hash_of(key, kind >> SIZE_BITS & PLAYER_MASK), 0
+    slot = line_of(kind >> SIZE_BITS, table)
+    while table[slot] != 0:
+        place = (table[slot] >> _TAG_BITS) - 1
+        if (table[slot] ^ mixed >> _TAG_BITS) & _TAG == 0 and heads[place + 1] == key:
+            if heads[place] == kind:
+                return int(place)
+            if (heads[place] ^ kind) >> SIZE_BITS == 0:
+                cursor[KEY], cursor[PLAYER] = key, kind >> SIZE_BITS & PLAYER_MASK
                 return NOWHERE - OTHER_ACTIONS
-            return place if store[place + 1] == parent else NOWHERE - OTHER_PARENT
-        slot = (slot + 1) & last
-    if size == 0:
-        return NOWHERE - NO_ACTIONS
-    if not creates:
-        return NOWHERE
-    place, count = cursor[USED], cursor[COUNT]
-    table[2 * slot], table[2 * slot + 1] = key, (place << _PLAYER_BITS) + player + 1
-    infosets.place[count], infosets.key[count], infosets.player[count] = place, key, player
+        tried += 1
+        slot = mixed & last if tried == LINE else (slot + 1) & last
+    cursor[SLOT] = slot
+    return NOWHERE
+
+
+def create(key: int, kind: int, infosets: Infosets, moves: Indices, cursor: Indices) -> int:
+    """Return where the new record of an information set is, which is not in the table yet."""
+    place, count, size, store = cursor[USED], cursor[COUNT], kind & SIZE, infosets.store
     length = HEAD + infosets.columns * size
-    for k in range(length):
+    for k in range(HEAD, length):
         store[place + k] = infosets.initial[size * infosets.longest + k]
-    store[place + 1] = parent
+    infosets.heads[place], infosets.heads[place + 1] = kind, key
+    infosets.heads[place + 2], store[place + 3], infosets.place[count] = 0, 0.0, place
     for k in range(size):
         infosets.actions[cursor[NAMED] + k] = moves[k]
     cursor[USED], cursor[COUNT], cursor[NAMED] = place + length, count + 1, cursor[NAMED] + size
     return int(place)
 
 
-def slot_of(key: int, player: int, last: int) -> int:
-    """Return where a search for an information set begins."""
+def list_all(infosets: Infosets, cursor: Indices) -> None:
+    """Write all information sets into the table that are not in it."""
+    table, heads = infosets.table, infosets.heads
+    while cursor[LISTED] < cursor[COUNT]:
+        place = infosets.place[cursor[LISTED]]
+        key, kind = heads[place + 1], heads[place]
+        find(key, kind, infosets, cursor)
+        tag = hash_of(key, kind >> SIZE_BITS & PLAYER_MASK) >> _TAG_BITS & _TAG
+        table[cursor[SLOT]] = ((place + 1) << _TAG_BITS) + tag
+        cursor[LISTED] += 1
+
+
+def sequence_of(last: int, player: int) -> int:
+    """Return a number for a player's last sequence, the upper bits of a record's kind."""
+    return (last + 1 << PARENT_BITS - SIZE_BITS) + player
+
+
+def line_of(sequence: int, table: Indices) -> int:
+    """Return where in the table the information sets after a player's sequence begin.
+
+    They share a line of the cache, which is prefetched before it is known which of them is next;
+    those for which it has no room are at the hash of their number.
+    """
+    return hash_of(sequence, 0) & (table.size - LINE)
+
+
+def prefetch_record(key: int, sequence: int, infosets: Infosets) -> None:
+    """Have the record of an information set brought into the cache, if it is where it may be."""
+    table, line = infosets.table, line_of(sequence, infosets.table)
+    mixed = hash_of(key, sequence & PLAYER_MASK)
+    for slot in range(line, line + LINE):
+        if (table[slot] ^ mixed >> _TAG_BITS) & _TAG == 0:
+            prefetch(infosets.store, table[slot] >> _TAG_BITS)
+    if table[line + LINE - 1] != 0:
+        prefetch(table, mixed & table.size - 1)
+
+
+def prefetch(array: Indices | Vector, k: int) -> None:
+    """Have an entry brought into the cache, in machine code."""
+
+
+def hash_of(key: int, player: int) -> int:
+    """Return a number whose lowest bits are where a search for an information set begins."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(player)
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xD6E8FEB86659FD93)
     mixed ^= mixed >> np.uint64(32)
-    return as_int64(mixed & np.uint64(last))
-
-
-def insert_all(count: int, infosets: Infosets) -> None:
-    """Write all information sets into an empty table."""
-    table, last = infosets.table, infosets.table.size // 2 - 1
-    for k in range(count):
-        key, player = infosets.key[k], as_int64(infosets.player[k])
-        slot = slot_of(key, player, last)
-        while table[2 * slot + 1] != 0:
-            slot = (slot + 1) & last
-        table[2 * slot] = key
-        table[2 * slot + 1] = (infosets.place[k] << _PLAYER_BITS) + player + 1
+    return as_int64(mixed >> np.uint64(1))
