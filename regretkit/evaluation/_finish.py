@@ -313,7 +313,7 @@ class _Systems:
 
     def losses(self, point: _Bounded) -> list[Vector]:
         """Return what each sequence earns less than the best ones, against the other strategy."""
-        best = [
+        best: list[Any] = [
             np.bincount(flow.entries.column, flow.entries.value * dual[flow.entries.row])
             for flow, dual in zip(self.flows, point.duals, strict=True)
         ]
