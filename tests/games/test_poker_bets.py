@@ -102,10 +102,8 @@ def test_sizes_go_by_player_and_street():
     ("stack", "sizes", "max_bets", "decisions", "terminals"),
     [(910, "60%,a", 4, 28, 53), (9500, "100%,a", None, 12, 21), (100, "", None, 3, 3)],
 )
-def test_trees_are_as_large_as_those_of_a_dedicated_solver(
-    stack, sizes, max_bets, decisions, terminals
-):
-    # Counted on the same trees of postflop-solver
+def test_trees_are_as_large_as_those_of_a_reference(stack, sizes, max_bets, decisions, terminals):
+    # Counted on the trees of a solver in vector form that shares no code with this one
     pot = {910: 180, 9500: 1000, 100: 100}[stack]
     bets = {910: ("50%,100%,a", "33%,75%,150%,a"), 9500: "100%,a", 100: ("100%", "")}[stack]
     tree = hold_em(pot=pot, stack=stack, bets=bets, raises=sizes, max_bets=max_bets).tree

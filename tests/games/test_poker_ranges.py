@@ -62,8 +62,7 @@ def test_a_later_group_replaces_an_earlier_one():
     assert write_range(weights) == "AA,QQ-22:0.5"
 
 
-def test_the_ranges_of_two_papers_have_as_many_hands_as_known():
-    # Counted with PioSOLVER's notation by postflop-solver, on the board Qs Jh 2h 8c 3d
+def test_a_long_range_has_as_many_hands_as_its_groups_together():
     first = "22+,A2s+,K9s+,Q9s+,J9s+,T8s+,97s+,87s,76s,65s,ATo+,KJo+,QJo"
     assert len(members(first)) == 13 * 6 + 4 * (12 + 4 + 3 + 2 + 2 + 2 + 3) + 12 * (4 + 2 + 1)
 
