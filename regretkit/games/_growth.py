@@ -87,6 +87,12 @@ class Growth:
             self._report_after = 2.0 * elapsed
             _log.warning("building a game: %s%s after %.0f seconds", size, self._of_all, elapsed)
 
+    def report_end(self, histories: int) -> None:
+        """Report that all histories of a large game are found, after which its tables are made."""
+        if (elapsed := time.monotonic() - self._start) > _REPORT_AFTER:
+            text = "building a game: all %s histories are found after %.0f seconds, tables follow"
+            _log.warning(text, f"{histories:,}", elapsed)
+
     def _check_estimate(self, histories: int, root: History) -> None:
         """Refuse a game of which samples show that it is too large.
 

@@ -186,6 +186,17 @@ def test_a_report_says_how_large_the_game_will_be(monkeypatch, caplog):
     assert "7 histories of up to 2 moves of about 290,000 in all after" in caplog.text
 
 
+@pytest.mark.parametrize("batch", [True, False])
+def test_the_end_of_a_long_build_is_reported(monkeypatch, caplog, batch):
+    monkeypatch.setattr(_growth, "_REPORT_AFTER", -1.0)
+    if batch:
+        GameTree.from_batch(games.leduc_batch())
+    else:
+        GameTree.from_history(games.load_rules("sheriff"))
+    found = 9457 if batch else 705
+    assert f"all {found:,} histories are found" in caplog.messages[-1]
+
+
 def sizes(root, samples=200):
     return [estimated_size(root, random.Random(seed)) for seed in range(samples)]
 

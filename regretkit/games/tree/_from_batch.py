@@ -42,10 +42,12 @@ def expand(
         missing = [name for name in _METHODS if not hasattr(root, name)]
         without = f" without {missing}" if missing else ""
         raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}{without}")
-    expansion = _Expansion(root, budget, Growth(budget, time_limit, first))
+    growth = Growth(budget, time_limit, first)
+    expansion = _Expansion(root, budget, growth)
     level: HistoryBatch | None = root
     while level is not None:
         level = expansion.visit(level)
+    growth.report_end(expansion.found)
     return expansion.arrays()
 
 
@@ -62,7 +64,7 @@ class _Moves(NamedTuple):
 class _Expansion:
     def __init__(self, root: HistoryBatch, budget: MemoryBudget, growth: Growth) -> None:
         self._root, self._budget, self._growth = root, budget, growth
-        self._found, self._visited, self._depth = 1, 0, 0
+        self.found, self._visited, self._depth = 1, 0, 0
         # One array for each visited batch
         self._player: list[Indices] = []
         self._information_set: list[Indices] = []
@@ -77,7 +79,7 @@ class _Expansion:
 
     def visit(self, level: HistoryBatch) -> HistoryBatch | None:
         """Record a batch and return that of the children, None without any."""
-        self._growth.check(self._found, self._depth)
+        self._growth.check(self.found, self._depth)
         self._depth += 1
         player = self._players(level)
         numbers = np.full(player.size, -1, dtype=np.int32)
@@ -95,7 +97,7 @@ class _Expansion:
     def arrays(self) -> dict[str, Any]:
         players, acting = self._payoffs[0].shape[1], _joined(self._player)
         check_acting(self._sets, players, lambda i: self._path(int(np.argmax(acting == i))))
-        probability = np.ones(self._found)
+        probability = np.ones(self.found)
         for first, drawn in self._probability.items():
             probability[first : first + drawn.size] = drawn
         sets = [self._sets.get(player, InformationSets()) for player in range(players)]
@@ -116,7 +118,7 @@ class _Expansion:
     # Results of a batch's methods, checked
 
     def _players(self, level: HistoryBatch) -> Indices:
-        histories = self._found - self._visited
+        histories = self.found - self._visited
         player = _whole(level.player(), histories, "player()")
         if player.min() < TERMINAL or player.max() > _LARGEST:
             wrong = int(np.argmax((player < TERMINAL) | (player > _LARGEST)))
@@ -150,7 +152,7 @@ class _Expansion:
                 f"False for each action of each, shape ({rows.size}, actions)"
             )
         cells = np.flatnonzero(possible)
-        self._budget.check_histories(self._found + cells.size, more=True)
+        self._budget.check_histories(self.found + cells.size, more=True)
         row, action = np.divmod(cells, max(possible.shape[1], 1))
         counts = np.bincount(row, minlength=rows.size)
         if not counts.all():
@@ -194,12 +196,12 @@ class _Expansion:
                     f"probability() has shape {chances.shape} for {rows.size} moves of chance, of "
                     f"which the first lies {self._at(int(rows[0]))}; return one number for each"
                 )
-            self._probability[self._found] = np.ones(moves.rows.size)
-            self._probability[self._found][drawn] = chances
+            self._probability[self.found] = np.ones(moves.rows.size)
+            self._probability[self.found][drawn] = chances
         self._parent.append((self._visited + moves.rows).astype(np.int32))
         self._action.append(moves.place)
         self._visited += player.size
-        self._found += moves.rows.size
+        self.found += moves.rows.size
         children = level.child(moves.rows, moves.action)
         if type(children) is not type(level) and not isinstance(children, HistoryBatch):
             raise TypeError(f"child() must return a HistoryBatch, got {quote(children)}")

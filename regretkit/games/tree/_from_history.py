@@ -43,7 +43,8 @@ def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -
         raise TypeError(
             f"root must be the first history, got its class {root.__name__}; pass {root.__name__}()"
         )
-    walker = _Walker(budget, Growth(budget, time_limit, lambda: root))
+    growth = Growth(budget, time_limit, lambda: root)
+    walker = _Walker(budget, growth)
     level = [root]
     while level:
         walker.depth += 1
@@ -52,6 +53,7 @@ def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             error.add_note(f"at {walker.path(walker.visited)}")
             raise
+    growth.report_end(walker.visited + 1)
     return walker.arrays()
 
 
