@@ -76,7 +76,7 @@ class Deal:
         self.cards = _cards(cards or none, counts)
         orders = strengths if isinstance(strengths, Mapping) else {"": strengths}
         self.strengths = {
-            name: _numbers(order, counts, f"strengths[{name!r}]" if name else "strengths")
+            name: _numbers(order, counts, f"strengths[{quote(name)}]" if name else "strengths")
             for name, order in orders.items()
             if order is not None
         }

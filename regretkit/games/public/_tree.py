@@ -136,7 +136,7 @@ def _children(
             raise ValueError(must_be(name, "named by texts without a slash", action))
         if not isinstance(child, kinds):
             wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise TypeError(must_be(f"{name}[{action!r}]", wanted, child))
+            raise TypeError(must_be(f"{name}[{quote(action)}]", wanted, child))
     return dict(children)
 
 
