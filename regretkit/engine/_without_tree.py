@@ -63,20 +63,8 @@ class FlatInfosets:
         players = kinds >> kernels.SIZE_BITS & kernels.PLAYER_MASK
         return np.flatnonzero(players == player), places, kinds
 
-    def repeated(self, player: int) -> int | None:
-        """Return an information set of a player that follows different sequences, if there is one.
-
-        It has a record for each of them, since none is looked for after another sequence.
-        """
-        numbers, places, _ = self._of(player)
-        keys = np.sort(self.arrays.heads[places[numbers] + 1])
-        found = np.flatnonzero(keys[1:] == keys[:-1])
-        return int(keys[found[0]]) if found.size else None
-
     def rows(self, player: int, *, learned: bool = False) -> Iterator[InfosetRow]:
         """Yield a player's information sets in the order of their first visit."""
-        if (key := self.repeated(player)) is not None:
-            raise imperfect_recall(player, key)
         numbers, places, kinds = self._of(player)
         sizes, store, heads = kinds & kernels.SIZE, self.arrays.store, self.arrays.heads
         ends, places = np.cumsum(sizes), places[numbers]
@@ -141,9 +129,9 @@ class FlatInfosets:
         while cursor[kernels.NAMED] + most > infosets.actions.size:
             infosets = _doubled(infosets, "actions")
         if 2 * (count + 1) > infosets.table.size:
-            infosets = infosets._replace(table=_table(2 * infosets.table.size))
+            infosets = infosets._replace(table=_zeros(2 * infosets.table.size))
             cursor[kernels.LISTED] = 0
-            compile_cached(kernels.list_all, {})(infosets, cursor)
+            compile_cached(kernels.list_all, {}, 1)(infosets, cursor)
         if cursor[kernels.VISITS] >= visits.place.size:
             visits = _doubled(visits, *visits._fields)
         while cursor[kernels.PENDING] + most >= stack.stage.size:
@@ -153,21 +141,12 @@ class FlatInfosets:
 
 
 def _restored(arrays: Infosets, cursor: Indices, names: list[str]) -> FlatInfosets:
-    table = _table(arrays.table.size)
-    table[:] = arrays.table
-    arrays = arrays._replace(table=table, heads=arrays.store.view(np.int64))
+    arrays = arrays._replace(heads=arrays.store.view(np.int64))
     return FlatInfosets(arrays, cursor, names)
 
 
 def _zeros(size: int) -> Indices:
     return np.zeros(size, np.int64)
-
-
-def _table(size: int) -> Indices:
-    """Return a hash table that begins where a line of the cache does."""
-    room = _zeros(size + kernels.LINE)
-    first = -room.ctypes.data // room.itemsize % kernels.LINE
-    return room[first : first + size]
 
 
 def _doubled(arrays: Any, *names: str) -> Any:
@@ -202,7 +181,7 @@ class LazyExecutor(Executor):
             infosets, _zeros(kernels.ENTRIES), list(self._kernel.state)
         )
         self._code = self._compiled()
-        self._visits, self._checked = 1_000.0, 0
+        self._visits = 1_000.0
 
     # Arrays
 
@@ -213,7 +192,7 @@ class LazyExecutor(Executor):
         count, room = _FEW, max(_ROOM, 2 * self._initial.size)
         store = np.empty(room)
         return Infosets(
-            table=_table(2 * count),
+            table=_zeros(2 * count),
             store=store,
             heads=store.view(np.int64),
             place=np.zeros(count, np.int64),
@@ -299,7 +278,6 @@ class LazyExecutor(Executor):
         while iterations > 0 and not interrupted():
             count = int(min(iterations, max(1.0, _PAUSE / self._visits), 10_000))
             iterations -= self._advance(count, interrupted)
-            self._check_recall()
             tree.weight = float(self._arrays.weight[0])
 
     def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
@@ -345,14 +323,6 @@ class LazyExecutor(Executor):
             factory.iteration += int(np.count_nonzero(turns == player))
         return len(turns)
 
-    def _check_recall(self) -> None:
-        """Refuse imperfect recall, whenever there are twice as many information sets."""
-        if self._flat.cursor[kernels.COUNT] >= 2 * self._checked:
-            self._checked = int(self._flat.cursor[kernels.COUNT])
-            for player in range(self._run.players):
-                if (key := self._flat.repeated(player)) is not None:
-                    raise imperfect_recall(player, self._run._tree.label(player, key))
-
     def _parameters(self, turns: Indices) -> Vector:
         """Return the rule's parameters, by iteration and player."""
         kernel, factories = self._kernel, self._run._tree.factories
@@ -372,6 +342,8 @@ class LazyExecutor(Executor):
         name = quote(self._run._tree.label(player, key))
         if status == kernels.NO_ACTIONS:
             raise ValueError(f"player {player} has no actions at information set {name}")
+        if status == kernels.OTHER_PARENT:
+            raise imperfect_recall(player, self._run._tree.label(player, key))
         raise ValueError(
             f"information set {name} of player {player} has different actions at different "
             "histories; give them the same actions, or different information sets"

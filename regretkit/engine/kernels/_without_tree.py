@@ -18,7 +18,7 @@ from regretkit.estimators.flat._flat_tree import InitialChance
 from regretkit.estimators.flat._traversal import Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
-DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, NO_ACTIONS = range(6)
+DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS = range(7)
 """Why a call returns."""
 
 ITERATION, MOVER, SAMPLING, PENDING, VISITS, COUNT, USED, NAMED, VISITED = range(9)
@@ -47,8 +47,6 @@ SIZE_BITS, PARENT_BITS = 16, 24
 SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
 _TAG_BITS, _LAST_BIT = 24, 62
 _TAG = (1 << _TAG_BITS) - 1
-LINE = 8
-"""Slots of the hash table in a line of the cache."""
 
 
 class Infosets(NamedTuple):
@@ -224,7 +222,9 @@ def iterate_lazily(
             status = visit_history(player, arrays, cursor, generator)
             if status != DONE:
                 return status
-        list_all(arrays.infosets, cursor)
+        status = list_all(arrays.infosets, cursor)
+        if status != DONE:
+            return status
         cursor[SAMPLING], cursor[MOVER] = 0, mover + 1
         if not simultaneous:
             update_visited(parameters[row], arrays, cursor)
@@ -285,10 +285,11 @@ def visit_history(
 def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator) -> int:
     """Sample the action of a player who does not learn; return as ``find`` does."""
     stack, infosets, top, place = arrays.stack, arrays.infosets, cursor[PENDING], NOWHERE
-    sampled, last = arrays.scratch.sampled, stack.state[stack.actor[top]]
+    sampled, actor = arrays.scratch.sampled, int(stack.actor[top])
+    last = int(stack.state[actor])
     if last != NOWHERE:  # where no information set of the player is known further on
-        kind = (sequence_of(last, stack.actor[top]) << SIZE_BITS) + size
-        place = find(stack.key[top], kind, infosets, cursor)
+        kind = (sequence_of(last, actor) << SIZE_BITS) + size
+        place = find(int(stack.key[top]), kind, infosets, cursor)
     if place >= 0:
         sampled[0] = pick(generator, infosets.store, place + HEAD, size)
     elif place == NOWHERE:
@@ -327,12 +328,8 @@ def follow(
             )
             following = stages.nexts[stage, chosen]
         if actor >= 0:
-            known, last = place != NOWHERE and leads(place, a, infosets), NOWHERE
-            if known or actor == player:
-                last = place + HEAD + size + a
-            stack.state[to + actor] = last
-            if known:  # what follows is looked up after further moves
-                prefetch(infosets.table, line_of(sequence_of(last, actor), infosets.table))
+            known = actor == player or (place != NOWHERE and leads(place, a, infosets))
+            stack.state[to + actor] = place + HEAD + size + a if known else NOWHERE
         if actor == player:
             visit, action = cursor[VISITS] - 1, a
             own = reach * infosets.store[place + HEAD + a]
@@ -366,12 +363,9 @@ def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
         return
     last = stack.state[at - stages.players + actor]
     if actor == player or last != NOWHERE:
-        key, sequence = key_of(stages.codes[stage, 2], stack.state, at), sequence_of(last, actor)
+        key, table = key_of(stages.codes[stage, 2], stack.state, at), infosets.table
         stack.key[top] = key
-        if actor != player or visit < 0 or leads(visits.place[visit], stack.action[top], infosets):
-            prefetch_record(key, sequence, infosets)
-        else:  # which is where it will be written to
-            prefetch(infosets.table, line_of(sequence, infosets.table))
+        prefetch(table, hash_of(key, actor) & table.size - 1)
 
 
 def decide(
@@ -413,8 +407,8 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> N
     visits, infosets, most = arrays.visits, arrays.infosets, arrays.scratch.chances.size
     for step in range(cursor[VISITS]):
         number = cursor[VISITS] - 1 - step
-        place = visits.place[number]
-        size, begin = infosets.heads[place] & SIZE, place + HEAD
+        place = int(visits.place[number])
+        size, begin = int(infosets.heads[place]) & SIZE, place + HEAD
         utility = visits.utility[most * number : most * number + size]
         strategy = infosets.store[begin : begin + size]
         state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.scratch.workspace)
@@ -449,16 +443,16 @@ def find_own(size: int, arrays: LazyArrays, cursor: Indices) -> int:
     Negative where it is an error, as ``find`` returns it.
     """
     infosets, stack, top = arrays.infosets, arrays.stack, cursor[PENDING]
-    visit, action, key, place = stack.visit[top], stack.action[top], stack.key[top], NOWHERE
-    actor = stack.actor[top]
-    kind = (sequence_of(stack.state[actor], actor) << SIZE_BITS) + size
-    if visit < 0 or leads(arrays.visits.place[visit], action, infosets):
-        list_all(infosets, cursor)
-        place = find(key, kind, infosets, cursor)
+    visit, action, actor = int(stack.visit[top]), int(stack.action[top]), int(stack.actor[top])
+    key, place, before = int(stack.key[top]), NOWHERE, int(arrays.visits.place[visit])
+    kind = (sequence_of(int(stack.state[actor]), actor) << SIZE_BITS) + size
+    if visit < 0 or leads(before, action, infosets):
+        status = list_all(infosets, cursor)
+        place = find(key, kind, infosets, cursor) if status == DONE else NOWHERE - status
     if place != NOWHERE:
         return place
     if visit >= 0:
-        lead(arrays.visits.place[visit], action, infosets)
+        lead(before, action, infosets)
     return create(key, kind, infosets, arrays.scratch.moves, cursor)
 
 
@@ -476,21 +470,20 @@ def find(key: int, kind: int, infosets: Infosets, cursor: Indices) -> int:
     """Return where the record of an information set is, ``NOWHERE`` if there is none.
 
     It is less by the reason where that is an error. Without a record, ``cursor`` has its slot.
-    Only what follows the same sequence is compared, so imperfect recall is found by ``repeated``.
     """
     table, heads, last = infosets.table, infosets.heads, infosets.table.size - 1
-    mixed, tried = hash_of(key, kind >> SIZE_BITS & PLAYER_MASK), 0
-    slot = line_of(kind >> SIZE_BITS, table)
+    mixed = hash_of(key, kind >> SIZE_BITS & PLAYER_MASK)
+    slot = mixed & last
     while table[slot] != 0:
         place = (table[slot] >> _TAG_BITS) - 1
         if (table[slot] ^ mixed >> _TAG_BITS) & _TAG == 0 and heads[place + 1] == key:
-            if heads[place] == kind:
+            difference = heads[place] ^ kind
+            if difference == 0:
                 return int(place)
-            if (heads[place] ^ kind) >> SIZE_BITS == 0:
+            if difference >> SIZE_BITS & PLAYER_MASK == 0:
                 cursor[KEY], cursor[PLAYER] = key, kind >> SIZE_BITS & PLAYER_MASK
-                return NOWHERE - OTHER_ACTIONS
-        tried += 1
-        slot = mixed & last if tried == LINE else (slot + 1) & last
+                return NOWHERE - (OTHER_ACTIONS if difference & SIZE else OTHER_PARENT)
+        slot = (slot + 1) & last
     cursor[SLOT] = slot
     return NOWHERE
 
@@ -509,41 +502,24 @@ def create(key: int, kind: int, infosets: Infosets, moves: Indices, cursor: Indi
     return int(place)
 
 
-def list_all(infosets: Infosets, cursor: Indices) -> None:
+def list_all(infosets: Infosets, cursor: Indices) -> int:
     """Write all information sets into the table that are not in it."""
     table, heads = infosets.table, infosets.heads
     while cursor[LISTED] < cursor[COUNT]:
         place = infosets.place[cursor[LISTED]]
-        key, kind = heads[place + 1], heads[place]
-        find(key, kind, infosets, cursor)
+        key, kind = int(heads[place + 1]), int(heads[place])
+        found = find(key, kind, infosets, cursor)
+        if found != NOWHERE:
+            return NOWHERE - found
         tag = hash_of(key, kind >> SIZE_BITS & PLAYER_MASK) >> _TAG_BITS & _TAG
         table[cursor[SLOT]] = ((place + 1) << _TAG_BITS) + tag
         cursor[LISTED] += 1
+    return DONE
 
 
 def sequence_of(last: int, player: int) -> int:
     """Return a number for a player's last sequence, the upper bits of a record's kind."""
     return (last + 1 << PARENT_BITS - SIZE_BITS) + player
-
-
-def line_of(sequence: int, table: Indices) -> int:
-    """Return where in the table the information sets after a player's sequence begin.
-
-    They share a line of the cache, which is prefetched before it is known which of them is next;
-    those for which it has no room are at the hash of their number.
-    """
-    return hash_of(sequence, 0) & (table.size - LINE)
-
-
-def prefetch_record(key: int, sequence: int, infosets: Infosets) -> None:
-    """Have the record of an information set brought into the cache, if it is where it may be."""
-    table, line = infosets.table, line_of(sequence, infosets.table)
-    mixed = hash_of(key, sequence & PLAYER_MASK)
-    for slot in range(line, line + LINE):
-        if (table[slot] ^ mixed >> _TAG_BITS) & _TAG == 0:
-            prefetch(infosets.store, table[slot] >> _TAG_BITS)
-    if table[line + LINE - 1] != 0:
-        prefetch(table, mixed & table.size - 1)
 
 
 def prefetch(array: Indices | Vector, k: int) -> None:
