@@ -484,7 +484,7 @@ TAILS = np.array([0.0, 1.0])
     [
         ([[TAILS] * 2, -1.0], ValueError, "weight must be a finite number, at least 0, got"),
         ([[TAILS] * 2, np.nan], ValueError, "weight must be a finite number, at least 0, got"),
-        ([[TAILS] * 2, np.inf], ValueError, "weight must be a finite number, at least 0, got"),
+        ([[TAILS] * 2, -np.inf], ValueError, "weight must be a finite number, at least 0, got"),
         ([[TAILS] * 2, "2"], TypeError, "weight must be a number, got"),
         ([[TAILS] * 2, None], TypeError, "weight must be a number, got"),
         ([[TAILS] * 2, True], TypeError, "weight must be a number, got"),

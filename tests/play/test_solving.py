@@ -144,10 +144,10 @@ test_what_cannot_be_solved_is_refused = refusals(
     ({}, ValueError, "iterations, target_gap and time_limit are all missing"),
     ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
     ({"iterations": 2.5}, TypeError, "iterations must be a whole number"),
-    ({"target_gap": 0.0}, ValueError, "target must be"),
-    ({"target_gap": -1.0, "iterations": 5}, ValueError, "target must be"),
-    ({"target_gap": np.nan}, ValueError, "target must be"),
-    ({"target_gap": "0.1"}, TypeError, "target must be"),
+    ({"target_gap": 0.0}, ValueError, "target_gap must be"),
+    ({"target_gap": -1.0, "iterations": 5}, ValueError, "target_gap must be"),
+    ({"target_gap": np.nan}, ValueError, "target_gap must be"),
+    ({"target_gap": "0.1"}, TypeError, "target_gap must be"),
     *(
         ({name: wrong, "iterations": 1}, TypeError, message)
         for name, values, message in [
