@@ -171,7 +171,7 @@ WRONG = [
     ("play nope", "GAME: there is no game 'nope'"),
     ("play chicken a_strategy.json", "a_strategy.json belongs to the game kuhn_poker"),
     ("play kuhn_poker nothere.json", "STRATEGY: 'nothere.json': No such file"),
-    ("play kuhn_poker run", "STRATEGY: run"),
+    ("play kuhn_poker run", "STRATEGY: 'run' is a checkpoint"),
     ("play kuhn_poker uniform uniform", "of which you are one; name one for all the"),
     ("play 'kuhn_poker(players=3)' uniform uniform uniform", "others, or 2, one for each, got 3"),
     ("play kuhn_poker uniform uniform uniform --matches 5", "players, or 2, one for each, got 3"),
