@@ -128,7 +128,7 @@ def duality_gap(game: Game, profile: ProfileLike, *, payoff_of: int = 0) -> floa
             f"game must have two players for a saddle point, got {len(strategies)}; "
             "use nash_conv for others"
         )
-    check_player(payoff_of, 2)
+    check_player(payoff_of, 2, "payoff_of")
     opponent = 1 - payoff_of
     highest, _ = game.domains[payoff_of].best_response(game.utility(payoff_of, strategies))
     negated, _ = game.domains[opponent].best_response(

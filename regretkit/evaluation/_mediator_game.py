@@ -16,7 +16,7 @@ from regretkit.evaluation._extensive_correlated import (
     as_concept,
 )
 from regretkit.games import ExtensiveFormGame
-from regretkit.games._game import as_profile, as_strategies, check_player, game_repr_html
+from regretkit.games._game import as_strategies, game_repr_html, utility_arguments
 from regretkit.sets import StrategySet
 
 
@@ -84,10 +84,7 @@ class MediatorGame:
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
     ) -> Vector:
         """Return the utility of each sequence of ``player``; see ``Game.utility``."""
-        check_player(player, len(self.domains))
-        strategies = as_profile(profile, self.domains, ignored_player=player)
-        payer = player if payoff_of is None else payoff_of
-        check_player(payer, len(self.domains))
+        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
         payers = range(1, len(self.domains)) if payer == 0 else [payer]
         sign, gains = -self.penalty if payer == 0 else self.penalty, self._program.gains
         if player == 0:

@@ -11,7 +11,13 @@ from regretkit._util._arrays import segment_sum, sum_terms
 from regretkit._util._errors import advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.games._game import as_profile, as_strategies, check_player, constant, game_repr_html
+from regretkit.games._game import (
+    as_profile,
+    as_strategies,
+    constant,
+    game_repr_html,
+    utility_arguments,
+)
 from regretkit.games._payoff_rows import PayoffRows, payoff_rows
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import History, HistoryBatch
@@ -144,11 +150,7 @@ class ExtensiveFormGame:
         That is the sum of payoffs over the terminals with this last sequence, weighted by the
         probability with which chance and the others reach them. See ``Game.utility``.
         """
-        check_player(player, self.players)
-        strategies = as_profile(profile, self.domains, ignored_player=player)
-        if payoff_of is not None:
-            check_player(payoff_of, self.players)
-        payer = player if payoff_of is None else payoff_of
+        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
         if self.players == 2:
             return self._payoff_rows(player, payer).utility(strategies[1 - player])
         terms = self.payoffs[payer]

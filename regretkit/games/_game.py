@@ -109,11 +109,11 @@ def game_repr_html(game: Any) -> str:
     return game_html(game)
 
 
-def check_player(player: int, players: int) -> None:
+def check_player(player: int, players: int, name: str = "player") -> None:
     """Raise a ValueError unless the player is in the game."""
     is_number = isinstance(player, int | np.integer) and not isinstance(player, bool)
     if not (is_number and 0 <= player < players):
-        raise ValueError(f"player must be one of 0 to {players - 1}, got {quote(player)}")
+        raise ValueError(f"{name} must be one of 0 to {players - 1}, got {quote(player)}")
 
 
 @final
@@ -165,6 +165,21 @@ def as_profile(
     for player, (strategy, domain) in enumerate(zip(strategies, domains, strict=True)):
         _check_entry(strategy, domain, player, finite=player != ignored_player)
     return strategies if ignored_player is not None else ValidatedProfile(strategies, domains)
+
+
+def utility_arguments(
+    domains: Sequence[StrategySet],
+    player: int,
+    profile: Sequence[Vector],
+    payoff_of: int | None,
+) -> tuple[list[Vector], int]:
+    """Return the checked profile and the player whose payoff is meant, for ``Game.utility``."""
+    check_player(player, len(domains))
+    strategies = as_profile(profile, domains, ignored_player=player)
+    if payoff_of is None:
+        return strategies, player
+    check_player(payoff_of, len(domains), "payoff_of")
+    return strategies, payoff_of
 
 
 def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: bool) -> None:

@@ -11,12 +11,11 @@ from regretkit._util._arrays import RESOLUTION, zero_cancelled
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, quote, strings
 from regretkit.games._game import (
-    as_profile,
     as_strategies,
     check_payoffs,
-    check_player,
     constant,
     game_repr_html,
+    utility_arguments,
 )
 from regretkit.sets import Simplices
 
@@ -148,11 +147,7 @@ class NormalFormGame:
 
         See ``Game.utility``.
         """
-        check_player(player, self.players)
-        strategies = as_profile(profile, self.domains, ignored_player=player)
-        if payoff_of is not None:
-            check_player(payoff_of, self.players)
-        payer = player if payoff_of is None else payoff_of
+        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
         if (player, payer) not in self._tensors:
             moved = np.moveaxis(self.payoffs[payer], player, 0)
             self._tensors[player, payer] = np.ascontiguousarray(moved)

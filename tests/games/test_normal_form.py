@@ -217,7 +217,7 @@ def test_a_player_that_is_not_in_the_game_is_refused(player):
     with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
         game.utility(player, profile)
     if player is not None:  # None means the player itself
-        with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
+        with pytest.raises(ValueError, match="payoff_of must be one of 0 to 1, got"):
             game.utility(0, profile, payoff_of=player)
 
 

@@ -11,11 +11,11 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_kind, floats, quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import (
-    as_profile,
     as_strategies,
     check_player,
     constant,
     game_repr_html,
+    utility_arguments,
 )
 from regretkit.games.public._deal import Deal
 from regretkit.games.public._layout import Layout
@@ -144,11 +144,7 @@ class PublicGame:
 
         See ``Game.utility``.
         """
-        check_player(player, self.players)
-        strategies = as_profile(profile, self.domains, ignored_player=player)
-        if payoff_of is not None:
-            check_player(payoff_of, self.players)
-        payer = player if payoff_of is None else payoff_of
+        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
         return self._settling(player).utility(strategies[1 - player], payer)
 
     def _settling(self, player: int) -> Settling:
