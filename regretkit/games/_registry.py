@@ -4,6 +4,7 @@ import ast
 import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -88,7 +89,19 @@ def unknown_game(name: str) -> ValueError:
     known = sorted({*names(), *_RULES})
     close = difflib.get_close_matches(name, known) or [n for n in known if name and name in n]
     hint = f"did you mean {' or '.join(close)}? The" if close else "the"
-    return ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(known)}")
+    hint = _file_advice(name) or f"{hint} games are {', '.join(known)}"
+    return ValueError(f"there is no game {quote(name)}; {hint}")
+
+
+def _file_advice(text: str) -> str:
+    """Return what reads the file that was named in place of a game, if it is one."""
+    with suppress(OSError, ValueError):  # of texts that are no path
+        if Path(text).is_file():
+            return (
+                "the name of a game file ends in .efg or .nfg; play.resume continues a "
+                "checkpoint, and Profile.from_json reads a strategy"
+            )
+    return ""
 
 
 def load(
@@ -329,7 +342,5 @@ def _unreadable(text: str) -> ValueError:
     plain = text.strip().lower().replace(" ", "_").replace("-", "_")
     if plain in _FACTORIES:
         return unknown_game(text)
-    return ValueError(
-        f"cannot read {quote(text)}; write a name and literal arguments, each once, "
-        "as in 'kuhn_poker(deck=5)'"
-    )
+    wanted = "write a name and literal arguments, each once, as in 'kuhn_poker(deck=5)'"
+    return ValueError(f"cannot read {quote(text)}; {_file_advice(text) or wanted}")

@@ -12,6 +12,7 @@ from regretkit import games
 from regretkit.games import NormalFormGame, _registry, matrix_game
 from regretkit.games._registry import call_text, load, names, register
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.play import solve
 
 OURS = [
     name
@@ -188,6 +189,14 @@ def test_every_game_of_the_catalogue_can_be_loaded_by_its_name():
 @pytest.mark.parametrize("name", OURS)
 def test_a_game_is_called_what_it_was_loaded_by(name):
     assert load(name).name == load(f" {name}( )").name == name
+
+
+@pytest.mark.parametrize("name", ["run", "run.checkpoint"])
+def test_a_file_that_is_no_game_is_told_what_reads_it(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    solve(load("matching_pennies"), iterations=1).save(name)
+    with pytest.raises(ValueError, match=r"resume continues a checkpoint"):
+        load(name)
 
 
 LITERAL = "must be literals .*got {}$"
