@@ -27,7 +27,7 @@ PLAYERS = ("#0072B2", "#D55E00", "#009E73", "#4B0092", "#661100", "#A0522D")
 """Colors of the players, dark enough for white text."""
 CHANCE_COLOR = "#555555"
 
-_DECADES = 1.3
+_DECADES = 2.0
 """A logarithmic axis of fewer decades is labeled between powers of ten."""
 _TIMES, _THINNEST = 30.0, 0.3
 """A line that goes back and forth more often is thinner, to this share of its width."""
@@ -35,8 +35,9 @@ _TIMES, _THINNEST = 30.0, 0.3
 LONGEST = 40
 """Characters of a name that are shown."""
 
-_SVG: Any = {"svg.hashsalt": "regretkit", "svg.fonttype": "none"}
-"""For SVG that is the same whenever it is drawn, with text as text."""
+_FILES: Any = {"svg.hashsalt": "regretkit", "svg.fonttype": "none", "pdf.fonttype": 42}
+"""For SVG that is the same whenever it is drawn, with text as text, and the fonts in PDF that
+publishers ask for."""
 
 _SPELLINGS = {
     "liars_dice": "Liar's dice",
@@ -212,7 +213,7 @@ def file_of(figure: "Figure", kind: str = "svg") -> bytes:
     """Return a figure as a file of SVG, PDF or PNG, the same whenever it is drawn."""
     import matplotlib as mpl
 
-    file, look = io.BytesIO(), _SVG
+    file, look = io.BytesIO(), _FILES
     date: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     # The reader's fonts may have glyphs that are missing here.
     with mpl.rc_context(look), warnings.catch_warnings(action="ignore"):

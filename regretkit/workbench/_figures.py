@@ -10,13 +10,25 @@ import numpy as np
 
 from regretkit._util._validate import above_zero, quote
 from regretkit.display._convergence import _LABELS, _band, _draw, _points, set_log_scales
-from regretkit.display._style import number, plain, require_matplotlib, shortened, style, title_of
+from regretkit.display._style import (
+    label_log_axis,
+    number,
+    plain,
+    require_matplotlib,
+    shortened,
+    style,
+    title_of,
+    width_of,
+)
 from regretkit.play import Comparison
+from regretkit.workbench._ranking import Ranking, ranking
+from regretkit.workbench._results import algorithms_of, measure_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+KINDS = ("curves", "profile", "ranking")
 WIDTHS = {"column": 3.35, "page": 7.0}
 """Inches, in a paper of two columns."""
 _FONTS: dict[Any, Any] = {
@@ -26,10 +38,11 @@ _FONTS: dict[Any, Any] = {
     "legend.fontsize": 8.0,
     "xtick.labelsize": 7.0,
     "ytick.labelsize": 7.0,
-    "pdf.fonttype": 42,  # which publishers ask for
 }
 _PANEL = 1.75
 """Width of a panel in inches, about."""
+_SAMPLE = 34.0
+"""Points that the line beside a name in a legend takes, and the space around it."""
 _TITLE = 26
 """Characters in a line of its title, of which there are two at most."""
 
@@ -39,7 +52,7 @@ Columns = Mapping[str, Sequence[Any]]
 def paper_figure(
     results: Comparison,
     *,
-    kind: Literal["curves", "profile"] = "curves",
+    kind: Literal["curves", "profile", "ranking"] = "curves",
     x: str = "iteration",
     y: str | None = None,
     width: str = "page",
@@ -55,14 +68,18 @@ def paper_figure(
     what the best one needs there, until the gap is a share of the largest one that an algorithm has
     after the first iteration.
 
+    A ranking has average ranks of what was measured last on a line, with the critical difference
+    of ``ranking``; bars join algorithms that Nemenyi's test does not tell apart.
+
     Parameters
     ----------
     results
         What ``Experiment.run`` or ``read_results`` returned.
     kind
-        ``"curves"`` or ``"profile"``.
+        ``"curves"``, ``"profile"`` or ``"ranking"``.
     x
-        What is needed: ``"iteration"``, ``"visited"``, ``"seconds"`` or ``"processor_seconds"``.
+        What is needed: ``"iteration"``, ``"visited"``, ``"seconds"`` or ``"processor_seconds"``; a
+        ranking is of what was measured last.
     y
         The measure; by default the first one.
     width
@@ -75,7 +92,8 @@ def paper_figure(
     ImportError
         When matplotlib is not installed.
     ValueError
-        When there are no runs, they lack a column, or an option is none of these.
+        When there are no runs, they lack a column, an option is none of these, or ``ranking``
+        refuses the results.
 
     Examples
     --------
@@ -93,15 +111,17 @@ def paper_figure(
     require_matplotlib("paper_figure")
     import matplotlib as mpl
 
-    for value, known, name in ((kind, ("curves", "profile"), "kind"), (width, WIDTHS, "width")):
+    for value, known, name in ((kind, KINDS, "kind"), (width, WIDTHS, "width")):
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {quote(value)}")
     above_zero(share, "share")
-    y = _measure(results, x, y)
+    y = measure_of(results, x, y)
     with mpl.rc_context(_FONTS):
         if kind == "curves":
             return _curves(results, x, y, WIDTHS[width])
-        return _profile(results, x, y, WIDTHS[width], share)
+        if kind == "profile":
+            return _profile(results, x, y, WIDTHS[width], share)
+        return _ranking(ranking(results, y=y), WIDTHS[width])
 
 
 def gap_table(
@@ -141,20 +161,35 @@ def gap_table(
     \end{tabular}
     """
     above_zero(gap, "gap")
-    y = _measure(results, x, y)
-    needed = _needed(results, x, y, lambda _: gap)
-    algorithms = _algorithms(results)
-    lines = [" & ".join(["game", *(_latex(title_of(name)) for name in algorithms)]) + r" \\"]
-    for game, found in needed.items():
-        least = min(found.values())
-        cells = [_cell(found.get(name, math.inf), least) for name in algorithms]
-        lines.append(" & ".join([_latex(title_of(game)), *cells]) + r" \\")
-    begin = [rf"\begin{{tabular}}{{l{'r' * len(algorithms)}}}", r"\toprule", lines[0], r"\midrule"]
-    return "\n".join([*begin, *lines[1:], r"\bottomrule", r"\end{tabular}"])
+    y = measure_of(results, x, y)
+    needed, algorithms = _needed(results, x, y, lambda _: gap), algorithms_of(results)
+    rows = [
+        [
+            _latex(title_of(game)),
+            *(_cell(found.get(name), min(found.values())) for name in algorithms),
+        ]
+        for game, found in needed.items()
+    ]
+    return _tabular(["game", *(_latex(title_of(name)) for name in algorithms)], rows)
 
 
-def _cell(value: float, least: float) -> str:
-    if value == math.inf:
+def rank_table(found: Ranking) -> str:
+    """Return a ranking as a table in LaTeX, with its tests in a comment before it."""
+    rows = [[_latex(title_of(name)), f"{rank:.2f}"] for name, rank in found.ranks.items()]
+    told = "".join(f"% {line}\n" for line in str(found).splitlines()[len(found.ranks) + 1 :])
+    return told + _tabular(["algorithm", "average rank"], rows)
+
+
+def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of booktabs, with numbers in all columns but the first."""
+    first, *lines = [" & ".join(cells) + r" \\" for cells in (heads, *rows)]
+    begin = rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
+    middle = [r"\toprule", first, r"\midrule", *lines, r"\bottomrule"]
+    return "\n".join([begin, *middle, r"\end{tabular}"])
+
+
+def _cell(value: float | None, least: float) -> str:
+    if value is None or value == math.inf:
         return "--"
     text = f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
     return rf"\textbf{{{text}}}" if value == least else text
@@ -167,23 +202,6 @@ def _latex(text: str) -> str:
 
 
 # What is needed
-
-
-def _algorithms(results: Comparison) -> list[str]:
-    return list(dict.fromkeys(run.algorithm for run in results.runs))
-
-
-def _measure(results: Comparison, x: str, y: str | None) -> str:
-    """Return what is measured, or refuse results that lack it."""
-    if not results.runs:
-        raise ValueError("there are no runs to show")
-    y = results.runs[0].measure if y is None else y
-    for run in results.runs:
-        for name in (x, y):
-            if name not in run.columns:
-                told = f"{run.algorithm} on {run.game} has no column {quote(name)}"
-                raise ValueError(f"{told}, only {', '.join(run.columns)}")
-    return y
 
 
 def _needed(
@@ -211,8 +229,8 @@ def _first(columns: Columns, x: str, y: str, goal: float) -> float:
 def _figure(width: float, panels: int, ratio: float) -> tuple["Figure", list["Axes"]]:
     from matplotlib.figure import Figure
 
-    across = min(panels, max(1, round(width / _PANEL)))
-    down = math.ceil(panels / across)
+    down = math.ceil(panels / max(1, round(width / _PANEL)))
+    across = math.ceil(panels / down)  # so that few places stay empty
     figure = Figure(figsize=(width, down * width / across * ratio + 0.4), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for ax in axes[panels:]:
@@ -231,17 +249,22 @@ def _finish(figure: "Figure", axes: Sequence["Axes"], width: float) -> "Figure":
             if line.get_linestyle() != "None" and not label.startswith("_"):  # no triangle
                 handles.setdefault(label, line)
     names = [*handles]
-    longest = max(map(len, names), default=1)
-    columns = max(1, min(len(names), int(72 * width / (4.3 * longest + 40))))
-    rows = math.ceil(len(names) / columns)
-    figure.set_figheight(figure.get_figheight() + 0.16 * rows)
+    sizes = [width_of(name, 8.0) + _SAMPLE for name in names]
+    fits = (
+        n
+        for n in range(len(names), 1, -1)
+        if sum(max(part) for part in np.array_split(sizes, n)) < 72.0 * width
+    )
+    columns = next(fits, 1)
+    figure.set_figheight(figure.get_figheight() + 0.16 * math.ceil(len(names) / columns))
     look: Any = {"loc": "outside upper center", "frameon": False, "ncols": columns}
+    look["columnspacing"] = 1.2
     figure.legend([*handles.values()], names, **look)
     return figure
 
 
 def _curves(results: Comparison, x: str, y: str, width: float) -> "Figure":
-    panels, algorithms = results.curves(), _algorithms(results)
+    panels, algorithms = results.curves(), algorithms_of(results)
     figure, axes = _figure(width, len(panels), 0.85)
     for ax, (game, curves) in zip(axes, panels.items(), strict=True):
         points = []
@@ -273,16 +296,49 @@ def _profile(results: Comparison, x: str, y: str, width: float, share: float) ->
     )
     ratios = {
         name: np.sort([_ratio(found, name) for found in needed.values()])
-        for name in _algorithms(results)
+        for name in algorithms_of(results)
     }
     last = max((r for row in ratios.values() for r in row if r < math.inf), default=1.0)
-    figure, [ax] = _figure(width, 1, 0.6)
+    figure, [ax] = _figure(width, 1, min(0.6, 2.6 / width))
     for index, (name, row) in enumerate(ratios.items()):
         reached = row[row < math.inf]
         across = np.concatenate([[1.0], reached, [1.1 * last]])
         shares = np.concatenate([[0.0], np.arange(1, reached.size + 1), [reached.size]]) / row.size
         ax.step(across, shares, where="post", label=plain(title_of(name)), **style(index))
     ax.set(xscale="log", xlim=(1.0, 1.1 * last), ylim=(0.0, 1.02))
+    label_log_axis(ax.xaxis)
     ax.set_xlabel(f"{_LABELS.get(x, x)} to {number(share)} of the first gap, over the least")
     ax.set_ylabel("share of games")
     return _finish(figure, [ax], width)
+
+
+def _ranking(found: Ranking, width: float) -> "Figure":
+    """Draw average ranks on a line, the best on the left, with bars over what is not told apart."""
+    names, groups = [*found.ranks], found.groups()
+    k, half = len(names), math.ceil(len(names) / 2)
+    # A line of text is 1 high; the scale is at height 0, and the names are below.
+    first, top = 0.6 * len(groups) + 0.8, 3.0
+    height = top + first + half
+    figure, [ax] = _figure(width, 1, 0.15 * height / width)
+    ax.set_axis_off()
+    margin = (max(width_of(plain(title_of(name)), 8.0) for name in names) + 12.0) / (72.0 * width)
+    unit = (k - 1) / max(1.0 - 2.0 * margin, 0.2)
+    ax.set(xlim=(1.0 - margin * unit, k + margin * unit), ylim=(top - height, top))
+    thin: dict[str, Any] = {"color": "black", "linewidth": 0.7}
+    ax.plot([1, k], [0, 0], **thin)
+    for tick in range(1, k + 1):
+        ax.plot([tick, tick], [0, 0.3], **thin)
+        ax.text(tick, 0.4, str(tick), ha="center", va="bottom")
+    ax.plot([1, 1 + found.critical_difference], [1.8, 1.8], marker="|", markersize=5, **thin)
+    told = f"critical difference {found.critical_difference:.2f}"
+    ax.text(1, 2.0, f"{told} (Nemenyi, level {number(found.level)})", ha="left", va="bottom")
+    for place, name in enumerate(names):
+        edge, side = (1.0, "right") if place < half else (float(k), "left")
+        below = first + (place if place < half else k - 1 - place)
+        rank, gap = found.ranks[name], 0.01 * unit * (1 if place >= half else -1)
+        ax.plot([rank, rank, edge], [0, -below, -below], **thin)
+        ax.text(edge + gap, -below, plain(title_of(name)), ha=side, va="center")
+    for row, group in enumerate(groups):
+        ends = [found.ranks[group[0]] - 0.01 * unit, found.ranks[group[-1]] + 0.01 * unit]
+        ax.plot(ends, [-0.4 - 0.6 * row] * 2, color="black", linewidth=2.5)
+    return figure

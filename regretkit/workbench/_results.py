@@ -158,6 +158,24 @@ def read_results(folder: FilePath) -> Comparison:
     )
 
 
+def algorithms_of(results: Comparison) -> list[str]:
+    """Return the names of the algorithms, in the order of their runs."""
+    return list(dict.fromkeys(run.algorithm for run in results.runs))
+
+
+def measure_of(results: Comparison, x: str, y: str | None) -> str:
+    """Return what is measured, or refuse results that lack it."""
+    if not results.runs:
+        raise ValueError("there are no runs to show")
+    y = results.runs[0].measure if y is None else y
+    for run in results.runs:
+        for name in (x, y):
+            if name not in run.columns:
+                told = f"{run.algorithm} on {run.game} has no column {quote(name)}"
+                raise ValueError(f"{told}, only {', '.join(run.columns)}")
+    return y
+
+
 def plain(value: object) -> float | int | None:
     """Return a measured number as JSON holds it, or refuse what is none."""
     if value is None:

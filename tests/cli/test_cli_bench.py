@@ -46,7 +46,7 @@ def test_the_commands_of_the_page_run_without_errors(run, folder, monkeypatch):
     (rule,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     (folder / "my_rule.py").write_text(rule)
     commands = re.findall(r"^regretkit (.*)$", PAGE.read_text(), re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         code, out, err = run(*shlex.split(command))
         assert (code, err) == (0, ""), command
@@ -170,7 +170,7 @@ def results(run, folder):
 def test_results_are_drawn_and_written_as_a_table(report, results):
     for words in (
         ["a.pdf"],
-        ["b.svg", "--profile", "--against", "visited"],
+        ["b.svg", "--kind", "profile", "--against", "visited"],
         ["c.tex", "--gap", "1"],
     ):
         found = report("figure", results, "--out", *words)
@@ -178,6 +178,14 @@ def test_results_are_drawn_and_written_as_a_table(report, results):
     assert Path("a.pdf").read_bytes().startswith(b"%PDF")
     assert "share of games" in Path("b.svg").read_text()
     assert Path("c.tex").read_text().startswith(r"\begin{tabular}{lrrr}")
+    ranks = report("figure", results, "--out", "r.svg", "--kind", "ranking")["ranking"]
+    assert (len(ranks["pairs"]), ranks["games"]) == (
+        3,
+        ["kuhn_poker(deck=3)", "kuhn_poker(deck=4)"],
+    )
+    assert "critical difference" in Path("r.svg").read_text()
+    report("figure", results, "--out", "r.TEX", "--kind", "ranking")
+    assert r"\bottomrule" in Path("r.TEX").read_text()
     given = ["--only", "kuhn_poker(deck=4)", "--algorithms", "cfr,mccfr", "--width", "column"]
     assert report("figure", results, "--out", "d.png", *given)["runs"] == 3
 
@@ -186,6 +194,7 @@ def test_what_cannot_be_drawn_is_one_line(run, results):
     for words, problem in (
         (["nowhere"], "FOLDER: .*nowhere"),
         ([results, "--only", "chess"], "FOLDER: there are no runs to show"),
+        ([results, "--only", "kuhn_poker(deck=4)", "--kind", "ranking"], "FOLDER: a ranking is of"),
         ([results, "--measure", "gap"], "FOLDER: cfr on .* has no column 'gap'"),
     ):
         code, out, err = run("figure", *words, "--out", "a.pdf")

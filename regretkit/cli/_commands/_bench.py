@@ -1,6 +1,5 @@
 """``regretkit bench`` and ``figure``: experiments in parallel, and figures of their results."""
 
-import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from statistics import median
 from typing import Any
 
 import click
+from attrs import asdict
 
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
@@ -30,7 +30,7 @@ from regretkit.cli._console import (
     table,
 )
 from regretkit.cli._interrupt import INTERRUPTED
-from regretkit.display._style import number
+from regretkit.display._style import file_of, number
 from regretkit.estimators._named import SAMPLINGS
 from regretkit.play import Comparison
 from regretkit.play._measures import AXES
@@ -39,12 +39,13 @@ from regretkit.workbench import (
     SuiteGame,
     gap_table,
     paper_figure,
+    ranking,
     read_results,
     suite,
 )
 from regretkit.workbench._experiment import cores
 from regretkit.workbench._expressions import split_at_commas
-from regretkit.workbench._figures import WIDTHS
+from regretkit.workbench._figures import KINDS, WIDTHS, rank_table
 from regretkit.workbench._pool import Entry, seconds_left
 from regretkit.workbench._suites import suite_names
 
@@ -185,7 +186,7 @@ def _place(place: Sequence[Any]) -> str:
     OutputFile(".pdf", ".svg", ".png", ".tex"),
     required=True,
 )
-@option("--profile", "Draw a performance profile over all games.", is_flag=True)
+@option("--kind", "What to draw.", click.Choice(KINDS), default="curves")
 @option(
     "--against",
     "What is needed for the gap.",
@@ -202,7 +203,7 @@ def _place(place: Sequence[Any]) -> str:
 def figure(
     folder: str,
     out: Path,
-    profile: bool,
+    kind: str,
     against: str,
     measure: str | None,
     width: str,
@@ -216,7 +217,9 @@ def figure(
 
     Small panels have the median over seeds of each algorithm, and a band between the quartiles. A
     performance profile says for how many games an algorithm needs at most a multiple of what the
-    best one needs to reach a share of the first gap. A table says what it takes to reach a gap.
+    best one needs to reach a share of the first gap. A ranking has average ranks of the last gaps
+    with Nemenyi's critical difference, and prints them with Friedman's test. A table says what it
+    takes to reach a gap.
     """
     with reporting("FOLDER"):
         found = read_results(folder)
@@ -228,21 +231,20 @@ def figure(
     ]
     options: Any = {"x": against, "y": measure}
     with reporting("FOLDER"):
-        if out.suffix == ".tex":
-            chunks = [gap_table(Comparison(runs), gap, **options).encode() + b"\n"]
+        ranks = ranking(Comparison(runs), y=measure) if kind == "ranking" else None
+        if out.suffix.lower() == ".tex":
+            told = rank_table(ranks) if ranks else gap_table(Comparison(runs), gap, **options)
+            chunks = [told.encode() + b"\n"]
         else:
-            kind: Any = "profile" if profile else "curves"
             options |= {"kind": kind, "width": width, "share": share}
-            drawn = io.BytesIO()
-            paper_figure(Comparison(runs), **options).savefig(
-                drawn, format=out.suffix[1:].lower(), dpi=200
-            )
-            chunks = [drawn.getvalue()]
+            chunks = [file_of(paper_figure(Comparison(runs), **options), out.suffix[1:].lower())]
     with reporting(f"--out: cannot write {quote(str(out))}", Failure):
         replace_file(out, chunks)
-    return answer(
-        {"runs": len(runs), "out": str(out)}, [f"{len(runs)} runs in {out}"], as_json=as_json
-    )
+    lines = [*str(ranks or "").splitlines(), f"{len(runs)} runs in {out}"]
+    report: dict[str, Any] = {"runs": len(runs), "out": str(out)}
+    if ranks:
+        report["ranking"] = asdict(ranks) | {"pairs": [[*k, p] for k, p in ranks.pairs.items()]}
+    return answer(report, lines, as_json=as_json)
 
 
 # The live table

@@ -1,0 +1,161 @@
+"""Rankings have the numbers of the paper that their tests are from, and their properties."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from regretkit.play import ComparedRun, Comparison
+from regretkit.workbench import paper_figure, ranking
+from regretkit.workbench._figures import rank_table
+
+# Areas under curves of four versions of C4.5 on 14 data sets: Demsar (2006), table 6. On
+# the one but last, he ranks the third before the fourth, which are equal to three digits.
+DEMSAR = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975],
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
+NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
+
+
+def comparison(gaps, names=NAMES):
+    return Comparison(
+        [
+            ComparedRun(f"game {n}", name, None, {"iteration": [1, 2], "gap": [9.0, gap]})
+            for n, row in enumerate(gaps)
+            for name, gap in zip(names, row, strict=True)
+        ]
+    )
+
+
+def test_the_worked_example_of_demsar_has_his_ranks_and_critical_differences():
+    # Ratios of gaps are compared, so that exponentials have his differences.
+    found = ranking(comparison(np.exp(-DEMSAR)))
+    ranks = {"C4.5+m+cf": 1.964, "C4.5+m": 2.0, "C4.5+cf": 2.893, "C4.5": 3.143}
+    assert list(found.ranks) == list(ranks)
+    assert found.ranks == pytest.approx(ranks, abs=5e-4)
+    assert found.critical_difference == pytest.approx(1.25, abs=0.005)
+    assert ranking(comparison(np.exp(-DEMSAR)), level=0.10).critical_difference == pytest.approx(
+        1.12, abs=0.005
+    )
+    # His statistic, 9.28, is without the correction for ties: three pairs, and once all four.
+    ties = 1 - (3 * (2**3 - 2) + (4**3 - 4)) / (14 * (4**3 - 4))
+    assert found.statistic * ties == pytest.approx(9.28, abs=0.005)
+    assert found.groups() == [list(ranks)]
+
+
+def test_wilcoxon_s_test_of_the_worked_example_has_his_sum_of_ranks():
+    # Of C4.5 and C4.5+m, the smaller sum of ranks is 12 (page 8), zeros being split.
+    differences = DEMSAR[:, 1] - DEMSAR[:, 0]
+    ranks = stats.rankdata(np.abs(differences.round(3)))
+    assert ranks[differences < 0].sum() + ranks[differences == 0].sum() / 2 == 12
+    p = ranking(comparison(np.exp(-DEMSAR[:, :2]), NAMES[:2])).pairs["C4.5+m", "C4.5"]
+    signed = stats.wilcoxon(differences.round(3), zero_method="zsplit", method="approx").pvalue
+    assert p == pytest.approx(signed, rel=1e-9)
+    # He rejects at 0.05, for 12 is below the critical value 21.
+    assert p < 0.05
+
+
+@pytest.mark.parametrize(
+    ("count", "q"),
+    [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (6, 2.850), (7, 2.949), (10, 3.164)],
+)
+def test_critical_values_are_those_of_demsar_s_table_5(count, q):
+    found = ranking(comparison(np.arange(1.0, 2 * count + 1).reshape(2, -1), range(count)))
+    assert found.critical_difference == pytest.approx(q * np.sqrt(count * (count + 1) / 12), 4e-4)
+
+
+def test_the_statistic_is_scipy_s_whose_ties_are_corrected():
+    gaps = np.random.default_rng(0).integers(1, 5, (9, 4))
+    found, reference = ranking(comparison(gaps)), stats.friedmanchisquare(*gaps.T)
+    assert found.statistic == pytest.approx(reference.statistic)
+    assert found.p_value == pytest.approx(reference.pvalue)
+    assert sum(found.ranks.values()) == pytest.approx(4 * 5 / 2)
+    # Units of payoff do not matter, nor the order of algorithms.
+    scaled = ranking(comparison(gaps * np.geomspace(1e-3, 1e3, 9)[:, None]))
+    turned = ranking(comparison(gaps[:, ::-1], NAMES[::-1]))
+    for other in (scaled, turned):
+        assert other.ranks == pytest.approx(found.ranks)
+        assert other.p_value == pytest.approx(found.p_value)
+        pairs = {frozenset(pair): p for pair, p in other.pairs.items()}
+        assert pairs == pytest.approx({frozenset(pair): p for pair, p in found.pairs.items()})
+
+
+def test_p_values_are_corrected_by_holm_as_by_testing_step_by_step():
+    noise = np.random.default_rng(1).normal(size=(20, 4))
+    gaps = np.exp(noise + np.array([0.0, 0.3, 0.9, 1.2]))
+    found = ranking(comparison(gaps), level=0.05)
+    alone = {
+        (a, b): ranking(comparison(gaps[:, [i, j]], [a, b])).pairs
+        for (i, a), (j, b) in itertools.combinations(enumerate(NAMES), 2)
+    }
+    p_values = sorted((*pairs.values(), frozenset(pair)) for pair, pairs in alone.items())
+    rejected = list(
+        itertools.takewhile(
+            lambda step: step[1][0] <= 0.05 / (len(p_values) - step[0]), enumerate(p_values)
+        )
+    )
+    assert {frozenset(pair) for pair, p in found.pairs.items() if p <= 0.05} == {
+        pair for _, (_, pair) in rejected
+    }
+    assert 0 < len(rejected) < len(p_values)
+
+
+def test_algorithms_that_are_alike_tie_and_gaps_of_rounding_do_too():
+    found = ranking(comparison([[0.5] * 4, [0.0, 1e-17, -1e-18, 0.0]]))
+    assert set(found.ranks.values()) == {2.5}
+    assert (found.statistic, found.p_value) == (0.0, 1.0)
+    assert set(found.pairs.values()) == {1.0}
+    assert "no two differ" in str(found)
+
+
+def test_games_without_a_result_of_all_do_not_count_and_seeds_are_one_by_their_median():
+    seeded = [
+        ComparedRun("game 0", "C4.5", seed, {"iteration": [1], "gap": [gap]})
+        for seed, gap in enumerate([0.1, 0.2, 9.0])
+    ]
+    runs = comparison([[0.3, 0.5], [0.1, 0.2], [0.3, 0.4]], NAMES[:2]).runs
+    found = ranking(Comparison([*seeded, *runs[1:-1]]))
+    assert found.games == ("game 0", "game 1")
+    assert found.ranks == {"C4.5": 1.0, "C4.5+m": 2.0}
+
+
+def test_the_figure_has_the_ranks_and_a_bar_for_each_group():
+    found = ranking(comparison(np.exp(-DEMSAR)))
+    [ax] = paper_figure(comparison(np.exp(-DEMSAR)), kind="ranking", width="column").axes
+    assert {text.get_text() for text in ax.texts} >= {*NAMES, "1", "4"}
+    places = {line.get_xdata()[0] for line in ax.lines}
+    assert {*found.ranks.values()} <= places
+    assert sum(line.get_linewidth() == 2.5 for line in ax.lines) == 1
+    assert rank_table(found).splitlines()[-6] == r"C4.5+m+cf & 1.96 \\"
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "problem"),
+    [
+        ([], {}, "there are no runs to show"),
+        (comparison([[1.0, 2.0]], NAMES[:2]).runs, {}, "there are 2 algorithms, and 1 games"),
+        (comparison([[1.0], [2.0]], NAMES[:1]).runs, {}, "there are 1 algorithms, and 2 games"),
+        (comparison(DEMSAR).runs, {"level": 1.0}, "level must be a number above 0 and below 1"),
+        (comparison(DEMSAR).runs, {"level": 0.0}, "level must be"),
+        (comparison(DEMSAR).runs, {"y": "nash_conv"}, "has no column 'nash_conv'"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(runs, options, problem):
+    with pytest.raises(ValueError, match=problem):
+        ranking(Comparison(runs), **options)
