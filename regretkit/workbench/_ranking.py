@@ -125,7 +125,11 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
 
     Examples
     --------
-    See ``Ranking``.
+    >>> from regretkit.games import kuhn_poker, matching_pennies
+    >>> from regretkit.play import compare
+    >>> found = ranking(compare([kuhn_poker(), matching_pennies()], ["cfr", "cfr+"], 100))
+    >>> found.ranks["cfr+"], round(found.p_value, 3)
+    (1.25, 0.317)
 
     References
     ----------
