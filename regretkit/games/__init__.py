@@ -44,6 +44,7 @@ from regretkit.games.catalogue._oshi_zumo import oshi_zumo as oshi_zumo
 from regretkit.games.catalogue._phantom_tic_tac_toe import (
     phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
 )
+from regretkit.games.catalogue._pursuit_evasion import pursuit_evasion as pursuit_evasion
 from regretkit.games.catalogue._sheriff import sheriff as sheriff
 from regretkit.games.catalogue._textbook_trees import extended_shapley as extended_shapley
 from regretkit.games.catalogue._textbook_trees import in_out as in_out

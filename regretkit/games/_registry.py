@@ -177,9 +177,9 @@ def load_rules(text: str) -> History | HistoryBatch:
     ----------
     text
         A game of the catalogue as in ``load``: ``battleship``, ``dudo``, ``goofspiel``,
-        ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``sheriff``, and
-        ``phantom_tic_tac_toe``, of which no tree fits; or ``openspiel:`` and a name, see
-        ``openspiel_history``.
+        ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``pursuit_evasion``,
+        ``sheriff``, and ``phantom_tic_tac_toe``, of which no tree fits; or ``openspiel:``
+        and a name, see ``openspiel_history``.
 
     Raises
     ------

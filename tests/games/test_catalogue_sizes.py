@@ -286,6 +286,8 @@ test_an_argument_of_the_wrong_kind_is_refused = refusals(
     ("oshi_zumo(size=None)", "size must be a whole number, at least 0, got None"),
     ("oshi_zumo(horizon='long')", "horizon must be a whole number, at least 1, got 'long'"),
     ("oshi_zumo(alesia=1)", "alesia must be True or False, got 1"),
+    ("pursuit_evasion(turns=4.0)", "turns must be a whole number.*, got 4.0; pass 4"),
+    ("pursuit_evasion(goals='abc')", "goals must be a sequence, got 'abc'"),
     call=load,
     error=TypeError,
 )
@@ -300,6 +302,7 @@ LONG_NAMES = [
     "goofspiel(cards=3, order='random', information='hidden')",
     "goofspiel(cards=3, players=3, turns=1, returns='total_points')",
     "oshi_zumo(coins=2, size=3, minimum_bid=0, horizon=4, alesia=True)",
+    "pursuit_evasion(turns=2, goals=(1.0, 2.0))",
 ]
 
 

@@ -23,8 +23,15 @@ SIZED = [
 
 @pytest.mark.parametrize("entry", SIZED, ids=lambda entry: entry.game)
 def test_a_game_has_the_size_in_the_suite(entry):
-    tree = getattr(load(entry.game), "tree", None)
+    tree = getattr(game_of(entry), "tree", None)
     assert (tree and tree.histories) == entry.histories
+    assert entry.source
+
+
+def game_of(entry):
+    """Return a game of a suite, in extensive form if it is a public one."""
+    game = load(entry.game)
+    return game.to_tree() if hasattr(game, "to_tree") else game
 
 
 VALUED = [
@@ -37,13 +44,15 @@ VALUED = [
 @pytest.mark.parametrize("entry", VALUED, ids=lambda entry: entry.game)
 def test_a_game_has_the_value_in_the_suite(entry):
     # By a linear program, which knows nothing of where the value comes from.
-    value = solve_zero_sum(load(entry.game)).value
+    value = solve_zero_sum(game_of(entry)).value
     assert value == pytest.approx(float(Fraction(entry.value)), abs=1e-8)
 
 
 def test_suites_are_what_they_are_said_to_be():
     assert suite_names() == ("smoke", "classic", "papers", "general-sum", "last-iterate")
     assert len(suite("papers")) >= 18
+    public = [entry.game for entry in suite("papers") if entry.game.startswith("hold_em")]
+    assert [type(load(text)).__name__ for text in public] == ["PublicGame"] * 2
     small = [entry for entry in ALL.values() if (entry.histories or 0) < LARGE]
     played = {entry.game: load(entry.game) for entry in small}
     zero_sum = {

@@ -1,0 +1,149 @@
+"""Pursuit-evasion has the values and the size that its rules lead to, written down once more."""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from refusals import refusals
+
+from regretkit.evaluation import solve_zero_sum
+from regretkit.games import ExtensiveFormGame, as_history, load, load_rules
+
+# The same rules for one history: nodes are words, knowledge is a tuple.
+
+AHEAD = {"S": ["a1", "a2", "a3"]}
+AHEAD |= {f"{x}{n}": [f"{y}{n}"] for x, y in ("ab", "bc", "cg") for n in "123"}
+AHEAD["b1"], AHEAD["b3"] = ["b2", "c1"], ["b2", "c3"]
+BESIDE = {"1": "12", "2": "123", "3": "23"}
+PAID = {"g1": 5.0, "g2": 10.0, "g3": 3.0}
+
+
+class Naive:
+    """A turn is two moves, of which the second does not see the first."""
+
+    def __init__(self, turns, at="S", rows="22", traces=(), knows=((), ()), hidden=False):
+        self.turns, self.at, self.rows, self.traces = turns, at, rows, frozenset(traces)
+        self.knows, self.hidden = knows, hidden
+
+    def is_terminal(self):
+        met = not self.hidden and self.at in (f"a{self.rows[0]}", f"c{self.rows[1]}")
+        return met or self.at in PAID or (not self.hidden and len(self.knows[1]) == self.turns)
+
+    def player(self):
+        return int(self.hidden)
+
+    def chance_outcomes(self):
+        return ()
+
+    def actions(self):
+        if self.hidden:
+            return ["".join(pair) for pair in product(*(BESIDE[row] for row in self.rows))]
+        return [*AHEAD[self.at], *([] if self.at == "S" else ["stay"])]
+
+    def child(self, action):
+        mine, theirs = self.knows
+        if not self.hidden:
+            at, traces = (self.at, self.traces - {self.at}) if action == "stay" else (action, None)
+            traces = self.traces | {at} if traces is None else traces
+            return Naive(self.turns, at, self.rows, traces, ((*mine, action), theirs), hidden=True)
+        found = tuple(f"{x}{row}" in self.traces for x, row in zip("ac", action, strict=True))
+        knows = mine, (*theirs, (action, found))
+        return Naive(self.turns, self.at, action, self.traces, knows)
+
+    def information_set(self):
+        return f"{self.player()}{self.knows[self.player()]}"
+
+    def payoffs(self):
+        won = PAID.get(self.at, 0.0)
+        if self.at in (f"a{self.rows[0]}", f"c{self.rows[1]}"):
+            won = -1.0
+        return [won, -won]
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, pytest.param(5, marks=pytest.mark.deep)])
+def test_the_game_is_that_of_rules_written_for_one_history(turns):
+    game = load(f"pursuit_evasion(turns={turns})")
+    naive = ExtensiveFormGame.from_history(Naive(turns))
+    for tree in (game.tree, naive.tree):
+        assert tree.histories == naive.tree.histories
+        assert tree.terminals.size == naive.tree.terminals.size
+        assert [len(part) for part in tree.labels] == [len(part) for part in naive.tree.labels]
+    assert sorted(game.payoffs[0]) == sorted(naive.payoffs[0])
+    values = [solve_zero_sum(each).value for each in (game, naive)]
+    assert values[0] == pytest.approx(values[1], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        # The patrol finds one of 1, 2 or 3 rows at once; after that the evader hides in column b.
+        ("turns=1", "-1/3"),
+        ("turns=3", "-1/3"),
+        ("turns=3, goals=[9]", "-1"),
+        ("turns=2, goals=[1, 1]", "-1/2"),
+        # It cannot be at the first of four rows so soon.
+        ("turns=3, goals=[7, 7, 7, 7]", "0"),
+        # A straight way is known after two turns, for the trace in column a tells the row.
+        ("turns=4", "-1/3"),
+        # Goals that cost more than to be caught are left alone.
+        ("turns=6, goals=[-2, -3]", "-1/2"),
+    ],
+)
+def test_small_games_have_the_values_found_by_hand(call, value):
+    game = load(f"pursuit_evasion({call})")
+    assert solve_zero_sum(game).value == pytest.approx(float(Fraction(value)), abs=1e-9)
+
+
+def test_more_turns_and_better_goals_are_good_for_the_evader():
+    def value(call):
+        return solve_zero_sum(load(f"pursuit_evasion({call})")).value
+
+    by_turns = [value(f"turns={turns}") for turns in (1, 4, 5)]
+    assert by_turns == sorted(by_turns)
+    assert by_turns[2] > 0.5
+    assert value("5, [5, 10, 3]") == pytest.approx(value("5, [3, 10, 5]"), abs=1e-9)  # mirrored
+    assert value("5, [6, 11, 4]") > by_turns[2]
+
+
+def test_traces_stay_unless_the_evader_waits():
+    history = as_history(load_rules("pursuit_evasion"))
+    hiding = history
+    for move in ("a1", "2 2", "b1", "1 2", "wait"):
+        history = history.child(move)
+    assert history.information_set() == "1:2 2,1! 2"
+    for move in ("a1", "2 2", "wait", "3 2", "b1"):
+        hiding = hiding.child(move)
+    for move in ("2 2", "wait", "1 2", "wait"):
+        hiding = hiding.child(move)
+    assert hiding.information_set() == "1:2 2,3 2,2 2,1 2"
+    assert "!" not in hiding.information_set()
+
+
+def test_the_evader_is_caught_where_both_are_after_their_moves():
+    history = as_history(load_rules("pursuit_evasion"))
+    caught = history.child("a2").child("2 2")
+    assert caught.is_terminal()
+    assert [*caught.payoffs()] == [-1.0, 1.0]
+    passed = history.child("a2").child("1 3")  # the patrol left the node
+    assert not passed.is_terminal()
+    for move in ("b2", "2 3", "c2", "3 3", "goal2"):
+        passed = passed.child(move)
+    assert passed.is_terminal()
+    assert [*passed.payoffs()] == [10.0, -10.0]
+
+
+test_what_is_no_game_is_refused = refusals(
+    ("pursuit_evasion(turns=0)", "turns must be a whole number, at least 1, got 0"),
+    ("pursuit_evasion(goals=[])", "goals must be 1 to 9 numbers, one for each row"),
+    ("pursuit_evasion(goals=[1]*10)", "literals"),
+    ("pursuit_evasion(goals=(1, 1, 1, 1, 1, 1, 1, 1, 1, 1))", "goals must be 1 to 9 numbers"),
+    call=load,
+    error=ValueError,
+)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(MemoryError, match="histories"):
+        load("pursuit_evasion(turns=1000)")
+    with pytest.raises(ValueError, match="do not fit into 62 bits; take fewer turns"):
+        load_rules("pursuit_evasion(turns=20)")
