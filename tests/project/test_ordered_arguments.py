@@ -297,6 +297,7 @@ ENTRIES = {
     "matrix_game(payoffs)": lambda bad: rk.matrix_game(bad),
     "battleship(lengths)": lambda bad: games.battleship(lengths=bad),
     "battleship(values)": lambda bad: games.battleship(lengths=(1, 1), values=bad),
+    "pursuit_evasion(goals)": lambda bad: games.pursuit_evasion(goals=bad),
     **{
         f"GameTree({name})": lambda bad, name=name: GameTree(**{**TREE_GAME, name: bad})
         for name in ("parent", "player", "information_set", "action", "probability", "payoffs")
