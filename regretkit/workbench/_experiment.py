@@ -1,6 +1,5 @@
 """Experiments: algorithms on games, with seeds, of which every run is a task."""
 
-import os
 import pickle
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,8 @@ from regretkit.play import Algorithm, AlgorithmLike, Comparison, RandomPlayer
 from regretkit.play._comparison import _as_seeds, _distinct, _named_algorithms, _named_games
 from regretkit.play._measures import as_measures
 from regretkit.workbench._expressions import algorithm_of, expand, split_at_commas
-from regretkit.workbench._pool import Entry, Watch, run_here, run_in_processes
+from regretkit.workbench._pool import Entry, Watch, cores, run_here, run_in_processes
+from regretkit.workbench._ray import run_on_ray
 from regretkit.workbench._suites import SuiteGame
 from regretkit.workbench._tasks import CLOCKS, Task, forget_games
 
@@ -96,6 +96,7 @@ class Experiment:
         self,
         folder: FilePath,
         *,
+        on: str | None = None,
         workers: int | None = None,
         memory: float | None = None,
         watch: Watch | None = None,
@@ -114,6 +115,11 @@ class Experiment:
         ----------
         folder
             Where results are; it is made if there is none.
+        on
+            ``"ray"``, for the Ray cluster that the environment names as ``RAY_ADDRESS``, else for
+            one that is started on this machine; or the address of a cluster, such as
+            ``"head:6379"``. By default processes of this machine. Nodes that do not see the folder
+            send results back, and get rules and games in files of the working folder.
         workers
             Processes, by default as many as there are cores, each of which computes in one thread;
             with 0, all is done in this one.
@@ -131,6 +137,11 @@ class Experiment:
         OSError
             When the folder cannot be written; what was written before stays.
         """
+        if on is not None and (not isinstance(on, str) or on != "ray" and ":" not in on):
+            told = "the address of a cluster, as 'head:6379'"
+            raise ValueError(f"on must be 'ray', or {told}, got {quote(on)}")
+        if on is not None and workers == 0:
+            raise ValueError(f"on is {quote(on)}, so workers must be 1 at least, got 0")
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         count = cores() if workers is None else whole_number(workers, "workers", least=0)
@@ -144,9 +155,12 @@ class Experiment:
         show, interrupted = watch or (lambda _: None), False
         forget_games()
         try:
-            if count:
+            if count or on:
                 for task in self.tasks:
                     _check_sent(task)
+            if on is not None:
+                run_on_ray(ordered, path.absolute(), show, on, workers, memory)
+            elif count:
                 run_in_processes(ordered, path, show, count, memory)
             else:
                 run_here(ordered, path, show)
@@ -159,11 +173,6 @@ class Experiment:
             if entry.outcome and entry.outcome.run is None
         }
         return Comparison(runs, interrupted, failures)
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _games(games: Any) -> dict[str, tuple[Any, int]]:

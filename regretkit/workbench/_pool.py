@@ -20,17 +20,17 @@ from typing import Any, final
 from attrs import define
 
 from regretkit.games._memory_budget import BYTES_A_HISTORY, BYTES_A_PLAYER, available
-from regretkit.workbench._tasks import Outcome, Task, execute
+from regretkit.workbench._tasks import Outcome, Report, Task, execute
 
 _SPAWN = multiprocessing.get_context("spawn")
-_ONE_THREAD = {
+ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 }
-_LOOK = 0.25
+LOOK = 0.25
 """Seconds between two looks at how far runs are."""
 _PROCESS = 250 * 2**20
 """Bytes of a process with the library alone."""
-_DEATHS = 5
+DEATHS = 5
 """How often the process of a task may end before the task has failed."""
 
 
@@ -78,8 +78,8 @@ class Entry:
     def died(self) -> None:
         """Note that its process ended, and let it wait to be run again, or fail."""
         self.state, self._deaths = "waiting", self._deaths + 1
-        if self._deaths >= _DEATHS:
-            told = f"its process ended {_DEATHS} times, as where memory is used up"
+        if self._deaths >= DEATHS:
+            told = f"its process ended {DEATHS} times, as where memory is used up"
             self.finish(Outcome(reason=told))
 
 
@@ -99,6 +99,26 @@ def seconds_left(entries: Sequence[Entry], workers: int) -> float | None:
     left = sum(e.work for e in entries if e.state in ("waiting", "running"))
     left -= sum(e.work * share for e, share in shares if e.state == "running")
     return spent / done * left / max(workers, 1) if done else None
+
+
+def paced(send: Callable[[tuple[Any, ...]], object]) -> Report:
+    """Return what sends reports on, now and then."""
+    last = 0.0
+
+    def report(*facts: Any) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > LOOK:
+            last = now
+            with suppress(OSError):
+                send(facts)
+
+    return report
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_here(entries: Sequence[Entry], folder: Path, watch: Watch) -> None:
@@ -160,8 +180,8 @@ class _Worker:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let processes that begin now compute in one thread each."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
@@ -190,17 +210,7 @@ def _begin(connection: Any) -> None:
 
 
 def _execute(task: Task, folder: Path) -> Outcome:
-    last = 0.0
-
-    def report(*facts: Any) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last > _LOOK:
-            last = now
-            with suppress(OSError):
-                _REPORT[0](facts)
-
-    return execute(task, folder, report)
+    return execute(task, folder, paced(_REPORT[0]))
 
 
 def run_in_processes(
@@ -218,7 +228,7 @@ def run_in_processes(
                 waiting.remove(entry)
                 worker = idle.pop()
                 running[worker.submit(entry, folder)] = worker
-            done, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, timeout=LOOK, return_when=FIRST_COMPLETED)
             for worker in running.values():
                 worker.look()
             for future in done:

@@ -2,7 +2,7 @@
 
 import inspect
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import redirect_stdout, suppress
 from functools import cache
 from importlib.metadata import version
@@ -28,7 +28,7 @@ from regretkit.trace._describe import _code
 from regretkit.trace._find import upcoming_parameters
 from regretkit.trace._sources import is_own, is_own_class, sources_of
 from regretkit.workbench._expressions import algorithm_of, rule_error
-from regretkit.workbench._results import FORMAT, digest, find_run, key_of, plain, write_run
+from regretkit.workbench._results import FORMAT, Identity, digest, find_run, key_of, plain, write_run
 
 UNFINISHED = "unfinished"
 """The folder within that of the results for checkpoints of runs that are not whole."""
@@ -170,7 +170,8 @@ class Outcome:
     """Why there is no run."""
     was_found: bool = False
     needs_memory: bool = False
-    histories: int = 0
+    identity: Identity = field(factory=dict)
+    """What determines the result."""
 
 
 @final
@@ -212,8 +213,10 @@ class _Saver:
             raise _CannotSaveError from error
 
 
-def execute(task: Task, folder: Path, report: Report) -> Outcome:
-    """Carry a task out, unless its result is there; a rule that fails is an outcome.
+def execute(
+    task: Task, folder: Path, report: Report, known: Container[str] = frozenset()
+) -> Outcome:
+    """Carry a task out, unless its result is there or known; a rule that fails is an outcome.
 
     Raises
     ------
@@ -234,11 +237,14 @@ def execute(task: Task, folder: Path, report: Report) -> Outcome:
             run = task.start(game)
             identity = identity_of(task, run)
     except (Exception, SystemExit) as error:
-        return Outcome(reason=rule_error(error, label), histories=histories)
-    columns = find_run(folder, key_of(identity))
+        return Outcome(reason=rule_error(error, label))
+    key = key_of(identity)
+    columns = find_run(folder, key)
     was_found = columns is not None
+    if columns is None and key in known:
+        return Outcome(was_found=True, identity=identity)
     if columns is None:
-        unfinished = folder / UNFINISHED / key_of(identity)
+        unfinished = folder / UNFINISHED / key
         try:
             with redirect_stdout(StringIO()):
                 columns = _measured(task, run, unfinished, report)
@@ -247,13 +253,13 @@ def execute(task: Task, folder: Path, report: Report) -> Outcome:
         except (Exception, SystemExit) as error:
             cause = error.__cause__ if isinstance(error, RuntimeError) else None
             unfinished.unlink(missing_ok=True)
-            return Outcome(reason=rule_error(cause or error, label), histories=histories)
+            return Outcome(reason=rule_error(cause or error, label))
         write_run(folder, ComparedRun(*task.names, task.seed, columns), identity)
         unfinished.unlink(missing_ok=True)
     if histories > _KEPT:
         forget_games()
     found = ComparedRun(*task.names, task.seed, columns)
-    return Outcome(found, was_found=was_found, histories=histories)
+    return Outcome(found, was_found=was_found, identity=identity)
 
 
 def _measured(task: Task, run: SelfPlay, path: Path, report: Report) -> dict[str, list[Any]]:

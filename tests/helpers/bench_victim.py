@@ -4,6 +4,7 @@ $ python tests/helpers/bench_victim.py FOLDER RULE WORKERS
 """
 
 import sys
+from pathlib import Path
 
 from regretkit.workbench import Experiment
 
@@ -33,6 +34,21 @@ def experiment(rule, iterations=200):
     algorithms = f"cfr+, dcfr(alpha=1|2), mccfr, {rule}:Mine(power=1|2)"
     games = ["kuhn_poker", "random_matrix_game(5, seed=1|2)"]
     return Experiment(games, algorithms, iterations, measures=MEASURES, seeds=2)
+
+
+def results(found):
+    """Return what was computed, without the clocks."""
+    return {
+        (run.game, run.algorithm, run.seed): {
+            name: values for name, values in run.columns.items() if "seconds" not in name
+        }
+        for run in found.runs
+    }
+
+
+def names(folder):
+    """Return the names of the files with results."""
+    return sorted(path.name for path in Path(folder).glob("*.json"))
 
 
 if __name__ == "__main__":
