@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -87,10 +88,13 @@ def _connected(
         inside = [f"/{folder.relative_to(here)}"] if folder.is_relative_to(here) else []
         options["runtime_env"] = {"working_dir": str(here), "excludes": inside}
     try:
+        host, colon, port = address.removeprefix("ray://").rpartition(":")
+        if colon:  # for minutes Ray tries to reach what is not there
+            socket.create_connection((host, int(port)), timeout=10.0).close()
         ray.init(address, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         line = (reason(error).splitlines() or [""])[0]
-        raise ValueError(f"on: cannot use Ray at {quote(address)}: {line}") from error
+        raise ValueError(f"on must be a Ray cluster, but cannot use Ray at {quote(address)}: {line}") from error
     try:
         yield
     finally:

@@ -118,6 +118,8 @@ test_what_ray_cannot_do_is_refused = refusals(
     ({"on": "rays"}, ValueError, "on must be 'ray', or the address of a cluster.*got 'rays'"),
     ({"on": 3}, ValueError, "on must be 'ray', .*got 3"),
     ({"on": "ray", "workers": 0}, ValueError, "workers must be 1 at least, got 0"),
+    ({"on": "localhost:1"}, ValueError, "cannot use Ray at 'localhost:1': .*refused"),
+    ({"on": "localhost:one"}, ValueError, "cannot use Ray at 'localhost:one': "),
     ({"on": "localhost:1", "workers": 2}, ValueError, "a cluster has its own"),
     call=lambda given: Experiment("kuhn_poker", "cfr", 10).run("results", **given),
 )

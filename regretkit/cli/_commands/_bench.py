@@ -87,6 +87,7 @@ _GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
 @option("--sample", "Let all algorithms sample utilities.", click.Choice([*SAMPLINGS]))
 @option("--out", "The folder of the results.", metavar="FOLDER", default="results")
 @option("--workers", "Processes; as many as there are cores by default.", FROM_ZERO)
+@option("--on cluster", "'ray', or the address of a Ray cluster.", metavar="ray|HOST:PORT")
 @option("--memory", "GiB that games may take together; by default most of what is there.", _GIB)
 @arguments.quiet
 @arguments.as_json
@@ -101,6 +102,7 @@ def bench(
     sample: str | None,
     out: str,
     workers: int | None,
+    cluster: str | None,
     memory: float | None,
     quiet: bool,
     as_json: bool,
@@ -117,7 +119,8 @@ def bench(
     options: Any = {"measures": split_at_commas(measures), "seeds": seeds, "sampling": sample}
     with reporting("bench"):
         experiment = Experiment(played, listed, iterations, **options)
-    results = _run(experiment, out, workers, memory and memory * 2**30, quiet=quiet)
+    chosen = {"on": cluster, "workers": workers, "memory": memory and memory * 2**30}
+    results = _run(experiment, out, chosen, quiet=quiet)
     for line in _failures(results.failures):
         say(line)
     if results.interrupted:
@@ -151,16 +154,16 @@ _FOOT = "* is the smallest of a game."
 
 
 def _run(
-    experiment: Experiment, out: str, workers: int | None, memory: float | None, *, quiet: bool
+    experiment: Experiment, out: str, options: Mapping[str, Any], *, quiet: bool
 ) -> Comparison:
-    try:
-        with _live(experiment, cores() if workers is None else workers, quiet=quiet) as watch:
-            return experiment.run(out, workers=workers, memory=memory, watch=watch)
-    except OSError as error:
-        told = f"--out: cannot write {quote(out)}: {reason(error)}; what was written before stays"
-        raise Failure(told) from error
-    except (TypeError, ValueError) as error:
-        raise Refusal(f"--out: {reason(error)}") from error
+    here = options["on"] is None
+    workers = cores() if options["workers"] is None and here else options["workers"] or 0
+    with reporting("bench"), _live(workers, quiet=quiet) as watch:
+        try:
+            return experiment.run(out, watch=watch, **options)
+        except OSError as error:
+            told = f"--out: cannot write {quote(out)}: {reason(error)}; what was written before"
+            raise Failure(f"{told} stays") from error
 
 
 def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
@@ -251,9 +254,7 @@ def figure(
 
 
 @contextmanager
-def _live(
-    experiment: Experiment, workers: int, *, quiet: bool
-) -> Iterator[Callable[[Sequence[Entry]], object]]:
+def _live(workers: int, *, quiet: bool) -> Iterator[Callable[[Sequence[Entry]], object]]:
     """Show all tasks on standard error, if that is a terminal."""
     if quiet or not is_terminal(sys.stderr):
         yield lambda _: None
@@ -298,7 +299,8 @@ def _drawn(entries: Sequence[Entry], workers: int) -> Any:
 
 
 def _status(entries: Sequence[Entry], workers: int) -> str:
-    states, left = Counter(entry.state for entry in entries), seconds_left(entries, workers)
+    states = Counter(entry.state for entry in entries)
+    left = seconds_left(entries, workers or states["running"])
     ended = sum(states[state] for state in ("done", "found", "failed"))
     facts = [f"{ended} of {len(entries)} runs"]
     facts += [f"{states[state]} {state}" for state in ("found", "failed") if states[state]]
