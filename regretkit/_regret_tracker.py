@@ -1,8 +1,8 @@
 """What a minimizer earned and might have earned, and what a circuit promises about its parts."""
 
 import copy
-from collections.abc import Callable
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 import attrs
 import numpy as np
@@ -14,6 +14,10 @@ from regretkit.sets import Simplices, StrategySet
 
 LARGEST = 10_000_000
 """Pairs of actions up to which internal and swap regret are tracked: 80 MB of sums."""
+_SUMS = (
+    *("iterations", "utilities", "strategies", "earned", "width", "size", "_weighted"),
+    *("_earned_weighted", "_period", "_best_before", "_earned_by_action"),
+)
 
 
 @final
@@ -146,6 +150,16 @@ class RegretTracker:
                 setattr(self, name, value)
 
         return restore
+
+    def sums(self) -> list[Any]:
+        """Return all numbers and arrays that iterations were added to, those of pairs last."""
+        return [*(getattr(self, name) for name in _SUMS), *self._joint]
+
+    def load(self, sums: Sequence[Any]) -> None:
+        """Continue from what ``sums`` returned for a tracker of the same domain."""
+        for name, value in zip(_SUMS, sums, strict=False):
+            setattr(self, name, value)
+        self._joint = [*sums[len(_SUMS) :]]
 
     def record_weighted(self, weight: float, utility: Vector, strategy: Vector) -> None:
         """Record one iteration by its weight."""

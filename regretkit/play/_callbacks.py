@@ -473,7 +473,8 @@ class Recorder(Hints, Stateful):
 
     def begin(self, run: "SelfPlay") -> list[Callback]:
         """Let the measures that need every iteration watch the run."""
-        return begin(self.measures.values(), run)
+        measures = self.measures.values()
+        return begin((getattr(measure, "__self__", measure) for measure in measures), run)
 
     def __call__(self, run: "SelfPlay") -> None:
         """Measure and write down."""

@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
@@ -113,31 +114,64 @@ class BestGap(Stateful):
 
 @final
 @define(eq=False)
-class Regret:
+class Regret(Stateful):
     """The largest external or swap regret of a player over all iterations, in units of payoff."""
 
     kind: str
+    _sums: list[object] = field(factory=list, init=False, repr=False)
+    """What the trackers of a run have added up when its state was read or put back."""
+    _trackers: tuple[RegretTracker, ...] = field(
+        default=(), init=False, repr=False, metadata=NOT_STATE
+    )
 
     def begin(self, run: "SelfPlay") -> None:
-        """Track a run from its first iteration on, unless a ledger does."""
+        """Track a run from its first iteration on, unless a ledger does, or from where it was."""
         check_tree(run, f"{self.kind}_regret")
+        restored = iter([] if self._trackers or not run.iteration else self._sums)
+        trackers = []
         for minimizer in run.minimizers:
             if self.kind == "swap" and not isinstance(minimizer.domain, Simplices):
                 raise TypeError(
                     f"swap_regret is over pairs of actions of a normal form, got play on "
                     f"{quote(minimizer.domain)}; measure 'external_regret' or 'efce_gap'"
                 )
-            if run.iteration or minimizer._tracker or self._held(minimizer, run) is not None:
+            if self._held(minimizer, run) is not None:
                 continue
-            if run._requested_engine not in ("auto", "numpy"):
-                gap = "cce_gap" if self.kind == "external" else "ce_gap"
-                raise ValueError(
-                    f"{self.kind}_regret of {quote(minimizer)} is summed up in every iteration, "
-                    f"which engine {run._requested_engine} does not show; leave out engine, or "
-                    f"measure {gap}, which is the regret over the number of iterations where "
-                    "players learn simultaneously from exact utilities"
-                )
-            minimizer._tracker = RegretTracker(minimizer.domain)
+            self._track(minimizer, run, restored)
+            trackers += [] if minimizer._tracker is None else [minimizer._tracker]
+        self._trackers = tuple(trackers)
+
+    def _track(self, minimizer: RegretMinimizer, run: "SelfPlay", restored: Iterator[Any]) -> None:
+        tracker, other = RegretTracker(minimizer.domain), minimizer._tracker
+        empty = tracker.sums()
+        sums = [*islice(restored, len(empty))]
+        if sums:
+            if sums[0] != run.iteration or [*map(np.shape, sums)] != [*map(np.shape, empty)]:
+                raise _unwatched(f"{self.kind}_regret")
+            if other is not None and other.contiguous and other.iterations == run.iteration:
+                return
+            tracker.load(sums)
+        elif run.iteration or other is not None:
+            return
+        elif run._requested_engine not in ("auto", "numpy"):
+            gap = "cce_gap" if self.kind == "external" else "ce_gap"
+            raise ValueError(
+                f"{self.kind}_regret of {quote(minimizer)} is summed up in every iteration, "
+                f"which engine {run._requested_engine} does not show; leave out engine, or "
+                f"measure {gap}, which is the regret over the number of iterations where "
+                "players learn simultaneously from exact utilities"
+            )
+        minimizer._tracker = tracker
+
+    @override
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        if self._trackers:
+            self._sums = [each for tracker in self._trackers for each in tracker.sums()]
+        return super()._access(writes=writes)
+
+    @override
+    def _restored(self) -> None:
+        self._trackers = ()
 
     def _held(self, minimizer: RegretMinimizer, run: "SelfPlay") -> float | None:
         """Return the regret that regret matching holds, None if it is another rule.

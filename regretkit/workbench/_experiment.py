@@ -137,7 +137,7 @@ class Experiment:
         OSError
             When the folder cannot be written; what was written before stays.
         """
-        if on is not None and (not isinstance(on, str) or on != "ray" and ":" not in on):
+        if not (on in (None, "ray") or (isinstance(on, str) and ":" in on)):
             told = "the address of a cluster, as 'head:6379'"
             raise ValueError(f"on must be 'ray', or {told}, got {quote(on)}")
         if on is not None and workers == 0:

@@ -94,16 +94,16 @@ def _connected(
         ray.init(address, **options)
     except (OSError, RuntimeError, ValueError) as error:
         line = (reason(error).splitlines() or [""])[0]
-        raise ValueError(f"on must be a Ray cluster, but cannot use Ray at {quote(address)}: {line}") from error
+        raise ValueError(
+            f"on must be a Ray cluster, but cannot use Ray at {quote(address)}: {line}"
+        ) from error
     try:
         yield
     finally:
         ray.shutdown()
 
 
-def _execute(
-    task: Task, folder: Path, known: frozenset[str], reports: Any, number: int
-) -> Outcome:
+def _execute(task: Task, folder: Path, known: frozenset[str], reports: Any, number: int) -> Outcome:
     """Carry out a task on a node, which may not see the folder."""
 
     def send(facts: tuple[Any, ...]) -> None:

@@ -28,7 +28,15 @@ from regretkit.trace._describe import _code
 from regretkit.trace._find import upcoming_parameters
 from regretkit.trace._sources import is_own, is_own_class, sources_of
 from regretkit.workbench._expressions import algorithm_of, rule_error
-from regretkit.workbench._results import FORMAT, Identity, digest, find_run, key_of, plain, write_run
+from regretkit.workbench._results import (
+    FORMAT,
+    Identity,
+    digest,
+    find_run,
+    key_of,
+    plain,
+    write_run,
+)
 
 UNFINISHED = "unfinished"
 """The folder within that of the results for checkpoints of runs that are not whole."""
@@ -203,6 +211,9 @@ class _Saver:
 
     checkpoint: Checkpoint
 
+    def begin(self, run: SelfPlay) -> list[Callback]:
+        return self.checkpoint.begin(run)
+
     def next_call(self, run: SelfPlay) -> int:
         return self.checkpoint.next_call(run)
 
@@ -277,10 +288,8 @@ def _measured(task: Task, run: SelfPlay, path: Path, report: Report) -> dict[str
     path.parent.mkdir(exist_ok=True)
     if run.engine != "numpy":
         run._prepare(_ANY)
-    # What a measure keeps of every iteration is in no checkpoint.
-    if not any(hasattr(measure, "begin") for measure in record.measures.values()):
-        watching = [_Saver(Checkpoint(path, seconds=_SAVE_EVERY, callbacks=watching))]
-    run.run(task.iterations - run.iteration, callbacks=watching)
+    saving = _Saver(Checkpoint(path, seconds=_SAVE_EVERY, callbacks=watching))
+    run.run(task.iterations - run.iteration, callbacks=[saving])
     if record.iterations[-1:] != [run.iteration]:
         record(run)
     columns: dict[str, list[Any]] = {"iteration": [*record.iterations], **record.values}

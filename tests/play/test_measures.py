@@ -101,6 +101,26 @@ def test_regret_on_a_tree_bounds_the_gap_of_the_average():
         assert 0.0 < gap <= 2 * regret / t + 1e-12
 
 
+@pytest.mark.parametrize("game", [KUHN, SHAPLEY])
+def test_regrets_continue_in_a_resumed_run(game, tmp_path):
+    names = ["external_regret", *["swap_regret"] * (game is SHAPLEY)]
+    hedge = Algorithm(lambda simplices: rk.Hedge(simplices, rate=0.1))
+    whole, first, again = (Recorder(names) for _ in range(3))
+    solve(game, hedge, iterations=50, callbacks=[Every(5, whole)])
+    run = solve(game, hedge, iterations=30, callbacks=[Every(5, first)])
+    run.save(tmp_path / "run", callbacks=[first])
+    resumed = rk.play.resume(tmp_path / "run", game, algorithm=hedge, callbacks=[again])
+    resumed.run(20, callbacks=[Every(5, again)])
+    assert again.values == whole.values
+    resumed = rk.play.resume(tmp_path / "run", game, algorithm=hedge, callbacks=[again])
+    with pytest.raises(ValueError, match="not watched from its first one on"):
+        resumed.run(5, callbacks=[Recorder(names)])
+    first.load_state_dict(again.state_dict())
+    other = rk.play.resume(tmp_path / "run", game, algorithm=hedge).run(1)
+    with pytest.raises(ValueError, match="not watched from its first one on"):
+        other.run(5, callbacks=[first])
+
+
 def test_regrets_are_read_from_a_ledger_that_watches_already():
     players = [rk.RegretMatching(3) for _ in range(2)]
     run = SelfPlay(SHAPLEY, players)

@@ -21,13 +21,7 @@ each_kill = pytest.mark.skipif(
 
 
 def results(folder):
-    """Return what was computed, without the clocks."""
-    return {
-        (run.game, run.algorithm, run.seed): {
-            name: values for name, values in run.columns.items() if "seconds" not in name
-        }
-        for run in read_results(folder).runs
-    }
+    return bench_victim.results(read_results(folder))
 
 
 def children(pid):
@@ -75,10 +69,7 @@ def test_killed_at_random_the_results_are_those_of_an_undisturbed_run(kills, see
     assert kills < 10 or kills / 10 < sum(killed) < kills / 1.4
     subprocess.run(words, check=True)
     assert results(folder) == expected
-    names = [
-        sorted(path.name for path in each.glob("*.json")) for each in (folder, tmp_path / "whole")
-    ]
-    assert names[0] == names[1]
+    assert bench_victim.names(folder) == bench_victim.names(tmp_path / "whole")
     assert not [*(folder / tasks.UNFINISHED).iterdir()]
 
 
@@ -86,13 +77,23 @@ class Killed(BaseException):
     """As SIGKILL, it leaves the process no time for anything."""
 
 
-@pytest.mark.parametrize("algorithm", ["cfr+", "dcfr", "mccfr", "hedge"])
+HEDGE = "regretkit.minimizers:Hedge(rate=0.1)"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "game", "measures"),
+    [
+        ("cfr+", "kuhn_poker", ("strategy_change", "efce_gap")),
+        ("dcfr", "kuhn_poker", ()),
+        ("mccfr", "kuhn_poker", ("cce_gap",)),
+        (HEDGE, "kuhn_poker", ()),
+        (HEDGE, "shapley_game", ("swap_regret",)),
+    ],
+)
 def test_a_long_run_continues_from_its_checkpoint_to_the_same_bits(
-    algorithm, tmp_path, monkeypatch
+    algorithm, game, measures, tmp_path, monkeypatch
 ):
-    names = {"hedge": "regretkit.minimizers:Hedge(rate=0.1)"}
-    measures = "nash_conv", "best_nash_conv", "strategy_change"
-    made = Experiment("kuhn_poker", names.get(algorithm, algorithm), 60, measures=measures)
+    made = Experiment(game, algorithm, 60, measures=[*bench_victim.MEASURES, *measures])
     [task] = made.tasks
     (tmp_path / "whole").mkdir()
     tasks.execute(task, tmp_path / "whole", lambda *_: None)

@@ -43,10 +43,9 @@ from regretkit.workbench import (
     read_results,
     suite,
 )
-from regretkit.workbench._experiment import cores
 from regretkit.workbench._expressions import split_at_commas
 from regretkit.workbench._figures import KINDS, WIDTHS, rank_table
-from regretkit.workbench._pool import Entry, seconds_left
+from regretkit.workbench._pool import Entry, cores, seconds_left
 from regretkit.workbench._suites import suite_names
 
 _COLUMNS = 8
