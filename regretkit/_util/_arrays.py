@@ -12,6 +12,8 @@ AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 RESOLUTION = 2.0**-44
 """A sum of at most this share of the magnitudes that were added is rounding, and counts as zero."""
+# With numbers of Python instead, operations on short arrays take twice as long.
+_ZERO, _RESOLUTION = np.zeros(()), np.array(RESOLUTION)
 
 _LARGEST_INDEX = np.iinfo(np.uint32).max
 
@@ -47,7 +49,7 @@ def zero_cancelled(totals: Vector, magnitudes: Vector) -> Vector:
             if np.abs(part).min() <= bound:
                 zero_cancelled(part, magnitudes[start : start + _PIECE])
     else:
-        np.copyto(totals, 0.0, where=np.abs(totals) <= np.abs(RESOLUTION * magnitudes))
+        np.copyto(totals, _ZERO, where=abs(totals) <= abs(_RESOLUTION * magnitudes))
     return totals
 
 

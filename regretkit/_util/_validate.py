@@ -107,6 +107,8 @@ def floats(
     value: object, name: str, hint: str = "pass a list or an array, with rows of equal length"
 ) -> NDArray[np.float64]:
     """Return numbers as an array of floats; refuse text, and what holds numbers in no order."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     ordered(value, name)
     try:
         array = np.asarray(value)

@@ -1,5 +1,6 @@
 """Payoffs of two players as sparse rows, equal rows and equal columns merged."""
 
+from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
@@ -45,13 +46,17 @@ class PayoffRows:
     sums: SparseRows
     """The sequences of the opponent in each sum; the values are ones."""
 
+    @cached_property
+    def _groups(self) -> tuple[Indices, Indices]:
+        """The row of each entry, and the sum of each sequence in one."""
+        return self.rows.row_of_entry, self.sums.row_of_entry
+
     def utility(self, strategy: Vector) -> Vector:
         """Return ``A x``, shape ``(dimension,)``, zero where the terms cancel up to rounding."""
-        sums = segment_sum(
-            self.sums.row_of_entry, strategy[self.sums.column], self.sums.begin.size - 1
-        )
+        row_of_entry, sum_of_term = self._groups
+        sums = segment_sum(sum_of_term, strategy[self.sums.column], self.sums.begin.size - 1)
         terms = self.rows.value * np.concatenate([strategy, sums])[self.rows.column]
-        return sum_terms(self.rows.row_of_entry, terms, self.rows.begin.size - 1)[self.row]
+        return sum_terms(row_of_entry, terms, self.rows.begin.size - 1)[self.row]
 
 
 def payoff_rows(

@@ -184,8 +184,8 @@ class Level:
     """For each edge, the place of its decision point; None where each has one parent."""
     parents: Indices
     """The sequences before the level's decision points, each once."""
-    parent_of_edge: Indices
-    """For each edge, last to first, the place of its parent sequence in ``parents``."""
+    targets: Indices
+    """Their places, and for each edge, last to first, that of its parent sequence."""
 
     @staticmethod
     def of(
@@ -206,7 +206,7 @@ class Level:
             sources=np.repeat(parents, part.sizes) if edges is None else parents,
             point_of_edge=edges,
             parents=distinct,
-            parent_of_edge=np.ascontiguousarray(parent_of_edge[::-1]),
+            targets=np.concatenate([np.arange(distinct.size), parent_of_edge[::-1]]),
         )
 
     def inflow(self, strategy: Vector) -> Vector:
@@ -227,9 +227,8 @@ class Level:
         count = self.parents.size
         by_edge = (values if self.point_of_edge is None else values[self.point_of_edge])[::-1]
         addends = np.concatenate([vector[self.parents], by_edge])
-        targets = np.concatenate([np.arange(count), self.parent_of_edge])
-        magnitudes = segment_sum(self.parent_of_edge, np.abs(by_edge), count)
-        vector[self.parents] = zero_cancelled(segment_sum(targets, addends, count), magnitudes)
+        magnitudes = segment_sum(self.targets[count:], abs(by_edge), count)
+        vector[self.parents] = zero_cancelled(segment_sum(self.targets, addends, count), magnitudes)
 
 
 def points_by_depth(depth: Indices) -> list[Indices]:

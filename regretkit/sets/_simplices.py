@@ -56,7 +56,7 @@ class BlockOps:
         return segment_max(self.block_of, vector, self._first)
 
     def repeat(self, numbers: Vector) -> Vector:
-        return np.repeat(numbers, self.width) if self.width else numbers[self.block_of]
+        return numbers.repeat(self.width) if self.width else numbers[self.block_of]
 
     def subtract_per_block(self, vector: Vector, numbers: Vector) -> Vector:
         """Return a vector minus a number for each block, a new array."""
