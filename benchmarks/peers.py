@@ -213,5 +213,6 @@ PEERS: dict[str, Peer] = {
         "OpenSpiel, Python", partial(OpenSpiel, module=IN_PYTHON), ("pyspiel", IN_PYTHON)
     ),
     "LiteEFG": Peer("LiteEFG", LiteEFG, ("LiteEFG", "pyspiel")),
-    "noregret": Peer("noregret", NoRegret, ("noregret",)),
+    # Its versions for Python 3.11, up to 0.0.0.dev3, have no kernels, and another interface.
+    "noregret": Peer("noregret", NoRegret, ("noregret.kernels",)),
 }

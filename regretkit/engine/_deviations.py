@@ -39,6 +39,15 @@ class Products(NamedTuple):
     """times the probability of an action."""
 
 
+class Pairs(NamedTuple):
+    """Pairs of actions of which deviations play one in place of the other."""
+
+    begin: UInt32Array
+    """The first pair of each player, and the number of all of them."""
+    source: UInt32Array
+    target: UInt32Array
+
+
 class DeviationArrays(NamedTuple):
     """The ``LocalDeviations`` of all players, whose actions and weights are numbered together."""
 
@@ -48,16 +57,16 @@ class DeviationArrays(NamedTuple):
     """For each player the number of the weight that is 1."""
     weight: UInt32Array
     """For each sequence of a learner's tree the weight of the deviation,"""
-    source: UInt32Array
-    """the action that is replaced, 0 where all are,"""
-    target: UInt32Array
-    """and the action that is played instead, 0 for what is no deviation."""
+    gain: UInt32Array
+    """and the gain that it multiplies, 0 for what is no deviation."""
+    pairs: Pairs
     flows: Flows
     products: Products
     weights: Vector
     last_behavior: Vector
     """b in the last update of each player."""
-    regrets: Vector
+    gains: Vector
+    """The regret of each action, then what each pair gains."""
     rates: Vector
     by_action: tuple[Vector, Vector]
     """Workspace for numbers of a decision point, by action,"""
@@ -86,6 +95,12 @@ def lay_out_deviations(
         products = [weights + later, weights + found.parent[later], factor]
         parts.append(np.stack([_point_of(factor, trees), *products]))
         first_weight[player], weights = weights, weights + found.factor.size
+    # Many deviations share a pair, whose gain is computed once.
+    gain, internal = target.copy(), np.flatnonzero(source)
+    keys, number = np.unique(source[internal] * first[-1] + target[internal], return_inverse=True)
+    gain[internal] = first[-1] + number
+    sources, targets = np.divmod(keys, first[-1])
+    begin = np.searchsorted(sources, first[: len(by_player) + 1])
     size = (trees.last - trees.first).astype(np.int64)
     flows, longest = _flows(weight, source, target, trees, weights)
     most = int(size.max(initial=0))
@@ -93,13 +108,13 @@ def lay_out_deviations(
         learners=as_uint32(learners),
         first_weight=as_uint32(first_weight),
         weight=as_uint32(weight),
-        source=as_uint32(source),
-        target=as_uint32(target),
+        gain=as_uint32(gain),
+        pairs=Pairs(as_uint32(begin), as_uint32(sources), as_uint32(targets)),
         flows=flows,
         products=Products._make(_grouped(np.concatenate(parts, axis=1), size.size)),
         weights=np.ones(weights),
         last_behavior=np.zeros(first[-1]),
-        regrets=np.zeros(first[-1]),
+        gains=np.zeros(first[-1] + keys.size),
         rates=np.zeros(flows.pairs[-1]),
         by_action=(np.zeros(most), np.zeros(most)),
         by_pair=(np.zeros(longest**2), np.zeros(longest**2)),

@@ -49,26 +49,36 @@ def initialize_fixed_points(arrays: Arrays) -> None:
 def set_gains(player: int, learner: int, arrays: Arrays) -> None:
     """Set the utility of each deviation."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
-    utility, behavior = iterates.utility, iterates.behavior
-    negligible = arrays.payoffs.negligible[player]
+    utility, gains, pairs = iterates.utility, deviations.gains, deviations.pairs
     end = as_int64(trees.infoset_offsets[player + 1])
     for step in range(end - as_int64(trees.infoset_offsets[player])):
         j = end - 1 - step
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        value = backpropagate_value(j, first, last, negligible, trees, iterates)
-        set_regrets(first, last, value, utility, deviations.regrets)
-        for a in range(first, last):
-            deviations.last_behavior[a] = behavior[a]
+        if last - first == 2:  # unrolled, as in update_infoset
+            set_gains_of_actions(j, first, first + 2, player, arrays)
+        elif last - first == 3:
+            set_gains_of_actions(j, first, first + 3, player, arrays)
+        else:
+            set_gains_of_actions(j, first, last, player, arrays)
+    number = trees.sequence_offsets[trees.sequence_offsets.size - 1]
+    for k in range(as_int64(pairs.begin[player]), as_int64(pairs.begin[player + 1])):
+        source, target = pairs.source[k], pairs.target[k]
+        gained = difference(float(utility[target]), float(utility[source]))
+        gains[number + k] = iterates.behavior[source] * gained
     for c in range(
         as_int64(trees.sequence_offsets[learner]), as_int64(trees.sequence_offsets[learner + 1])
     ):
-        source, target = deviations.source[c], deviations.target[c]
-        if source == 0:
-            gain = float(deviations.regrets[target])
-        else:
-            gained = difference(float(utility[target]), float(utility[source]))
-            gain = float(behavior[source] * gained)
-        utility[c] = deviations.weights[deviations.weight[c]] * gain
+        utility[c] = deviations.weights[deviations.weight[c]] * gains[deviations.gain[c]]
+
+
+def set_gains_of_actions(j: int, first: int, last: int, player: int, arrays: Arrays) -> None:
+    """Propagate the value of a decision point; set the regrets there, and keep b."""
+    iterates, deviations = arrays.iterates, arrays.deviations
+    negligible = arrays.payoffs.negligible[player]
+    value = backpropagate_value(j, first, last, negligible, arrays.trees, iterates)
+    set_regrets(first, last, value, iterates.utility, deviations.gains)
+    for a in range(first, last):
+        deviations.last_behavior[a] = iterates.behavior[a]
 
 
 def set_regrets(first: int, last: int, value: float, utility: Vector, regrets: Vector) -> None:
@@ -103,7 +113,14 @@ def set_fixed_points(player: int, learner: int, arrays: Arrays) -> None:
     add_flows(deviations.first_weight[player], iterates.strategy, deviations)
     for j in range(as_int64(begin), as_int64(end)):
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        set_fixed_point(j, first, last, iterates.behavior, deviations)
+        if last - first == 2:  # unrolled; there are no pairs then
+            normalize_rates(first, first + 2, rates, iterates.behavior)
+        elif deviations.flows.pairs[j + 1] > deviations.flows.pairs[j]:
+            set_fixed_point(j, first, last, iterates.behavior, deviations)
+        elif last - first == 3:
+            normalize_rates(first, first + 3, rates, iterates.behavior)
+        else:
+            normalize_rates(first, last, rates, iterates.behavior)
         for k in range(as_int64(products.begin[j]), as_int64(products.begin[j + 1])):
             part = weights[products.parent[k]] * iterates.behavior[products.action[k]]
             weights[products.weight[k]] = part
@@ -118,24 +135,25 @@ def add_flows(weight: int, mixture: Vector, deviations: DeviationArrays) -> None
             rates[flows.rate[k]] += factor * mixture[flows.coordinate[k]]
 
 
-def set_fixed_point(
-    j: int, first: int, last: int, behavior: Vector, deviations: DeviationArrays
-) -> None:
-    """Set the distribution at a decision point."""
-    begin, end = as_int64(deviations.flows.pairs[j]), as_int64(deviations.flows.pairs[j + 1])
-    rates, size = deviations.rates, last - first
-    if end > begin:
-        for k in range(begin, end):
-            rates[k] += rates[first + (k - begin) % size]
-        chain = rates[begin:end]
-        set_stationary(size, first, behavior, chain, deviations.by_action, deviations.by_pair)
-        return
-    # Where deviations play an action in place of all others, or of the only other one
+def normalize_rates(first: int, last: int, rates: Vector, behavior: Vector) -> None:
+    """Set b where deviations play an action in place of all others, or of the only other one."""
     total = 0.0
     for a in range(first, last):
         total += float(rates[a])
     for a in range(first, last):
-        behavior[a] = rates[a] / total if total > 0.0 else 1.0 / size
+        behavior[a] = rates[a] / total if total > 0.0 else 1.0 / (last - first)
+
+
+def set_fixed_point(
+    j: int, first: int, last: int, behavior: Vector, deviations: DeviationArrays
+) -> None:
+    """Set b where there are rates of pairs."""
+    begin, end = as_int64(deviations.flows.pairs[j]), as_int64(deviations.flows.pairs[j + 1])
+    rates, size = deviations.rates, last - first
+    for k in range(begin, end):
+        rates[k] += rates[first + (k - begin) % size]
+    chain = rates[begin:end]
+    set_stationary(size, first, behavior, chain, deviations.by_action, deviations.by_pair)
 
 
 # Stationary distributions, as in ``circuits/_stationary.py``. Numbers that may leave the range of a
