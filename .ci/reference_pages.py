@@ -62,7 +62,10 @@ def on_files(files: Files, config: Any) -> None:
     for path, page in pages.items():
         title = path.rpartition(".")[2]
         directive = f"::: {path}\n    options:\n      heading_level: 1\n"
-        contents[page] = contents.get(page, f"---\ntitle: {title}\n---\n") + f"\n{directive}"
+        # The search scores long titles as it does short ones: the shortest name comes first.
+        words = len(re.findall("[A-Z]+[a-z]*|[a-z]+", title)) + (".contrib." in path)
+        start = f"---\ntitle: {title}\nsearch:\n  boost: {1.5 * words**-0.5:.2f}\n---\n"
+        contents[page] = contents.get(page, start) + f"\n{directive}"
     for page, content in contents.items():
         files.append(File.generated(config, page, content=content))
 

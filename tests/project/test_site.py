@@ -88,6 +88,13 @@ def test_the_search_finds_the_field_s_words(index, query, wanted):
     assert any(location.startswith(wanted) for location in matching(index, query)[:10])
 
 
+def test_the_search_prefers_the_shortest_of_names_that_hold_the_words(index):
+    boosts = {place["location"]: place["boost"] for place in index if "boost" in place}
+    longer = [page for page in boosts if re.search(r"\wRegretMatchingPlus/$", page)]
+    assert len(longer) > 5
+    assert boosts["reference/minimizers/RegretMatchingPlus/"] > max(map(boosts.get, longer))
+
+
 def test_the_reference_shows_no_private_names_but_hooks_that_the_guides_explain(pages):
     found = {
         name: private
