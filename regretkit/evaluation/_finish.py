@@ -48,6 +48,8 @@ _LOSS = 1e-13
 """The smallest loss of a sequence that is no rounding, in units of the largest payoff."""
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
+_ROUNDING = 2.0**-50
+"""What a system of numbers of size one may miss once it is solved."""
 
 
 class LearningRun(Protocol):
@@ -253,9 +255,11 @@ class _Flow(NamedTuple):
     totals: Vector
     live: Indices
 
-    def part(self, places: Indices) -> "_Flow":
-        """Return those on the sequences that have a new number, -1 if left out."""
-        part = self.entries.part(self.live, places)
+    def part(self, places: Indices, dropped: Indices) -> "_Flow":
+        """Return those on the sequences that have a new number, -1 if left out, without some."""
+        rows = self.live.copy()
+        rows[dropped] = -1
+        part = self.entries.part(rows, places)
         live = np.flatnonzero(np.bincount(part.row, minlength=self.live.size))
         row = _places(live, self.live.size)[part.row]
         return _Flow(part._replace(row=row), self.totals[live], live)
@@ -272,6 +276,8 @@ class _Systems:
     matrices: "tuple[csr_array, csr_array]"
     """the same, and ``A^T``."""
     flows: tuple[_Flow, _Flow]
+    ranks: tuple[Indices, Indices, Indices, Indices]
+    """When sequences of player 0, points of 1, points of 0 and sequences of 1 are eliminated."""
     scale: int
     width: float
     """The range of payoffs."""
@@ -301,7 +307,9 @@ class _Systems:
         )
         width = float(payoffs.max() - payoffs.min())
         entries = _Entries(row, column, value)
-        return cls(game.domains, entries, matrices, (flows[0], flows[1]), scale, width)
+        (x, p), (y, q) = map(_depths, game.domains)
+        ranks = 1 - 4 * x, 2 - 4 * q, 3 - 4 * p, -4 * y  # those far down depend on few others
+        return cls(game.domains, entries, matrices, (flows[0], flows[1]), ranks, scale, width)
 
     def bounded(self, x: Vector, y: Vector) -> _Bounded:
         """Return strategies with the interval that best responses to them prove."""
@@ -344,10 +352,13 @@ class _Systems:
         With z = (x, q) and B the equations of player 0, those of player 1 are ``B^T w = d`` with
         w = (-p, y), so that both players' take one factorization.
         """
-        S, T = map(np.flatnonzero, supports)
-        places = [_places(kept, each.size) for kept, each in zip((S, T), supports, strict=True)]
-        (E, e, points), (F, f, others) = map(_Flow.part, self.flows, places)
-        A, (p, q) = self.payoffs.part(*places), average.duals
+        kept = [_unknowns(*pair) for pair in zip(self.domains, supports, strict=True)]
+        (S, own, _), (T, other, _) = kept
+        (E, e, points), (F, f, others) = (
+            flow.part(places, forced)
+            for flow, (_, places, forced) in zip(self.flows, kept, strict=True)
+        )
+        A, (p, q) = self.payoffs.part(own, other), average.duals
         z, w = _nearest_solutions(
             _Entries(
                 np.concatenate([E.row, e.size + A.column, e.size + F.column]),
@@ -356,50 +367,91 @@ class _Systems:
             ),
             (np.append(average.x[S], -q[others]), np.append(-p[points], average.y[T])),
             (np.append(e, np.zeros(T.size)), np.append(np.zeros(S.size), -f)),
+            np.argsort(
+                np.concatenate(
+                    [r[i] for r, i in zip(self.ranks, (S, others, points, T), strict=True)]
+                ),
+                kind="stable",
+            ),
         )
-        found = np.zeros_like(average.x), np.zeros_like(average.y)
-        found[0][S], found[1][T] = z[: S.size], w[e.size :]
-        return self.bounded(*map(repaired, found, self.domains))
+        found = (z[: S.size], own), (w[e.size :], other)
+        strategies = (np.append(values, 0.0)[places] for values, places in found)
+        return self.bounded(*map(repaired, strategies, self.domains))
+
+
+def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
+    """Return how many decisions each sequence and each constraint on strategies comes after."""
+    depth = np.zeros(domain.dimension, dtype=np.int16)
+    if isinstance(domain, Simplices):
+        return depth, np.zeros(domain.blocks, dtype=np.int16)
+    for number, level in enumerate(domain._levels):
+        depth[level.sequences] = 1 + number
+    return depth, np.append(0, 1 + depth[domain.parent_sequence]).astype(np.int16)
+
+
+def _unknowns(domain: Simplices | DecisionTree, support: Flags) -> tuple[Indices, Indices, Indices]:
+    """Return the sequences that are unknown, the number of each sequence's, and forced decisions.
+
+    Where a decision has a single action in the support, that action has the probability of the
+    sequence before it: it shares its number, and the decision's constraint is left out. Those that
+    are outside the support have the number -1.
+    """
+    same, forced = np.arange(support.size), np.empty(0, dtype=np.int64)
+    if isinstance(domain, DecisionTree):
+        simplices = domain.simplices
+        forced = np.flatnonzero(simplices.sum(support[1:].astype(np.float64)) == 1.0)
+        actions = simplices.coordinates(forced)
+        actions = actions[support[1 + actions]]
+        same[1 + actions] = domain.parent_sequence[forced]
+        while not np.array_equal(same, further := same[same]):
+            same = further
+    unknown = np.flatnonzero(support & (same == np.arange(support.size)))
+    places = np.where(support, _places(unknown, support.size)[same], -1)
+    return unknown, places, 1 + forced
 
 
 def _nearest_solutions(
-    entries: _Entries, points: tuple[Vector, Vector], wanted: tuple[Vector, Vector]
+    entries: _Entries, points: tuple[Vector, Vector], wanted: tuple[Vector, Vector], order: Indices
 ) -> tuple[Vector, Vector]:
     """Return z of ``B z = c`` and w of ``B^T w = d`` nearest to two points, or what comes near.
 
-    Steps of ``[I B^T; B -delta I]`` need neither full rank nor as many equations as unknowns.
+    Steps of ``[I B^T; B -delta I]``, whose unknowns are eliminated in an order, need neither full
+    rank nor as many equations as unknowns.
     """
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu
 
     row, column, value = entries
-    n, both = points[0].size, np.arange(points[0].size + points[1].size)
-    rows = np.concatenate([row + n, column, both])
-    columns = np.concatenate([column, row + n, both])
-    diagonal = np.where(both < n, 1.0, -_REGULARIZATION)
+    n, place = points[0].size, _places(order, order.size)
+    rows = place[np.concatenate([row + n, column, np.arange(order.size)])]
+    columns = place[np.concatenate([column, row + n, np.arange(order.size)])]
+    diagonal = np.where(np.arange(order.size) < n, 1.0, -_REGULARIZATION)
     system = csc_array((np.concatenate([value, value, diagonal]), (rows, columns)))
     factors = splu(
         system,
-        permc_spec="MMD_AT_PLUS_A",
+        permc_spec="NATURAL",
         diag_pivot_thresh=0.0,
         relax=1,
         panel_size=1,
         options={"SymmetricMode": True, "Equil": False},
     )
-    halves = slice(n), slice(n, None)
-    found = []
-    for own, other, start, totals in zip(halves, halves[::-1], points, wanted, strict=True):
-        point, missed, nearer = np.zeros((3, both.size))
-        point[own], missed[other] = start, totals
-        missed[other] -= (system @ point)[other]
-        for _ in range(_REFINEMENTS):
-            nearer[own] = point[own] + factors.solve(missed)[own]
-            still = totals - (system @ nearer)[other]
-            if not np.abs(still).max() < 0.5 * np.abs(missed[other]).max():
-                break
-            point[own], missed[other] = nearer[own], still
-        found.append(point[own])
-    return found[0], found[1]
+    own = np.zeros((2, order.size))  # a row for each player
+    own[0, place[:n]] = own[1, place[n:]] = 1.0
+    found, totals = np.zeros_like(own), np.zeros_like(own)
+    found[0, place[:n]], found[1, place[n:]] = points
+    totals[0, place[n:]], totals[1, place[:n]] = wanted
+    others = 1.0 - own
+    missed = others * (totals - [system @ point for point in found])
+    for _ in range(_REFINEMENTS):
+        nearer = found + own * factors.solve(missed.T).T
+        still = others * (totals - [system @ point for point in nearer])
+        largest = np.abs(still).max(axis=1)
+        better = largest < 0.5 * np.abs(missed).max(axis=1)
+        found = np.where(better[:, None], nearer, found)
+        missed = np.where(better[:, None], still, 0.0)
+        if not (better & (largest > _ROUNDING)).any():
+            break
+    return found[0, place[:n]], found[1, place[n:]]
 
 
 def _places(kept: Indices, size: int) -> Indices:
