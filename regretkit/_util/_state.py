@@ -13,6 +13,7 @@ import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any, TypeAlias, cast, final
 
 import attrs
@@ -191,13 +192,12 @@ def attributes(thing: object) -> Iterator[tuple[str, object]]:
     if isinstance(thing, ForeignState):
         yield from thing.held()
         return
-    seen = set()
-    for attribute in attrs_fields(type(thing)):
-        seen.add(attribute.name)
-        if hasattr(thing, attribute.name):
-            yield attribute.name, getattr(thing, attribute.name)
+    fields = _field_names(type(thing))
+    for name in fields:
+        if (value := getattr(thing, name, _ABSENT)) is not _ABSENT:
+            yield name, value
     for name, value in getattr(thing, "__dict__", {}).items():
-        if name not in seen:
+        if name not in fields:
             yield name, value
 
 
@@ -214,6 +214,14 @@ def _state_items(thing: object) -> Iterator[tuple[str, object]]:
     for name, value in held.items():
         if _is_mutable(value) or (name.lstrip("_") not in left_out and _is_state(value)):
             yield name, value
+
+
+_ABSENT = object()
+
+
+@lru_cache(maxsize=256)
+def _field_names(kind: type) -> dict[str, None]:
+    return dict.fromkeys(field.name for field in attrs_fields(kind))
 
 
 def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":

@@ -10,17 +10,16 @@ import numpy as np
 from typing_extensions import override
 
 from regretkit._util._typing import Indices, UInt32Array, Vector
-from regretkit.engine._deviations import lay_out_deviations, negligible_gains
+from regretkit.engine._deviations import NO_DEVIATIONS, lay_out_deviations, negligible_gains
 from regretkit.engine._layout import (
     NO_SINGLETONS,
     FlatTrees,
     Iterates,
-    SparsePayoffs,
     flatten_trees,
+    lay_out,
     lay_out_payoffs,
     payoffs_kind,
     shared_sums,
-    without_singletons,
     zero_iterates,
 )
 from regretkit.engine._machine_code import CannotCompileError
@@ -236,13 +235,16 @@ class CompiledExecutor(KernelExecutor):
     def __init__(self, run: SelfPlay, exact: bool) -> None:
         found = [local_deviations(minimizer) for minimizer in run.minimizers]
         deviating = {p: learner_domain(run.minimizers[p]) for p, these in enumerate(found) if these}
-        trees = flatten_trees([*run.game.domains, *deviating.values()])
-        payoffs, singletons = lay_out_payoffs(run.game, trees), NO_SINGLETONS
-        deviations = lay_out_deviations(found, trees)
         if deviating:
+            trees = flatten_trees([*run.game.domains, *deviating.values()])
+            payoffs, singletons = lay_out_payoffs(run.game, trees), NO_SINGLETONS
             payoffs = payoffs._replace(negligible=negligible_gains(payoffs.negligible, deviating))
-        elif isinstance(payoffs, SparsePayoffs) and all_ignore_singletons(run) and not exact:
-            trees, payoffs, singletons = without_singletons(trees, payoffs)
+            deviations = lay_out_deviations(found, trees)
+        else:
+            without = not exact and all_ignore_singletons(run)
+            trees, payoffs, singletons = lay_out(run.game, without)
+            own = np.arange(trees.players, dtype=np.uint32)
+            deviations = NO_DEVIATIONS._replace(learners=own)
         super().__init__(run, trees, deviations.learners, exact)
         self._iterates = zero_iterates(trees, shared_sums(payoffs))
         self._iterates.behavior[singletons.move] = 1.0  # no kernel writes it

@@ -7,8 +7,10 @@ only where the outcome is not on disk.
 
 import ctypes
 import logging
+import sys
 import threading
-from functools import partial
+import types
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -167,8 +169,24 @@ def compile_block_functions() -> BlockFunctions:
 def compile_cached(template: Any, specialization: Specialization, results: int = 0) -> MachineCode:
     """Return a specialized template as machine code, compiled where it is not on disk."""
     # By digest: a changed constant that a function uses gives other machine code.
-    name = f"{template.__name__}_{digest(template, specialization)}"
+    functions = template, *specialization, *specialization.values()
+    find = _kept_digest if all(map(_is_fixed, functions)) else _kept_digest.__wrapped__
+    name = f"{template.__name__}_{find(template, tuple(specialization.items()))}"
     return MachineCode(name, partial(_compile, template, specialization, results), results)
+
+
+def _is_fixed(used: Any) -> bool:
+    """Return whether what code uses never changes: this library's, or that of a traced rule."""
+    if hasattr(used, "source"):
+        return True
+    module = vars(sys.modules.get(used.__module__, types))
+    ours = used.__module__.startswith("regretkit.") and getattr(used, "__closure__", None) is None
+    return ours and getattr(used, "__globals__", module) is module
+
+
+@lru_cache(maxsize=256)
+def _kept_digest(template: Any, replaced: tuple[tuple[Any, Any], ...]) -> str:
+    return digest(template, dict(replaced))
 
 
 def _compile(

@@ -1,7 +1,8 @@
 """Trees and payoffs of a game in arrays laid out for machine code."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,6 +196,31 @@ def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
     sequences = game.sequences + trees.sequence_offsets[: game.players, None]
     size = int(trees.sequence_offsets[-1])
     return terminal_payoffs(sequences, game.payoffs, size, _negligible(game))
+
+
+_LAID_OUT: WeakKeyDictionary[Game, dict[bool, Any]] = WeakKeyDictionary()
+"""Trees and payoffs of games that are played by several runs, without singletons or with them."""
+_MOST_KEPT = 1_000_000
+"""Entries of the largest of them."""
+
+
+def lay_out(game: Game, without: bool) -> "tuple[FlatTrees, Payoffs, SingletonMoves]":
+    """Return the trees and the payoffs of a game, without singletons if asked for.
+
+    Runs on one game share all but the workspace.
+    """
+    kept = _LAID_OUT.setdefault(game, {})
+    if without not in kept:
+        trees = flatten_trees(game.domains)
+        payoffs = lay_out_payoffs(game, trees)
+        found = trees, payoffs, NO_SINGLETONS
+        if without and isinstance(payoffs, SparsePayoffs):
+            found = without_singletons(trees, payoffs)
+        if not isinstance(payoffs, SparsePayoffs) or payoffs.payoff.size > _MOST_KEPT:
+            return found
+        kept[without] = found
+    trees, payoffs, singletons = kept[without]
+    return trees, payoffs._replace(workspace=payoffs.workspace.copy()), singletons
 
 
 def shared_sums(payoffs: Payoffs) -> int:
