@@ -192,7 +192,8 @@ def attributes(thing: object) -> Iterator[tuple[str, object]]:
     if isinstance(thing, ForeignState):
         yield from thing.held()
         return
-    fields = _field_names(type(thing))
+    kind: Any = type(thing)
+    fields = _field_names(kind)
     for name in fields:
         if (value := getattr(thing, name, _ABSENT)) is not _ABSENT:
             yield name, value
@@ -220,7 +221,7 @@ _ABSENT = object()
 
 
 @lru_cache(maxsize=256)
-def _field_names(kind: type) -> dict[str, None]:
+def _field_names(kind: Any) -> dict[str, None]:
     return dict.fromkeys(field.name for field in attrs_fields(kind))
 
 
