@@ -593,6 +593,19 @@ def test_a_value_is_proven_in_fractions(report, run, folder, how):
     assert (code, "no zero-sum game of two players; add --concept" in err) == (2, True)
 
 
+def test_exact_ends_in_time_with_the_gap_so_far(run, report, folder):
+    asked = "exact", "leduc_poker", "--time", "1e-3"
+    code, out, _ = run(*asked, "--json", "--out", "a.json")
+    came = json.loads(out)
+    assert (code, came["method"].split(", ")[1]) == (3, "out of time")
+    assert 1e-6 < came["gap"] == pytest.approx(report("evaluate", "leduc_poker", "a.json")["gap"])
+
+    code, _, err = run(*asked, "--rational")
+    assert (code, "the profile itself proves a value of" in err) == (1, True)
+    code, out, _ = run("exact", "kuhn_poker", "--time", "60")
+    assert (code, "by      finish after" in out) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("asked", "gaps"),
     [

@@ -137,6 +137,8 @@ WRONG = [
     ("solve kuhn_poker --checkpoint run", "regretkit resume run continues it"),
     ("show blotto --plot a.svg", "pass --limit 441"),
     ("exact chicken --out a.json", "--out: chicken is no zero-sum game"),
+    ("exact chicken --time 1", "--time: chicken is no zero-sum game"),
+    ("exact kuhn_poker --linear-program --time 1", "--time: a linear program cannot be stopped"),
     ("convert kuhn_poker", "Missing argument 'OUT'"),
     ("convert kuhn_poker a.txt", "OUT: the name of the file must end in .efg or .nfg"),
     ("convert kuhn_poker a.nfg", "kuhn_poker is in extensive form, got 'a.nfg'; let"),

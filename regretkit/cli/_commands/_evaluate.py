@@ -13,6 +13,7 @@ from regretkit.cli._arguments import (
     FROM_ZERO,
     GAME_HELP,
     PROBABILITY,
+    SECONDS,
     AnyNamed,
     NamedGame,
     NamedRules,
@@ -21,6 +22,8 @@ from regretkit.cli._arguments import (
 )
 from regretkit.cli._commands._verify import write_certificate
 from regretkit.cli._console import (
+    DONE,
+    SHORT_OF_GAP,
     Failure,
     Refusal,
     answer,
@@ -185,6 +188,7 @@ def _estimates(
     "Of a zero-sum game: by playing DCFR to the end, or not; by default what is faster.",
     default=None,
 )
+@option("--time seconds", "Of a zero-sum game: play DCFR for S seconds at most.", SECONDS)
 @option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
 @option(
     "--certificate",
@@ -197,6 +201,7 @@ def exact(
     game: NamedGame,
     concept: Concept | None,
     finish: bool | None,
+    seconds: float | None,
     rational: bool,
     certificate: Path | None,
     out: Path | None,
@@ -218,15 +223,18 @@ def exact(
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
     asked = {"--out": out, "--finish" if finish else "--linear-program": finish is not None}
-    asked |= {"--rational": rational, "--certificate": certificate}
+    asked |= {"--time": seconds, "--rational": rational, "--certificate": certificate}
+    if seconds and finish is False:
+        raise Refusal("--time: a linear program cannot be stopped; leave out --linear-program")
     _check_questions(game, concept, [] if zero_sum else [name for name in asked if asked[name]])
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
     with reporting("exact", Failure):
         if zero_sum:
-            profile = _value(solved, report, lines, finish)
+            profile = _value(solved, report, lines, finish, seconds)
         if profile is not None and proven:
-            write_certificate(certify(solved, profile), certificate, report, lines)
+            proof = certify(solved, profile, time_limit=seconds)
+            write_certificate(proof, certificate, report, lines)
         if not zero_sum and (solved.players == 2 or normal):
             levels = [maxmin(solved, player).value for player in range(solved.players)]
             report["maxmin"] = levels
@@ -243,7 +251,8 @@ def exact(
         write_strategy(profile, out)
         lines += [] if out is None else [f"strategy written to {out}"]
         lines += strategy_lines(profile, written=out is not None)
-    return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
+    answer(report | {"out": out and str(out)}, lines, as_json=as_json)
+    return SHORT_OF_GAP if "out of" in report.get("method", "") else DONE
 
 
 def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence[str]) -> None:
@@ -279,19 +288,22 @@ def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence
         )
 
 
-def _value(game: Any, report: dict[str, Any], lines: list[str], finish: bool | None) -> Profile:
+def _value(
+    game: Any, report: dict[str, Any], lines: list[str], finish: bool | None, limit: float | None
+) -> Profile:
     """Report the value of a zero-sum game, and return strategies that prove it."""
     if finish is False:
         solution = solve_zero_sum(game)
     else:
-        solution = solve(game, "dcfr" if finish else None, exact=True)
+        algorithm = "dcfr" if finish or limit else None
+        solution = solve(game, algorithm, exact=True, time_limit=limit)
     lower, upper = solution.lower, solution.upper
     report["value"] = [solution.value, game.constant_sum - solution.value]
     report |= {"lower": lower, "upper": upper, "gap": solution.gap, "method": solution.method}
     lines += [
         f"value   {numbers(report['value'])}",
         f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
-        f"by      {solution.method}",
+        f"by      {solution.method}, to a gap of {number(solution.gap)}",
     ]
     return solution.profile
 
