@@ -223,7 +223,7 @@ def exact(
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
     asked = {"--out": out, "--finish" if finish else "--linear-program": finish is not None}
-    asked |= {"--time": seconds, "--rational": rational, "--certificate": certificate}
+    asked |= {"--time": seconds is not None, "--rational": rational, "--certificate": certificate}
     if seconds and finish is False:
         raise Refusal("--time: a linear program cannot be stopped; leave out --linear-program")
     _check_questions(game, concept, [] if zero_sum else [name for name in asked if asked[name]])
@@ -233,8 +233,8 @@ def exact(
         if zero_sum:
             profile = _value(solved, report, lines, finish, seconds)
         if profile is not None and proven:
-            proof = certify(solved, profile, time_limit=seconds)
-            write_certificate(proof, certificate, report, lines)
+            proven_value = certify(solved, profile, time_limit=seconds)
+            write_certificate(proven_value, certificate, report, lines)
         if not zero_sum and (solved.players == 2 or normal):
             levels = [maxmin(solved, player).value for player in range(solved.players)]
             report["maxmin"] = levels
