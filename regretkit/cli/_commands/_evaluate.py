@@ -224,8 +224,6 @@ def exact(
     normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
     asked = {"--out": out, "--finish" if finish else "--linear-program": finish is not None}
     asked |= {"--time": seconds is not None, "--rational": rational, "--certificate": certificate}
-    if seconds and finish is False:
-        raise Refusal("--time: a linear program cannot be stopped; leave out --linear-program")
     _check_questions(game, concept, [] if zero_sum else [name for name in asked if asked[name]])
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
@@ -235,11 +233,7 @@ def exact(
         if profile is not None and proven:
             proven_value = certify(solved, profile, time_limit=seconds)
             write_certificate(proven_value, certificate, report, lines)
-        if not zero_sum and (solved.players == 2 or normal):
-            levels = [maxmin(solved, player).value for player in range(solved.players)]
-            report["maxmin"] = levels
-            lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
-        best: Any = _normal_form(solved, report, lines) if normal and not zero_sum else None
+        best: Any = None if zero_sum else _general_sum(solved, report, lines)
         if concept:
             best = _extensive_form(solved, concept, report, lines)
         elif not zero_sum and not normal:
@@ -293,6 +287,8 @@ def _value(
 ) -> Profile:
     """Report the value of a zero-sum game, and return strategies that prove it."""
     if finish is False:
+        if limit is not None:
+            raise Refusal("--time: a linear program cannot be stopped; leave out --linear-program")
         solution = solve_zero_sum(game)
     else:
         algorithm = "dcfr" if finish or limit else None
@@ -306,6 +302,16 @@ def _value(
         f"by      {solution.method}, to a gap of {number(solution.gap)}",
     ]
     return solution.profile
+
+
+def _general_sum(game: Any, report: dict[str, Any], lines: list[str]) -> Any:
+    """Report what players are sure to get; return the best correlated equilibrium, if known."""
+    normal = isinstance(game, NormalFormGame)
+    if game.players == 2 or normal:
+        levels = [maxmin(game, player).value for player in range(game.players)]
+        report["maxmin"] = levels
+        lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
+    return _normal_form(game, report, lines) if normal else None
 
 
 def _normal_form(
