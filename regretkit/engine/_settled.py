@@ -106,8 +106,9 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
     ]
     most, columns = max(deal.sizes), max(len(part.columns) for part in parts)
     cards = 1 + max(held.max(initial=-1) for held in deal.cards)
-    places = [np.maximum(places, 0) for context in layout.contexts for places in context.places]
-    priors = [prior for context in layout.contexts for prior in context.priors]
+    # Those of player 0, then of player 1, context by context
+    places = np.ravel(np.concatenate(layout.places, axis=1))
+    priors = np.ravel(np.concatenate(layout.priors, axis=1))
 
     def joined(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
@@ -128,8 +129,8 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
         read_cards=_two_cards(deal.cards, cards),
         added_cards=_two_cards(deal.cards, cards + 1),
         twins=as_uint32(np.concatenate([deal.meeting(player).twin for player in (0, 1)])),
-        places=as_uint32(np.concatenate([*places, np.zeros(most, dtype=np.int64)])),
-        priors=np.concatenate([*priors, np.zeros(most)]),
+        places=as_uint32(np.append(np.maximum(places, 0), np.zeros(most, dtype=np.int64))),
+        priors=np.append(priors, np.zeros(most)),
         negligible=negligible,
         reach=np.zeros((most + 1) * LANES),
         by_card=np.zeros((cards + 2) * LANES),

@@ -179,7 +179,7 @@ class PublicGame:
 
     def _reach(self, player: int, strategy: Vector, node: int) -> Vector:
         layout = self.layout
-        sequences = layout.sequences[player][layout.last[player, node]]
+        sequences = layout.sequences(player, layout.last[player, node])
         reach: Vector = layout.contexts[layout.context[node]].priors[player] * strategy[sequences]
         return reach
 
@@ -197,7 +197,7 @@ class PublicGame:
         alive = layout.contexts[layout.context[start]].alive[player]
         found = np.full((self.deal.sizes[player], len(self.tree.names[start])), np.nan)
         for action in range(found.shape[1]):
-            found[alive, action] = behavior[layout.sequences[player][number + action, alive] - 1]
+            found[alive, action] = behavior[layout.sequences(player, number + action)[alive] - 1]
         return found
 
     def ev(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
@@ -215,7 +215,7 @@ class PublicGame:
             before = int(tree.parent[after])
             played = values[after - start]
             if tree.player[before] == player:
-                sequences = layout.sequences[player][layout.last[player, after]]
+                sequences = layout.sequences(player, layout.last[player, after])
                 played = played * behavior[sequences - 1]
             values[before - start] += played
         context = layout.contexts[layout.context[start]]
@@ -253,7 +253,7 @@ class PublicGame:
                 f"{quote(self._at(start))}; equity needs one"
             )
         won, met = np.zeros((2, self.deal.sizes[player]))
-        sequences = layout.sequences[1 - player][layout.last[1 - player, start]]
+        sequences = layout.sequences(1 - player, layout.last[1 - player, start])
         for number, order in sorted(compared):
             context = layout.contexts[number]
             reach = context.priors[1 - player]

@@ -66,8 +66,8 @@ class PublicHistory:
 
     def information_set(self) -> InformationSet:
         layout, player = self.game.layout, self.player()
-        at = int(np.searchsorted(layout.decisions[player], self.node))
-        place = layout.contexts[layout.context[self.node]].places[player][self.types[player]]
+        at = int(np.flatnonzero(layout.decisions[player] == self.node)[0])
+        place = layout.places[player][layout.context[self.node], self.types[player]]
         point = int(layout.first_point[player][at] + place)
         return InformationSet(point, layout.label(player, point))
 

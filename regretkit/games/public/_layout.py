@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
+from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games.public._deal import Deal
@@ -32,8 +33,6 @@ class Context(NamedTuple):
     """The weight of each type times the factors of the outcomes; 0 for those that are dead."""
     alive: tuple[Indices, Indices]
     """The types that can still meet one of the opponent's."""
-    places: tuple[Indices, Indices]
-    """Where each type stands among these, -1 for others."""
 
 
 @final
@@ -51,76 +50,87 @@ class Layout:
     context: Indices = field(init=False)
     """The context of each node."""
     priors: tuple[Matrix, Matrix] = field(init=False)
-    """The weight of each type in each context, shape ``(contexts, types)``."""
+    """The weight of each type in each context, shape ``(contexts, types)``,"""
+    places: tuple[Indices, Indices] = field(init=False)
+    """and where it stands among those that are alive there, -1 for others."""
     ends: Indices = field(init=False)
     """Where what follows each node ends: a node's are those from itself on, up to this one."""
     last: Indices = field(init=False)
     """The number of each player's last decision before each node, shape ``(2, nodes)``."""
     decisions: tuple[Indices, Indices] = field(init=False)
-    """The decision nodes of each player, in order."""
+    """The decision nodes of each player, by how many of its own are before them, then in order."""
     first_point: tuple[Indices, Indices] = field(init=False)
     """For each of them the number of its first decision point, and last the number of all."""
-    sequences: tuple[Indices, Indices] = field(init=False)
-    """The sequence of each type after each last decision, 0 if none, ``(numbers, types)``."""
     steps: tuple[Indices, Indices] = field(init=False)
-    """That of the first type alive, the distance to the next one's, and the context there."""
+    """For each last decision the sequence of the first type alive, the distance to the next one's,
+    and the context there; zeros if none; shape ``(numbers, 3)``."""
     domains: tuple[DecisionTree, DecisionTree] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.contexts, self.context = _contexts(self.tree, self.deal)
-        first, second = ([c.priors[player] for c in self.contexts] for player in (0, 1))
-        self.priors = np.array(first), np.array(second)
-        self.last = np.zeros((2, self.tree.player.size), dtype=np.int64)
-        self.ends = np.arange(1, self.tree.player.size + 1)
-        for node in range(self.tree.player.size - 1, 0, -1):
-            before = self.tree.parent[node]
-            self.ends[before] = max(self.ends[before], self.ends[node])
-        actions = np.array([len(names) for names in self.tree.names])
-        decisions = [np.flatnonzero(self.tree.player == player) for player in (0, 1)]
-        self.decisions = decisions[0], decisions[1]
+        tree = self.tree
+        self.contexts, self.context = _contexts(tree, self.deal)
+        self.priors = self._by_context([context.priors for context in self.contexts])
+        self.places = self._by_context([tuple(map(_places, c.priors)) for c in self.contexts])
+        actions = np.array([len(names) for names in tree.names])
         # The number of the last decision after action a of a node is firsts[node] + a.
         firsts = np.zeros_like(actions)
-        for nodes in decisions:
+        for player in (0, 1):
+            nodes = tree.player == player
             firsts[nodes] = 1 + np.cumsum(actions[nodes]) - actions[nodes]
-        for node, (before, action) in enumerate(
-            zip(self.tree.parent[1:].tolist(), self.tree.action[1:].tolist(), strict=True), 1
-        ):
-            self.last[:, node] = self.last[:, before]
-            if (player := self.tree.player[before]) != CHANCE:
+        self.ends = np.arange(1, tree.player.size + 1)
+        for node in range(tree.player.size - 1, 0, -1):
+            before = tree.parent[node]
+            self.ends[before] = max(self.ends[before], self.ends[node])
+        self.last, depth = np.zeros((2, 2, tree.player.size), dtype=np.int64)
+        edges = zip(tree.parent[1:].tolist(), tree.action[1:].tolist(), strict=True)
+        for node, (before, action) in enumerate(edges, 1):
+            self.last[:, node], depth[:, node] = self.last[:, before], depth[:, before]
+            if (player := tree.player[before]) != CHANCE:
                 self.last[player, node] = firsts[before] + action
-        players = [self._player(player, actions[decisions[player]]) for player in (0, 1)]
-        self.first_point = players[0][0], players[1][0]
-        self.sequences = players[0][1], players[1][1]
-        self.steps = players[0][2], players[1][2]
-        self.domains = players[0][3], players[1][3]
+                depth[player, node] += 1
+        # A domain's levels are then slices of its decision points.
+        decisions = [np.flatnonzero(tree.player == player) for player in (0, 1)]
+        order = [np.argsort(depth[p, nodes], kind="stable") for p, nodes in enumerate(decisions)]
+        self.decisions = decisions[0][order[0]], decisions[1][order[1]]
+        begins = [self._begins(player, actions, firsts) for player in (0, 1)]
+        self.first_point, self.steps = (begins[0][0], begins[1][0]), (begins[0][1], begins[1][1])
+        self.domains = self._domain(0, actions), self._domain(1, actions)
 
-    def _player(
-        self, player: int, actions: Indices
-    ) -> tuple[Indices, Indices, Indices, DecisionTree]:
-        """Return a player's first decision points, sequences, their steps, and domain."""
+    def _by_context(self, arrays: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
+        first, second = zip(*arrays, strict=True)
+        return np.array(first), np.array(second)
+
+    def _begins(self, player: int, actions: Indices, firsts: Indices) -> tuple[Indices, Indices]:
+        """Return a player's first decision points, and steps."""
         nodes = self.decisions[player]
-        contexts = [self.contexts[i] for i in self.context[nodes]]
-        alive = np.array([context.alive[player].size for context in contexts], dtype=np.int64)
-        first_point = np.concatenate([[0], np.cumsum(alive)])
-        first = 1 + np.concatenate([[0], np.cumsum(alive * actions)])
-        sequences = np.zeros((1 + actions.sum(), self.deal.sizes[player]), dtype=np.int64)
-        steps = np.zeros((len(sequences), 3), dtype=np.int64)
-        parents, number = [np.empty(0, dtype=np.int64)], 1
-        for node, context, begin, count in zip(nodes, contexts, first, actions, strict=False):
-            place = context.places[player]
-            parents.append(sequences[self.last[player, node], context.alive[player]])
-            rows = begin + place * count + np.arange(count)[:, np.newaxis]
-            sequences[number : number + count] = np.where(place >= 0, rows, 0)
-            steps[number : number + count, 0] = begin + np.arange(count)
-            steps[number : number + count, 1:] = count, self.context[node]
-            number += count
-        domain = DecisionTree(
-            np.concatenate(parents),
-            np.repeat(actions, alive),
-            labels=LazySequence(int(alive.sum()), partial(self.label, player)),
-            actions=LazySequence(int(alive.sum()), partial(self._actions, player)),
+        context, count = self.context[nodes], actions[nodes]
+        alive = (self.places[player] >= 0).sum(axis=1)[context]
+        steps = np.zeros((1 + count.sum(), 3), dtype=np.int64)
+        begin = 1 + np.cumsum(alive * count) - alive * count
+        values = expand_ranges(begin, count), np.repeat(count, count), np.repeat(context, count)
+        steps[expand_ranges(firsts[nodes], count)] = np.stack(values, axis=1)
+        return np.cumsum(np.append(0, alive)), steps
+
+    def _domain(self, player: int, actions: Indices) -> DecisionTree:
+        nodes, first_point = self.decisions[player], self.first_point[player]
+        parents = np.zeros(first_point[-1], dtype=np.int64)
+        for node, begin, end in zip(nodes, first_point[:-1], first_point[1:], strict=True):
+            alive = self.contexts[self.context[node]].alive[player]
+            parents[begin:end] = self.sequences(player, self.last[player, node])[alive]
+        return DecisionTree(
+            parents,
+            np.repeat(actions[nodes], np.diff(first_point)),
+            labels=LazySequence(parents.size, partial(self.label, player)),
+            actions=LazySequence(parents.size, partial(self._actions, player)),
         )
-        return first_point, sequences, steps, domain
+
+    def sequences(self, player: int, numbers: Indices | int) -> Indices:
+        """Return the sequence of each type after last decisions, 0 if none, a row for each."""
+        first, step, context = np.moveaxis(self.steps[player][numbers], -1, 0)
+        places = self.places[player][context]
+        sequences = first[..., np.newaxis] + step[..., np.newaxis] * places
+        found: Indices = np.where(places >= 0, sequences, 0)
+        return found
 
     def _at(self, player: int, point: int) -> tuple[int, int]:
         """Return the node and the type of a decision point."""
@@ -186,11 +196,11 @@ def _context(deal: Deal, probability: float, priors: tuple[Vector, Vector]) -> C
         probability,
         (np.where(first, priors[0], 0.0), np.where(second, priors[1], 0.0)),
         (np.flatnonzero(first), np.flatnonzero(second)),
-        (_places(first), _places(second)),
     )
 
 
-def _places(alive: NDArray[np.bool_]) -> Indices:
+def _places(prior: Vector) -> Indices:
+    alive = prior > 0.0
     places: Indices = np.where(alive, np.cumsum(alive) - 1, -1)
     return places
 

@@ -76,9 +76,7 @@ class Settling:
             earned[np.abs(earned) <= bound[:, np.newaxis]] = 0.0
             first = group.terminals[group.begin]
             priors = layout.priors[player][layout.context[first]]
-            np.add.at(
-                utility, layout.sequences[player][layout.last[player, first]], earned * priors
-            )
+            np.add.at(utility, layout.sequences(player, layout.last[player, first]), earned * priors)
         return utility
 
     def paid(self, group: Group, strategy: Vector, payer: int) -> tuple[Matrix, Vector]:
@@ -87,7 +85,7 @@ class Settling:
         The type's own weight is not included.
         """
         layout, other = self.layout, 1 - self.player
-        reach = strategy[layout.sequences[other][group.last]]
+        reach = strategy[layout.sequences(other, group.last)]
         reach *= layout.priors[other][group.context]
         free, more, tie = group.factors[payer][:, :, np.newaxis]
         if group.table is not None:
