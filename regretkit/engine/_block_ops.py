@@ -106,7 +106,7 @@ class CompiledBlockOps(BlockOps):
     def __init__(self, simplices: Simplices, functions: BlockFunctions) -> None:
         super().__init__(simplices.sizes, simplices.first)
         self._begin, self._functions = as_uint32(offsets(simplices.sizes)), functions
-        self._blocks, self._dimension = simplices.blocks, simplices.dimension
+        self._blocks = simplices.blocks
 
     @override
     def sum(self, vector: Vector) -> Vector:
@@ -122,16 +122,16 @@ class CompiledBlockOps(BlockOps):
 
     @override
     def add(self, left: Vector, right: Vector) -> Vector:
-        return self._run(self._functions.add, BlockOps.add, self._dimension, left, right)
+        return self._run(self._functions.add, BlockOps.add, self.dimension, left, right)
 
     @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         compiled = self._functions.regret
-        return self._run(compiled, BlockOps.regret, self._dimension, utility, strategy)
+        return self._run(compiled, BlockOps.regret, self.dimension, utility, strategy)
 
     @override
     def normalize(self, vector: Vector) -> Vector:
-        return self._run(self._functions.normalize, BlockOps.normalize, self._dimension, vector)
+        return self._run(self._functions.normalize, BlockOps.normalize, self.dimension, vector)
 
     def _run(
         self, compiled: Any, in_numpy: Callable[..., Vector], size: int, *vectors: Vector

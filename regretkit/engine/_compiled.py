@@ -3,10 +3,12 @@
 import abc
 import contextlib
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from typing_extensions import override
 
 from regretkit._util._typing import Indices, UInt32Array, Vector
@@ -126,6 +128,9 @@ _MIN_ITERATIONS = 16
 _MAX_SECONDS_PER_CALL = 1.0
 """unless they take longer than this."""
 
+_SMALL = 1 << 14
+"""Numbers that are copied as fast as a view of them is made that is known to be held."""
+
 _MAX_ITERATIONS = 4096
 """Iterations in one call; their weights and parameters are computed beforehand."""
 
@@ -242,7 +247,7 @@ class CompiledExecutor(KernelExecutor):
             deviations = lay_out_deviations(found, trees)
         else:
             without = not exact and all_ignore_singletons(run)
-            trees, payoffs, singletons = lay_out(run.game, without)
+            trees, payoffs, singletons = lay_out(run.game, without, exact)
             own = np.arange(trees.players, dtype=np.uint32)
             deviations = NO_DEVIATIONS._replace(learners=own)
         super().__init__(run, trees, deviations.learners, exact)
@@ -252,6 +257,8 @@ class CompiledExecutor(KernelExecutor):
         self._arrays = Arrays(payoffs, trees, singletons, iterates, self._state, deviations)
         self._totals = [self._iterates.total[player.sequences] for player in self._players]
         self._code = code_for(run, self._kernels, exact=exact)
+        self._lent: list[weakref.ref[Vector]] = []
+        """What minimizers and the run were given of the iterates."""
         self._compile()
 
     @override
@@ -262,13 +269,14 @@ class CompiledExecutor(KernelExecutor):
             player.load()
         # Otherwise the iterates are those of the rules' states already.
         if not all(player.is_current() for player in self._players):
+            self._keep_lent()
             self._initialize()
             self._check(self._iterates.behavior)
             for player in self._players:
                 player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
             self._initialize_fixed_points()
             for player in self._players:
-                player.store(self._iterates, self._arrays.deviations)
+                player.store(self._iterates, self._lend, self._arrays.deviations)
         started_at = self._run.iteration
         try:
             self._play_batches(iterations, interrupted)
@@ -280,6 +288,10 @@ class CompiledExecutor(KernelExecutor):
     def _advance(self, count: int) -> None:
         turns, parameters, weights = self._upcoming(count)
         with self._breaking(count):
+            for player in self._players:
+                player.release()
+            self._run.last_profile = []
+            self._keep_lent()
             self._call(turns, parameters, weights)
             self._check(self._iterates.behavior)
             weight = weight_after(self._run._averages[0], weights)
@@ -302,15 +314,32 @@ class CompiledExecutor(KernelExecutor):
         self._code.iterate(turns.simultaneous, turns.players, parameters, weights, self._arrays)
 
     def _store(self) -> None:
-        """Copy the results to the run and its minimizers, once for all iterations of a call.
-
-        With millions of sequences the copy takes longer than an iteration.
-        """
+        """Give the results to the run and its minimizers, once for all iterations of a call."""
         played = self._iterates.last_strategy
         with self._breaking():
             for player in self._players:
-                player.store(self._iterates, self._arrays.deviations)
-            self._run.last_profile = [frozen_copy(played[p.sequences]) for p in self._players]
+                player.store(self._iterates, self._lend, self._arrays.deviations)
+            self._run.last_profile = [self._lend(played[p.sequences]) for p in self._players]
+
+    def _lend(self, array: Vector) -> Vector:
+        """Return a copy, or a read-only view that is right until iterations go on.
+
+        It does not say whose memory it is, so that views of it hold it, and it is known to be held.
+        """
+        if array.size < _SMALL:
+            return frozen_copy(array)
+        view = as_strided(array, writeable=False)
+        self._lent.append(weakref.ref(view))
+        return view
+
+    def _keep_lent(self) -> None:
+        """Leave arrays to those who hold views of them, and go on in copies."""
+        if any(view() is not None for view in self._lent):
+            names = "strategy", "behavior", "utility", "last_strategy"
+            copies = {name: getattr(self._iterates, name).copy() for name in names}
+            self._iterates = self._iterates._replace(**copies)
+            self._arrays = self._arrays._replace(iterates=self._iterates)
+        self._lent.clear()
 
 
 @final
@@ -322,7 +351,7 @@ class SampledExecutor(KernelExecutor):
     """
 
     def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
-        trees = flatten_trees(run.game.domains)
+        trees = flatten_trees(run.game.domains, with_children=False)
         super().__init__(run, trees, np.arange(trees.players, dtype=np.uint32))
         self._sampler, self._flat = sampler, sampler.flat_game(run.game)
         behavior = np.concatenate([np.zeros(trees.sequence_offsets[-1]), self._flat.tree.chances])
@@ -390,7 +419,7 @@ class SampledExecutor(KernelExecutor):
             self._code.settle_all_sums(self._trees, sampled, iterates.total)
         run.last_profile = played
         for player, count in zip(self._players, updates, strict=True):
-            player.store(iterates)
+            player.store(iterates, frozen_copy)
             if player.minimizer.iteration == count:
                 player.forget_utilities()
             run._averages[player.player]._total = iterates.total[player.sequences]

@@ -36,7 +36,8 @@ class FlatTrees(NamedTuple):
     child_offsets: UInt32Array
     """For each sequence, where its decision points begin in ``children``, and its length."""
     children: UInt32Array
-    """The decision points after each sequence, in decreasing order."""
+    """The decision points after each sequence, in decreasing order; these two may be empty where
+    nothing is compared with its terms."""
 
     @property
     def players(self) -> int:
@@ -44,7 +45,7 @@ class FlatTrees(NamedTuple):
         return self.infoset_offsets.size - 1
 
 
-def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
+def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True) -> FlatTrees:
     """Return the decision points of these sets, which are simplices or decision trees."""
     firsts, lasts, parents = [], [], []
     infosets, sequences = [0], [0]
@@ -62,7 +63,7 @@ def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
         infosets.append(infosets[-1] + simplices.blocks)
         sequences.append(sequences[-1] + 1 + simplices.dimension)
     parent = np.concatenate(parents)
-    child_offsets, children = children_by_sequence(parent, sequences[-1])
+    child_offsets, children = children_by_sequence(parent, sequences[-1] if with_children else 0)
     return FlatTrees(
         first=as_uint32(np.concatenate(firsts)),
         last=as_uint32(np.concatenate(lasts)),
@@ -75,7 +76,8 @@ def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
 
 
 def children_by_sequence(parent: Indices, sequences: int) -> tuple[UInt32Array, UInt32Array]:
-    """Return ``child_offsets`` and ``children`` of ``FlatTrees``."""
+    """Return ``child_offsets`` and ``children`` of ``FlatTrees``, empty for no sequences."""
+    parent = parent if sequences else parent[:0]
     order = np.argsort(parent[::-1], kind="stable")
     begin = offsets(np.bincount(parent, minlength=sequences))
     return as_uint32(begin), as_uint32(parent.size - 1 - order)
@@ -95,7 +97,7 @@ class Iterates(NamedTuple):
     last_strategy: Vector
     """x of the last iteration."""
     magnitude: Vector
-    """Workspace for sums of magnitudes."""
+    """Workspace for the magnitude of the value of each decision point."""
 
 
 def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
@@ -107,7 +109,7 @@ def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
         utility=np.zeros(size),
         total=np.zeros(size),
         last_strategy=np.zeros(size),
-        magnitude=np.zeros(size),
+        magnitude=np.zeros(int(trees.infoset_offsets[-1])),
     )
 
 
@@ -198,28 +200,30 @@ def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
     return terminal_payoffs(sequences, game.payoffs, size, _negligible(game))
 
 
-_LAID_OUT: WeakKeyDictionary[Game, dict[bool, Any]] = WeakKeyDictionary()
-"""Trees and payoffs of games that are played by several runs, without singletons or with them."""
+_LAID_OUT: WeakKeyDictionary[Game, dict[tuple[bool, bool], Any]] = WeakKeyDictionary()
+"""Trees and payoffs of games that are played by several runs, by what ``lay_out`` is asked for."""
 _MOST_KEPT = 1_000_000
 """Entries of the largest of them."""
 
 
-def lay_out(game: Game, without: bool) -> "tuple[FlatTrees, Payoffs, SingletonMoves]":
+def lay_out(game: Game, without: bool, exact: bool) -> "tuple[FlatTrees, Payoffs, SingletonMoves]":
     """Return the trees and the payoffs of a game, without singletons if asked for.
 
-    Runs on one game share all but the workspace.
+    Only with ``exact`` they have the decision points after each sequence. Runs on one game share
+    all but the workspace.
     """
     kept = _LAID_OUT.setdefault(game, {})
-    if without not in kept:
-        trees = flatten_trees(game.domains)
+    key = without, exact
+    if key not in kept:
+        trees = flatten_trees(game.domains, with_children=exact)
         payoffs = lay_out_payoffs(game, trees)
         found = trees, payoffs, NO_SINGLETONS
         if without and isinstance(payoffs, SparsePayoffs):
             found = without_singletons(trees, payoffs)
         if not isinstance(payoffs, SparsePayoffs) or payoffs.payoff.size > _MOST_KEPT:
             return found
-        kept[without] = found
-    trees, payoffs, singletons = kept[without]
+        kept[key] = found
+    trees, payoffs, singletons = kept[key]
     return trees, payoffs._replace(workspace=payoffs.workspace.copy()), singletons
 
 
@@ -397,15 +401,10 @@ def without_singletons(
     moves = SingletonMoves(trees.first[removed], trees.parent[removed])
     if not moves.move.size:
         return trees, payoffs, NO_SINGLETONS
-    child_offsets, children = children_by_sequence(
-        trees.parent[kept].astype(np.int64), int(trees.sequence_offsets[-1])
-    )
     smaller = trees._replace(
         first=trees.first[kept],
         last=trees.last[kept],
         parent=trees.parent[kept],
-        child_offsets=child_offsets,
-        children=children,
         infoset_offsets=as_uint32(offsets(kept.astype(np.int64))[trees.infoset_offsets]),
     )
     # The probability of the move is that of the sequence before it.

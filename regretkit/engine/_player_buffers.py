@@ -1,7 +1,7 @@
 """Minimizers and averages whose arrays are views of those of a compiled run."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from regretkit.trace import Kernel, UntraceableError, find_kernel
 from regretkit.trace._combine import KernelSet, combine
 from regretkit.trace._find import upcoming_parameters
 from regretkit.trace._paths import held_at, hold_at, learned_at, learned_by, owners
+
+Give: TypeAlias = Callable[[Vector], Vector]
+"""Makes of a part of an array what a minimizer holds: a copy, or a view."""
 
 
 @final
@@ -125,7 +128,7 @@ class RuleBuffers:
             whole = type(held_at(self.rule, path)) is int and number.is_integer()
             hold_at(self.rule, path, int(number) if whole else number)
 
-    def store(self, behavior: Vector) -> None:
+    def store(self, behavior: Vector, give: Give) -> None:
         """Give the rule its next strategy, and copies of what it learned where it has no views."""
         if self._copies:
             self._views = self._held()
@@ -133,7 +136,11 @@ class RuleBuffers:
                 hold_at(self.rule, path, copy)
         for _, part in owners(self.rule):
             part._strategy = None
-        self._proposed = self.rule._strategy = frozen_copy(behavior[self.actions])
+        self._proposed = self.rule._strategy = give(behavior[self.actions])
+
+    def release(self) -> None:
+        """Take back what ``store`` gave."""
+        self._proposed = self.rule._strategy = None
 
     def is_current(self) -> bool:
         """Return whether nothing was changed since ``store``."""
@@ -179,8 +186,9 @@ class PlayerBuffers:
         learner: int | None = None,
     ) -> None:
         self.minimizer, self.player, self._exact = minimizer, player, exact
-        self._learned = False
+        self._learned = self._took_utilities = False
         self._stored: Vector | None = None
+        self._given: Vector | None = None
         begin, end = trees.sequence_offsets[player : player + 2].tolist()
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
         self.sequences = slice(begin + (minimizer.dimension < end - begin), end)
@@ -230,21 +238,23 @@ class PlayerBuffers:
         in_full = minimizer.tree.sequence_form(own) if isinstance(minimizer, CFR) else own
         strategy[self.sequences] = in_full
 
-    def store(self, iterates: Iterates, deviations: DeviationArrays = NO_DEVIATIONS) -> None:
+    def store(
+        self, iterates: Iterates, give: Give, deviations: DeviationArrays = NO_DEVIATIONS
+    ) -> None:
         """Give the minimizer its next strategy, and the utilities of its last update."""
         for rule in self.rules:
-            rule.store(iterates.behavior)
+            rule.store(iterates.behavior, give)
         for part in self._around:
             part._strategy = None
         minimizer, learner = self.minimizer, self.learner
         if isinstance(learner, CFR):
-            learner._strategy = frozen_copy(iterates.strategy[self.learned_sequences])
-            if self._learned:
-                learner._utilities = frozen_copy(iterates.utility[self.actions])
+            learner._strategy = give(iterates.strategy[self.learned_sequences])
+            if self._learned or self._took_utilities:
+                learner._utilities = self._given = give(iterates.utility[self.actions])
         if minimizer is not learner or isinstance(minimizer, EFR):
-            minimizer._strategy = frozen_copy(iterates.strategy[self.sequences])
+            minimizer._strategy = give(iterates.strategy[self.sequences])
             self._store_played(iterates.behavior, deviations.last_behavior)
-        self._learned = False
+        self._learned = self._took_utilities = False
         self._stored = minimizer._strategy
 
     def _store_played(self, behavior: Vector, last: Vector) -> None:
@@ -256,6 +266,16 @@ class PlayerBuffers:
             minimizer._last = last if self._learned else minimizer._last
         elif isinstance(minimizer, PhiRegret) and self._learned:
             minimizer._last = cast(TriggerDeviations, minimizer.maps).tree.sequence_form(last)
+
+    def release(self) -> None:
+        """Take back what ``store`` gave."""
+        self._stored = self.minimizer._strategy = self.learner._strategy = None
+        for rule in self.rules:
+            rule.release()
+        if isinstance(self.learner, CFR) and self._given is not None:
+            if self.learner._utilities is self._given:
+                self.learner._utilities, self._took_utilities = None, True
+            self._given = None
 
     def forget_utilities(self) -> None:
         """Leave the minimizer without utilities of a last update."""

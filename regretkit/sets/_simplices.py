@@ -1,6 +1,7 @@
 """Probability simplices laid end to end: one decision, or a million, in one vector."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeAlias, final
 
 import numpy as np
@@ -36,12 +37,16 @@ class BlockOps:
 
     def __init__(self, sizes: Indices, first: Indices) -> None:
         self._sizes, self._first = sizes, first
-        self.block_of = np.repeat(np.arange(sizes.size), sizes)
-        """The block of each coordinate."""
+        self.dimension = int(sizes.sum())
         narrowest, widest = sizes.min(initial=_WIDEST), sizes.max(initial=0)
         self.width = int(widest) if narrowest == widest else 0
         """The common size of all blocks, 0 where they differ."""
         self._by_size: tuple[Indices, ...] | None = None
+
+    @cached_property
+    def block_of(self) -> Indices:
+        """The block of each coordinate."""
+        return np.repeat(np.arange(self._sizes.size), self._sizes)
 
     def __reduce__(self) -> tuple[type["BlockOps"], tuple[Indices, Indices]]:
         return BlockOps, (self._sizes, self._first)
@@ -137,7 +142,7 @@ class BlockOps:
             yield blocks, self._first[blocks][:, None] + np.arange(int(self._sizes[blocks[0]]))
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        vector = _validate.vector(utility, self.block_of.size, "utility")
+        vector = _validate.vector(utility, self.dimension, "utility")
         largest = self.max(vector)
         best = np.flatnonzero(vector == self.repeat(largest))
         # The first of equals in each block: going backwards, the first one is written last.
@@ -224,7 +229,7 @@ class Simplices(StrategySet):
     @property
     @override
     def dimension(self) -> int:
-        return self._ops.block_of.size
+        return self._ops.dimension
 
     def block(self, index: int) -> slice:
         """Return where block ``index`` lies in a vector."""
@@ -353,7 +358,7 @@ class Simplices(StrategySet):
         return self._ops.newton(start, step, tolerance)
 
     def _checked(self, vector: Vector) -> Vector:
-        if getattr(vector, "shape", None) != self._ops.block_of.shape:
+        if getattr(vector, "shape", None) != (self.dimension,):
             came = (
                 f"has shape {vector.shape}"
                 if isinstance(vector, np.ndarray)

@@ -15,7 +15,7 @@ class SymbolicOps(BlockOps):
 
     def __init__(self, ops: BlockOps, trace: Trace) -> None:
         self._actual, self._trace = ops, trace
-        self.block_of, self.width, self._sizes = ops.block_of, ops.width, ops._sizes
+        self.dimension, self.width, self._sizes = ops.dimension, ops.width, ops._sizes
 
     def _node(self, value: Any, per: Per = Per.ACTION) -> Node:
         node = self._trace.node(value)

@@ -76,7 +76,9 @@ class Settling:
             earned[np.abs(earned) <= bound[:, np.newaxis]] = 0.0
             first = group.terminals[group.begin]
             priors = layout.priors[player][layout.context[first]]
-            np.add.at(utility, layout.sequences(player, layout.last[player, first]), earned * priors)
+            np.add.at(
+                utility, layout.sequences(player, layout.last[player, first]), earned * priors
+            )
         return utility
 
     def paid(self, group: Group, strategy: Vector, payer: int) -> tuple[Matrix, Vector]:
