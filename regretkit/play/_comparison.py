@@ -47,6 +47,8 @@ class ComparedRun:
     """What was measured: ``"iteration"``, and by name all the rest."""
     is_whole: bool = True
     """Whether it went on to a limit, and was not interrupted."""
+    command: str = field(default="", repr=False)
+    """How a shell runs it again, empty where that is not known."""
 
     @property
     def measure(self) -> str:

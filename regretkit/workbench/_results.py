@@ -60,6 +60,7 @@ def write_run(folder: Path, run: ComparedRun, identity: Identity) -> None:
         "game": run.game,
         "algorithm": run.algorithm,
         "seed": run.seed,
+        "command": run.command,
         "identity": identity,
         "columns": run.columns,
     }
@@ -150,9 +151,10 @@ def read_results(folder: FilePath) -> Comparison:
     if damaged:
         more = f"; and {len(damaged) - 1} more" if len(damaged) > 1 else ""
         warn(f"{damaged[0]}{more}; left out")
+    names = ("game", "algorithm", "seed", "columns", "command")
     return Comparison(
         [
-            ComparedRun(content["game"], content["algorithm"], content["seed"], content["columns"])
+            ComparedRun(**{name: content[name] for name in names if name in content})
             for _, content in sorted(newest.items())
         ]
     )

@@ -2,6 +2,7 @@
 
 import inspect
 import platform
+import shlex
 from collections.abc import Callable, Container, Iterator
 from contextlib import redirect_stdout, suppress
 from functools import cache
@@ -81,6 +82,21 @@ class Task:
         if is_long(run, self.iterations, lambda _: True):
             return run
         return self._algorithm().start(game, **self._options(), engine="numpy")
+
+    @property
+    def command(self) -> str:
+        """How a shell runs it again, in another folder; empty where that cannot be written."""
+        if not isinstance(self.game, str) or not isinstance(self.algorithm, str):
+            return ""
+        words = ["regretkit", "bench", self.algorithm, "--game", self.game]
+        words += ["--iterations", str(self.iterations), "--measures", ",".join(self.measures)]
+        words += ["--sample", self.sampling] if self.sampling else []
+        words += ["--seeds", str(self.seed + 1)] if self.seed else []
+        return shlex.join([*words, "--out", "again"])
+
+    def result(self, columns: dict[str, list[Any]]) -> ComparedRun:
+        """Return what was measured, by the names of the task."""
+        return ComparedRun(*self.names, self.seed, columns, command=self.command)
 
     def _options(self) -> dict[str, Any]:
         return {"seed": self.seed or 0, "horizon": max(self.iterations, 1)}
@@ -265,11 +281,11 @@ def execute(
             cause = error.__cause__ if isinstance(error, RuntimeError) else None
             unfinished.unlink(missing_ok=True)
             return Outcome(reason=rule_error(cause or error, label))
-        write_run(folder, ComparedRun(*task.names, task.seed, columns), identity)
+        write_run(folder, task.result(columns), identity)
         unfinished.unlink(missing_ok=True)
     if histories > _KEPT:
         forget_games()
-    found = ComparedRun(*task.names, task.seed, columns)
+    found = task.result(columns)
     return Outcome(found, was_found=was_found, identity=identity)
 
 

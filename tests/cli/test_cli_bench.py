@@ -8,10 +8,11 @@ from pathlib import Path
 
 import bench_victim
 import pytest
+from attrs import evolve
 
 import regretkit
 from regretkit.cli._commands._bench import _drawn
-from regretkit.workbench import Experiment
+from regretkit.workbench import Experiment, read_results
 from regretkit.workbench._pool import Entry
 from regretkit.workbench._tasks import Outcome
 
@@ -66,6 +67,23 @@ def test_the_second_time_nothing_is_run(report, folder):
     more = report(*words, "--against", "cfr")
     assert len(more["rows"]) == len(first["rows"]) / 2
     assert len(list((folder / "results").glob("*.json"))) == 10
+
+
+def test_the_command_of_a_result_plays_it_again_to_the_same_numbers(run, folder):
+    names = ["rule_of_bench.py:Mine", "dcfr(alpha=1,gamma=2|4)", "--game", "kuhn_poker(deck=4)"]
+    given = ["--seeds", "2", "--sample", "outcome", "--measures", "last_nash_conv,nash_conv"]
+    run("bench", *names, *given, *HERE)
+    first = read_results("results").runs
+    assert len(first) == 6
+    for one in first:
+        again = shlex.split(one.command)
+        code, _, err = run(*again[1:], "--workers", "0")
+        assert (again[0], code, err) == ("regretkit", 0, "")
+    clocks = {"seconds", "processor_seconds"}
+    for one, other in zip(first, read_results("again").runs, strict=True):
+        assert evolve(one, columns={}) == evolve(other, columns={})
+        for name in {*one.columns} - clocks:
+            assert one.columns[name] == other.columns[name]
 
 
 def test_a_rule_that_fails_is_told_in_one_line_and_the_others_play(run, folder):
