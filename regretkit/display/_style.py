@@ -105,6 +105,11 @@ def style(index: int) -> dict[str, Any]:
     cycle = mpl.rcParams["axes.prop_cycle"]
     has_colors = cycle != mpl.rcParamsDefault["axes.prop_cycle"] and "color" in cycle.keys
     colors = cycle.by_key()["color"] if has_colors else COLORS
+    return look_of(index, colors)
+
+
+def look_of(index: int, colors: Sequence[str] = COLORS) -> dict[str, str]:
+    """Return the color and the dashes of a line."""
     turn, number = divmod(index, len(colors))
     return {"color": colors[number], "linestyle": DASHES[(turn + number) % len(DASHES)]}
 

@@ -47,7 +47,7 @@ def test_the_commands_of_the_page_run_without_errors(run, folder, monkeypatch):
     (rule,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     (folder / "my_rule.py").write_text(rule)
     commands = re.findall(r"^regretkit (.*)$", PAGE.read_text(), re.MULTILINE)
-    assert len(commands) == 6
+    assert len(commands) == 8
     for command in commands:
         if "--on ray" in command:  # tests/workbench/test_ray.py
             continue
@@ -211,10 +211,33 @@ def test_results_are_drawn_and_written_as_a_table(report, results):
     assert report("figure", results, "--out", "d.png", *given)["runs"] == 3
 
 
+def test_results_are_written_as_a_page(report, run, results):
+    pytest.importorskip("plotly", reason="the extra report is not installed")
+    told = report(
+        "report", results, "--out", "a.html", "--algorithms", "cfr", "--measure", "nash_conv"
+    )
+    assert told == {"runs": 2, "out": "a.html"}
+    assert "2 runs of 1 algorithms on 2 games" in Path("a.html").read_text()
+    for words, problem in (
+        ([results, "--out", "a.pdf"], "--out: the name of the file must end in .html"),
+        ([results, "--measure", "gap"], "FOLDER: cfr on .* has no column 'gap'"),
+        ([results, "--only", "chess"], "--only: there are no results of 'chess'"),
+        ([results, "--out", "no/such/a.html"], "--out: .*no/such"),
+        (["nowhere"], "FOLDER: .*nowhere"),
+        ([results, "--against", "hours"], "--against"),
+    ):
+        code, out, err = run("report", *words)
+        assert (code, out) == (2, "")
+        assert len(err.splitlines()) == 1
+        assert re.search(problem, err), err
+
+
 def test_what_cannot_be_drawn_is_one_line(run, results):
     for words, problem in (
         (["nowhere"], "FOLDER: .*nowhere"),
-        ([results, "--only", "chess"], "FOLDER: there are no runs to show"),
+        (["."], "FOLDER: there are no runs to show"),
+        ([results, "--only", "chess"], "--only: there are no results of 'chess', only of 'kuhn"),
+        ([results, "--algorithms", "cfr,RM"], "--algorithms: there are no results of 'RM', only"),
         ([results, "--only", "kuhn_poker(deck=4)", "--kind", "ranking"], "FOLDER: a ranking is of"),
         ([results, "--measure", "gap"], "FOLDER: cfr on .* has no column 'gap'"),
     ):

@@ -11,7 +11,7 @@ import click
 
 from regretkit._util._validate import shorten
 from regretkit.cli._arguments import is_known
-from regretkit.cli._commands._bench import bench, figure
+from regretkit.cli._commands._bench import bench, figure, report
 from regretkit.cli._commands._evaluate import evaluate, exact
 from regretkit.cli._commands._games import convert, list_games, show_game
 from regretkit.cli._commands._play import play
@@ -47,6 +47,7 @@ Exit codes:
         compare,
         bench,
         figure,
+        report,
         show_trace,
     ],
     invoke_without_command=True,

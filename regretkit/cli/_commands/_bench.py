@@ -1,4 +1,4 @@
-"""``regretkit bench`` and ``figure``: experiments in parallel, and figures of their results."""
+"""``regretkit bench``, ``figure`` and ``report``: experiments in parallel, and their results."""
 
 import sys
 from collections import Counter
@@ -12,7 +12,7 @@ import click
 from attrs import asdict
 
 from regretkit._util._files import replace_file
-from regretkit._util._validate import quote
+from regretkit._util._validate import candidates, quote
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, option
 from regretkit.cli._console import (
@@ -38,6 +38,7 @@ from regretkit.workbench import (
     Experiment,
     SuiteGame,
     gap_table,
+    html_report,
     paper_figure,
     ranking,
     read_results,
@@ -180,6 +181,32 @@ def _place(place: Sequence[Any]) -> str:
     return f"{algorithm} on {game}" + (f" with seed {seed}" if seed is not None else "")
 
 
+def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Comparison:
+    """Return the results in a folder, of some games and algorithms or of all."""
+    with reporting("FOLDER"):
+        runs = read_results(folder).runs
+    named = split_at_commas(algorithms) if algorithms else []
+    for option_, asked, there in (
+        ("--only", games, {run.game: 0 for run in runs}),
+        ("--algorithms", named, {run.algorithm: 0 for run in runs}),
+    ):
+        for name in asked:
+            if runs and name not in there:
+                told = f"there are no results of {quote(name)}, only of {candidates([*there])}"
+                raise Refusal(f"{option_}: {told}")
+    return Comparison(
+        [
+            run
+            for run in runs
+            if run.game in (games or [run.game]) and run.algorithm in (named or [run.algorithm])
+        ]
+    )
+
+
+only = option("--only games", "Only this game; may be given several times.", multiple=True)
+these = option("--algorithms", "Only these, with commas between them.", metavar="A,B,...")
+
+
 @click.command("figure", short_help="Draw the results in a folder, or write a table in LaTeX.")
 @click.argument("folder", metavar="FOLDER")
 @option(
@@ -199,8 +226,8 @@ def _place(place: Sequence[Any]) -> str:
 @option("--width", "In a paper of two columns.", click.Choice([*WIDTHS]), default="page")
 @option("--gap", "The gap of the table, in units of payoff.", GAP, default=1e-3)
 @option("--share", "The share of the first gap that a profile is about.", GAP, default=1e-3)
-@option("--only games", "Only this game; may be given several times.", multiple=True)
-@option("--algorithms", "Only these, with commas between them.", metavar="A,B,...")
+@only
+@these
 @arguments.as_json
 def figure(
     folder: str,
@@ -223,30 +250,55 @@ def figure(
     with Nemenyi's critical difference, and prints them with Friedman's test. A table says what it
     takes to reach a gap.
     """
-    with reporting("FOLDER"):
-        found = read_results(folder)
-    chosen = split_at_commas(algorithms) if algorithms else []
-    runs = [
-        run
-        for run in found.runs
-        if (not games or run.game in games) and (not chosen or run.algorithm in chosen)
-    ]
+    chosen = _chosen(folder, games, algorithms)
     options: Any = {"x": against, "y": measure}
     with reporting("FOLDER"):
-        ranks = ranking(Comparison(runs), y=measure) if kind == "ranking" else None
+        ranks = ranking(chosen, y=measure) if kind == "ranking" else None
         if out.suffix.lower() == ".tex":
-            told = rank_table(ranks) if ranks else gap_table(Comparison(runs), gap, **options)
+            told = rank_table(ranks) if ranks else gap_table(chosen, gap, **options)
             chunks = [told.encode() + b"\n"]
         else:
             options |= {"kind": kind, "width": width, "share": share}
-            chunks = [file_of(paper_figure(Comparison(runs), **options), out.suffix[1:].lower())]
+            chunks = [file_of(paper_figure(chosen, **options), out.suffix[1:].lower())]
     with reporting(f"--out: cannot write {quote(str(out))}", Failure):
         replace_file(out, chunks)
-    lines = [*str(ranks or "").splitlines(), f"{len(runs)} runs in {out}"]
-    report: dict[str, Any] = {"runs": len(runs), "out": str(out)}
+    lines = [*str(ranks or "").splitlines(), f"{len(chosen.runs)} runs in {out}"]
+    report: dict[str, Any] = {"runs": len(chosen.runs), "out": str(out)}
     if ranks:
         report["ranking"] = asdict(ranks) | {"pairs": [[*k, p] for k, p in ranks.pairs.items()]}
     return answer(report, lines, as_json=as_json)
+
+
+@click.command("report", short_help="Write a page of HTML to click through the results.")
+@click.argument("folder", metavar="FOLDER")
+@option("--out", "The page, as .html.", OutputFile(".html"), default="report.html")
+@option("--against", "The horizontal axis at first.", click.Choice(AXES), default="iteration")
+@option("--measure", "The vertical axis at first; the first one by default.", metavar="NAME")
+@only
+@these
+@arguments.as_json
+def report(
+    folder: str,
+    out: Path,
+    against: str,
+    measure: str | None,
+    games: tuple[str, ...],
+    algorithms: str | None,
+    as_json: bool,
+) -> int:
+    """Write the results that regretkit bench has written into FOLDER as one page of HTML.
+
+    It has all curves, with their values under the pointer; boxes and sliders that choose games,
+    algorithms and hyperparameters; and a table with the command that plays each result again. A
+    browser shows it without server or network.
+    """
+    chosen = _chosen(folder, games, algorithms)
+    with reporting("FOLDER"):
+        page = html_report(chosen, x=against, y=measure, title=f"Results in {folder}")
+    with reporting(f"--out: cannot write {quote(str(out))}", Failure):
+        replace_file(out, [page.encode()])
+    told = {"runs": len(chosen.runs), "out": str(out)}
+    return answer(told, [f"{len(chosen.runs)} runs in {out}"], as_json=as_json)
 
 
 # The live table
