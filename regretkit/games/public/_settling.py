@@ -139,15 +139,19 @@ def _groups(layout: Layout, player: int) -> Iterator[Group]:
     tree = layout.tree
     own, other = layout.last[player], layout.last[1 - player]
     members: dict[str | Table | None, list[int]] = {}
-    compared: dict[tuple[int, int], str] = {}
+    compared: dict[tuple[int, int] | int, str] = {}
     for node in tree.terminals.tolist():
         if isinstance(terminal := tree.nodes[node], Compare):
-            compared.setdefault((int(other[node]), int(layout.context[node])), terminal.order)
+            context = int(layout.context[node])
+            compared.setdefault((int(other[node]), context), terminal.order)
+            compared.setdefault(context, terminal.order)
     for node in tree.terminals.tolist():
         terminal = tree.nodes[node]
         if isinstance(terminal, Free):
-            # Beside a showdown with the same reach, if there is one
-            key: str | Table | None = compared.get((int(other[node]), int(layout.context[node])))
+            # Beside a showdown with the same reach, or else in the same context, if there is one
+            context = int(layout.context[node])
+            key: str | Table | None = compared.get((int(other[node]), context))
+            key = compared.get(context) if key is None else key
             members.setdefault(key, []).append(node)
         elif isinstance(terminal, Compare | Table):
             key = terminal.order if isinstance(terminal, Compare) else terminal
