@@ -180,8 +180,15 @@ def ordered(value: object, name: str) -> None:
 
 
 def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
-    """Return ``value``, one whole number or several, as a new read-only array of int64."""
+    """Return ``value``, one whole number or several, as a read-only array of int64.
+
+    A new one, unless it is such an array already.
+    """
     ordered(value, name)
+    if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1:
+        flags = value.flags
+        if flags.owndata and not flags.writeable:
+            return value
     if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
         value = list(value)
     array = np.atleast_1d(np.array(value))

@@ -47,29 +47,32 @@ class FlatTrees(NamedTuple):
 
 def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True) -> FlatTrees:
     """Return the decision points of these sets, which are simplices or decision trees."""
-    firsts, lasts, parents = [], [], []
-    infosets, sequences = [0], [0]
+    parts: list[tuple[Simplices, Indices]] = []
     for domain in domains:
         if isinstance(domain, DecisionTree):
-            simplices, parent = domain.simplices, domain.parent_sequence
+            parts.append((domain.simplices, domain.parent_sequence))
         elif isinstance(domain, Simplices):
-            simplices, parent = domain, np.zeros(domain.blocks, dtype=np.int64)
+            parts.append((domain, np.zeros(domain.blocks, dtype=np.int64)))
         else:
             raise TypeError(f"{quote(domain)} has no decision points")
-        first = sequences[-1] + 1 + simplices.first
-        firsts.append(first)
-        lasts.append(first + simplices.sizes)
-        parents.append(sequences[-1] + parent)
-        infosets.append(infosets[-1] + simplices.blocks)
-        sequences.append(sequences[-1] + 1 + simplices.dimension)
-    parent = np.concatenate(parents)
+    sequences = as_uint32(offsets(np.array([1 + part.dimension for part, _ in parts], dtype=int)))
+    infosets = offsets(np.array([part.blocks for part, _ in parts], dtype=int))
+    first, last, parent = np.zeros((3, infosets[-1]), dtype=np.uint32)
+    for (part, before), begin, *ends in zip(
+        parts, sequences.tolist(), infosets[:-1], infosets[1:], strict=False
+    ):
+        own = slice(*ends)
+        # Into arrays that are there, as a tree may be most of what is in memory
+        np.add(part.first, 1 + begin, out=first[own], casting="unsafe")
+        np.add(first[own], part.sizes, out=last[own], casting="unsafe")
+        np.add(before, begin, out=parent[own], casting="unsafe")
     child_offsets, children = children_by_sequence(parent, sequences[-1] if with_children else 0)
     return FlatTrees(
-        first=as_uint32(np.concatenate(firsts)),
-        last=as_uint32(np.concatenate(lasts)),
-        parent=as_uint32(parent),
-        infoset_offsets=as_uint32(np.array(infosets)),
-        sequence_offsets=as_uint32(np.array(sequences)),
+        first=first,
+        last=last,
+        parent=parent,
+        infoset_offsets=as_uint32(infosets),
+        sequence_offsets=sequences,
         child_offsets=child_offsets,
         children=children,
     )

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import Selection, as_slice
+from regretkit._util._arrays import Selection, shifted
 from regretkit._util._state import is_ours, with_parts
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import ATOL, format_array, quote
@@ -201,9 +201,9 @@ class PlayerBuffers:
         placed = placed_rules(minimizer)
         self.rules = []
         for rule, points, own in placed:
-            actions = as_slice(self.actions.start + own)
+            actions = shifted(own, self.actions.start)
             # All of them are fewer without singletons.
-            infosets = as_slice(self.infosets.start + points)
+            infosets = shifted(points, self.infosets.start)
             kernel = find_kernel(rule, exact=exact)
             self.rules.append(
                 RuleBuffers(rule, kernel, actions, self.infosets if len(placed) == 1 else infosets)

@@ -19,8 +19,8 @@ LANES = 8
 class SettledPayoffs(NamedTuple):
     """What the terminals of a public game pay, in groups of one order of types.
 
-    ``Group`` says what columns are. Here those in which types are compared come first, and each of
-    the two kinds is filled up to a multiple of ``LANES``. A segment has the terminals of a group
+    ``Group`` says what columns are. Here those in which types are compared come first, and all are
+    filled up to a multiple of ``LANES``. A segment has the terminals of a group
     with the same last decision of the player, in one context.
     """
 
@@ -179,12 +179,12 @@ def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
     table = np.empty(0)
     if group.table is not None:
         table = np.ravel(group.table[player])
-    # Columns that are compared, filled up, and then the others
+    # Columns that are compared, and then the others, some of which fill up their lanes
     compared = np.zeros(group.last.size, dtype=bool)
     compared[group.column[factors[:, 1:].any(axis=1)]] = True
-    free = -(-int(compared.sum()) // LANES) * LANES
-    position = np.where(compared, np.cumsum(compared), free + np.cumsum(~compared)) - 1
-    width = free + -(-int((~compared).sum()) // LANES) * LANES
+    count = int(compared.sum())
+    free, width = (-(-number // LANES) * LANES for number in (count, compared.size))
+    position = np.where(compared, np.cumsum(compared), count + np.cumsum(~compared)) - 1
     columns = np.zeros((width, 4), dtype=np.int64)
     columns[:, 3] = len(layout.contexts) * sum(deal.sizes)  # zeros
     columns[position] = _steps(layout, other, group.last, group.context, first)

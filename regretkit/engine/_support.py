@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from regretkit._util._arrays import Selection
 from regretkit._util._state import generators, with_parts
-from regretkit._util._typing import Indices
 from regretkit._util._validate import LARGEST, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, stationary
 from regretkit.circuits._base import LocalDeviations
@@ -79,9 +79,9 @@ class PlacedRule(NamedTuple):
     """A rule that plays some decision points of a player."""
 
     rule: RegretMinimizer
-    points: Indices
+    points: Selection
     """Their numbers,"""
-    actions: Indices
+    actions: Selection
     """and those of their actions."""
 
 
@@ -165,7 +165,7 @@ def placed_rules(minimizer: RegretMinimizer) -> list[PlacedRule]:
             for inner, points, actions in placed_rules(part)
         ]
     count = rule.domain.blocks if isinstance(rule.domain, Simplices) else 0
-    return [PlacedRule(rule, np.arange(count), np.arange(rule.dimension))]
+    return [PlacedRule(rule, slice(0, count), slice(0, rule.dimension))]
 
 
 def all_ignore_singletons(run: SelfPlay) -> bool:

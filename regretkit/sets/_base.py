@@ -74,7 +74,7 @@ class StrategySet(abc.ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StrategySet):
             return NotImplemented
-        return type(self) is type(other) and self._key() == other._key()
+        return self is other or (type(self) is type(other) and self._key() == other._key())
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, *self._key()))

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import expand_ranges
+from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games.public._deal import Deal
@@ -118,8 +118,8 @@ class Layout:
             alive = self.contexts[self.context[node]].alive[player]
             parents[begin:end] = self.sequences(player, self.last[player, node])[alive]
         return DecisionTree(
-            parents,
-            np.repeat(actions[nodes], np.diff(first_point)),
+            read_only(parents),
+            read_only(np.repeat(actions[nodes], np.diff(first_point))),
             labels=LazySequence(parents.size, partial(self.label, player)),
             actions=LazySequence(parents.size, partial(self._actions, player)),
         )
