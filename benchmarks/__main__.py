@@ -43,6 +43,7 @@ BENCHMARKS = {
     "traced": "traced",
     "tracing": "traced",
     "triggers": "deviations",
+    "turn_memory": "engines",
 }
 """The module of each benchmark, which has a command of that name."""
 
