@@ -26,6 +26,7 @@ BENCHMARKS = {
     "exact": "equilibria",
     "finish": "equilibria",
     "linear_swap": "circuits",
+    "look": "equilibria",
     "openspiel_import": "games",
     "passes": "engines",
     "reading": "reading",

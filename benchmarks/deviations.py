@@ -1,6 +1,6 @@
 """EFR and triggers next to OpenSpiel's EFR, by game and deviations; what gaps cost to measure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -35,26 +35,26 @@ ITERATIONS = 10
 """Iterations after which gaps are compared."""
 
 
-FLOORS = {"numpy": 50.0, "compiled": 1_000.0}
-"""How many times as long OpenSpiel should take for ``csps``."""
+FLOORS = {"numpy": dict.fromkeys(GAMES, 50.0), "compiled": dict.fromkeys(GAMES, 1_000.0)}
+"""How many times as long OpenSpiel should take for ``csps``, by game."""
 
 
 def conclude(found: Found) -> str:
     """Return where an engine misses the floor."""
-    told = [below(found, engine, "csps", floor) for engine, floor in FLOORS.items()]
+    told = [below(found, engine, "csps", floors) for engine, floors in FLOORS.items()]
     return "\n".join(told)
 
 
-def below(found: Found, engine: str, name: str, floor: float) -> str:
-    """Return in which rows of a name an engine is below its floor, in words."""
-    ratios = {
-        row: figures[f"{engine}: ratio"]
-        for row, figures in found.items()
-        if row.endswith(f": {name}")
-    }
-    missed = [f"{row} ({ratio:,.0f})" for row, ratio in ratios.items() if ratio < floor]
+def below(found: Found, engine: str, name: str, floors: Mapping[str, float]) -> str:
+    """Return in which games a name is below the floors of an engine, in words."""
+    missed = [
+        f"{game} ({figures[f'{engine}: ratio']:,.1f})"
+        for game, floor in floors.items()
+        if (figures := found.get(f"{game}: {name}")) and figures[f"{engine}: ratio"] < floor
+    ]
     told = f"below: {', '.join(missed)}" if missed else "none is below"
-    return f"The floor of {engine} for `{name}` is {floor:,g} times; {told}."
+    asked = " / ".join(f"{floor:,g}" for floor in dict.fromkeys(floors.values()))
+    return f"`{name}` in {engine} should be {asked} times as fast as OpenSpiel; {told}."
 
 
 @benchmark(ROWS, quick=["Kuhn poker: csps"], head="game: deviations", page=PAGE, conclude=conclude)
@@ -101,8 +101,11 @@ def _openspiel(name: str, deviations: str) -> tuple[Any, Callable[[], float]]:
 
 # Triggers
 
-RATIOS = {"numpy": 100.0, "compiled": 2_000.0}
-"""How many times as long OpenSpiel should take as an iteration of ``efce``."""
+RATIOS = {
+    "numpy": dict(zip(GAMES, (100.0, 100.0, 60.0, 200.0), strict=True)),
+    "compiled": dict.fromkeys(GAMES, 2_000.0),
+}
+"""How many times as long OpenSpiel should take as an iteration of ``efce``, by game."""
 QUOTIENTS = {("numpy", "efce"): 4.0, ("numpy", "efcce"): 3.0} | {
     ("compiled", "efce"): 2.0,
     ("compiled", "efcce"): 1.5,
@@ -124,7 +127,7 @@ def missed_quotient(found: Found) -> str:
     def rows(name: str) -> Found:
         return {row: figures for row, figures in found.items() if row.endswith(f": {name}")}
 
-    told = [below(found, engine, "efce", floor) for engine, floor in RATIOS.items()]
+    told = [below(found, engine, "efce", floors) for engine, floors in RATIOS.items()]
     told += [
         f"The quotient of {engine} for `{name}` should be at most {most:g}; "
         f"{above(rows(name), f'{engine}: quotient', most)}."

@@ -17,11 +17,13 @@ from benchmarks.harness import (
     Figures,
     Found,
     benchmark,
+    best_times,
     cpu_seconds,
     draw,
     number,
     pin,
     put,
+    repeated,
     table,
 )
 from benchmarks.peers import GAMES
@@ -35,6 +37,7 @@ from regretkit.evaluation import (
     solve_zero_sum,
 )
 from regretkit.evaluation._extensive_correlated import Concept
+from regretkit.evaluation._finish import _Systems
 from regretkit.games import ExtensiveFormGame, NormalFormGame, load, matrix_game
 from regretkit.play import ALGORITHMS, SelfPlay
 
@@ -152,6 +155,38 @@ def play_to_the_end(game: Any, name: str, limit: float, ended: dict[str, int]) -
         ended[name] = int(solution.method.split()[2])
 
 
+LOOKS = {"leduc_poker": (2_000, 300), "liars_dice(sides=5)": (300, 100)}
+"""Iterations before a look, and as many as it should take the time of at most."""
+
+
+def long_looks(found: Found) -> str:
+    """Return which looks take longer, in words."""
+    missed = [row for row in found if found[row]["ratio"] > LOOKS[row][1]]
+    limits = ", ".join(f"{row} {most}" for row, (_, most) in LOOKS.items())
+    told = f"above: {', '.join(missed)}" if missed else "none is above"
+    return f"A look should take at most the time of so many iterations: {limits}; {told}."
+
+
+@benchmark([*LOOKS], quick=["leduc_poker"], conclude=long_looks)
+def look(call: str, quick: bool) -> Figures:
+    """How long ``finish`` takes to look once, next to an iteration of DCFR in machine code.
+
+    A look takes the likely supports of the average, solves the systems of both players there, and
+    bounds what it finds by best responses.
+    """
+    before, _ = LOOKS.get(call, (50, 0))
+    run = ALGORITHMS["dcfr"].start(tree_game(call), engine="compiled").run(before)
+    systems, profile = _Systems.of(run.game), run.average
+
+    def once() -> None:
+        average = systems.bounded(*profile)
+        systems.look(systems.likely_supports(average), average)
+
+    best = best_times({"look": repeated(once), "iteration": run.run}, 2 if quick else 10)
+    figures: Figures = {f"{name}, ms": 1e3 * seconds for name, seconds in best.items()}
+    return {**figures, "ratio": best["look"] / best["iteration"]}
+
+
 KINDS = {"CE": best_correlated_equilibrium, "CCE": best_coarse_correlated_equilibrium}
 
 
@@ -182,11 +217,22 @@ TREES = [
 
 
 CONCEPTS = "nfcce", "efcce", "efce"
+SECONDS = {"efce sheriff": 0.7, "efce kuhn_poker(players=3)": 30.0}
+"""How long some of them should take at most."""
+
+
+def slow(found: Found) -> str:
+    """Return which of them take longer, in words."""
+    took = {row: found[row]["seconds"] for row in SECONDS if row in found}
+    missed = [f"{row} ({took[row]:.2g} s)" for row in took if took[row] > SECONDS[row]]
+    limits = ", ".join(f"{row} at most {seconds:g} s" for row, seconds in SECONDS.items())
+    return f"{limits}; {f'above: {missed}' if missed else 'none takes longer'}."
 
 
 @benchmark(
     [f"{concept} {call}" for call in TREES for concept in CONCEPTS],
     quick=[f"{concept} {TREES[0]}" for concept in CONCEPTS],
+    conclude=slow,
 )
 def correlated_trees(row: str, quick: bool) -> Figures:
     """How long the best correlated equilibria of trees for player 0 take, with building.

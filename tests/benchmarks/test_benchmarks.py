@@ -36,6 +36,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("efr", "Kuhn poker: csps", 8, "pyspiel"),
         ("engines", "Kuhn poker", 6, "numba"),
         ("linear_swap", "Kuhn poker", 7, "numpy"),
+        ("look", "kuhn_poker", 3, "scipy"),
         ("openspiel_import", "kuhn_poker", 6, "pyspiel"),
         ("passes", "Kuhn poker", 5, "numba"),
         ("reading", "Kuhn poker", 8, "numpy"),
