@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from attrs import define, field
 from engine_cases import RULES, random_player
-from naive_games import random_game
+from naive_exact import with_payoffs
+from naive_games import chance, decision, end, random_game
 
 import regretkit as rk
 from regretkit import SelfPlay
@@ -37,6 +38,12 @@ def random_tree(players, seed):
 GAMES = [random_tree(players, seed) for players, seed in [(2, 0), (2, 1), (3, 0), (4, 0)]]
 FORM = rk.NormalFormGame(np.random.default_rng(3).normal(size=(3, 3, 2, 4)))
 ORDERS = {"simultaneous": Simultaneous, "alternating": Alternating, "random": random_player}
+
+
+def flip(label):
+    """Return a decision of player 0, then one of player 1 who has not seen it."""
+    ends = {a: {b: end(i - 2.0 * j, i * j) for j, b in enumerate("ab")} for i, a in enumerate("ab")}
+    return decision(0, label, **{a: decision(1, f"after {label}", **e) for a, e in ends.items()})
 
 
 def two_rules(simplices):
@@ -114,6 +121,25 @@ def test_players_may_learn_over_other_deviations_or_none_in_any_order(order):
     for learners in (("cfr", "triggers"), ("efr csps", "coarse triggers", "cfr")):
         for game in GAMES[1:3]:
             assert_engines_agree("compiled", game, *learners[: game.players], order=ORDERS[order])
+
+
+EDGES = {
+    "one player": rk.games.in_out(),
+    "a player without decisions": rk.ExtensiveFormGame.from_history(
+        decision(1, "only", a=end(3.0, 0.0), b=end(0.0, 1.0))
+    ),
+    "equal payoffs": with_payoffs(rk.games.kuhn_poker(), np.full((30, 2), 1 / 3)),
+    "certain chance": rk.ExtensiveFormGame.from_history(
+        chance([1.0, 0.0], always=flip("one"), never=flip("two"))
+    ),
+}
+
+
+@pytest.mark.usefixtures("in_python")
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("learner", ["triggers", "coarse triggers", "efr csps"])
+def test_edge_cases(learner, edge):
+    assert_engines_agree("compiled", EDGES[edge], learner)
 
 
 @pytest.mark.usefixtures("in_python")

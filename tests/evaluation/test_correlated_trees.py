@@ -3,9 +3,12 @@
 import itertools
 from pathlib import Path
 
+import naive_efr
+import naive_trigger
 import numpy as np
 import pytest
 from naive_correlation import Definition, information_sets
+from naive_exact import with_payoffs
 from naive_games import chance, decision, end, random_game
 
 from regretkit import (
@@ -18,7 +21,7 @@ from regretkit import (
     games,
 )
 from regretkit.circuits import DeviationSet, TriggerDeviations
-from regretkit.evaluation import CorrelatedPlay
+from regretkit.evaluation import CorrelatedPlay, RegretLedger
 from regretkit.play import (
     Alternating,
     AtGeometricSteps,
@@ -27,6 +30,7 @@ from regretkit.play import (
     Linear,
     Recorder,
     Simultaneous,
+    named,
     resume,
     solve,
 )
@@ -124,6 +128,11 @@ def test_to_be_out_of_the_in_out_game_is_no_efce():
     play.add([{label: [0.0, 1.0] for label in ("", "in", "out")}])
     for gap in play.efce_gap(), play.efcce_gap(), play.cce_gap(), play.linear_gap():
         assert gap == 1.0
+    tree = play.game.domains[0]
+    actions = naive_efr.EFR(tree.parent_sequence, tree.sizes, "informed_action")
+    utility = play.game.utility(0, [tree.relative_interior_point()])
+    gains = actions.gains(dict(enumerate([0.0, 1.0] * 3, 1)), utility)
+    assert max(map(max, gains)) == 0.0
 
 
 EXTENDED_SHAPLEY = [
@@ -176,13 +185,26 @@ def test_learners_of_efce_have_the_pinned_gaps(game, iterations, gaps):
     np.testing.assert_allclose(play.efce_gaps(largest=True), gaps, atol=1e-8)
 
 
+def test_learners_in_goofspiel_have_the_gaps_of_the_formulas_in_sixty_digits():
+    # Rounding decides between ties after a few iterations in plain floating point.
+    game = games.goofspiel(3, returns="total_points")
+    precise, play = CorrelatedPlay(game, ["efce"]), CorrelatedPlay(game, ["efce"])
+    for profile in naive_trigger.trajectory(game, 10):
+        precise.add(profile)
+    solve(game, "efce", iterations=10, callbacks=[play])
+    for found in precise, play:
+        np.testing.assert_allclose(found.efce_gaps(largest=True), 0.4228953588, atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1 / 3])
 @pytest.mark.parametrize("iterations", [4, 10, 25])
-def test_learners_of_the_signalling_game_have_simple_gaps(iterations):
-    play = CorrelatedPlay(games.signalling(), ["efce"])
+def test_learners_of_the_signalling_game_have_simple_gaps(iterations, unit):
+    game = games.signalling()
+    play = CorrelatedPlay(with_payoffs(game, unit * game.tree.payoffs), ["efce"])
     solve(play.game, "efce", iterations=iterations, callbacks=[play])
     largest, fixed = play.efce_gaps(largest=True), play.cce_gaps()
-    np.testing.assert_allclose(largest, [0.0, 1 / (4 * iterations)], atol=1e-12)
-    np.testing.assert_allclose(fixed, [0.0, 1 / (2 * iterations)], atol=1e-12)
+    np.testing.assert_allclose(largest, [0.0, unit / (4 * iterations)], atol=1e-12)
+    np.testing.assert_allclose(fixed, [0.0, unit / (2 * iterations)], atol=1e-12)
 
 
 def test_cfr_plus_on_kuhn_poker_has_the_pinned_gaps():
@@ -275,11 +297,41 @@ def test_deviations_of_ones_own_are_measured():
         np.testing.assert_array_equal(own, play.efce_gaps(largest=largest))
 
 
+def certain_chance(*payoffs):
+    """Return a game in which chance never goes one way; the second player moves last."""
+    ends = iter(payoffs)
+    second = {a: decision(1, "second", left=next(ends), right=next(ends)) for a in "ab"}
+    never = decision(0, "two", a=end(9.0, 9.0), b=end(0.0, 0.0))
+    root = chance([1.0, 0.0], first=decision(0, "one", **second), never=never)
+    return ExtensiveFormGame.from_history(root)
+
+
+EDGES = {
+    "one player": games.in_out(),
+    "a player without decisions": ExtensiveFormGame.from_history(
+        decision(1, "only", a=end(3.0, 0.0), b=end(0.0, 1.0))
+    ),
+    "equal payoffs": with_payoffs(games.kuhn_poker(), np.full((30, 2), 1 / 3)),
+    "certain chance": certain_chance(end(2.0, 1.0), end(0.0, 0.0), end(0.0, 0.0), end(1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize(
+    ("algorithm", "gap"),
+    [("efce", "efce"), ("efcce", "efcce"), ("efr-csps", "efce"), ("linear-swap", "linear")],
+)
+def test_learners_come_to_equilibria_in_edge_cases(edge, algorithm, gap):
+    play = CorrelatedPlay(EDGES[edge], ALL)
+    run = named(algorithm).start(EDGES[edge], engine="numpy")
+    RegretLedger(run, strict=True)
+    run.run(100, callbacks=[play])
+    assert play.gaps(gap).min() >= -1e-15
+    assert play.gaps(gap).max() <= 0.05 * (edge != "equal payoffs") + 1e-15
+
+
 def test_equal_payoffs_leave_nothing_to_gain():
-    same = end(1 / 3, 1 / 3)
-    second = {action: decision(1, "second", left=same, right=same) for action in "ab"}
-    root = chance([1.0, 0.0], first=decision(0, "one", **second), never=decision(0, "two", a=same))
-    play = watched(ExtensiveFormGame.from_history(root), 10, RegretMatching)
+    play = watched(certain_chance(*[end(1 / 3, 1 / 3)] * 4), 10, RegretMatching)
     for gaps in play.efcce_gaps(), play.efce_gaps(), play.linear_gaps(), play.cce_gaps():
         np.testing.assert_allclose(gaps, 0.0, atol=1e-15)
 

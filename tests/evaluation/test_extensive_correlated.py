@@ -80,6 +80,25 @@ def test_the_optima_of_the_literature_and_of_other_programs(make, objective, val
             assert found.gap <= 1e-9
 
 
+@pytest.mark.parametrize(
+    ("make", "payoffs"),
+    [
+        (lambda: sheriff(10, 2, 2), (748 / 103, 187 / 103)),
+        (lambda: ships(1, 3, 2), (-1 / 9, -11 / 18)),
+    ],
+)
+def test_payoffs_in_the_equilibrium_of_the_largest_welfare(make, payoffs):
+    np.testing.assert_allclose(best(make()).payoffs, payoffs, atol=1e-9)
+
+
+def test_how_often_no_ship_sinks_in_the_equilibrium_of_the_largest_welfare():
+    game = ships(1, 3, 2)
+    plan = best(game).plan
+    peaceful = game.sequences[:, (game.payoffs == 0.0).all(axis=0)]
+    share = sum(map(plan.probability, peaceful.T.tolist()))
+    assert share == pytest.approx(5 / 18, abs=1e-9)
+
+
 def as_tree(game):
     """Return a normal form as a tree in which no player sees what others do."""
 
@@ -166,7 +185,7 @@ def test_no_player_gains_by_the_definition_and_the_bound_is_tight(players, conce
 def test_without_chance_relevant_pairs_have_the_same_optimum(concept):
     games = sheriff(2, 1, 1), sheriff(1, 1, 2), ships(1, 3, 2), points(), as_tree(chicken())
     for game in games:
-        for weights in [1.0, 1.0], [-1.0, -2.0]:
+        for weights in [1.0, 1.0], [-1.0, -1.0], [-1.0, -2.0]:
             found = best(game, weights, concept=concept)
             over_pairs = naive_optima.best_over_pairs(game, weights, concept)
             assert found.value == pytest.approx(over_pairs, abs=1e-9)
@@ -276,7 +295,7 @@ def test_a_plan_pays_what_the_equilibrium_says():
 @pytest.mark.parametrize("seed", range(2))
 def test_a_deviator_that_knows_more_leaves_less(seed):
     game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed), 3, depth=5))
-    for objective in "welfare", 0, [-1.0, 2.0, 0.0]:
+    for objective in "welfare", [-1.0] * 3, 0, [-1.0, 0.0, 0.0], [-1.0, 2.0, 0.0]:
         nfcce, efcce, efce = (best(game, objective, concept=concept).value for concept in CONCEPTS)
         assert nfcce >= efcce - 1e-9
         assert efcce >= efce - 1e-9
