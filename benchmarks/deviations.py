@@ -128,6 +128,8 @@ def missed_quotient(found: Found) -> str:
         return {row: figures for row, figures in found.items() if row.endswith(f": {name}")}
 
     told = [below(found, engine, "efce", floors) for engine, floors in RATIOS.items()]
+    if bound := found.get("Kuhn poker: efce"):
+        told[0] += f" CFR in numpy is {bound['_CFR: ratio']:.0f} times as fast on Kuhn poker."
     told += [
         f"The quotient of {engine} for `{name}` should be at most {most:g}; "
         f"{above(rows(name), f'{engine}: quotient', most)}."
@@ -164,6 +166,7 @@ def triggers(row: str, quick: bool) -> Figures:
     coefficients = sum(each.coefficients.dimension for each in maps)
     more = coefficients / sum(tree.dimension for tree in game.domains)
     figures: Figures = {"coefficients": coefficients, "OpenSpiel, ms": 1e3 * best["OpenSpiel"]}
+    figures["_CFR: ratio"] = best["OpenSpiel"] / best["numpy: CFR"]
     for engine in ENGINES:
         figures[f"{engine}, ms"] = 1e3 * best[engine]
         figures[f"{engine}: ratio"] = best["OpenSpiel"] / best[engine]

@@ -49,11 +49,20 @@ STRATEGIES = {"averag|avg|polic|strateg|profile": "strategies are in average and
 TABLES = {"pandas|frame|df": "a pandas table is to_dataframe()"}
 """The hint about attributes of what can be written as a table."""
 
-REGRETS = {"regret": "regrets are external(minimizer), internal(minimizer), swap(minimizer)"}
+REGRETS = {
+    "regret": "regrets are external(minimizer), internal(minimizer), swap(minimizer)",
+    "trigger|gap|ef?c?ce": "gaps are measured by CorrelatedPlay(game, ['efce']), a callback",
+}
 """The hint about attributes of ledgers."""
 
-PLAY = {"distrib|joint|outcome": "in a callback, sum up the outer products of run.last_profile"}
-"""The hint about attributes of correlated play."""
+PLAY = {
+    "distrib|joint|outcome": "in a callback, sum up the outer products of run.last_profile",
+    "nfcce": "what fixed strategies gain, to an NFCCE, is cce_gaps()",
+}
+"""The hints about attributes of correlated play."""
+
+OPTIMA = {"strateg|polic|profile|averag|draw|sampl": "plan.draw(generator) draws strategies"}
+"""The hint about attributes of optimal equilibria of trees."""
 
 
 class Hints:

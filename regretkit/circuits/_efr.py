@@ -112,13 +112,13 @@ def _deviations(value: str | Deviations) -> Deviations:
         return value
     if not isinstance(value, str):
         raise TypeError(must_be("deviations", "the name of a type, or Deviations", value))
-    if value not in DEVIATION_TYPES:
+    if value.lower() not in DEVIATION_TYPES:
         known = ", ".join(map(repr, DEVIATION_TYPES))
         raise ValueError(
-            f"deviations must be one of {known}, got {quote(value)}"
+            f"deviations must be one of {known}, or Deviations(memory, local), got {quote(value)}"
             f"{did_you_mean(value, DEVIATION_TYPES)}"
         )
-    return DEVIATION_TYPES[value]
+    return DEVIATION_TYPES[value.lower()]
 
 
 @final

@@ -65,7 +65,8 @@ def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
     for deviations in asked:
         if isinstance(deviations, str) and deviations not in _DEVIATIONS:
             told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
-            raise ValueError(told + did_you_mean(deviations, _DEVIATIONS))
+            always = f"; {PLAY['nfcce']}" if deviations in ("cce", "nfcce") else ""
+            raise ValueError(told + (always or did_you_mean(deviations, _DEVIATIONS)))
         if not isinstance(deviations, str) and not callable(deviations):
             raise TypeError(must_be("deviations", wanted, value))
     return asked
@@ -194,16 +195,21 @@ class CorrelatedPlay(Hints, Stateful):
                 for total in sums.values():
                     total[...] = 0.0
         for player, (utility, domain) in enumerate(zip(utilities, domains, strict=True)):
-            strategy = strategies[player]
+            strategy, value = strategies[player], None
             self._utilities[player] += weight * utility
-            self._earned[player] += weight * domain.value(utility, strategy)
             if len(self._joint) == len(utilities):
                 self._joint[player] += weight * np.outer(strategy, utility)
             if isinstance(domain, Simplices):
+                value = domain.value(utility, strategy)
                 utility, strategy = np.append(0.0, utility), np.append(1.0, strategy)
             for place, maps in enumerate(self._maps):
                 earned = maps[player].utility(utility, strategy)
                 self._sums[f"{place} of player {player}"] += weight * earned
+                if isinstance(maps[player], TriggerDeviations):
+                    value = earned[0]  # what no trigger earns
+            if value is None:
+                value = domain.value(utility, strategy)
+            self._earned[player] += weight * value
         self.total_weight += weight
 
     def __call__(self, run: PlayedRun) -> None:
@@ -244,7 +250,7 @@ class CorrelatedPlay(Hints, Stateful):
         if len(self._joint) != len(self.game.domains):
             raise TypeError(
                 f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
-                "use its CCE gaps, or EFCE gaps with deviations=['efce']"
+                "in a tree measure cce_gap, efcce_gap, efce_gap or linear_gap"
             )
         gaps = [
             sum(swap_gain(joint[domain.block(b), domain.block(b)]) for b in range(domain.blocks))
@@ -322,6 +328,7 @@ class CorrelatedPlay(Hints, Stateful):
         """
         self._check_played()
         if deviations not in self.deviations:
+            _as_deviations([deviations])
             raise ValueError(
                 f"deviations must be among those it was built with, {quote(self.deviations)}, got "
                 f"{quote(deviations)}; build CorrelatedPlay(game, [{quote(deviations)}])"

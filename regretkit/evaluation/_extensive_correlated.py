@@ -6,6 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._arrays import expand_ranges, read_only
+from regretkit._util._errors import OPTIMA, Hints
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.circuits import TriggerDeviations
@@ -250,7 +251,7 @@ class Program:
 
 @final
 @frozen(eq=False)
-class ExtensiveFormCorrelatedEquilibrium(Optimum):
+class ExtensiveFormCorrelatedEquilibrium(Hints, Optimum):
     """An optimal correlated equilibrium of a tree, and the bound that proves it optimal.
 
     Examples
@@ -260,6 +261,8 @@ class ExtensiveFormCorrelatedEquilibrium(Optimum):
     >>> round(found.value, 9), found.bound - found.value < 1e-9, found.gap < 1e-9
     (1.428571429, True, True)
     """
+
+    _hints = OPTIMA
 
     plan: CorrelatedPlan = field(repr=False)
     """What the mediator recommends; any one of several optima."""
@@ -346,7 +349,9 @@ def best_extensive_form_correlated_equilibrium(
     return Program.of(game, objective, concept, memory_limit).best()
 
 
-def check_tree(game: ExtensiveFormGame) -> None:
+def check_tree(
+    game: ExtensiveFormGame, normal_form: str = "for a normal form use best_correlated_equilibrium"
+) -> None:
     """Require a game in extensive form, of perfect recall."""
     check_game(game)
     if isinstance(game, ImperfectRecallGame):
@@ -354,7 +359,7 @@ def check_tree(game: ExtensiveFormGame) -> None:
     if not isinstance(game, ExtensiveFormGame):
         raise TypeError(
             f"game must be an ExtensiveFormGame, got {quote(game)}"
-            f"{tree_hint(game) or '; for a normal form use best_correlated_equilibrium'}"
+            f"{tree_hint(game) or f'; {normal_form}'}"
         )
 
 
@@ -413,8 +418,8 @@ def team_maxmin(
     """
     from scipy.sparse import csr_array
 
-    check_tree(game)
-    check_player(opponent, game.players)
+    check_tree(game, "ExtensiveFormGame.from_history(as_history(game)) makes one")
+    check_player(opponent, game.players, "opponent")
     ends = terminals(game)
     team = np.delete(np.arange(game.players), opponent)
     events = ends.sequences.copy()

@@ -23,6 +23,7 @@ Measured by ``python -m benchmarks building`` and rounded up.
 _BYTES_AN_OBJECT = 200
 """Additional memory of a walk with one object for each history."""
 
+LEARN = "learn an equilibrium, as solve(game, 'efce', ...) does"
 PLAY_BY_RULES = "play by the rules without a tree, as solve(load_rules(...), ...) does"
 
 _BYTES_AN_OUTCOME = 48
@@ -100,7 +101,8 @@ class MemoryBudget:
 
     def check_plans(self, sequences: int, needed: int) -> None:
         """Raise a MemoryError if a DAG of correlated plans of ``needed`` bytes does not fit."""
-        self._require(f"more than {count_text(sequences)} sequences of correlated plans", needed)
+        size, hints = f"more than {count_text(sequences)} sequences of correlated plans", [LEARN]
+        self._require(size, needed, [*hints, *([self._hint] if self._hint else [])])
 
     def _check(self, histories: int, players: int, extra: int, more: bool) -> None:
         size = f"{count_text(histories, more)} histories"

@@ -410,6 +410,8 @@ def _known(name: str) -> str:
             hint = "; it is a game"
         elif name in dir(minimizers):
             hint = f"; it is the class regretkit.minimizers:{name}"
+        elif plain in ("cce", "nfcce"):
+            hint = "; 'cfr' and its kin lead there, as CorrelatedPlay measures"
         raise ValueError(
             f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class{hint}"
         )

@@ -46,7 +46,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("several", "RM+ against DCFR", 4, "numba"),
         ("traced", "Kuhn poker", 9, "pyspiel"),
         ("tracing", "of the library", 4, "numpy"),
-        ("triggers", "Kuhn poker: efce", 8, "pyspiel"),
+        ("triggers", "Kuhn poker: efce", 9, "pyspiel"),
     ],
 )
 def test_a_row_has_its_columns(name, row, columns, module):
