@@ -156,7 +156,7 @@ def play_to_the_end(game: Any, name: str, limit: float, ended: dict[str, int]) -
 
 
 LOOKS = {"leduc_poker": (2_000, 300), "liars_dice(sides=5)": (300, 100)}
-"""Iterations before a look, and as many as it should take the time of at most."""
+"""Iterations before a look, and the number of iterations in whose time it should be done."""
 
 
 def long_looks(found: Found) -> str:
@@ -164,7 +164,7 @@ def long_looks(found: Found) -> str:
     missed = [row for row in found if found[row]["ratio"] > LOOKS[row][1]]
     limits = ", ".join(f"{row} {most}" for row, (_, most) in LOOKS.items())
     told = f"above: {', '.join(missed)}" if missed else "none is above"
-    return f"A look should take at most the time of so many iterations: {limits}; {told}."
+    return f"Iterations in the time of a look, at most: {limits}; {told}."
 
 
 @benchmark([*LOOKS], quick=["leduc_poker"], conclude=long_looks)
