@@ -21,7 +21,7 @@ from regretkit.engine._block_ops import BlockFunctions
 from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
 from regretkit.engine._machine_code import CannotCompileError, MachineCode, ObjectCode
 from regretkit.engine._settled import SettledPayoffs
-from regretkit.engine._specialize import Specialization, digest
+from regretkit.engine._specialize import Specialization, digest, false, true
 from regretkit.engine.kernels import _deviations, _iteration, _payoffs, _sampled, _settled
 from regretkit.estimators.flat._traversal import (
     Choose,
@@ -89,7 +89,7 @@ def specialize(
         _iteration.propose: kernel.propose,
         _iteration.learn: kernel.learn,
         _iteration.compute_utility: _UTILITY[payoffs],
-        _iteration.is_exact: _true if exact else _false,
+        _iteration.is_exact: true if exact else false,
     }
     if exact or deviating:  # a continuation as the strategy's own gains sums that cancel
         replaced[_iteration.backward_pass] = _iteration.exact_backward_pass
@@ -97,14 +97,6 @@ def specialize(
         replaced[_iteration.update] = _deviations.update_by_deviations
         replaced[_iteration.advance] = _deviations.advance_by_deviations
     return replaced
-
-
-def _true() -> bool:
-    return True
-
-
-def _false() -> bool:
-    return False
 
 
 def compile_sampled_iterations(

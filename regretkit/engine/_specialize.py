@@ -106,3 +106,14 @@ def _constant(value: object) -> bytes:
         return repr((value.shape, value.dtype.str)).encode() + value.tobytes()
     plain = isinstance(value, bool | int | float | complex | str | bytes | tuple | np.generic)
     return repr(value if plain else getattr(value, "__qualname__", type(value))).encode()
+
+
+# Constants in place of placeholders
+
+
+def true() -> bool:
+    return True
+
+
+def false() -> bool:
+    return False

@@ -13,14 +13,14 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
 from regretkit.engine._machine_code import MachineCode
-from regretkit.engine._specialize import Specialization
+from regretkit.engine._specialize import Specialization, false, true
 from regretkit.engine._support import numba_missing
 from regretkit.engine.kernels import _iteration
 from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays
 from regretkit.estimators._mccfr import NONE
 from regretkit.estimators.flat._flat_tree import InitialChance
-from regretkit.estimators.flat._traversal import even_search_start, search_start
+from regretkit.estimators.flat._traversal import even_search_start, follow_all, search_start
 from regretkit.games._adapters import BatchHistory
 from regretkit.play._engines import Executor
 from regretkit.play._infoset_records import InfosetRow, KernelRecord
@@ -128,7 +128,7 @@ class FlatInfosets:
             infosets = infosets._replace(heads=infosets.store.view(np.int64))
         while cursor[kernels.NAMED] + most > infosets.actions.size:
             infosets = _doubled(infosets, "actions")
-        if 2 * (count + 1) > infosets.table.size:
+        if 4 * (count + 1) > infosets.table.size:
             infosets = infosets._replace(table=_zeros(2 * infosets.table.size))
             cursor[kernels.LISTED] = 0
             compile_cached(kernels.list_all, {}, 1)(infosets, cursor)
@@ -192,7 +192,7 @@ class LazyExecutor(Executor):
         count, room = _FEW, max(_ROOM, 2 * self._initial.size)
         store = np.empty(room)
         return Infosets(
-            table=_zeros(2 * count),
+            table=_zeros(4 * count),
             store=store,
             heads=store.view(np.int64),
             place=np.zeros(count, np.int64),
@@ -207,7 +207,7 @@ class LazyExecutor(Executor):
         rows, visits = 64 + 2 * most, 64
         whole = partial(_zeros, rows)
         state, scale, reach = _zeros(rows * width), np.zeros(rows), np.zeros(rows)
-        stack = kernels.Stack(state, whole(), whole(), whole(), whole(), whole(), scale, reach)
+        stack = kernels.Stack(state, *(whole() for _ in range(6)), scale, reach)
         whole = partial(_zeros, visits)
         visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * most))
         scratch = kernels.Scratch(
@@ -240,6 +240,7 @@ class LazyExecutor(Executor):
 
     def _compiled(self) -> MachineCode:
         kernel, given = self._kernel, self._rules.functions()
+        choose = self._run.estimator._choose()
         return compile_cached(
             kernels.iterate_lazily,
             {
@@ -249,7 +250,8 @@ class LazyExecutor(Executor):
                 kernels.payoff: given.payoff,
                 kernels.chance_moves: given.chance,
                 kernels.child: given.child,
-                kernels.choose: self._run.estimator._choose(),
+                kernels.choose: choose,
+                kernels.is_adaptive: false if choose is follow_all else true,
                 kernels.arrays_of_rule: _views(len(kernel.state), kernel.workspace),
                 _iteration.propose: kernel.propose,
                 _iteration.learn: kernel.learn,

@@ -22,11 +22,11 @@ DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS = ran
 """Why a call returns."""
 
 ITERATION, MOVER, SAMPLING, PENDING, VISITS, COUNT, USED, NAMED, VISITED = range(9)
-KEY, PLAYER, LISTED, SLOT, ENTRIES = range(9, 14)
+KEY, PLAYER, LISTED, ENTRIES = range(9, 13)
 """Entries of ``cursor``: the iteration of this call, which of its players learns, whether its
 sample is begun, histories on the stack, visited decision points, information sets, how much of
 ``store`` and of ``actions`` they take, histories visited; the information set of an error; how many
-are in the hash table, and the slot of the next one; and how many entries there are."""
+are in the hash table; and how many entries there are."""
 
 LATER = -3
 """In place of who acts: not known yet."""
@@ -45,15 +45,18 @@ SIZE_BITS, PARENT_BITS = 16, 24
 ``store`` the sum of the player's last sequence is, plus one, 0 for the empty one."""
 
 SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
-_TAG_BITS, _LAST_BIT = 24, 62
-_TAG = (1 << _TAG_BITS) - 1
+SLOT_BITS, _LAST_BIT = PARENT_BITS - SIZE_BITS, 62
+
+_AHEAD = 16
+"""Information sets between fetching a slot of the hash table and writing to it."""
 
 
 class Infosets(NamedTuple):
     """All information sets that were visited, in this order."""
 
     table: Indices
-    """A hash table: in each slot, where a record is, plus one, and below it bits of the hash."""
+    """A hash table: in each slot the number of an information set in the game, and where its record
+    is, plus one, from ``SLOT_BITS`` on above its player."""
     store: Vector
     """The records."""
     heads: Indices
@@ -78,7 +81,9 @@ class Stack(NamedTuple):
     stage: Indices
     actor: Indices
     key: Indices
-    """The number of the information set, where it is looked up."""
+    """The number of the information set, where it is looked up,"""
+    place: Indices
+    """and where its record is as far as that is known, if its player does not learn."""
     visit: Indices
     """The last visited decision point of the player who learns, -1 for none,"""
     action: Indices
@@ -93,9 +98,10 @@ class Visits(NamedTuple):
     """The decision points that learn, in the order in which they were visited."""
 
     place: Indices
-    player: Indices
+    kind: Indices
+    """What the record must say,"""
     parent: Indices
-    """The one before, -1 for none,"""
+    """the one before, -1 for none,"""
     action: Indices
     """and the action there."""
     utility: Vector
@@ -181,6 +187,11 @@ def choose(
     raise NotImplementedError
 
 
+def is_adaptive() -> bool:
+    """Return whether that depends on the strategy."""
+    raise NotImplementedError
+
+
 def arrays_of_rule(store: Vector, first: int, size: int, workspace: Vector) -> State:
     """Return the arrays of a rule at an information set, which begin at ``first``."""
     raise NotImplementedError
@@ -210,7 +221,9 @@ def iterate_lazily(
             arrays.weight[0] += weights[t]
         row = min(t, parameters.shape[0] - 1)
         if mover == turns.shape[1] or turns[t, mover] < 0:
-            update_visited(parameters[row], arrays, cursor)
+            status = update_visited(parameters[row], arrays, cursor)
+            if status != DONE:
+                return status
             cursor[ITERATION], cursor[MOVER] = t + 1, 0
             continue
         player = turns[t, mover]
@@ -227,7 +240,9 @@ def iterate_lazily(
             return status
         cursor[SAMPLING], cursor[MOVER] = 0, mover + 1
         if not simultaneous:
-            update_visited(parameters[row], arrays, cursor)
+            status = update_visited(parameters[row], arrays, cursor)
+            if status != DONE:
+                return status
     return DONE
 
 
@@ -271,29 +286,63 @@ def visit_history(
         cursor[PLAYER] = actor
         return NO_ACTIONS
     elif actor == player:
-        place = find_own(size, arrays, cursor)
-        if place >= 0:
-            sampled = decide(place, size, arrays, cursor, generator)
+        return visit_own(size, player, arrays, cursor, generator)
     elif actor >= 0:
         place = draw(size, arrays, cursor, generator)
-    if place < NOWHERE:
-        return NOWHERE - place
+        if place < NOWHERE:
+            return NOWHERE - place
+    follow(1, place, size, player, arrays, cursor)
+    return DONE
+
+
+def visit_own(
+    size: int, player: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator
+) -> int:
+    """Visit a decision point of the player who learns, as ``visit_history`` does.
+
+    Its record is on its way from memory while the histories that follow are put on the stack.
+    """
+    stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
+    width, most, place = arrays.stages.rows.shape[1], arrays.scratch.chances.size, NOWHERE
+    key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
+    kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
+    visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
+    for a in range(most * number, most * number + size):
+        visits.utility[a] = 0.0
+    cursor[VISITS] = number + 1
+    if is_adaptive():
+        place = find_own(key, kind, visit, action, arrays, cursor)
+        if place < 0:
+            return NOWHERE - place
+    decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
+    rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
+    scratch, store = arrays.scratch, arrays.infosets.store
+    sampled = choose(decision, store, scratch.sampled, scratch.sampling, rule)
     follow(sampled, place, size, player, arrays, cursor)
+    if not is_adaptive():
+        place = find_own(key, kind, visit, action, arrays, cursor)
+        if place < 0:
+            return NOWHERE - place
+    for k in range(top, cursor[PENDING] + 1):
+        stack.state[k * width + player] = place + HEAD + size + stack.action[k]
+    visits.place[number] = place
     return DONE
 
 
 def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator) -> int:
     """Sample the action of a player who does not learn; return as ``find`` does."""
-    stack, infosets, top, place = arrays.stack, arrays.infosets, cursor[PENDING], NOWHERE
+    stack, infosets, top = arrays.stack, arrays.infosets, cursor[PENDING]
     sampled, actor = arrays.scratch.sampled, int(stack.actor[top])
-    last = int(stack.state[actor])
-    if last != NOWHERE:  # where no information set of the player is known further on
-        kind = (sequence_of(last, actor) << SIZE_BITS) + size
-        place = find(int(stack.key[top]), kind, infosets, cursor)
-    if place >= 0:
-        sampled[0] = pick(generator, infosets.store, place + HEAD, size)
-    elif place == NOWHERE:
+    if stack.place[top] == LATER:
+        locate_all(stack, infosets, top)
+    place = int(stack.place[top])
+    if place == NOWHERE:
         sampled[0] = pick(generator, infosets.initial, size * infosets.longest + HEAD, size)
+        return NOWHERE
+    kind = (sequence_of(int(stack.state[actor]), actor) << SIZE_BITS) + size
+    if infosets.heads[place] != kind:
+        return NOWHERE - difference(place, kind, infosets, cursor)
+    sampled[0] = pick(generator, infosets.store, place + HEAD, size)
     return place
 
 
@@ -327,12 +376,13 @@ def follow(
                 stages.codes[stage, 5], stack.state, players, scratch.moves[a], to + players
             )
             following = stages.nexts[stage, chosen]
-        if actor >= 0:
-            known = actor == player or (place != NOWHERE and leads(place, a, infosets))
-            stack.state[to + actor] = place + HEAD + size + a if known else NOWHERE
         if actor == player:
             visit, action = cursor[VISITS] - 1, a
-            own = reach * infosets.store[place + HEAD + a]
+            if is_adaptive():
+                own = reach * infosets.store[place + HEAD + a]
+        elif actor >= 0:
+            known = place != NOWHERE and leads(place, a, infosets)
+            stack.state[to + actor] = place + HEAD + size + a if known else NOWHERE
         to = cursor[PENDING] + 1
         stack.stage[to], stack.visit[to], stack.action[to] = following, visit, action
         stack.scale[to], stack.reach[to] = scale / scratch.sampling[k], own
@@ -361,33 +411,11 @@ def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
     stack.actor[top], cursor[PENDING] = actor, top
     if actor < 0:
         return
-    last = stack.state[at - stages.players + actor]
-    if actor == player or last != NOWHERE:
-        key, table = key_of(stages.codes[stage, 2], stack.state, at), infosets.table
-        stack.key[top] = key
-        prefetch(table, hash_of(key, actor) & table.size - 1)
-
-
-def decide(
-    place: int, size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator
-) -> int:
-    """Note a decision point of the player who learns, and sample actions; return how many."""
-    stack, visits, scratch, store = (
-        arrays.stack,
-        arrays.visits,
-        arrays.scratch,
-        arrays.infosets.store,
-    )
-    top, number = cursor[PENDING], cursor[VISITS]
-    settle(place, size, arrays.infosets, arrays.weight)
-    visits.place[number], visits.player[number] = place, cursor[PLAYER]
-    visits.parent[number], visits.action[number] = stack.visit[top], stack.action[top]
-    for a in range(scratch.chances.size * number, scratch.chances.size * number + size):
-        visits.utility[a] = 0.0
-    cursor[VISITS] = number + 1
-    decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
-    rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
-    return choose(decision, store, scratch.sampled, scratch.sampling, rule)
+    known = stack.state[at - stages.players + actor] != NOWHERE
+    stack.place[top] = LATER if known else NOWHERE  # known are those after known sequences only
+    if actor == player or known:
+        stack.key[top] = key_of(stages.codes[stage, 2], stack.state, at)
+        prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
 
 def settle(place: int, size: int, infosets: Infosets, weight: Vector) -> None:
@@ -402,23 +430,30 @@ def settle(place: int, size: int, infosets: Infosets, weight: Vector) -> None:
             store[a + size] += gained * store[a]
 
 
-def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> None:
+def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> int:
     """Propagate values over visited decision points, and update the rule at each."""
     visits, infosets, most = arrays.visits, arrays.infosets, arrays.scratch.chances.size
+    for number in range(cursor[VISITS]):
+        place, kind = int(visits.place[number]), int(visits.kind[number])
+        if infosets.heads[place] != kind:
+            return difference(place, kind, infosets, cursor)
+        settle(place, kind & SIZE, infosets, arrays.weight)
     for step in range(cursor[VISITS]):
         number = cursor[VISITS] - 1 - step
         place = int(visits.place[number])
-        size, begin = int(infosets.heads[place]) & SIZE, place + HEAD
+        kind, begin = int(visits.kind[number]), place + HEAD
+        size = kind & SIZE
         utility = visits.utility[most * number : most * number + size]
         strategy = infosets.store[begin : begin + size]
         state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.scratch.workspace)
         value = infoset_value(0, size, utility, strategy)
         if visits.parent[number] >= 0:
             visits.utility[most * visits.parent[number] + visits.action[number]] = value
-        given = parameters[visits.player[number]]
+        given = parameters[kind >> SIZE_BITS & PLAYER_MASK]
         learn(0, 0, size, utility, value, strategy, state, given)
         propose(0, 0, size, strategy, state, given)
     cursor[VISITS] = 0
+    return DONE
 
 
 # Information sets
@@ -429,7 +464,7 @@ def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
     infosets, most, count = arrays.infosets, arrays.scratch.chances.size, cursor[COUNT] + 1
     return bool(
         count > infosets.place.size
-        or 2 * count > infosets.table.size
+        or 4 * count > infosets.table.size
         or cursor[USED] + infosets.longest > infosets.store.size
         or cursor[NAMED] + most > infosets.actions.size
         or cursor[PENDING] + most >= arrays.stack.stage.size
@@ -437,20 +472,23 @@ def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
     )
 
 
-def find_own(size: int, arrays: LazyArrays, cursor: Indices) -> int:
+def find_own(
+    key: int, kind: int, visit: int, action: int, arrays: LazyArrays, cursor: Indices
+) -> int:
     """Return where the record of an information set of the player who learns is, maybe a new one.
 
-    Negative where it is an error, as ``find`` returns it.
+    It comes after an action at a visited decision point. Less than ``NOWHERE`` by the reason where
+    that is an error.
     """
-    infosets, stack, top = arrays.infosets, arrays.stack, cursor[PENDING]
-    visit, action, actor = int(stack.visit[top]), int(stack.action[top]), int(stack.actor[top])
-    key, place, before = int(stack.key[top]), NOWHERE, int(arrays.visits.place[visit])
-    kind = (sequence_of(int(stack.state[actor]), actor) << SIZE_BITS) + size
+    infosets, before = arrays.infosets, int(arrays.visits.place[visit])
     if visit < 0 or leads(before, action, infosets):
         status = list_all(infosets, cursor)
-        place = find(key, kind, infosets, cursor) if status == DONE else NOWHERE - status
-    if place != NOWHERE:
-        return place
+        if status != DONE:
+            return NOWHERE - status
+        place = place_at(find(key, kind >> SIZE_BITS & PLAYER_MASK, infosets), infosets)
+        if place != NOWHERE:
+            prefetch(infosets.heads, place)
+            return place
     if visit >= 0:
         lead(before, action, infosets)
     return create(key, kind, infosets, arrays.scratch.moves, cursor)
@@ -466,26 +504,40 @@ def lead(place: int, action: int, infosets: Infosets) -> None:
     infosets.heads[place + 2] |= 1 << min(action, _LAST_BIT)
 
 
-def find(key: int, kind: int, infosets: Infosets, cursor: Indices) -> int:
-    """Return where the record of an information set is, ``NOWHERE`` if there is none.
+def locate_all(stack: Stack, infosets: Infosets, top: int) -> None:
+    """Note for the last history of the stack, and others after the same decision, their records.
 
-    It is less by the reason where that is an error. Without a record, ``cursor`` has its slot.
+    Waiting for all at once takes hardly longer than for one.
     """
-    table, heads, last = infosets.table, infosets.heads, infosets.table.size - 1
-    mixed = hash_of(key, kind >> SIZE_BITS & PLAYER_MASK)
-    slot = mixed & last
-    while table[slot] != 0:
-        place = (table[slot] >> _TAG_BITS) - 1
-        if (table[slot] ^ mixed >> _TAG_BITS) & _TAG == 0 and heads[place + 1] == key:
-            difference = heads[place] ^ kind
-            if difference == 0:
-                return int(place)
-            if difference >> SIZE_BITS & PLAYER_MASK == 0:
-                cursor[KEY], cursor[PLAYER] = key, kind >> SIZE_BITS & PLAYER_MASK
-                return NOWHERE - (OTHER_ACTIONS if difference & SIZE else OTHER_PARENT)
-        slot = (slot + 1) & last
-    cursor[SLOT] = slot
-    return NOWHERE
+    k = top
+    while k > 0 and stack.visit[k] == stack.visit[top]:
+        if stack.place[k] == LATER:
+            slot = find(int(stack.key[k]), int(stack.actor[k]), infosets)
+            stack.place[k] = place_at(slot, infosets)
+            prefetch(infosets.heads, max(stack.place[k], 0))
+        k -= 1
+
+
+def find(key: int, player: int, infosets: Infosets) -> int:
+    """Return the slot of an information set, or the empty one where it would be."""
+    table, slot = infosets.table, first_slot(key, player, infosets)
+    while table[slot + 1] != 0 and not (
+        table[slot] == key and table[slot + 1] & PLAYER_MASK == player
+    ):
+        slot = slot + 2 & table.size - 1
+    return slot
+
+
+def place_at(slot: int, infosets: Infosets) -> int:
+    """Return where the record of a slot is, ``NOWHERE`` if it is empty."""
+    found = infosets.table[slot + 1]
+    return int((found >> SLOT_BITS) - 1) if found != 0 else NOWHERE
+
+
+def difference(place: int, kind: int, infosets: Infosets, cursor: Indices) -> int:
+    """Return why a record of another kind is an error, and note its information set."""
+    cursor[KEY], cursor[PLAYER] = infosets.heads[place + 1], kind >> SIZE_BITS & PLAYER_MASK
+    return OTHER_ACTIONS if (infosets.heads[place] ^ kind) & SIZE else OTHER_PARENT
 
 
 def create(key: int, kind: int, infosets: Infosets, moves: Indices, cursor: Indices) -> int:
@@ -506,13 +558,16 @@ def list_all(infosets: Infosets, cursor: Indices) -> int:
     """Write all information sets into the table that are not in it."""
     table, heads = infosets.table, infosets.heads
     while cursor[LISTED] < cursor[COUNT]:
+        ahead = infosets.place[min(cursor[LISTED] + _AHEAD, cursor[COUNT] - 1)]
+        player = int(heads[ahead]) >> SIZE_BITS & PLAYER_MASK
+        prefetch(table, first_slot(int(heads[ahead + 1]), player, infosets))
         place = infosets.place[cursor[LISTED]]
         key, kind = int(heads[place + 1]), int(heads[place])
-        found = find(key, kind, infosets, cursor)
-        if found != NOWHERE:
-            return NOWHERE - found
-        tag = hash_of(key, kind >> SIZE_BITS & PLAYER_MASK) >> _TAG_BITS & _TAG
-        table[cursor[SLOT]] = ((place + 1) << _TAG_BITS) + tag
+        player = kind >> SIZE_BITS & PLAYER_MASK
+        slot = find(key, player, infosets)
+        if table[slot + 1] != 0:
+            return difference(place_at(slot, infosets), kind, infosets, cursor)
+        table[slot], table[slot + 1] = key, ((place + 1) << SLOT_BITS) + player
         cursor[LISTED] += 1
     return DONE
 
@@ -526,10 +581,10 @@ def prefetch(array: Indices | Vector, k: int) -> None:
     """Have an entry brought into the cache, in machine code."""
 
 
-def hash_of(key: int, player: int) -> int:
-    """Return a number whose lowest bits are where a search for an information set begins."""
+def first_slot(key: int, player: int, infosets: Infosets) -> int:
+    """Return where a search for an information set begins."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(player)
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xD6E8FEB86659FD93)
     mixed ^= mixed >> np.uint64(32)
-    return as_int64(mixed >> np.uint64(1))
+    return as_int64(mixed << np.uint64(1)) & infosets.table.size - 1
