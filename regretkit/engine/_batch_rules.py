@@ -7,7 +7,7 @@ most stages is that of others.
 
 import copy
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, final
 
@@ -164,7 +164,8 @@ class TracedRules:
         if actors - {TERMINAL}:
             legal = [cast(x, "b") for x in self._merged(lambda: batch.actions(_ROW))]
             self.most_actions = max(self.most_actions, len(legal))
-            lines["legal"] = ["n = 0", *code(legal, _counted), "return n"]
+            runs = [*_runs(legal)]
+            lines["legal"] = code([given for _, _, given in runs], partial(_counted, runs))
             action = Cells.of(_ROW).copy()
             action.values[0] = given("action", "i")
             lines["child"] = self._child(lambda: batch.child(_ROW, action), targets)
@@ -300,13 +301,43 @@ def _choice(names: list[str]) -> list[str]:
     return [f"return {' '.join(options)} {names[-1]}"]
 
 
-def _counted(names: list[str]) -> list[str]:
-    return [
-        line
-        for k, name in enumerate(names)
-        if name != "False"
-        for line in (f"moves[n] = {k}", "n += 1" if name == "True" else f"n += {name}")
-    ]
+def _runs(legal: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
+    """Yield columns of actions, from one to before another, and which of them are legal.
+
+    Those of a single column by a truth value, others by the first that is.
+    """
+    column = 0
+    while column < len(legal):
+        after, threshold = column + 1, _threshold(legal[column], column)
+        while threshold and after < len(legal) and _threshold(legal[after], after) == threshold:
+            after += 1
+        if threshold and after > column + 1:
+            first = cell("add", *threshold)
+            yield column, after, cell("maximum", cell("minimum", first, after), column)
+        else:
+            yield column, column + 1, legal[column]
+        column = after
+
+
+def _threshold(legal: Any, column: int) -> tuple[Any, int] | None:
+    """Return an expression and a number whose sum is the first legal column."""
+    if not isinstance(legal, Cell) or legal.op not in ("greater", "less"):
+        return None
+    more, less = legal.args if legal.op == "greater" else reversed(legal.args)
+    if isinstance(more, Cell) or not isinstance(less, Cell) or less.kind != "i":
+        return None
+    return (less, column + 1 - int(more)) if float(more).is_integer() else None
+
+
+def _counted(runs: Sequence[tuple[int, int, Any]], names: list[str]) -> list[str]:
+    lines = ["n = 0"]
+    for (column, after, _), name in zip(runs, names, strict=True):
+        if after > column + 1:  # all at once, without a branch
+            lines += [f"for k in range({after - column}):", f"    moves[n + k] = {name} + k"]
+            lines.append(f"n += {after} - {name}")
+        elif name != "False":
+            lines += [f"moves[n] = {column}", "n += 1" if name == "True" else f"n += {name}"]
+    return [*lines, "return n"]
 
 
 def _is_plain(value: object) -> bool:

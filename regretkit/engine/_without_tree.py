@@ -129,9 +129,9 @@ class FlatInfosets:
         while cursor[kernels.NAMED] + most > infosets.actions.size:
             infosets = _doubled(infosets, "actions")
         if 4 * (count + 1) > infosets.table.size:
-            infosets = infosets._replace(table=_zeros(2 * infosets.table.size))
-            cursor[kernels.LISTED] = 0
-            compile_cached(kernels.list_all, {}, 1)(infosets, cursor)
+            table = infosets.table
+            infosets = infosets._replace(table=_zeros(2 * table.size))
+            compile_cached(kernels.copy_table, {})(table, infosets)
         if cursor[kernels.VISITS] >= visits.place.size:
             visits = _doubled(visits, *visits._fields)
         while cursor[kernels.PENDING] + most >= stack.stage.size:

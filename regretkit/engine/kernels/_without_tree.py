@@ -47,8 +47,6 @@ SIZE_BITS, PARENT_BITS = 16, 24
 SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
 SLOT_BITS, _LAST_BIT = PARENT_BITS - SIZE_BITS, 62
 
-_AHEAD = 16
-"""Information sets between fetching a slot of the hash table and writing to it."""
 
 
 class Infosets(NamedTuple):
@@ -558,9 +556,6 @@ def list_all(infosets: Infosets, cursor: Indices) -> int:
     """Write all information sets into the table that are not in it."""
     table, heads = infosets.table, infosets.heads
     while cursor[LISTED] < cursor[COUNT]:
-        ahead = infosets.place[min(cursor[LISTED] + _AHEAD, cursor[COUNT] - 1)]
-        player = int(heads[ahead]) >> SIZE_BITS & PLAYER_MASK
-        prefetch(table, first_slot(int(heads[ahead + 1]), player, infosets))
         place = infosets.place[cursor[LISTED]]
         key, kind = int(heads[place + 1]), int(heads[place])
         player = kind >> SIZE_BITS & PLAYER_MASK
@@ -582,9 +577,20 @@ def prefetch(array: Indices | Vector, k: int) -> None:
 
 
 def first_slot(key: int, player: int, infosets: Infosets) -> int:
-    """Return where a search for an information set begins."""
+    """Return where a search for an information set begins: in each table at the same fraction."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(player)
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xD6E8FEB86659FD93)
-    mixed ^= mixed >> np.uint64(32)
-    return as_int64(mixed << np.uint64(1)) & infosets.table.size - 1
+    slots = np.uint64(infosets.table.size >> 1)
+    return as_int64((mixed >> np.uint64(32)) * slots >> np.uint64(32)) << 1
+
+
+def copy_table(table: Indices, infosets: Infosets) -> None:
+    """Write what is in a smaller table into that of ``infosets``, which is empty.
+
+    From one end to the other, so that memory is written in its order.
+    """
+    for slot in range(0, table.size, 2):
+        if table[slot + 1] != 0:
+            to = find(int(table[slot]), int(table[slot + 1]) & PLAYER_MASK, infosets)
+            infosets.table[to], infosets.table[to + 1] = table[slot], table[slot + 1]
