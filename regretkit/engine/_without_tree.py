@@ -190,7 +190,9 @@ class LazyExecutor(Executor):
         if self._run._flat is not None:
             return cast(Infosets, self._run._flat.arrays)
         count, room = _FEW, max(_ROOM, 2 * self._initial.size)
-        store = np.empty(room)
+        store, most = np.empty(room), self._rules.most_actions
+        longest = self._initial.size // (most + 1)
+        strategies = self._initial.reshape(-1, longest)[:, HEAD : HEAD + most]
         return Infosets(
             table=_zeros(4 * count),
             store=store,
@@ -198,7 +200,8 @@ class LazyExecutor(Executor):
             place=np.zeros(count, np.int64),
             actions=np.empty(room, np.uint32),
             initial=self._initial,
-            longest=self._initial.size // (self._rules.most_actions + 1),
+            initial_sums=strategies.cumsum(axis=1).ravel(),
+            longest=longest,
             columns=2 + len(self._kernel.state),
         )
 

@@ -65,6 +65,8 @@ class Infosets(NamedTuple):
     """The numbers of the legal actions, one information set after the other."""
     initial: Vector
     """The record of a new information set, for each number of actions from 0 on."""
+    initial_sums: Vector
+    """The sums of its strategy up to each action, likewise."""
     longest: int
     """Numbers of the longest record,"""
     columns: int
@@ -335,7 +337,9 @@ def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Ge
         locate_all(stack, infosets, top)
     place = int(stack.place[top])
     if place == NOWHERE:
-        sampled[0] = pick(generator, infosets.initial, size * infosets.longest + HEAD, size)
+        most = arrays.scratch.chances.size
+        sums = infosets.initial_sums[most * size : most * size + size]
+        sampled[0], _ = deal(InitialChance(np.uint32(0), np.uint32(0), sums), generator)
         return NOWHERE
     kind = (sequence_of(int(stack.state[actor]), actor) << SIZE_BITS) + size
     if infosets.heads[place] != kind:
@@ -383,7 +387,9 @@ def follow(
             stack.state[to + actor] = place + HEAD + size + a if known else NOWHERE
         to = cursor[PENDING] + 1
         stack.stage[to], stack.visit[to], stack.action[to] = following, visit, action
-        stack.scale[to], stack.reach[to] = scale / scratch.sampling[k], own
+        stack.scale[to], stack.reach[to] = scale, own
+        if is_adaptive():
+            stack.scale[to] = scale / scratch.sampling[k]
         arrive(to, player, arrays, cursor)
 
 
@@ -411,7 +417,7 @@ def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
         return
     known = stack.state[at - stages.players + actor] != NOWHERE
     stack.place[top] = LATER if known else NOWHERE  # known are those after known sequences only
-    if actor == player or known:
+    if actor == player or known:  # a new one will be written there
         stack.key[top] = key_of(stages.codes[stage, 2], stack.state, at)
         prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
