@@ -260,6 +260,8 @@ class TracedRules:
                     found.append(functions.key(kinds[2], state, 0))
                     expected.append(int(batch.information_set(_ROW)[0]))
                 _compare(found, expected)
+                if count == 0:  # refused where it is played
+                    break
                 move = draws.choice(moves[:count])
                 batch = batch.child(_ROW, np.array([move]))
                 stage = self.nexts[stage][functions.child(kinds[5], state, 0, move, 0)]

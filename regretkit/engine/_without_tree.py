@@ -24,7 +24,7 @@ from regretkit.estimators.flat._traversal import even_search_start, follow_all, 
 from regretkit.games._adapters import BatchHistory
 from regretkit.play._engines import Executor
 from regretkit.play._infoset_records import InfosetRow, KernelRecord
-from regretkit.play._lazy_tree import imperfect_recall
+from regretkit.play._lazy_tree import imperfect_recall, no_actions
 from regretkit.trace import Kernel, UntraceableError
 
 _FEW, _ROOM = 2**10, 2**24
@@ -44,13 +44,6 @@ class FlatInfosets:
     cursor: Indices
     names: list[str]
     """Those of the rule's arrays."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return what copies are made of: without unused memory, and ``store`` only once."""
-        arrays, (used, named) = self.arrays, self.cursor[[kernels.USED, kernels.NAMED]]
-        store, actions = arrays.store[: used + 1], arrays.actions[: named + 1]
-        kept = arrays._replace(store=store, heads=_zeros(0), actions=actions)
-        return _restored, (kept, self.cursor, self.names)
 
     def count(self, player: int) -> int:
         """Return how many a player has."""
@@ -138,11 +131,6 @@ class FlatInfosets:
             stack = _doubled(stack, *stack._fields)
         self.arrays = infosets
         return arrays._replace(infosets=infosets, visits=visits, stack=stack)
-
-
-def _restored(arrays: Infosets, cursor: Indices, names: list[str]) -> FlatInfosets:
-    arrays = arrays._replace(heads=arrays.store.view(np.int64))
-    return FlatInfosets(arrays, cursor, names)
 
 
 def _zeros(size: int) -> Indices:
@@ -344,13 +332,13 @@ class LazyExecutor(Executor):
 
     def _refuse(self, status: int) -> None:
         key, player = (int(self._flat.cursor[k]) for k in (kernels.KEY, kernels.PLAYER))
-        name = quote(self._run._tree.label(player, key))
+        name = self._run._tree.label(player, key)
         if status == kernels.NO_ACTIONS:
-            raise ValueError(f"player {player} has no actions at information set {name}")
+            raise no_actions(player, name)
         if status == kernels.OTHER_PARENT:
-            raise imperfect_recall(player, self._run._tree.label(player, key))
+            raise imperfect_recall(player, name)
         raise ValueError(
-            f"information set {name} of player {player} has different actions at different "
+            f"information set {quote(name)} of player {player} has different actions at different "
             "histories; give them the same actions, or different information sets"
         )
 

@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any, Self, cast, final
@@ -391,28 +391,40 @@ class LazyMCCFR(Hints):
         RuntimeError
             When an iteration broke off half-way, or another call drives this run.
         """
+        state = {"run": self._state(_text)}
+        write_run(path, describe(self.game), _built(self), state, callbacks)
+
+    def _state(self, name: Callable[[Hashable], Hashable]) -> dict[str, Any]:
+        """Return what was learned and how far the run is, with names of things as ``name`` says."""
         with self._guard.reading():
             self._check_whole()
-            infosets = [self._saved(player) for player in range(self.players)]
+            infosets = [self._saved(player, name) for player in range(self.players)]
             sizes = [{len(row["total"]) for row in rows} for rows in infosets]
             factories = zip(self._tree.factories, sizes, strict=True)
-            state: dict[str, Any] = {
+            return {
                 "iteration": self.iteration,
                 "weight": self._tree.weight,
                 "parts": {name: part.state_dict() for name, part in _stateful_parts(self)},
                 "factories": [factory.saved(found) for factory, found in factories],
                 "infosets": infosets,
             }
-            write_run(path, describe(self.game), _built(self), {"run": state}, callbacks)
 
-    def _saved(self, player: int) -> list[dict[str, Any]]:
+    def _saved(self, player: int, name: Callable[[Hashable], Hashable]) -> list[dict[str, Any]]:
         """Return a player's information sets in the order of their first visit."""
         rows = []
         for row in self._learned.rows(player, learned=True):
             entries = row._asdict()
             del entries["strategy"]
-            rows.append(entries | {"key": _text(row.key), "actions": _text(tuple(row.actions))})
+            rows.append(entries | {"key": name(row.key), "actions": name(tuple(row.actions))})
         return rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what copies and pickles are made of: no tree, and no machine code."""
+        options = {
+            name: getattr(self, name) for name in (*_OPTIONS, "seconds", "processor_seconds")
+        }
+        state = self._state(lambda name: name)
+        return _copied, (self.game, self.rule, self.estimator, options, state)
 
     @classmethod
     def load(
@@ -463,10 +475,18 @@ class LazyMCCFR(Hints):
         return f"<LazyMCCFR: {self.iteration} iterations, {met} information sets met>"
 
 
-# Files
+# Copies and files
 
+_OPTIONS = "order", "averaging", "horizon", "cached_histories"
 _STATE = {"iteration", "weight", "parts", "factories", "infosets"}
 _ROW = {"key", "actions", "parent", "parent_action", "reach", "total", "learned"}
+
+
+def _copied(game: Any, rule: Any, estimator: Any, options: dict[str, Any], state: Any) -> LazyMCCFR:
+    run = LazyMCCFR(game, rule, estimator, **{name: options[name] for name in _OPTIONS})
+    _restore(run, state, lambda name: name)
+    run.seconds, run.processor_seconds = options["seconds"], options["processor_seconds"]
+    return run
 
 
 def _built(run: LazyMCCFR) -> dict[str, Any]:
@@ -493,7 +513,7 @@ def _text(thing: Hashable) -> str:
     )
 
 
-def _restore(run: LazyMCCFR, content: Any) -> None:
+def _restore(run: LazyMCCFR, content: Any, read: Callable[[Any], Any] = ast.literal_eval) -> None:
     """Restore a run that was built in the same way, which is not to be used where this fails."""
     check_entries(content, _STATE)
     iteration, weight, infosets = content["iteration"], content["weight"], content["infosets"]
@@ -510,11 +530,11 @@ def _restore(run: LazyMCCFR, content: Any) -> None:
             raise ValueError("information sets must be a list")
         for row in rows:
             check_entries(row, _ROW)
-        actions = [ast.literal_eval(row["actions"]) for row in rows]
+        actions = [read(row["actions"]) for row in rows]
         if not all(isinstance(names, tuple) and names for names in actions):
             raise ValueError("actions must be tuples")
         factory.restore(saved, iteration, {len(names) for names in actions})
-        restored.append(_records(factory, rows, actions, weight))
+        restored.append(_records(factory, rows, read, actions, weight))
     stateful = dict(_stateful_parts(run))
     check_entries(content["parts"], {*stateful})
     for name, part in stateful.items():  # last, because they are the caller's
@@ -527,6 +547,7 @@ def _restore(run: LazyMCCFR, content: Any) -> None:
 def _records(
     factory: RecordFactory,
     rows: Sequence[dict[str, Any]],
+    read: Callable[[Any], Any],
     actions: Sequence[tuple[Hashable, ...]],
     weight: float,
 ) -> dict[Hashable, InfosetRecord]:
@@ -538,7 +559,7 @@ def _records(
         parent = records[number] if number >= 0 else None
         if type(action) is not int or not 0 <= action < (len(parent.actions) if parent else 1):
             raise ValueError(f"an information set cannot come after action {quote(action)}")
-        record = factory.make(ast.literal_eval(row["key"]), names, parent, action)
+        record = factory.make(read(row["key"]), names, parent, action)
         total, (record.reach,) = as_numbers(row["total"]), as_numbers([row["reach"]]).tolist()
         record.total, record.has_learned = total.tolist(), True
         record.restore(row["learned"])

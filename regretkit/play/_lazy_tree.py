@@ -169,8 +169,7 @@ class LazyTree:
         if record is None:
             actions = actions_of(history)
             if not actions:
-                name = quote(self.label(player, key))
-                raise ValueError(f"player {player} has no actions at information set {name}")
+                raise no_actions(player, self.label(player, key))
             record = self.factories[player].make(key, actions, parent, parent_action)
             self.infosets[player][key] = record
             if not record.is_lazy:  # which learns from now on, from 0 where no sample comes
@@ -235,12 +234,24 @@ class LazyTree:
             )
 
 
+def no_actions(player: int, name: Hashable) -> ValueError:
+    """Return the refusal of an information set without actions."""
+    return ValueError(f"player {player} has no actions at information set {quote(name)}")
+
+
 def imperfect_recall(player: int, infoset: Hashable) -> ValueError:
     """Return the error about an information set that follows different sequences."""
     return ValueError(
         f"imperfect recall: player {player} comes to information set {quote(infoset)} after "
         "different actions or knowledge of its own; give what it knows a name that tells them apart"
     )
+
+
+def _some_actions(history: History) -> Sequence[Hashable]:
+    """Return a player's actions, or refuse that there are none."""
+    if not (actions := actions_of(history)):
+        raise no_actions(history.player(), history.information_set())
+    return actions
 
 
 def players_of(history: History) -> int:
@@ -252,7 +263,7 @@ def players_of(history: History) -> int:
         if history.player() == CHANCE:
             history = history.child(outcomes_of(history)[0][0])
         else:
-            history = history.child(actions_of(history)[0])
+            history = history.child(_some_actions(history)[0])
     return len(payoffs_of(history))
 
 
@@ -279,7 +290,7 @@ def estimated_visits(game: History, players: int, estimator: TraversalEstimator)
                 names = [name for name, _ in outcomes]
                 (action,) = draws.choices(names, [probability for _, probability in outcomes])
             else:
-                actions = actions_of(history)
+                actions = _some_actions(history)
                 action = draws.choice(actions)
                 weight *= min(most, len(actions)) if acting == player else 1.0
             history = history.child(action)

@@ -1,6 +1,7 @@
 """Play without a tree in machine code is play without a tree in Python, sample by sample."""
 
 import copy
+import pickle
 import re
 from collections.abc import Callable
 from functools import partial
@@ -155,13 +156,28 @@ def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompile
     assert_equal(mixed.run(6), whole)
 
 
+def pickled(run):
+    return pickle.loads(pickle.dumps(run))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 @pytest.mark.parametrize("play", [lambda run: run, in_python])
-def test_a_run_that_has_played_may_be_copied(play, uncompiled):
+def test_a_run_that_has_played_may_be_copied_and_pickled(copied, play, uncompiled):
     run = play(run_of(BATCHES["of two dice"])).run(5)
-    other = copy.deepcopy(run)
+    other = copied(run)
+    assert other.iteration == 5
+    assert other.seconds == run.seconds
     assert_equal(other, run)
     assert_equal(other.run(5), play(run_of(BATCHES["of two dice"])).run(10))
     assert_equal(run.run(5), other)
+
+
+def test_a_run_that_broke_off_is_not_pickled(uncompiled):
+    run = run_of(liars_dice_batch(sides=3, memory=1))
+    with pytest.raises(ValueError, match="imperfect recall"):
+        run.run(20)
+    with pytest.raises(RuntimeError, match="the run broke off half-way"):
+        pickle.dumps(run)
 
 
 def test_information_sets_and_histories_may_be_many(uncompiled, monkeypatch):
@@ -229,7 +245,7 @@ class Guess:
 
     def child(self, rows, action):
         if self.length == 0:
-            return Guess(self.payoff_of, 1, action, self.guessed[rows])
+            return evolve(self, length=1, drawn=action, guessed=self.guessed[rows])
         return evolve(
             self,
             length=self.length + 1,
@@ -280,6 +296,26 @@ def test_rules_without_a_kernel_that_rests_are_played_in_python(uncompiled):
     sampling = ExternalSampling(np.random.default_rng(1))
     run = LazyMCCFR(BATCHES["of two dice"], rk.PredictiveRegretMatchingPlus, sampling).run(2)
     assert run._flat is None
+
+
+@frozen(eq=False)
+class Stuck(Guess):
+    """Where the first player does not guess the first number, the second one has no actions."""
+
+    def actions(self, rows):
+        possible = (self.length < 2) | (self.guessed[rows] == 0)
+        return np.repeat(possible[:, np.newaxis], 3, axis=1)
+
+    def label(self, player, information_set):
+        return f"{player} guesses"
+
+
+@pytest.mark.parametrize("play", [lambda run: run, in_python])
+def test_an_opponent_without_actions_is_refused(play, uncompiled):
+    run = play(run_of(Stuck(matches)))
+    with pytest.raises(ValueError, match="player 1 has no actions at information set '1 guesses'"):
+        run.run(1)
+    assert (run._flat is None) == (play is in_python)
 
 
 def test_imperfect_recall_is_refused(uncompiled):

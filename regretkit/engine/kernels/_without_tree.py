@@ -48,7 +48,6 @@ SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
 SLOT_BITS, _LAST_BIT = PARENT_BITS - SIZE_BITS, 62
 
 
-
 class Infosets(NamedTuple):
     """All information sets that were visited, in this order."""
 
@@ -272,7 +271,7 @@ def visit_history(
         return FULL
     for k in range(width):
         stack.state[k] = stack.state[top * width + k]
-    scratch.sampled[0], scratch.sampling[0], sampled = 0, 1.0, 1
+    scratch.sampled[0], scratch.sampling[0] = 0, 1.0
     if actor != LATER:
         cursor[VISITED] += 1
         size = legal(stages.codes[stage, 1], stack.state, stages.players, scratch.moves)
