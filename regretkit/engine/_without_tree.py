@@ -198,7 +198,9 @@ class LazyExecutor(Executor):
         rows, visits = 64 + 2 * most, 64
         whole = partial(_zeros, rows)
         state, scale, reach = _zeros(rows * width), np.zeros(rows), np.zeros(rows)
-        stack = kernels.Stack(state, *(whole() for _ in range(6)), scale, reach)
+        stack = kernels.Stack(
+            state, whole(), whole(), whole(), whole(), whole(), whole(), scale, reach
+        )
         whole = partial(_zeros, visits)
         visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * most))
         scratch = kernels.Scratch(
