@@ -172,7 +172,9 @@ def _is_fixed(used: Any) -> bool:
     if hasattr(used, "source"):
         return True
     module = vars(sys.modules.get(used.__module__, types))
-    ours = used.__module__.startswith("regretkit.") and getattr(used, "__closure__", None) is None
+    ours = (
+        str(used.__module__).startswith("regretkit.") and getattr(used, "__closure__", None) is None
+    )
     return ours and getattr(used, "__globals__", module) is module
 
 

@@ -315,9 +315,7 @@ class Stuck(Guess):
 
 @pytest.mark.parametrize("play", [lambda run: run, in_python])
 def test_an_opponent_without_actions_is_refused(play, uncompiled, monkeypatch):
-    refused = pytest.raises(
-        ValueError, match="player 1 has no actions at .* '1 guesses after [12]'"
-    )
+    refused = pytest.raises(ValueError, match="player 1 has no actions at information set '1 gu")
     with refused:  # by random plays, before the first iteration
         run_of(Stuck(matches)).run(1)
     monkeypatch.setattr(lazy, "estimated_visits", lambda *_: 1.0)
