@@ -358,12 +358,8 @@ def follow(
         arrays.infosets,
     )
     top, width, players = cursor[PENDING], stages.rows.shape[1], stages.players
-    stage, actor, visit, action = (
-        stack.stage[top],
-        stack.actor[top],
-        stack.visit[top],
-        stack.action[top],
-    )
+    stage, actor = stack.stage[top], stack.actor[top]
+    visit, action = stack.visit[top], stack.action[top]
     scale, reach = stack.scale[top], stack.reach[top]
     cursor[PENDING] = top - 1
     for step in range(sampled):
@@ -395,11 +391,8 @@ def follow(
 def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
     """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
     stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
-    at, stage, visit = (
-        top * stages.rows.shape[1] + stages.players,
-        stack.stage[top],
-        stack.visit[top],
-    )
+    at = top * stages.rows.shape[1] + stages.players
+    stage, visit = stack.stage[top], stack.visit[top]
     if stage >= stages.codes.shape[0]:
         stack.actor[top], cursor[PENDING] = LATER, top
         return
