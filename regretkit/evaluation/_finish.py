@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-_FIRST = 50
+_FIRST = 40
 """The iteration of the first look."""
 _WORTH_A_LOOK = 0.1
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
@@ -425,8 +425,10 @@ def _nearest_solutions(
     n, place = points[0].size, _places(order, order.size)
     rows = place[np.concatenate([row + n, column, np.arange(order.size)])]
     columns = place[np.concatenate([column, row + n, np.arange(order.size)])]
-    diagonal = np.where(np.arange(order.size) < n, 1.0, -_REGULARIZATION)
-    system = csc_array((np.concatenate([value, value, diagonal]), (rows, columns)))
+    in_z = order < n
+    diagonal = np.where(in_z, 1.0, -_REGULARIZATION)
+    data = np.concatenate([value, value, diagonal[place]])
+    system = csc_array((data, (rows, columns)))
     factors = splu(
         system,
         permc_spec="NATURAL",
@@ -435,23 +437,21 @@ def _nearest_solutions(
         panel_size=1,
         options={"SymmetricMode": True, "Equil": False},
     )
-    own = np.zeros((2, order.size))  # a row for each player
-    own[0, place[:n]] = own[1, place[n:]] = 1.0
-    found, totals = np.zeros_like(own), np.zeros_like(own)
-    found[0, place[:n]], found[1, place[n:]] = points
-    totals[0, place[n:]], totals[1, place[:n]] = wanted
-    others = 1.0 - own
-    missed = others * (totals - [system @ point for point in found])
+    point, totals = np.concatenate(points)[order], np.concatenate(wanted[::-1])[order]
+    missed = totals + diagonal * point - system @ point
+    both = np.array([~in_z, in_z])  # the equations of each player
     for _ in range(_REFINEMENTS):
-        nearer = found + own * factors.solve(missed.T).T
-        still = others * (totals - [system @ point for point in nearer])
-        largest = np.abs(still).max(axis=1)
-        better = largest < 0.5 * np.abs(missed).max(axis=1)
-        found = np.where(better[:, None], nearer, found)
-        missed = np.where(better[:, None], still, 0.0)
+        steps = factors.solve((both * missed).T)
+        nearer = point + np.where(in_z, steps[:, 0], steps[:, 1])
+        still = totals + diagonal * nearer - system @ nearer
+        largest = np.abs(both * still).max(axis=1)
+        better = largest < 0.5 * np.abs(both * missed).max(axis=1)
+        point = np.where(better[~in_z * 1], nearer, point)
+        missed = np.where(better[in_z * 1], still, 0.0)
         if not (better & (largest > _ROUNDING)).any():
             break
-    return found[0, place[:n]], found[1, place[n:]]
+    found = point[place]
+    return found[:n], found[n:]
 
 
 def _places(kept: Indices, size: int) -> Indices:
