@@ -25,6 +25,8 @@ from regretkit.evaluation._linear_programs import (
 from regretkit.evaluation._purification import threshold
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._behavioral import as_vectors
+from regretkit.games.public import PublicGame
+from regretkit.games.public._to_tree import pair_payoffs
 from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:
@@ -107,10 +109,10 @@ def finish(
     Parameters
     ----------
     run
-        A run on a constant-sum game of two players, in normal form or in extensive form. It
-        continues from where it is. Or a profile of such a game, as ``run.average`` or from a file:
-        its supports are those of its actions above one threshold after another, and where none
-        holds, the best is returned, and ``gap`` says how far it is.
+        A run on a constant-sum game of two players, in normal form, in extensive form, or public.
+        It continues from where it is. Or a profile of such a game, as ``run.average`` or from a
+        file: its supports are those of its actions above one threshold after another, and where
+        none holds, the best is returned, and ``gap`` says how far it is.
     tolerance
         The gap at which to end, relative to the range of payoffs, at least 0.
     time_limit
@@ -121,6 +123,8 @@ def finish(
     ------
     TypeError, ValueError
         When the game is none of these, or a number is out of range.
+    MemoryError
+        When the pairs of types of a public game, at each of its terminals, do not fit into memory.
 
     Examples
     --------
@@ -145,7 +149,7 @@ def finish(
     if not all(hasattr(type(run), name) for name in ("current", "average", "run", "seconds")):
         told = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", told, run))
-    game = check_constant_sum(run.game)
+    game = check_constant_sum(run.game, public=True)
     systems = _Systems.of(game)
     goal, worth = allowed * systems.width, _WORTH_A_LOOK * systems.width
     best, begun, clock = None, run.iteration, run.seconds
@@ -196,7 +200,7 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         raise ValueError(
             "run is a profile without its game; pass Profile(strategies, game.domains, game)"
         )
-    game = check_constant_sum(profile._game)
+    game = check_constant_sum(profile._game, public=True)
     systems, average = _Systems.of(game), as_vectors(game, profile)
     best = given = systems.bounded(*average)
     cut = (threshold(game, average, least).profile for least in _LEAST)
@@ -290,6 +294,9 @@ class _Systems:
             payoffs = game.payoffs[0]
             row, column = np.nonzero(payoffs)
             value = payoffs[row, column]
+        elif isinstance(game, PublicGame):
+            payoffs = game.payoffs[0]
+            row, column, value = pair_payoffs(game.layout)
         else:
             payoffs, (row, column) = game.tree.payoffs[:, 0], game.sequences
             value = game.payoffs[0]

@@ -11,6 +11,7 @@ from regretkit._util._validate import must_be, quote
 from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player, tree_hint
+from regretkit.games.public import PublicGame
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionDAG, DecisionTree, Simplices
 
@@ -110,9 +111,10 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
     return exact_solution(game, *_saddle_of_player(check_constant_sum(game), 0))
 
 
-def check_constant_sum(game: Game) -> NormalFormGame | ExtensiveFormGame:
-    """Require a game of two players whose payoffs add up to a constant."""
-    game = check_solvable(game)
+def check_constant_sum(game: Any, *, public: bool = False) -> Any:
+    """Require a game of two players whose payoffs add up to a constant, public ones if asked."""
+    if not (public and isinstance(game, PublicGame)):
+        game = check_solvable(game)
     tree = isinstance(game, ExtensiveFormGame)
     best = f"best_{'extensive_form_' * tree}correlated_equilibrium"
     if game.players != 2:

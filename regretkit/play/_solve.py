@@ -145,8 +145,8 @@ def solve(
         Return no run, but an ``ExactSolution``: an equilibrium of a two-player constant-sum game,
         exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
         of more than 3,000 sequences, where that was measured to be faster, by ``finish`` of a run
-        of DCFR, and where that does not end in time by the linear program again; ``method`` of the
-        solution says which. With an algorithm, an engine or a time limit, by default one minute, it
+        of DCFR, and where that does not end in time by the linear program again; public games by
+        ``finish`` alone. ``method`` of the solution says which. With an algorithm, an engine or a time limit, by default one minute, it
         is ``finish`` that is asked for.
 
     Raises
@@ -224,8 +224,8 @@ def _solve_exactly(
                 f"equilibrium, got {name}={quote(value)} as well; leave it out, or pass a run to "
                 "finish"
             )
-    game = check_constant_sum(game)
-    small = None if isinstance(game, NormalFormGame) else merged_by_symmetry(game)
+    game = check_constant_sum(game, public=True)
+    small = merged_by_symmetry(game) if isinstance(game, ExtensiveFormGame) else None
     played = game if small is None else small
     if algorithm is None and time_limit is None and engine == "auto":
         solution = _solve_by_size(played)
@@ -235,12 +235,15 @@ def _solve_exactly(
     return solution if small is None else unmerged(solution, cast("ExtensiveFormGame", game))
 
 
-def _solve_by_size(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
+def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> ExactSolution:
     """Return the solution by what is faster for games of that size."""
     sequences = sum(domain.dimension for domain in game.domains)
-    if isinstance(game, NormalFormGame) or sequences < _FINISHED:
-        return solve_zero_sum(game)
+    small = not isinstance(game, PublicGame) and sequences < _FINISHED
+    if isinstance(game, NormalFormGame) or small:
+        return solve_zero_sum(cast("ExtensiveFormGame", game))
     run = named("dcfr").start(game, engine="compiled").run(1)  # which loads the machine code
+    if isinstance(game, PublicGame):
+        return finish(run)
     solution = finish(run, time_limit=_SECONDS_A_SEQUENCE * sequences)
     exact = solution.gap <= _ROUNDING * float(np.ptp(game.tree.payoffs[:, 0]))
     return solution if exact else solve_zero_sum(game)

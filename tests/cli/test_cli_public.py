@@ -21,6 +21,12 @@ def test_a_public_game_is_played_measured_and_resumed(run):
     assert run("resume", saved, "--iterations", 10)[0] == 0
 
 
+def test_a_public_game_is_solved_exactly(report):
+    came = report("exact", "hold_em", "--out", "a.json")
+    assert came["value"] == pytest.approx([25.0, -25.0], abs=1e-11)
+    assert report("evaluate", "hold_em", "a.json")["gap"] < 1e-11
+
+
 def test_a_public_game_is_shown_by_its_sizes(run):
     code, out, _ = run("show", "hold_em")
     assert code == 0
@@ -33,7 +39,10 @@ def test_a_public_game_is_shown_by_its_sizes(run):
     [
         (("show", "hold_em", "--plot", "game.svg"), "to_tree"),
         (("convert", "hold_em", "game.efg"), "public game"),
-        (("exact", "hold_em"), "to_tree"),
+        (("exact", "hold_em", "--rational"), "--rational: hold_em is a public game"),
+        (("exact", "hold_em", "--linear-program"), "to_tree"),
+        (("exact", "hold_em", "--concept", "efce"), "--concept: hold_em is a public game"),
+        (("exact", "hold_em(rake=0.05)"), "GAME: hold_em(rake=0.05) is a public game"),
     ],
 )
 def test_what_wants_a_tree_is_refused(run, words, message):

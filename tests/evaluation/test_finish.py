@@ -10,6 +10,8 @@ from test_exact_zero_sum import DEGENERATE, LEDUC, check, matrices, random_matri
 import regretkit as rk
 from regretkit import games, matrix_game, solve
 from regretkit.evaluation import finish, nash_conv, solve_zero_sum
+from regretkit.games._memory_budget import memory_capped
+from regretkit.games.poker import hold_em
 
 KNOWN = {
     "kuhn_poker": -1 / 18,
@@ -114,6 +116,31 @@ def test_a_profile_far_from_equilibrium_says_how_far_it_is():
     assert finish(uniform, time_limit=0.0).gap == pytest.approx(nash_conv(game, uniform))
 
 
+RIVER = {"board": "Ks Th 7s 4d 2s", "pot": 100, "stack": 300, "raises": "100%,a"}
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [("TT+,AQs+", "99-77,AKo"), ("99+,ATs+,KQs", "88+,AJs+,KQo"), ("77+,A9s+", "66+,ATs+,KJo+")],
+)
+@pytest.mark.deep_beyond(1)
+def test_a_river_has_the_value_of_the_linear_program_of_its_tree(ranges):
+    game = hold_em(ranges=ranges, bets="50%,100%", **RIVER)
+    tree, solution = game.to_tree(), solve(game, exact=True)
+    assert solution.gap <= 1e-12 * 700.0
+    assert solution.gap == pytest.approx(nash_conv(game, solution.profile), abs=1e-11)
+    assert solution.value == pytest.approx(solve_zero_sum(tree).value, abs=1e-9)
+    again = finish(solve(game, "dcfr", iterations=1, engine="compiled").average, time_limit=9.0)
+    assert again.method == "finish of a profile"
+    assert again.gap == pytest.approx(nash_conv(game, again.profile))
+
+
+def test_a_public_game_of_too_many_pairs_is_refused_with_its_size():
+    game = games.load("hold_em")  # 12 x 6 pairs at five terminals
+    with memory_capped(1e4), pytest.raises(MemoryError, match="360 outcomes"):
+        finish(solve(game, "cfr+", iterations=1))
+
+
 @pytest.mark.parametrize(
     "call", ["kuhn_poker", "liars_dice(sides=5)", "biased_rock_paper_scissors"]
 )
@@ -148,6 +175,7 @@ def played(game, **options):
 
 test_bad_input_is_refused = refusals(
     (lambda: played(games.chicken()), ValueError, "game must be constant-sum"),
+    (lambda: played(hold_em(rake=0.05)), ValueError, "game must be constant-sum"),
     (lambda: played(games.kuhn_poker(players=3)), ValueError, "game must have two players"),
     (lambda: played(games.kuhn_poker(), tolerance=-1.0), ValueError, "tolerance must be .* -1"),
     (lambda: played(games.kuhn_poker(), time_limit=np.nan), ValueError, "time_limit must .* nan"),

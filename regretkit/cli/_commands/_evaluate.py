@@ -224,7 +224,7 @@ def exact(
     normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
     asked = {"--out": out, "--finish" if finish else "--linear-program": finish is not None}
     asked |= {"--time": seconds is not None, "--rational": rational, "--certificate": certificate}
-    _check_questions(game, concept, [] if zero_sum else [name for name in asked if asked[name]])
+    _check_questions(game, concept, zero_sum, [name for name in asked if asked[name]])
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
     with reporting("exact", Failure):
@@ -249,14 +249,20 @@ def exact(
     return SHORT_OF_GAP if "out of" in report.get("method", "") else DONE
 
 
-def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence[str]) -> None:
+def _check_questions(
+    game: NamedGame, concept: str | None, zero_sum: bool, asked: Sequence[str]
+) -> None:
     """Refuse what is asked of another kind of game."""
     solved: Any = game.played
     if isinstance(solved, PublicGame):
-        raise Refusal(
-            f"GAME: {game.name} is a public game, which is not solved exactly: regretkit solve "
-            "plays it, and in Python solve_zero_sum takes its tree, game.to_tree()"
-        )
+        of_trees = [name for name in asked if name not in ("--out", "--finish", "--time")]
+        if concept or of_trees or not zero_sum:
+            what = "--concept" if concept else of_trees[0] if of_trees else "GAME"
+            raise Refusal(
+                f"{what}: {game.name} is a public game; if it is zero-sum, exact reports its value "
+                "and strategies, and in Python all else takes its tree, game.to_tree()"
+            )
+        return
     normal = isinstance(solved, NormalFormGame)
     if concept and normal:
         raise Refusal(
@@ -268,7 +274,7 @@ def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence
             f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
             "solved exactly with --concept only; regretkit solve plays it, and measures the gap"
         )
-    for name in of_zero_sum:
+    for name in () if zero_sum else asked:
         if name in ("--rational", "--certificate"):
             if normal or concept:
                 continue
