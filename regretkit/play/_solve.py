@@ -146,8 +146,8 @@ def solve(
         exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
         of more than 3,000 sequences, where that was measured to be faster, by ``finish`` of a run
         of DCFR, and where that does not end in time by the linear program again; public games by
-        ``finish`` alone. ``method`` of the solution says which. With an algorithm, an engine or a time limit, by default one minute, it
-        is ``finish`` that is asked for.
+        ``finish`` alone. ``method`` of the solution says which. With an algorithm, an engine or a
+        time limit, by default one minute, it is ``finish`` that is asked for.
 
     Raises
     ------
