@@ -63,15 +63,15 @@ def pair_payoffs(layout: Layout, player: int = 0) -> tuple[Indices, Indices, Vec
     tree, deal = layout.tree, layout.deal
     contexts = [layout.contexts[number] for number in layout.context[tree.terminals]]
     MemoryBudget().check_payoffs(sum(c.alive[0].size * c.alive[1].size for c in contexts))
-    found: list[tuple[Indices, Indices, Vector]] = []
+    pairs, found = deal.pairs(), list[tuple[Indices, Indices, Vector]]()
     for node, context in zip(tree.terminals.tolist(), contexts, strict=True):
-        weight = context.priors[0][:, np.newaxis] * deal.pairs() * context.priors[1]
+        weight = context.priors[0][:, np.newaxis] * pairs * context.priors[1]
         types = np.argwhere(weight > 0.0)
         at = np.column_stack([np.full(len(types), node), types])
         value = payoffs_at(layout, at)[:, player] * weight[tuple(types.T)] * context.probability
         paid = value != 0.0
-        first, second = (layout.sequences[i][layout.last[i, node], types[paid, i]] for i in (0, 1))
-        found.append((first, second, value[paid]))
+        last = (layout.sequences(i, int(layout.last[i, node]))[types[paid, i]] for i in (0, 1))
+        found.append((*last, value[paid]))
     first, second, value = map(np.concatenate, zip(*found, strict=True))
     return first, second, value
 
