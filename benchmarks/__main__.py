@@ -45,6 +45,7 @@ BENCHMARKS = {
     "tracing": "traced",
     "triggers": "deviations",
     "turn_memory": "engines",
+    "workbench": "workbench",
 }
 """The module of each benchmark, which has a command of that name."""
 

@@ -134,7 +134,7 @@ def read_results(folder: FilePath) -> Comparison:
     """
     newest: dict[tuple[str, str, int], dict[str, Any]] = {}
     damaged: list[str] = []
-    for path in sorted(Path(folder).iterdir()):
+    for path in sorted(Path(folder).iterdir(), key=str):  # paths themselves are compared slowly
         if path.suffix != ".json" or path.name.startswith("."):
             continue
         try:

@@ -1,0 +1,77 @@
+"""What experiments cost beside their iterations."""
+
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.harness import PAGE, Figures, benchmark
+from regretkit.workbench import Experiment, read_results
+from regretkit.workbench._results import key_of
+
+ASKED = {
+    "two cores over one, 16 equal runs": "1.8 at least",
+    "a run beside its iterations, ms": "50 at most",
+    "10,000 results opened, s": "2 at most",
+}
+
+
+@benchmark([*ASKED], head="what", page=PAGE)
+def workbench(row: str, quick: bool) -> Figures:
+    """What experiments cost: on two cores, for each run, and when results are opened.
+
+    Wall time, of the last two the best of three. Equal runs are of external sampling on Leduc poker, with other
+    seeds, of about two seconds each, and the processes are begun within the time. What a run costs
+    beside its iterations is that of finding its name, building it, measuring NashConv some twenty
+    times and writing the file, with CFR+ on Kuhn poker in one process, which is begun before.
+    Results are those of 1,000 iterations.
+    """
+    take = {"two": two_cores, "a run": overhead, "10,000": opened}
+    [measure] = [take[begin] for begin in take if row.startswith(begin)]
+    turns = 1 if quick or measure is two_cores else 3
+    return {"measured": min(measure(quick) for _ in range(turns)), "asked": ASKED[row]}
+
+
+def carried_out(made: Experiment, workers: int) -> tuple[float, float]:
+    """Return how long an experiment takes in seconds, and how long its iterations."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        found = made.run(folder, workers=workers)
+        took = time.perf_counter() - start
+    return took, sum(run.columns["seconds"][-1] for run in found.runs)
+
+
+def two_cores(quick: bool) -> float:
+    """Return how many times as fast two cores are as one."""
+    if hasattr(os, "sched_setaffinity"):  # the harness has chosen one
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    iterations = 100 if quick else 4_000_000
+    made = Experiment("leduc_poker", "cfr", iterations, seeds=16, sampling="external")
+    return carried_out(made, 1)[0] / carried_out(made, 2)[0]
+
+
+def overhead(quick: bool) -> float:
+    """Return the milliseconds that a run costs beside its iterations."""
+    few, many = 1, 5 if quick else 101
+    beside = {}
+    for runs in (few, many):
+        made = Experiment("kuhn_poker", f"dcfr(alpha=1:{runs}:1)", 100)
+        took, iterations = carried_out(made, 1)
+        beside[runs] = took - iterations
+    return (beside[many] - beside[few]) / (many - few) * 1e3
+
+
+def opened(quick: bool) -> float:
+    """Return the seconds that opening a folder of results takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        Experiment("kuhn_poker", "cfr+", 1_000).run(folder, workers=0)
+        [path] = Path(folder).glob("*.json")
+        content = json.loads(path.read_text())
+        for seed in range(100 if quick else 10_000):
+            content["seed"] = content["identity"]["seed"] = seed
+            copy = Path(folder, f"{key_of(content['identity'])}.json")
+            copy.write_text(json.dumps(content))
+        start = time.perf_counter()
+        read_results(folder)
+        return time.perf_counter() - start
