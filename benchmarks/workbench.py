@@ -21,11 +21,10 @@ ASKED = {
 def workbench(row: str, quick: bool) -> Figures:
     """What experiments cost: on two cores, for each run, and when results are opened.
 
-    Wall time, of the last two the best of three. Equal runs are of external sampling on Leduc poker, with other
-    seeds, of about two seconds each, and the processes are begun within the time. What a run costs
-    beside its iterations is that of finding its name, building it, measuring NashConv some twenty
-    times and writing the file, with CFR+ on Kuhn poker in one process, which is begun before.
-    Results are those of 1,000 iterations.
+    Wall time, the best of three but for the first row. Equal runs are of external sampling on Leduc
+    poker with other seeds, and the processes are begun within the time. What a run costs beside its
+    iterations is to find its name, build it, measure NashConv some twenty times and write the file,
+    for DCFR on Kuhn poker in one process that has begun. Results are those of 1,000 iterations.
     """
     take = {"two": two_cores, "a run": overhead, "10,000": opened}
     [measure] = [take[begin] for begin in take if row.startswith(begin)]

@@ -18,6 +18,7 @@ from regretkit.play._measures import as_measures
 from regretkit.workbench._expressions import algorithm_of, expand, split_at_commas
 from regretkit.workbench._pool import Entry, Watch, cores, run_here, run_in_processes
 from regretkit.workbench._ray import run_on_ray
+from regretkit.workbench._results import refuse_other_version
 from regretkit.workbench._suites import SuiteGame
 from regretkit.workbench._tasks import CLOCKS, Task, forget_games
 
@@ -144,6 +145,7 @@ class Experiment:
             raise ValueError(f"on is {quote(on)}, so workers must be 1 at least, got 0")
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
+        refuse_other_version(path)
         count = cores() if workers is None else whole_number(workers, "workers", least=0)
         entries = [Entry(task) for task in self.tasks]
         # Large ones first; then every algorithm once, so that none is compiled twice at a time.

@@ -124,6 +124,9 @@ def algorithm_of(text: str) -> Algorithm:
     'outcome'
     """
     place, parenthesis, arguments = map(str.strip, text.partition("("))
+    if place.endswith((".py", ".py:")):
+        told = f"write {place.rstrip(':')}:MyRule"
+        raise ValueError(f"{quote(text)} must name the class of a rule in the file; {told}")
     base = named(_rule_at(_module_of(place), text) if ":" in place else place)
     if parenthesis and not arguments.endswith(")"):
         raise ValueError(f"{quote(text)} has no closing parenthesis")

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -91,6 +92,17 @@ def _content(path: Path) -> dict[str, Any]:
 
 class OtherVersionError(ValueError):
     """A file has the format of another version."""
+
+
+def refuse_other_version(folder: Path) -> None:
+    """Refuse to write into a folder whose results are of another version."""
+    for path in islice(folder.glob("*.json"), 1):  # which tells for all
+        try:
+            _content(path)
+        except OtherVersionError:
+            raise
+        except (OSError, ValueError):
+            continue  # it is run again
 
 
 def find_run(folder: Path, key: str) -> dict[str, list[Any]] | None:

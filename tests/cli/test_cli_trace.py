@@ -1,30 +1,17 @@
 """``regretkit trace`` shows what a rule is compiled to, or why it is not."""
 
+import bench_victim
 import pytest
 
 import regretkit as rk
 from regretkit.trace import describe_kernel
 
-RULES = """
-import numpy as np
-import regretkit as rk
-from attrs import define, field
-
+RULES = (
+    bench_victim.RULE
+    + """
 
 @define(eq=False)
-class Powered(rk.SimplexRule):
-    power: float = field(default=2.0, kw_only=True)
-    regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** self.power)
-
-    def _learn(self, utility, strategy):
-        self.regrets += self.simplices.regret(utility, strategy)
-
-
-@define(eq=False)
-class Loops(Powered):
+class Loops(Mine):
     def _propose(self):
         return np.array([max(regret, 0.0) for regret in self.regrets])
 
@@ -36,6 +23,7 @@ def one_each(simplices):
 def fails(simplices):
     raise ZeroDivisionError("no luck")
 """
+)
 
 
 @pytest.fixture
@@ -53,8 +41,8 @@ def test_an_algorithm_shows_its_rule(run):
 
 
 def test_hyperparameters_reach_a_rule(report):
-    plain = report("trace", "rules_to_trace:Powered")["text"]
-    steeper = report("trace", "rules_to_trace:Powered(power=2.5)")["text"]
+    plain = report("trace", "rules_to_trace:Mine")["text"]
+    steeper = report("trace", "rules_to_trace:Mine(power=2.5)")["text"]
 
     assert "square(%0)" in plain
     assert "power(%0, 2.5)" in steeper

@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import subprocess
 
 import bench_victim
 import pytest
@@ -73,6 +74,8 @@ test_what_is_no_experiment_is_refused = refusals(
     ({"algorithms": "dcfr(alpha=1,alpha=2)"}, ValueError, "each once"),
     ({"algorithms": "cfr(order=random)"}, ValueError, "order must be alternating or"),
     ({"algorithms": "cfr(sampling=all)"}, ValueError, "sampling"),
+    ({"algorithms": "mine.py"}, ValueError, "must name the class of a rule.*mine.py:MyRule"),
+    ({"algorithms": "mine.py:(a=1)"}, ValueError, "must name the class of a rule"),
     ({"algorithms": "nowhere.py:Mine"}, ValueError, "there is no file 'nowhere.py'"),
     ({"algorithms": "no_module:Mine"}, ValueError, "there is no module 'no_module'"),
     ({"algorithms": "regretkit.minimizers:Hedge"}, TypeError, "argument: 'rate'"),
@@ -173,11 +176,11 @@ def test_all_that_determines_a_result_is_in_its_key(monkeypatch):
     )
 
 
-EDITED = """
-import numpy as np
-import regretkit as rk
-from attrs import define, field
-
+CHANGES = {
+    "default=2.0": "default=POWER",
+    "np.maximum(self.regrets, 0.0)": "positive(self.regrets)",
+    "+= self": "+= STEP * self",
+    "\n\n@define": """
 POWER = 2.0
 
 
@@ -185,17 +188,8 @@ def positive(x):
     return np.maximum(x, 0.0)
 
 
-@define(eq=False)
-class Mine(rk.SimplexRule):
-    power: float = field(default=POWER, kw_only=True)
-    regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.normalize(positive(self.regrets) ** self.power)
-
-    def _learn(self, utility, strategy):
-        self.regrets += STEP * self.simplices.regret(utility, strategy)
-"""
+@define""",
+}
 STEPS = {
     "traced": "1.0",
     "in time": "(0.5 + 1 / (self.iteration + 1))",
@@ -205,7 +199,10 @@ STEPS = {
 
 @pytest.mark.parametrize("step", STEPS)
 def test_an_edited_rule_is_run_again_and_a_commented_one_is_not(step, tmp_path):
-    source, places = EDITED.replace("STEP", STEPS[step]), []
+    source, places = bench_victim.RULE, []
+    for old, new in {**CHANGES, "STEP": STEPS[step]}.items():
+        assert old in source
+        source = source.replace(old, new)
 
     def edited(old, new):
         assert old in source
@@ -315,6 +312,28 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path, monkeypatch):
     assert len(made.run(tmp_path, workers=0).runs) == 2
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_file_system_that_is_full_loses_nothing(workers, tmp_path):
+    tiny = tmp_path / "tiny"
+    tiny.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(tiny)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root mounts a file system that is soon full")
+    try:
+        made = Experiment("kuhn_poker(deck=3:8:1)", "cfr, cfr+", 100)
+        with pytest.raises(OSError, match="No space left"):
+            made.run(tiny / "results", workers=workers)
+        written = read_results(tiny / "results").runs
+        assert 0 < len(written) < 12
+        subprocess.run(["mount", "-o", "remount,size=1m", str(tiny)], check=True)
+        found = made.run(tiny / "results", workers=workers).runs
+        assert len(found) == 12
+        assert all(run in found for run in written)  # with their clocks
+    finally:
+        subprocess.run(["umount", str(tiny)], check=True)
+
+
 def test_damaged_files_are_left_out_and_run_again(tmp_path):
     made = Experiment("kuhn_poker", "cfr, cfr+", 20)
     whole = made.run(tmp_path, workers=0)
@@ -342,10 +361,16 @@ def test_a_folder_of_another_version_is_refused_and_unchanged(tmp_path):
     [path] = tmp_path.glob("*.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
     before = path.read_bytes()
-    for read in (lambda: read_results(tmp_path), lambda: made.run(tmp_path, workers=0)):
+    other = Experiment("kuhn_poker", "cfr+", 20)
+    for read in (
+        lambda: read_results(tmp_path),
+        lambda: made.run(tmp_path, workers=0),
+        lambda: other.run(tmp_path, workers=0),
+    ):
         with pytest.raises(ValueError, match="another version of regretkit, in format 99"):
             read()
     assert path.read_bytes() == before
+    assert [*tmp_path.glob("*.json")] == [path]
 
 
 def test_runs_of_another_machine_are_merged_by_copying_their_files(tmp_path):
