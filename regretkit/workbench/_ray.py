@@ -11,7 +11,6 @@ from typing import Any
 
 from regretkit._util._errors import reason
 from regretkit._util._validate import quote
-from regretkit.play import ComparedRun
 from regretkit.workbench._pool import DEATHS, LOOK, ONE_THREAD, Entry, Watch, cores, paced
 from regretkit.workbench._results import find_run, key_of, write_run
 from regretkit.workbench._tasks import Outcome, Task, execute
@@ -129,8 +128,7 @@ def _is_settled(ray: Any, future: Any, entry: Entry, folder: Path) -> bool:
         columns = find_run(folder, key)
         if columns is None:
             return False
-        run = ComparedRun(*entry.task.names, entry.task.seed, columns)
-        outcome = Outcome(run, was_found=True)
+        outcome = Outcome(entry.task.result(columns), was_found=True)
     elif outcome.run is not None and not (folder / f"{key}.json").exists():
         write_run(folder, outcome.run, outcome.identity)
     elif outcome.needs_memory and not entry.alone:
