@@ -134,19 +134,15 @@ class Experiment:
         ------
         TypeError, ValueError
             When a number is out of range, a game or a rule cannot be sent to a process, or there
-            is a result of another version.
+            is a result of another version, or there is no cluster at an address.
+        ImportError
+            When Ray is asked for and not installed.
         OSError
             When the folder cannot be written; what was written before stays.
         """
-        if not (on in (None, "ray") or (isinstance(on, str) and ":" in on)):
-            told = "the address of a cluster, as 'head:6379'"
-            raise ValueError(f"on must be 'ray', or {told}, got {quote(on)}")
-        if on is not None and workers == 0:
-            raise ValueError(f"on is {quote(on)}, so workers must be 1 at least, got 0")
-        path = Path(folder)
+        count, path = _workers(on, workers), Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         refuse_other_version(path)
-        count = cores() if workers is None else whole_number(workers, "workers", least=0)
         entries = [Entry(task) for task in self.tasks]
         # Large ones first; then every algorithm once, so that none is compiled twice at a time.
         places = {name: n for n, name in enumerate({task.names[0]: 0 for task in self.tasks})}
@@ -157,7 +153,7 @@ class Experiment:
         show, interrupted = watch or (lambda _: None), False
         forget_games()
         try:
-            if count or on:
+            if count:
                 for task in self.tasks:
                     _check_sent(task)
             if on is not None:
@@ -175,6 +171,17 @@ class Experiment:
             if entry.outcome and entry.outcome.run is None
         }
         return Comparison(runs, interrupted, failures)
+
+
+def _workers(on: object, workers: int | None) -> int:
+    """Return how many processes to begin, or refuse where and how many."""
+    if not (on in (None, "ray") or (isinstance(on, str) and ":" in on)):
+        told = "the address of a cluster, as 'head:6379'"
+        raise ValueError(f"on must be 'ray', or {told}, got {quote(on)}")
+    count = cores() if workers is None else whole_number(workers, "workers", least=0)
+    if on is not None and not count:
+        raise ValueError(f"on is {quote(on)}, so workers must be 1 at least, got 0")
+    return count
 
 
 def _games(games: Any) -> dict[str, tuple[Any, int]]:

@@ -47,7 +47,6 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("traced", "Kuhn poker", 9, "pyspiel"),
         ("tracing", "of the library", 4, "numpy"),
         ("triggers", "Kuhn poker: efce", 9, "pyspiel"),
-        ("triggers", "Kuhn poker: efce", 8, "pyspiel"),
         ("workbench", "a run beside its iterations, ms", 2, "numpy"),
     ],
 )
