@@ -321,9 +321,10 @@ def _ranking(found: Ranking, width: float) -> "Figure":
     height = top + first + half
     figure, [ax] = _figure(width, 1, 0.15 * height / width)
     ax.set_axis_off()
-    margin = (max(width_of(plain(title_of(name)), 8.0) for name in names) + 12.0) / (72.0 * width)
-    unit = (k - 1) / max(1.0 - 2.0 * margin, 0.2)
-    ax.set(xlim=(1.0 - margin * unit, k + margin * unit), ylim=(top - height, top))
+    sizes = [(width_of(plain(title_of(name)), 8.0) + 12.0) / (72.0 * width) for name in names]
+    left, right = max(sizes[:half]), max(sizes[half:])  # in shares of the width, which is a unit
+    unit = (k - 1) / max(1.0 - left - right, 0.2)
+    ax.set(xlim=(1.0 - left * unit, k + right * unit), ylim=(top - height, top))
     thin: dict[str, Any] = {"color": "black", "linewidth": 0.7}
     ax.plot([1, k], [0, 0], **thin)
     for tick in range(1, k + 1):

@@ -16,7 +16,9 @@ from regretkit.workbench import Experiment, read_results
 from regretkit.workbench._pool import Entry
 from regretkit.workbench._tasks import Outcome
 
-PAGE = Path(regretkit.__file__).parents[1] / "docs" / "how_to" / "compare_on_many_games.md"
+DOCS = Path(regretkit.__file__).parents[1] / "docs"
+HOW_TO = DOCS / "how_to" / "compare_on_many_games.md"
+TUTORIAL = DOCS / "tutorials" / "5_test_your_idea.md"
 HERE = ["--workers", "0", "--iterations", "20"]
 SLOW = """
 
@@ -43,17 +45,31 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-def test_the_commands_of_the_page_run_without_errors(run, folder, monkeypatch):
-    (rule,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize(("page", "count"), [(HOW_TO, 8), (TUTORIAL, 7)])
+def test_the_commands_of_the_page_run_without_errors(page, count, run, folder):
+    text = page.read_text()
+    (rule,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (folder / "my_rule.py").write_text(rule)
-    commands = re.findall(r"^regretkit (.*)$", PAGE.read_text(), re.MULTILINE)
-    assert len(commands) == 8
+    commands = re.findall(r"^regretkit (.*)$", text, re.MULTILINE)
+    assert len(commands) == count
     for command in commands:
-        if "--on ray" in command:  # tests/workbench/test_ray.py
-            continue
-        code, out, err = run(*shlex.split(command))
+        small = command.replace("--suite papers", "--suite smoke").replace("1000", "100")
+        code, out, err = run(*shlex.split(small))
         assert (code, err) == (0, ""), command
         assert " in " in out
+
+
+@pytest.mark.deep
+def test_what_the_tutorial_says_of_its_rule_holds(report, folder):
+    (rule,) = re.findall(r"^```python\n(.*?)^```", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
+    (folder / "my_rule.py").write_text(rule)
+    names = ["my_rule.py:MyRule(keep=0|0.5|1,gamma=1)", "cfr+"]
+    rows = report("bench", *names, "--suite", "smoke", "--workers", "0")["rows"]
+    for game in ("kuhn_poker", "leduc_poker"):
+        last = {row["algorithm"]: row["nash_conv"] for row in rows if row["game"] == game}
+        least, middle, most, plus = last.values()
+        assert least == plus
+        assert 2.5 * middle < most
 
 
 def test_the_second_time_nothing_is_run(report, folder):
@@ -235,12 +251,14 @@ def test_results_are_written_as_a_page(report, run, results):
 def test_what_cannot_be_drawn_is_one_line(run, results):
     for words, problem in (
         (["nowhere"], "FOLDER: .*nowhere"),
-        (["."], "FOLDER: there are no runs to show"),
+        (["."], "FOLDER: there are no results in '.'; regretkit bench writes them"),
+        ([results, "--out", "a.tex", "--kind", "profile"], "FOLDER: a profile is no table"),
         ([results, "--only", "chess"], "--only: there are no results of 'chess', only of 'kuhn"),
         ([results, "--algorithms", "cfr,RM"], "--algorithms: there are no results of 'RM', only"),
         ([results, "--only", "kuhn_poker(deck=4)", "--kind", "ranking"], "FOLDER: a ranking is of"),
         ([results, "--measure", "gap"], "FOLDER: cfr on .* has no column 'gap'"),
     ):
-        code, out, err = run("figure", *words, "--out", "a.pdf")
+        code, out, err = run("figure", "--out", "a.pdf", *words)
         assert (code, out) == (2, "")
+        assert len(err.splitlines()) == 1
         assert re.search(problem, err), err

@@ -185,13 +185,17 @@ def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Compar
     """Return the results in a folder, of some games and algorithms or of all."""
     with reporting("FOLDER"):
         runs = read_results(folder).runs
+    if not runs:
+        raise Refusal(
+            f"FOLDER: there are no results in {quote(folder)}; regretkit bench writes them"
+        )
     named = split_at_commas(algorithms) if algorithms else []
     for option_, asked, there in (
         ("--only", games, {run.game: 0 for run in runs}),
         ("--algorithms", named, {run.algorithm: 0 for run in runs}),
     ):
         for name in asked:
-            if runs and name not in there:
+            if name not in there:
                 told = f"there are no results of {quote(name)}, only of {candidates([*there])}"
                 raise Refusal(f"{option_}: {told}")
     return Comparison(
@@ -255,6 +259,8 @@ def figure(
     with reporting("FOLDER"):
         ranks = ranking(chosen, y=measure) if kind == "ranking" else None
         if out.suffix.lower() == ".tex":
+            if kind == "profile":
+                raise ValueError("a profile is no table; choose --out FILE.pdf, or another --kind")
             told = rank_table(ranks) if ranks else gap_table(chosen, gap, **options)
             chunks = [told.encode() + b"\n"]
         else:
