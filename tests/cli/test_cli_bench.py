@@ -40,7 +40,8 @@ def folder(tmp_path, monkeypatch):
     """Return the working directory, with a user-defined rule."""
     (tmp_path / "rule_of_bench.py").write_text(bench_victim.RULE + SLOW)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "rule_of_bench", raising=False)  # of another test's folder
+    for name in ("rule_of_bench", "my_rule"):  # of another test's folder
+        monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
 
