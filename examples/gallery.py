@@ -87,7 +87,7 @@ def payoffs(_: int) -> object:
             best_extensive_form_correlated_equilibrium(game, weights, concept=concept).payoffs
             for weights in np.column_stack([np.cos(corners), np.sin(corners)])
         ]
-        axes.fill(*np.transpose(found), alpha=0.5, label=concept.upper())
+        axes.fill(*np.transpose(found), label=concept.upper())
     axes.set(xlabel="payoff of the smuggler", ylabel="payoff of the sheriff")
     axes.set_title("Equilibria of a small Sheriff game")
     axes.legend(frameon=False)
