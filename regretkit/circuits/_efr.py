@@ -470,7 +470,7 @@ class _Memory:
     def __init__(self, tree: DecisionTree, memory: Memory) -> None:
         self._tree, sizes = tree, tree.sizes
         self.choices = np.flatnonzero(sizes > 1)
-        self._point_of = np.append(-1, np.repeat(np.arange(tree.points), sizes))
+        self._point_of = tree._point_of_sequence
         # The last sequence before a decision point at which there was a choice
         self._before = tree.parent_sequence.copy()
         while (single := np.append(sizes, 2)[self._point_of[self._before]] == 1).any():

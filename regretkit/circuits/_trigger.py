@@ -278,13 +278,12 @@ class _Flow:
 
 def _points(tree: DecisionTree, level: Level) -> Indices:
     """Return the numbers of the decision points of a level."""
-    point_of = np.repeat(np.arange(tree.points), tree.sizes)
-    return point_of[level.actions][level.simplices.first]
+    return tree._point_of_sequence[level.sequences][level.simplices.first]
 
 
 def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
     """Return all pairs of a trigger, at the given decision points, and a point at or after it."""
-    owner = np.append(-1, np.repeat(np.arange(tree.points), tree.sizes))
+    owner = tree._point_of_sequence
     points = ancestors = np.arange(tree.points)
     above, below = [], []
     while points.size:
@@ -314,7 +313,7 @@ def _coefficients(
     starts = 1 + at.size + np.cumsum(sizes) - sizes
     # A copy comes after the trigger, or after the copy of the sequence before it.
     parent, is_first = tree.parent_sequence[point], point == at[trigger]
-    owner = np.append(-1, np.repeat(np.arange(tree.points), tree.sizes))[parent]
+    owner = tree._point_of_sequence[parent]
     keys = trigger * tree.points
     above = np.searchsorted(keys + point, np.where(is_first, keys, keys + owner))
     offset = parent - tree.first_sequence[owner]

@@ -116,7 +116,7 @@ class DecisionDAG(DecisionProblem):
     def _cut(self) -> tuple[Level, ...]:
         if not self.points:
             return ()
-        point_of_sequence = np.append(-1, np.repeat(np.arange(self.points), self.sizes))
+        point_of_sequence = self._point_of_sequence
         before = point_of_sequence[self.parent_sequences]
         first = np.cumsum(self.parent_counts) - self.parent_counts
         # The longest path to each decision point: at most one more than to any before it.

@@ -74,6 +74,11 @@ class DecisionProblem(StrategySet):
         return self.simplices.blocks
 
     @property
+    def _point_of_sequence(self) -> Indices:
+        """The decision point of each sequence, -1 for the empty one, a new array."""
+        return np.append(-1, self.simplices._ops.block_of)
+
+    @property
     def depth(self) -> int:
         """Largest number of decisions on one path."""
         return len(self._levels)

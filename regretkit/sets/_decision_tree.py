@@ -96,7 +96,7 @@ class DecisionTree(DecisionProblem):
     def _cut(self) -> tuple[Level, ...]:
         if not self.points:
             return ()
-        point_of_sequence = np.append(-1, np.repeat(np.arange(self.points), self.sizes))
+        point_of_sequence = self._point_of_sequence
         depth = depths(point_of_sequence[self.parent_sequence])
         return tuple(
             Level.of(self.simplices, points, self.parent_sequence[points])
