@@ -114,6 +114,19 @@ def test_nodes_that_do_not_see_the_folder_send_their_results_back(two_nodes, rul
     assert bench_victim.names("../results") == names
 
 
+def test_a_cluster_is_started_for_the_purpose_and_stopped(rule, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    small = ["kuhn_poker", "kuhn_poker(memory_limit=1000)"]  # which does not fit alone either
+    made = Experiment(small, "cfr+", 20)
+    found = made.run("there", on="ray", workers=1, memory=1e9)
+    assert not ray.is_initialized()
+    [reason] = found.failures.values()
+    assert "58 histories, which take about" in reason
+    assert bench_victim.results(found) == bench_victim.results(made.run("here", workers=0))
+    assert bench_victim.names("there") == bench_victim.names("here")
+
+
 test_what_ray_cannot_do_is_refused = refusals(
     ({"on": "rays"}, ValueError, "on must be 'ray', or the address of a cluster.*got 'rays'"),
     ({"on": 3}, ValueError, "on must be 'ray', .*got 3"),
