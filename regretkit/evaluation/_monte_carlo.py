@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import as_generator, floats, quote, vector, whole_number
+from regretkit._util._validate import (
+    above_zero,
+    as_generator,
+    floats,
+    quote,
+    vector,
+    whole_number,
+)
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,
@@ -451,6 +458,7 @@ def sampled_local_best_response(
     rollouts: int | None = 100,
     continuation: BehavioralStrategyLike | None = None,
     bounds: Bounds | None = None,
+    time_limit: float | None = None,
 ) -> Estimate:
     """Estimate the value of a greedy response to the others, by playing the game.
 
@@ -481,6 +489,9 @@ def sampled_local_best_response(
         Strategy assumed after the action, by default the player's own.
     bounds
         The least and the most that the player may earn, as ``sampled_value`` takes it.
+    time_limit
+        Seconds after which no further game is begun: the estimate is of fewer games then, of one
+        at least.
 
     Examples
     --------
@@ -495,6 +506,8 @@ def sampled_local_best_response(
     samples = whole_number(samples, "samples", least=1)
     if rollouts is not None:
         rollouts = whole_number(rollouts, "rollouts", least=1)
+    if time_limit is not None:
+        above_zero(time_limit, "time_limit")
     generator = as_generator(generator)
     root, played = as_history(game), behaviors_in(game, strategies)
     check_player(player, len(played))
@@ -502,13 +515,13 @@ def sampled_local_best_response(
     if continuation is not None:
         later[player] = behaviors([continuation] * len(played))[player]
     response = _Response(root, player, played, later, rollouts, generator)
-    drawn = np.array([[response.play()] for _ in _reported(samples)])
+    drawn = np.array([[response.play()] for _ in _reported(samples, time_limit)])
     known = payoff_bounds(game)
     return estimates(drawn, known and known[player : player + 1], bounds)[0]
 
 
-def _reported(samples: int) -> Iterator[int]:
-    """Yield numbers, and report those so far where they take long."""
+def _reported(samples: int, seconds: float | None) -> Iterator[int]:
+    """Yield numbers until the time is over, and report those so far where they take long."""
     began, due = time.monotonic(), _REPORT_AFTER
     for played in range(samples):
         yield played
@@ -516,6 +529,8 @@ def _reported(samples: int) -> Iterator[int]:
             due = 2.0 * elapsed
             so_far = f"{played + 1} of {samples} samples after {elapsed:.0f} seconds"
             _log.warning("local best response: %s", so_far)
+        if seconds is not None and elapsed > seconds:
+            return
 
 
 @final

@@ -9,18 +9,21 @@ from attrs import define, evolve, field, frozen
 
 from regretkit._util._errors import TABLES, Hints
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
-from regretkit._util._validate import must_be, quote, whole_number
+from regretkit._util._validate import above_zero, must_be, quote, whole_number
 from regretkit.games import Game
 from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
 from regretkit.play._callbacks import AtGeometricSteps, Recorder
-from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree
+from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree, sampled_gap
 from regretkit.play._solve import Rules, refuse_tree, solve, start_by_rules
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+_MEASURED = 0.2
+"""The part of a time limit that is kept for a sampled measurement at the end."""
 
 RATIO, RATIO_TO_GAP = 1.25, 1.05
 """By how much iterations grow from one measurement to the next; the second is that of `solve`."""
@@ -259,7 +262,9 @@ def compare(
         Whole numbers: an algorithm that samples is run with each of these, all others once.
     measures
         What to measure beside the seconds, as ``Recorder`` takes it; the first is compared. By
-        default ``"nash_conv"``, and for rules ``"local_best_response"`` at the end of each run.
+        default ``"nash_conv"``, and for rules ``"local_best_response"`` at the end of each run. The
+        latter is of fewer games where they take longer than a fifth of ``time_limit``, which is
+        kept for it.
     engine, progress
         As ``solve`` takes them.
 
@@ -319,19 +324,26 @@ def _measured(
     found: Comparison,
     *,
     target_gap: float | None,
+    time_limit: float | None,
     **options: Any,
 ) -> dict[str, Any]:
     """Run an algorithm on a game, to the end or to Ctrl-C, and return what was measured."""
     by_rules = has_rules_alone(game)
     default = SAMPLED_GAP if by_rules else "nash_conv"
-    record = Recorder(_with_seconds(default if measures is None else measures))
+    by_name = _with_seconds(default if measures is None else measures)
+    if time_limit is not None and SAMPLED_GAP in by_name.values():
+        above_zero(time_limit, "time_limit")
+        limited = partial(sampled_gap, time_limit=_MEASURED * time_limit)
+        by_name = {name: limited if x == SAMPLED_GAP else x for name, x in by_name.items()}
+        time_limit *= 1.0 - _MEASURED
+    record = Recorder(by_name)
     ratio = RATIO if target_gap is None else RATIO_TO_GAP
     if measures is not None or not by_rules:
         options["callbacks"] = [AtGeometricSteps(record, ratio=ratio)]
     if not by_rules:
         options["target_gap"] = target_gap
     try:
-        run = solve(game, algorithm, **options)
+        run = solve(game, algorithm, time_limit=time_limit, **options)
         if run.iteration and record.iterations[-1:] != [run.iteration]:
             record(cast(Any, run))
     except KeyboardInterrupt:

@@ -341,11 +341,12 @@ def check_tree(run: object, name: str) -> None:
         )
 
 
-def sampled_gap(run: Any) -> float:
+def sampled_gap(run: Any, time_limit: float | None = None) -> float:
     """Return what ``sampled_local_best_response`` gains against the average, over all players."""
     game, average = run.game, run.average
+    options: Any = {"rollouts": _ROLLOUTS, "time_limit": time_limit and time_limit / run.players}
     best = [
-        sampled_local_best_response(game, player, average, _GAMES, 1, rollouts=_ROLLOUTS).mean
+        sampled_local_best_response(game, player, average, _GAMES, 1, **options).mean
         for player in range(run.players)
     ]
     earned = [value.mean for value in sampled_value(game, average, _GAMES, 1)]

@@ -212,6 +212,19 @@ def test_rollouts_must_be_some():
         )
 
 
+def test_no_further_game_is_begun_once_the_time_is_over(monkeypatch):
+    clock = iter(range(1_000))
+    monkeypatch.setattr(_monte_carlo.time, "monotonic", lambda: next(clock))
+    given = games.kuhn_poker(), 0, [uniform_behavior] * 2, 100, 1
+    limited = sampled_local_best_response(*given, time_limit=2.5)
+    assert limited.samples == 3  # looked at after 1, 2 and 3 seconds
+    monkeypatch.undo()
+    assert limited == sampled_local_best_response(*given[:3], 3, 1)
+    assert sampled_local_best_response(*given, time_limit=1e-9).samples == 1
+    with pytest.raises(ValueError, match="time_limit must be a finite number above 0"):
+        sampled_local_best_response(*given, time_limit=0.0)
+
+
 def test_a_long_response_is_reported_at_doubled_times(monkeypatch, caplog):
     monkeypatch.setattr(_monte_carlo, "_REPORT_AFTER", 0.001)
     sampled_local_best_response(games.kuhn_poker(), 0, [uniform_behavior] * 2, 1_000, 1)

@@ -9,7 +9,7 @@ import pytest
 
 import regretkit as rk
 from regretkit import games
-from regretkit.play import Algorithm, Comparison, Linear, compare
+from regretkit.play import Algorithm, Comparison, Linear, _comparison, compare
 from regretkit.play._measures import sampled_gap
 
 KUHN, PENNIES = games.kuhn_poker(), games.matching_pennies()
@@ -162,6 +162,23 @@ def test_games_without_trees_are_compared_by_sampled_responses():
     # The same play as on the tree, where the gap is exact and larger, up to the error of samples.
     assert sampled_gap(mine) <= by_place["tree", "cfr"].last + 0.3
     assert found.runs[0].seed == 3
+
+
+def test_a_time_limit_covers_the_sampled_measurement(monkeypatch):
+    limits = []
+
+    def measured(run, time_limit=None):
+        limits.append(time_limit)
+        return sampled_gap(run, time_limit)
+
+    monkeypatch.setattr(_comparison, "sampled_gap", measured)
+    (run,) = compare(RULES, "cfr", sampling="outcome", time_limit=0.2).runs
+    assert limits == [pytest.approx(0.04)]
+    assert run.columns["seconds"][-1] >= 0.16
+    assert compare(RULES, "cfr", iterations=2).runs[0].columns["iteration"] == [2]
+    assert limits[1:] == []  # without a limit, all games are played
+    with pytest.raises(ValueError, match="time_limit must be a finite number above 0"):
+        compare(RULES, "cfr", time_limit=-1.0)
 
 
 def test_a_sampled_gap_is_no_larger_than_the_gap():

@@ -45,6 +45,8 @@ from regretkit.play._checkpoint_file import RunOptions, SavedRun
 from regretkit.play._measures import SAMPLED_GAP, sampled_gap
 from regretkit.workbench._expressions import rule_error
 
+_MEASURED = 0.2
+"""Seconds that measuring a run without a tree takes at most, for each of its time limit."""
 _AXES = {"iterations": "iteration", "seconds": "seconds"}
 """The columns that figures can draw gaps against, by the values of ``--against``."""
 
@@ -306,5 +308,5 @@ def _curve(run: Run, monitor: RunMonitor, request: StopRequest) -> dict[str, lis
     if not isinstance(run, LazyMCCFR) or monitor.interrupted:
         return monitor.curve
     with request.raising():
-        gap = sampled_gap(run)
+        gap = sampled_gap(run, monitor.time_limit and _MEASURED * monitor.time_limit)
     return {"iteration": [run.iteration], "seconds": [monitor.played], SAMPLED_GAP: [gap]}
