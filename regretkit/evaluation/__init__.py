@@ -53,12 +53,14 @@ from regretkit.evaluation._linear_programs import SecurityLevel as SecurityLevel
 from regretkit.evaluation._linear_programs import maxmin as maxmin
 from regretkit.evaluation._linear_programs import minmax as minmax
 from regretkit.evaluation._linear_programs import solve_zero_sum as solve_zero_sum
-from regretkit.evaluation._mediator_game import MediatorGame as MediatorGame
-from regretkit.evaluation._monte_carlo import Estimate as Estimate
-from regretkit.evaluation._monte_carlo import local_best_response as local_best_response
-from regretkit.evaluation._monte_carlo import (
+from regretkit.evaluation._local_best_response import (
+    local_best_response as local_best_response,
+)
+from regretkit.evaluation._local_best_response import (
     sampled_local_best_response as sampled_local_best_response,
 )
+from regretkit.evaluation._mediator_game import MediatorGame as MediatorGame
+from regretkit.evaluation._monte_carlo import Estimate as Estimate
 from regretkit.evaluation._monte_carlo import sampled_value as sampled_value
 from regretkit.evaluation._nash_equilibria import QuantalResponse as QuantalResponse
 from regretkit.evaluation._nash_equilibria import nash_equilibria as nash_equilibria

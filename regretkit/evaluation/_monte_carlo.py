@@ -1,31 +1,25 @@
-"""Expected payoffs and local best responses, estimated by playing the game."""
+"""Expected payoffs, estimated by playing the game."""
 
-import logging
 import math
-import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import count
 from statistics import NormalDist
 from typing import TypeAlias, TypeVar, final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import frozen
 from numpy.typing import ArrayLike
 
-from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
-    above_zero,
     as_generator,
     floats,
     quote,
-    vector,
     whole_number,
 )
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,
-    Game,
     History,
     ImperfectRecallGame,
     NormalFormGame,
@@ -34,26 +28,16 @@ from regretkit.games import (
 )
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games._behavioral import (
-    BehavioralStrategyLike,
     ProfileLike,
     ValidatedStrategy,
-    as_vector,
     as_vectors,
-    behaviors,
     behaviors_in,
     is_behavior,
 )
-from regretkit.games._game import check_game, check_player, check_strategy
 from regretkit.games.tree._history import actions_of, check_length, outcomes_of, payoffs_of
-from regretkit.sets import DecisionTree
 
 Action = TypeVar("Action", bound=Hashable)
 Bounds: TypeAlias = tuple[float, float]
-
-_log = logging.getLogger("regretkit")
-
-_REPORT_AFTER = 10.0
-"""Seconds of a local best response until the first report."""
 
 _AT_ONCE = 1 << 16
 """Number of games played in one batch."""
@@ -371,245 +355,3 @@ def _on_table(
     index += [generator.choice(x.size, samples, p=x / x.sum()) for x in played]
     payoffs: Vector = game.payoffs[tuple(index)].T
     return payoffs
-
-
-# Local best response
-
-Belief: TypeAlias = list[tuple[History, float]]
-"""Histories that may have happened, each with the probability that the others play to there."""
-
-
-def local_best_response(
-    game: Game,
-    player: int,
-    profile: ProfileLike,
-    *,
-    lookahead: int = 1,
-    continuation: Vector | BehavioralStrategyLike | None = None,
-) -> tuple[float, Vector]:
-    """Return the value of a greedy response to the others, and the response.
-
-    At every information set the player takes the best action against the possible histories,
-    weighted by the others' probabilities of playing to them, assuming ``continuation`` afterwards:
-
-        q[a] = u[a] + sum of V over the decision points after a,    V[j] = <c_j, q_j>
-
-    With ``lookahead`` d it optimizes over its next d decisions, which may lower the value. That
-    is in units of payoff and at most that of ``best_response``, to which it is equal if
-    ``lookahead`` is the depth of the tree; with the player's own strategy for ``continuation`` it
-    is at least the value of that strategy.
-
-    Parameters
-    ----------
-    game
-        A game whose ``player`` has a decision tree or a single decision.
-    player
-        Who responds.
-    profile
-        A strategy for each player.
-    lookahead
-        Number of own decisions to optimize over, at least 1.
-    continuation
-        Strategy assumed after them, by default the player's own in ``profile``.
-
-    Examples
-    --------
-    >>> from regretkit.evaluation import best_response
-    >>> from regretkit.games import Profile, leduc_poker
-    >>> game = leduc_poker()
-    >>> uniform = Profile.uniform(game)
-    >>> round(best_response(game, 0, uniform)[0], 4)
-    2.0875
-    >>> [round(local_best_response(game, 0, uniform, lookahead=d)[0], 4) for d in (1, 2)]
-    [1.9167, 2.0875]
-
-    References
-    ----------
-    Lisý and Bowling (2017), "Equilibrium approximation quality of current no-limit poker bots",
-    AAAI workshop on computer poker, where ``continuation`` is to check and call until the end. Its
-    text could not be checked; the lower bound holds for any strategy.
-    """
-    check_game(game)
-    check_player(player, len(game.domains))
-    lookahead = whole_number(lookahead, "lookahead", least=1)
-    domain, strategies = game.domains[player], as_vectors(game, profile)
-    utility = game.utility(player, strategies)
-    assumed = strategies[player]
-    if continuation is not None:
-        assumed = vector(as_vector(continuation, domain, player), domain.dimension, "continuation")
-        check_strategy(assumed, domain, player, "continuation")
-    if not isinstance(domain, DecisionTree):
-        return domain.best_response(utility)
-    _, values = domain.counterfactual(utility, domain.behavior(assumed))
-    for _ in range(min(lookahead, domain.depth) - 1):
-        best = domain.simplices.max(values)
-        values = utility[1:] + segment_sum(domain.parent_sequence, best, domain.dimension)[1:]
-    _, behavior = domain.simplices.best_response(values)
-    return domain.counterfactual(utility, behavior)[0], domain.sequence_form(behavior)
-
-
-def sampled_local_best_response(
-    game: Playable,
-    player: int,
-    strategies: ProfileLike,
-    samples: int,
-    generator: np.random.Generator | int,
-    *,
-    rollouts: int | None = 100,
-    continuation: BehavioralStrategyLike | None = None,
-    bounds: Bounds | None = None,
-    time_limit: float | None = None,
-) -> Estimate:
-    """Estimate the value of a greedy response to the others, by playing the game.
-
-    It is ``local_best_response`` with a look-ahead of 1 for games of any size. The player
-    enumerates the possible histories, weighted by the others' probabilities of playing to them, and
-    evaluates each of its actions by ``rollouts`` plays to the end. It keeps its decision at an
-    information set for all later games, and so has one strategy, whose value is at most that of a
-    best response: the lower end of an interval around the estimate is a lower bound of it.
-
-    The logger ``regretkit`` reports how far it is; fewer ``rollouts`` take less time.
-
-    Parameters
-    ----------
-    game
-        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``. The player must
-        have perfect recall.
-    player
-        Who responds.
-    strategies
-        The strategies of all players, as ``sampled_value`` takes them.
-    samples
-        How many games to play, at least 1.
-    generator
-        Draws the actions of chance and of the players, also in rollouts; or its seed.
-    rollouts
-        Number of plays for each action; None to enumerate all continuations instead.
-    continuation
-        Strategy assumed after the action, by default the player's own.
-    bounds
-        The least and the most that the player may earn, as ``sampled_value`` takes it.
-    time_limit
-        Seconds after which no further game is begun: the estimate is of fewer games then, of one
-        at least.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.games import uniform_behavior
-    >>> uniform, generator = [uniform_behavior] * 2, np.random.default_rng(1)
-    >>> found = sampled_local_best_response(kuhn_poker(), 0, uniform, 2_000, generator)
-    >>> low, high = found.bernstein_interval(0.99)
-    >>> 0.125 < low < 0.5 < high  # uniform play earns 1/8, a best response 1/2
-    True
-    """
-    samples = whole_number(samples, "samples", least=1)
-    if rollouts is not None:
-        rollouts = whole_number(rollouts, "rollouts", least=1)
-    if time_limit is not None:
-        above_zero(time_limit, "time_limit")
-    generator = as_generator(generator)
-    root, played = as_history(game), behaviors_in(game, strategies)
-    check_player(player, len(played))
-    later = list(played)
-    if continuation is not None:
-        later[player] = behaviors([continuation] * len(played))[player]
-    response = _Response(root, player, played, later, rollouts, generator)
-    drawn = np.array([[response.play()] for _ in _reported(samples, time_limit)])
-    known = payoff_bounds(game)
-    return estimates(drawn, known and known[player : player + 1], bounds)[0]
-
-
-def _reported(samples: int, seconds: float | None) -> Iterator[int]:
-    """Yield numbers until the time is over, and report those so far where they take long."""
-    began, due = time.monotonic(), _REPORT_AFTER
-    for played in range(samples):
-        yield played
-        if (elapsed := time.monotonic() - began) > due:
-            due = 2.0 * elapsed
-            so_far = f"{played + 1} of {samples} samples after {elapsed:.0f} seconds"
-            _log.warning("local best response: %s", so_far)
-        if seconds is not None and elapsed > seconds:
-            return
-
-
-@final
-@define(eq=False)
-class _Response:
-    """A response that decides at its first visit of an information set."""
-
-    root: History
-    player: int
-    played: Sequence[ValidatedStrategy]
-    later: Sequence[ValidatedStrategy]
-    rollouts: int | None
-    generator: np.random.Generator
-    _decided: dict[Hashable, tuple[int, Belief]] = field(factory=dict, init=False)
-    """For each information set, the chosen action and the belief after it."""
-
-    def play(self) -> float:
-        """Play the game once, and return the player's payoff."""
-        history, belief = self.root, [(self.root, 1.0)]
-        while not history.is_terminal():
-            if history.player() == self.player:
-                actions = list(actions_of(history))
-                chosen, belief = self._decide(history.information_set(), actions, belief)
-            else:
-                actions, chances = choices(history, self.played)
-                chosen = pick(chances, self.generator)
-            history = history.child(actions[chosen])
-        return payoffs_of(history)[self.player]
-
-    def _decide(
-        self, known: Hashable, actions: Sequence[Hashable], previous: Belief
-    ) -> tuple[int, Belief]:
-        if known not in self._decided:
-            belief = self._consistent(previous, known)
-            if not belief:
-                raise ValueError(
-                    f"player {self.player} reaches {quote(str(known))}, which cannot follow its "
-                    "earlier actions and observations; a local best response needs perfect recall"
-                )
-            values = [self._value(belief, action) for action in actions]
-            chosen = int(np.argmax(values))
-            next_belief = [(history.child(actions[chosen]), weight) for history, weight in belief]
-            self._decided[known] = chosen, next_belief
-        return self._decided[known]
-
-    def _consistent(self, previous: Belief, known: Hashable) -> Belief:
-        """Return the histories at an information set that follow a belief."""
-        found, pending = [], previous[::-1]
-        while pending:
-            history, weight = pending.pop()
-            if history.is_terminal():
-                continue
-            if history.player() == self.player:
-                if history.information_set() == known:
-                    found.append((history, weight))
-                continue
-            pending += [(child, weight * chance) for child, chance in _next(history, self.played)]
-        return found
-
-    def _value(self, belief: Belief, action: Hashable) -> float:
-        """Return the value of an action, times a number that is the same for all actions."""
-        if self.rollouts is None:
-            return sum(w * self._expected(history.child(action)) for history, w in belief)
-        weights = np.array([weight for _, weight in belief])
-        total = 0.0
-        for _ in range(self.rollouts):
-            history, _ = belief[pick(weights, self.generator)]
-            payoffs = play_out(history.child(action), self.later, self.generator)
-            total += payoffs[self.player]
-        return total
-
-    def _expected(self, history: History) -> float:
-        if history.is_terminal():
-            return payoffs_of(history)[self.player]
-        return sum(chance * self._expected(child) for child, chance in _next(history, self.later))
-
-
-def _next(history: History, played: Sequence[ValidatedStrategy]) -> Belief:
-    """Return the histories that may follow at once, with their probabilities."""
-    actions, chances = choices(history, played)
-    pairs = zip(actions, chances.tolist(), strict=True)
-    return [(history.child(action), chance) for action, chance in pairs if chance > 0.0]

@@ -9,7 +9,7 @@ from naive_games import chance, decision, end, expected_value, moves, random_gam
 
 from regretkit import ExtensiveFormGame, games, solve
 from regretkit.evaluation import (
-    _monte_carlo,
+    _local_best_response,
     best_response,
     local_best_response,
     nash_conv,
@@ -214,7 +214,7 @@ def test_rollouts_must_be_some():
 
 def test_no_further_game_is_begun_once_the_time_is_over(monkeypatch):
     clock = iter(range(1_000))
-    monkeypatch.setattr(_monte_carlo.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(_local_best_response.time, "monotonic", lambda: next(clock))
     given = games.kuhn_poker(), 0, [uniform_behavior] * 2, 100, 1
     limited = sampled_local_best_response(*given, time_limit=2.5)
     assert limited.samples == 3  # looked at after 1, 2 and 3 seconds
@@ -226,7 +226,7 @@ def test_no_further_game_is_begun_once_the_time_is_over(monkeypatch):
 
 
 def test_a_long_response_is_reported_at_doubled_times(monkeypatch, caplog):
-    monkeypatch.setattr(_monte_carlo, "_REPORT_AFTER", 0.001)
+    monkeypatch.setattr(_local_best_response, "_REPORT_AFTER", 0.001)
     sampled_local_best_response(games.kuhn_poker(), 0, [uniform_behavior] * 2, 1_000, 1)
     assert 1 <= len(caplog.messages) <= 12
     assert re.match("local best response: .* of 1000 samples after ", caplog.messages[0])

@@ -12,7 +12,15 @@ from regretkit.games._registry import _FACTORIES, _RULES
 WITH_A_TREE = sorted(_RULES.keys() & _FACTORIES.keys())
 
 
-@pytest.mark.parametrize("name", [*WITH_A_TREE, "goofspiel(3, 'random', 'hidden')"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *WITH_A_TREE,
+        "goofspiel(3, 'random', 'hidden')",
+        "sheriff(0, 0, 2)",
+        "sheriff(1, 3, 2, 1.5, 2.25, -0.5)",
+    ],
+)
 def test_the_rules_of_a_name_are_those_of_its_tree(name):
     text = {"dudo": "dudo(sides=3)", "battleship": "battleship(shots=1)"}.get(name, name)
     rules = games.load_rules(text)

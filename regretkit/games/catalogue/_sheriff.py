@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from typing import final
 
+import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import number, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register, rules_of
+from regretkit.games.tree._history import TERMINAL
 
+_ANSWERS = "pass", "inspect"
 _COUNTED = 60
 """Limit on the rounds that are counted; no memory holds the tree of more, unless bribes are 0."""
 
@@ -65,10 +70,11 @@ def sheriff(
     formulation and benchmarks", NeurIPS. The default parameters are its baseline.
     """
     root = sheriff_history(items, bribe, rounds, value, penalty, compensation)
-    MemoryBudget(memory_limit, walked=True).check_histories(root.histories)
+    MemoryBudget(memory_limit).check_histories(root.histories)
     parameters = "items", "bribe", "rounds", "value", "penalty", "compensation"
     name = call_text(sheriff, **{name: getattr(root, name) for name in parameters})
-    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
+    start = _SheriffBatch(root, 0, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
+    return ExtensiveFormGame.from_batch(start, name=name, memory_limit=memory_limit)
 
 
 @rules_of("sheriff")
@@ -123,7 +129,7 @@ class SheriffHistory:
 
     def actions(self) -> Sequence[str]:
         if self.player() == 1:
-            return "pass", "inspect"
+            return _ANSWERS
         most = self.items if self.loaded is None else self.bribe
         return [str(quantity) for quantity in range(most + 1)]
 
@@ -144,3 +150,76 @@ class SheriffHistory:
             return items * self.value - int(offer), float(offer)
         paid = items * self.penalty if items else -self.compensation
         return -paid, paid
+
+
+@final
+@frozen(eq=False)
+class _SheriffBatch:
+    """A batch of histories of ``length`` moves, the first of which loads the items."""
+
+    rules: SheriffHistory
+    """The empty history, which has the parameters."""
+    length: int
+    loaded: Indices
+    """The number of items, 0 before they are loaded."""
+    moves: Indices
+    """Offers and answers in turn, as digits of a number after a first 1."""
+
+    def player(self) -> Indices:
+        over = self.length > 2 * self.rules.rounds
+        mover = TERMINAL if over else int(self.length > 0 and self.length % 2 == 0)
+        return np.full(self.loaded.size, mover)
+
+    @property
+    def _radix(self) -> int:
+        """Of the digits of offers: with 1, there would be none."""
+        return max(2, self.rules.bribe + 1)
+
+    @property
+    def _choices(self) -> int:
+        if self.length == 0:
+            return self.rules.items + 1
+        return self.rules.bribe + 1 if self.length % 2 else 2
+
+    def actions(self, rows: Indices) -> NDArray[np.bool_]:
+        return np.ones((rows.size, self._choices), dtype=np.bool_)
+
+    def child(self, rows: Indices, action: Indices) -> "_SheriffBatch":
+        if self.length == 0:
+            return _SheriffBatch(self.rules, 1, action, self.moves[rows])
+        moves = self.moves[rows] * (self._radix if self.length % 2 else 2) + action
+        return _SheriffBatch(self.rules, self.length + 1, self.loaded[rows], moves)
+
+    def probability(self, rows: Indices, action: Indices) -> Vector:
+        return np.ones(rows.size)
+
+    def information_set(self, rows: Indices) -> Indices:
+        """Return the moves as a number, for the smuggler with its items, 0 before the first."""
+        if self.length == 0:
+            return np.zeros(rows.size, dtype=np.int64)
+        moves = self.moves[rows]
+        return moves * (self.rules.items + 1) + self.loaded[rows] if self.length % 2 else moves
+
+    def payoffs(self, rows: Indices) -> Vector:
+        rules, loaded = self.rules, self.loaded[rows]
+        offers, answers = np.divmod(self.moves[rows], 2)
+        paid = np.where(loaded > 0, loaded * rules.penalty, -rules.compensation)
+        offer = offers % self._radix + 0.0
+        smuggler = np.where(answers == 0, loaded * rules.value - offer, -paid)
+        return np.stack([smuggler, np.where(answers == 0, offer, paid)], axis=1)
+
+    def action_name(self, player: int, action: int) -> str:
+        return _ANSWERS[action] if player == 1 else str(action)
+
+    def label(self, player: int, information_set: int) -> str:
+        moves, loaded = information_set, ""
+        if player == 0:
+            moves, items = divmod(information_set, self.rules.items + 1)
+            loaded = f"{items}:" if moves else ""
+        names: list[str] = []
+        answered = player == 0
+        while moves > 1:
+            moves, move = divmod(moves, 2 if answered else self._radix)
+            names.append(_ANSWERS[move] if answered else str(move))
+            answered = not answered
+        return f"{player}:{loaded}{' '.join(reversed(names))}"
