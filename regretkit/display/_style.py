@@ -40,9 +40,11 @@ _FILES: Any = {"svg.hashsalt": "regretkit", "svg.fonttype": "none", "pdf.fonttyp
 publishers ask for."""
 
 _SPELLINGS = {
+    "hold_em": "Hold'em",
     "liars_dice": "Liar's dice",
     "oshi_zumo": "Oshi-Zumo",
     "prisoners_dilemma": "Prisoner's dilemma",
+    "pursuit_evasion": "Pursuit-evasion",
     "shapley_game": "Shapley's game",
 }
 """Games whose names are spelled otherwise than their functions, without the underscores."""

@@ -6,12 +6,18 @@ from types import MappingProxyType
 import numpy as np
 
 from regretkit._util._validate import did_you_mean, quote, whole_number
+from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._chance import ChanceSampling
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators._mccfr import ExternalSampling, OutcomeSampling
 
 SAMPLINGS: Mapping[str, Callable[[np.random.Generator], Estimator]] = MappingProxyType(
-    {"chance": ChanceSampling, "external": ExternalSampling, "outcome": OutcomeSampling}
+    {
+        "chance": ChanceSampling,
+        "external": ExternalSampling,
+        "outcome": OutcomeSampling,
+        "outcome-baseline": lambda draws: OutcomeSampling(draws, baseline=LearnedBaseline()),
+    }
 )
 """Estimators by the names that ``solve`` and the command line take."""
 

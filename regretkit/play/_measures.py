@@ -24,6 +24,7 @@ from regretkit.evaluation import (
     sampled_value,
 )
 from regretkit.games import ExtensiveFormGame, NormalFormGame
+from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import RegretMatching
 from regretkit.play._orders import Extragradient, RandomPlayer
@@ -312,7 +313,10 @@ def _last_nash_conv(run: "SelfPlay") -> float:
 
 
 def _visited(run: "SelfPlay") -> int:
-    """Return how many histories were visited, or outcomes in normal form."""
+    """Return how many histories were visited, or outcomes in normal form.
+
+    In a public game, each node counts once for each type of both players.
+    """
     sampled = getattr(run.estimator, "visited", None)
     if sampled is not None:
         return int(sampled)
@@ -321,6 +325,8 @@ def _visited(run: "SelfPlay") -> int:
         size = run.game.tree.histories
     elif isinstance(run.game, NormalFormGame):
         size = run.game.payoffs[0].size
+    elif isinstance(run.game, PublicGame):
+        size = len(run.game.tree.nodes) * sum(run.game.deal.sizes)
     else:
         raise TypeError(f"visited is of games with a tree or a table, got {quote(run.game)}")
     utilities = 1 if isinstance(run.order, RandomPlayer) else run.players

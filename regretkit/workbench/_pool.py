@@ -4,6 +4,7 @@ Each process is the only one of its ``ProcessPoolExecutor``, so that one that is
 task that it had, and nothing is lost with the others.
 """
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -199,6 +200,7 @@ def _begin(connection: Any) -> None:
     """Prepare a process: Ctrl-C is for the one that began it, whose end also ends this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")  # there is no place for them beside the table
+    logging.disable(logging.WARNING)  # nor for how far a game is built
     _REPORT[:] = [connection.send]
 
     def end() -> None:

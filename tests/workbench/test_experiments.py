@@ -445,3 +445,11 @@ def test_the_time_left_is_that_of_the_work_left():
     assert seconds_left(each, 1) == pytest.approx(3.0 + 12.0)
     second.report(1_000, 0.1, 12.0)
     assert seconds_left(each, 2) == pytest.approx(1.5)
+
+
+def test_a_public_game_counts_its_nodes_once_for_each_type(tmp_path):
+    # Aces and queens, 12 hands, bet or check; kings, 6 hands, fold or call, or check; 3 ends.
+    made = Experiment("hold_em(bets=('100%', ''), raises='')", "cfr+", 20)
+    [run] = made.run(tmp_path, workers=0).runs
+    assert run.columns["visited"][-1] == 20 * 2 * 6 * (12 + 6)
+    assert run.last < run.columns["nash_conv"][0]
