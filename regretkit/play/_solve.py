@@ -124,8 +124,8 @@ def solve(
         Stop after the iteration in which this number of seconds of play passes.
     sampling
         Sample utilities: ``"external"``, all actions but a player's own; ``"outcome"``, one play of
-        the game; ``"chance"``, the chance moves. By default they are exact, and external for
-        ``"mccfr"``.
+        the game; ``"outcome-baseline"``, with a ``LearnedBaseline``; ``"chance"``, the chance
+        moves. By default they are exact, and external for ``"mccfr"``.
     seed
         The seed of the samples, a whole number or a ``Generator``; 0 by default.
     estimator
