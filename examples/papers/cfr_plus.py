@@ -3,6 +3,8 @@
 The paper plays subgames of no-limit hold'em that it does not publish, so the rivers are others.
 """
 
+from statistics import median
+
 from rebuild import Found, Paper, times
 
 
@@ -12,7 +14,7 @@ def faster(found: Found) -> tuple[bool, str]:
     for game in found.games():
         gap = found.last(game, "CFR")
         ratios[game] = found.needed(game, "CFR", gap) / found.needed(game, "CFR+", gap)
-    return min(ratios.values()) >= 10.0, f"times fewer iterations: {times(ratios)}"
+    return median(ratios.values()) >= 10.0, f"times fewer iterations: {times(ratios)}"
 
 
 def current_strategy(found: Found) -> tuple[bool, str]:
@@ -49,8 +51,8 @@ PAPER = Paper(
     iterations=2_000,
     measures=("nash_conv", "last_nash_conv"),
     says={
-        "CFR+ needs an order of magnitude less than CFR.": faster,
-        "The current strategy of CFR+ is good enough to do without an average.": current_strategy,
+        "CFR+ typically outperforms CFR by an order of magnitude or more.": faster,
+        "The current strategy of CFR+ is as good as the average of CFR.": current_strategy,
         "That of CFR is not.": current_of_cfr,
     },
     small=(["One-card poker, 13 cards"], 200),

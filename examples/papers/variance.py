@@ -1,7 +1,7 @@
 """Monte Carlo CFR with and without baselines: Schmid et al. (2019).
 
-Baselines are kept by history here, and by information set and action in the paper; the average is
-the exact one of all strategies.
+The paper plays Leduc poker. Baselines are kept by history here, and by information set and action
+there; the average is the exact one of all strategies.
 """
 
 from statistics import fmean, variance
@@ -32,7 +32,7 @@ def with_plus(found: Found) -> tuple[bool, str]:
     with_baseline = {g: found.last(g, LEARNED) / found.last(g, PLUS_LEARNED) for g in found.games()}
     without = {g: found.last(g, PLAIN) / found.last(g, PLUS) for g in found.games()}
     told = f"{times(with_baseline)}; without a baseline: {times(without)}"
-    return min(with_baseline.values()) > 1.0, f"gap of CFR over that of CFR+: {told}"
+    return with_baseline["Leduc poker"] > 1.0, f"gap of CFR over that of CFR+: {told}"
 
 
 def variances(found: Found, draws: int = 1_000) -> tuple[bool, str]:
@@ -63,7 +63,7 @@ PAPER = Paper(
         PLUS: "cfr+(sampling=outcome)",
         PLUS_LEARNED: "cfr+(sampling=outcome-baseline)",
     },
-    iterations=200_000,
+    iterations=1_000_000,
     seeds=3,
     drawn=("visited", "nash_conv"),
     says={

@@ -43,7 +43,7 @@ _PANEL = 1.75
 """Width of a panel in inches, about."""
 _SAMPLE = 34.0
 """Points that the line beside a name in a legend takes, and the space around it."""
-_TITLE = 26
+_TITLE = 23
 """Characters in a line of its title, of which there are two at most."""
 
 Columns = Mapping[str, Sequence[Any]]
