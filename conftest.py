@@ -23,6 +23,7 @@ NEEDS = {
         "docs/how_to/use_openspiel_games.md",
     ],
     "pygambit": ["regretkit/games/gambit/_pygambit.py"],
+    "plotly": ["regretkit/workbench/_report.py"],
 }
 collect_ignore = [
     path

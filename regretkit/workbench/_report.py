@@ -16,8 +16,8 @@ from regretkit.workbench._expressions import split_at_commas
 from regretkit.workbench._results import algorithms_of, measure_of
 
 _PAGE = Path(__file__).with_name("report.html")
-_DASHES = dict(zip(DASHES, ("solid", "dash", "dot", "dashdot"), strict=True))
-_BORDERS = dict(zip(DASHES, ("solid", "dashed", "dotted", "double"), strict=True))
+_DASHES: dict[str, str] = dict(zip(DASHES, ("solid", "dash", "dot", "dashdot"), strict=True))
+_BORDERS: dict[str, str] = dict(zip(DASHES, ("solid", "dashed", "dotted", "double"), strict=True))
 _MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 
 
