@@ -131,15 +131,16 @@ def finish(call: str, quick: bool) -> Figures:
     times: dict[str, list[float]] = {name: [] for name in (program, *FINISHED, "merged")}
     ended: dict[str, int] = {}
     while len(times[program]) < (4 if quick or times[program][-1:] > [1e3 * LONG / 4] else 10):
+        began = time.perf_counter()
         times[program].append(cpu_seconds(partial(solve_zero_sum, game)) * 1e3)
-        limit = LONGEST * max(times[program][-1] / 1e3, LONG / 4)
+        limit = LONGEST * max(time.perf_counter() - began, LONG / 4)
         for name in (*FINISHED, "merged"):
             play = partial(play_to_the_end, game, name, limit, ended)
             times[name].append(cpu_seconds(play) * (1e3 if name in ended else math.inf))
     middle = {name: median(taken[1:]) for name, taken in times.items()}  # the first loads libraries
-    best = min(ended, key=lambda name: middle[name])
+    best = min(ended, key=lambda name: middle[name], default="")
     ratios = {name: middle[program] / middle[name] for name in times if name != program}
-    return {program: middle[program], **ratios, "iterations": ended[best]}
+    return {program: middle[program], **ratios, "iterations": ended.get(best, 0)}
 
 
 def play_to_the_end(game: Any, name: str, limit: float, ended: dict[str, int]) -> None:

@@ -68,8 +68,8 @@ class LearningRun(Protocol):
         ...
 
     @property
-    def seconds(self) -> float:
-        """How long they took."""
+    def processor_seconds(self) -> float:
+        """How long they took of the processor."""
         ...
 
     @property
@@ -146,21 +146,23 @@ def finish(
     end = time.monotonic() + number(time_limit, "time_limit", least=0.0)
     if isinstance(run, Profile):
         return _finished_profile(run, allowed, end)
-    if not all(hasattr(type(run), name) for name in ("current", "average", "run", "seconds")):
+    if not all(
+        hasattr(type(run), name) for name in ("current", "average", "run", "processor_seconds")
+    ):
         told = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", told, run))
     game = check_constant_sum(run.game, public=True)
     systems = _Systems.of(game)
     goal, worth = allowed * systems.width, _WORTH_A_LOOK * systems.width
-    best, begun, clock = None, run.iteration, run.seconds
+    best, begun, clock = None, run.iteration, run.processor_seconds
     if run.iteration < _FIRST:
         run.run(_FIRST - run.iteration)
     while True:
-        started, lacking = time.monotonic(), ""
+        started, lacking = time.process_time(), ""
         average = systems.bounded(*run.average)
         best = min(average, best or average, key=_gap)
         if goal < average.gap <= worth:
-            limit = min(started + _SHARE * run.seconds, end)
+            limit = started + _SHARE * run.processor_seconds, end
             try:
                 best = min(best, _best_look(systems, run.current, average, goal, limit), key=_gap)
             except MemoryError:
@@ -172,26 +174,37 @@ def finish(
             method += f", out of {lacking}" * (best.gap > goal)
             return exact_solution(game, *best[:4], method)
         # After t seconds, looks of c seconds each d seconds apart cost c / d + d / 2t of the time.
-        growth = 0.5
-        if (played := run.iteration - begun) and run.seconds > clock:
-            seconds = (run.seconds - clock) * run.iteration / played
-            growth = min(math.sqrt(2.0 * (now - started) / seconds), 8.0, (end - now) / seconds)
+        growth, cost = 0.5, time.process_time() - started
+        if (played := run.iteration - begun) and run.processor_seconds > clock:
+            seconds = (run.processor_seconds - clock) * run.iteration / played
+            growth = min(math.sqrt(2.0 * cost / seconds), 8.0, (end - now) / seconds)
         run.run(math.ceil(growth * run.iteration))
 
 
 def _best_look(
-    systems: "_Systems", current: Sequence[Vector], average: "_Bounded", goal: float, limit: float
+    systems: "_Systems",
+    current: Sequence[Vector],
+    average: "_Bounded",
+    goal: float,
+    limits: tuple[float, float],
 ) -> "_Bounded":
-    """Return the best of what supports near those of a run lead to, until a time limit."""
+    """Return the best of what supports near those of a run lead to.
+
+    Until limits of the processor's time and of the time that passes.
+    """
     likely = systems.likely_supports(average)
     wider = [a | (x > 0.0) for a, x in zip(likely, current, strict=True)]
     best = found = systems.look(wider, average)
-    if goal < best.gap and time.monotonic() < limit:
+    if goal < best.gap and _is_time(limits):
         best = found = min(best, systems.look(likely, average), key=_gap)
-    while goal < best.gap and found.gap <= _LOST * average.gap and time.monotonic() < limit:
+    while goal < best.gap and found.gap <= _LOST * average.gap and _is_time(limits):
         found = systems.look(systems.corrected_supports(found), average)
         best = min(best, found, key=_gap)
     return best
+
+
+def _is_time(limits: tuple[float, float]) -> bool:
+    return time.process_time() < limits[0] and time.monotonic() < limits[1]
 
 
 def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
