@@ -26,6 +26,7 @@ KNOWN = {
     "biased_rock_paper_scissors": 0,
     "kuhn_poker": Fraction(-1, 18),
     "liars_dice(sides=2)": Fraction(1, 2),
+    "liars_dice(sides=3)": Fraction(1, 9),
     "leduc_poker(merge_suits=True)": LEDUC,
     "goofspiel(cards=3)": 0,
     "goofspiel(cards=4)": 0,
@@ -39,7 +40,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize(
-    "call", [pytest.param(c, marks=[pytest.mark.deep] * (n > 6)) for n, c in enumerate(KNOWN)]
+    "call", [pytest.param(c, marks=[pytest.mark.deep] * (n > 7)) for n, c in enumerate(KNOWN)]
 )
 def test_known_values_are_proven(call):
     game = games.load(call)
