@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-_FIRST = 40
+_FIRST = 50
 """The iteration of the first look."""
 _WORTH_A_LOOK = 0.1
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
