@@ -327,3 +327,15 @@ def test_without_numba_runs_take_the_slow_way_and_say_so_once(engine):
     assert warned.count("RuntimeWarning") == 1
     assert "Numba, which makes machine code, cannot be imported" in warned
     assert refused.startswith(f"engine '{engine}' cannot run this: Numba, which makes machine code")
+
+
+def test_runs_on_one_game_share_its_layout_and_no_workspace():
+    game = games.leduc_poker()
+    first, second, alone = (ALGORITHMS["dcfr"].start(game, engine="compiled") for _ in range(3))
+    for run, iterations in ((alone, 20), (first, 10), (second, 15), (first, 10)):
+        run.run(iterations)
+    payoffs = [run._executor._arrays.payoffs for run in (first, second)]
+    assert payoffs[0].column is payoffs[1].column
+    assert payoffs[0].workspace is not payoffs[1].workspace
+    for together, separate in zip(first.average, alone.average, strict=True):
+        np.testing.assert_array_equal(together, separate)
