@@ -62,7 +62,7 @@ def test_the_rule_observes_what_each_deviation_gains(name):
 
     for strategy, utility in meets(player, seed=2):
         behavior = naive.play()
-        np.testing.assert_allclose(naive.sequence_form(behavior), strategy, atol=1e-10)
+        np.testing.assert_allclose(naive.sequence_form(behavior), strategy, rtol=0.0, atol=1e-10)
         totals += np.concatenate(naive.gains(behavior, utility.tolist()))
         naive.learn(utility.tolist())
 

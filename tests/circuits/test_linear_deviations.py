@@ -227,7 +227,7 @@ def test_the_fixed_point_is_the_limit_of_means_of_iterates(seed):
     for kind in ("plain", "pure", "sparse"):
         coefficients = random_map(maps, generator, kind)
         mean = AveragedPowerIterate(4_000)(maps, coefficients)
-        np.testing.assert_allclose(maps.fixed_point(coefficients), mean, atol=5e-3)
+        np.testing.assert_allclose(maps.fixed_point(coefficients), mean, rtol=0.0, atol=5e-3)
 
 
 @pytest.mark.parametrize("leak", [0.5, 1e-4, 1e-8, 1e-10, 1e-13])
@@ -237,7 +237,7 @@ def test_the_fixed_point_of_a_matrix_is_its_stationary_distribution(leak):
     maps = LinearDeviations(rk.DecisionTree([0], [5]))
     behavior = np.concatenate([np.eye(6)[5], matrix.ravel()])  # query, then a row
     point = maps.fixed_point(maps.pairs.sequence_form(behavior))[1:]
-    np.testing.assert_allclose(point @ matrix, point, atol=1e-15)
+    np.testing.assert_allclose(point @ matrix, point, rtol=0.0, atol=1e-15)
     if leak >= 1e-4:
         np.testing.assert_allclose(point, stationary(StochasticMatrices(5), matrix.ravel()))
 
@@ -293,7 +293,7 @@ def test_payoffs_in_other_units_are_played_alike():
             yield np.concatenate(profile)
 
     for plain, third in zip(strategies(1.0), strategies(1.0 / 3.0), strict=True):
-        np.testing.assert_allclose(plain, third, atol=1e-9)
+        np.testing.assert_allclose(plain, third, rtol=0.0, atol=1e-9)
 
 
 def test_a_player_without_decisions_has_one_map():

@@ -110,11 +110,11 @@ def test_the_device_of_von_stengel_and_forges_is_an_efce():
         profile = [{"G": good, "B": bad}, {"X": good, "Y": good[::-1]}]
         play.add(profile)
         payoffs.append(game.value([*play_vectors(game, profile)]))
-    np.testing.assert_allclose(np.mean(payoffs, axis=0), [3.5, 6.5], atol=1e-15)
-    np.testing.assert_allclose(play.efce_gaps(), 0.0, atol=1e-15)
-    np.testing.assert_allclose(play.efcce_gaps(), 0.0, atol=1e-15)
+    np.testing.assert_allclose(np.mean(payoffs, axis=0), [3.5, 6.5], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(play.efce_gaps(), 0.0, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(play.efcce_gaps(), 0.0, rtol=0.0, atol=1e-15)
     # By a linear map a bad student sends what a good one is told to, and is always hired.
-    np.testing.assert_allclose(play.linear_gaps(), [1.5, 0.0], atol=1e-15)
+    np.testing.assert_allclose(play.linear_gaps(), [1.5, 0.0], rtol=0.0, atol=1e-15)
 
 
 def play_vectors(game, profile):
@@ -182,7 +182,7 @@ def test_learners_of_efce_have_the_pinned_gaps(game, iterations, gaps):
         game = ExtensiveFormGame.from_history(games.as_history(game))
     play = CorrelatedPlay(game, ["efce"])
     solve(game, "efce", iterations=iterations, callbacks=[play])
-    np.testing.assert_allclose(play.efce_gaps(largest=True), gaps, atol=1e-8)
+    np.testing.assert_allclose(play.efce_gaps(largest=True), gaps, rtol=0.0, atol=1e-8)
 
 
 def test_learners_in_goofspiel_have_the_gaps_of_the_formulas_in_sixty_digits():
@@ -193,7 +193,7 @@ def test_learners_in_goofspiel_have_the_gaps_of_the_formulas_in_sixty_digits():
         precise.add(profile)
     solve(game, "efce", iterations=10, callbacks=[play])
     for found in precise, play:
-        np.testing.assert_allclose(found.efce_gaps(largest=True), 0.4228953588, atol=1e-8)
+        np.testing.assert_allclose(found.efce_gaps(largest=True), 0.4228953588, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1 / 3])
@@ -203,15 +203,15 @@ def test_learners_of_the_signalling_game_have_simple_gaps(iterations, unit):
     play = CorrelatedPlay(with_payoffs(game, unit * game.tree.payoffs), ["efce"])
     solve(play.game, "efce", iterations=iterations, callbacks=[play])
     largest, fixed = play.efce_gaps(largest=True), play.cce_gaps()
-    np.testing.assert_allclose(largest, [0.0, unit / (4 * iterations)], atol=1e-12)
-    np.testing.assert_allclose(fixed, [0.0, unit / (2 * iterations)], atol=1e-12)
+    np.testing.assert_allclose(largest, [0.0, unit / (4 * iterations)], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(fixed, [0.0, unit / (2 * iterations)], rtol=0.0, atol=1e-12)
 
 
 def test_cfr_plus_on_kuhn_poker_has_the_pinned_gaps():
     play = watched(games.kuhn_poker(), 100)
     pinned = [0.0094684998, 0.0108621872], [0.0215402958, 0.0174401002]
-    np.testing.assert_allclose(play.efce_gaps(largest=True), pinned[0], atol=1e-8)
-    np.testing.assert_allclose(play.cce_gaps(), pinned[1], atol=1e-8)
+    np.testing.assert_allclose(play.efce_gaps(largest=True), pinned[0], rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(play.cce_gaps(), pinned[1], rtol=0.0, atol=1e-8)
 
 
 # What has to hold
@@ -262,10 +262,12 @@ def test_with_one_decision_triggers_are_swaps(shape):
         profile = [generator.dirichlet(np.ones(n)) for n in shape]
         play.add(profile, weight)
         joint += weight * np.einsum("a,b->ab", *profile) if len(shape) == 2 else 0.0
-    np.testing.assert_allclose(play.efce_gaps(), play.ce_gaps(), atol=1e-13)
-    np.testing.assert_allclose(play.linear_gaps(), play.ce_gaps(), atol=1e-13)
-    np.testing.assert_allclose(play.efcce_gaps(largest=True), play.cce_gaps(), atol=1e-13)
-    np.testing.assert_allclose(play.efcce_gaps(), play.cce_gaps().clip(min=0.0), atol=1e-13)
+    np.testing.assert_allclose(play.efce_gaps(), play.ce_gaps(), rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(play.linear_gaps(), play.ce_gaps(), rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(play.efcce_gaps(largest=True), play.cce_gaps(), rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(
+        play.efcce_gaps(), play.cce_gaps().clip(min=0.0), rtol=0.0, atol=1e-13
+    )
     if len(shape) == 2:
         mu = joint / play.total_weight
         for player, payoffs in enumerate((game.payoffs[0], game.payoffs[1].T)):
@@ -291,7 +293,7 @@ def test_deviations_of_ones_own_are_measured():
     game = games.leduc_poker(ranks=2, merge_suits=True)
     play = CorrelatedPlay(game, [Constants, "efce", TriggerDeviations])
     solve(game, "cfr", iterations=5, callbacks=[play])
-    np.testing.assert_allclose(play.gaps(Constants), play.cce_gaps(), atol=1e-12)
+    np.testing.assert_allclose(play.gaps(Constants), play.cce_gaps(), rtol=0.0, atol=1e-12)
     for largest in True, False:
         own = play.gaps(TriggerDeviations, largest=largest)
         np.testing.assert_array_equal(own, play.efce_gaps(largest=largest))
@@ -333,7 +335,7 @@ def test_learners_come_to_equilibria_in_edge_cases(edge, algorithm, gap):
 def test_equal_payoffs_leave_nothing_to_gain():
     play = watched(certain_chance(*[end(1 / 3, 1 / 3)] * 4), 10, RegretMatching)
     for gaps in play.efcce_gaps(), play.efce_gaps(), play.linear_gaps(), play.cce_gaps():
-        np.testing.assert_allclose(gaps, 0.0, atol=1e-15)
+        np.testing.assert_allclose(gaps, 0.0, rtol=0.0, atol=1e-15)
 
 
 def test_a_player_without_decisions_gains_nothing():
@@ -410,7 +412,7 @@ def test_gaps_are_recorded_in_every_engine(engine):
         solve(games.kuhn_poker(), "dcfr", iterations=20, engine=name, callbacks=[watch])
     for gap in records[0].values:
         values = [record.values[gap] for record in records]
-        np.testing.assert_allclose(*values, atol=1e-12)
+        np.testing.assert_allclose(*values, rtol=0.0, atol=1e-12)
 
 
 def test_a_recorder_measures_gaps_of_all_iterations_by_name():

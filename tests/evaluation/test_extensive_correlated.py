@@ -88,7 +88,7 @@ def test_the_optima_of_the_literature_and_of_other_programs(make, objective, val
     ],
 )
 def test_payoffs_in_the_equilibrium_of_the_largest_welfare(make, payoffs):
-    np.testing.assert_allclose(best(make()).payoffs, payoffs, atol=1e-9)
+    np.testing.assert_allclose(best(make()).payoffs, payoffs, rtol=0.0, atol=1e-9)
 
 
 def test_how_often_no_ship_sinks_in_the_equilibrium_of_the_largest_welfare():
@@ -219,7 +219,7 @@ def test_gaps_of_other_plans_are_at_least_those_of_one_trigger(concept):
     assert (found.gaps >= of_one - 1e-12).all()
     assert of_one.max() > 0.01
     if concept == "nfcce":
-        np.testing.assert_allclose(found.gaps, of_one, atol=1e-12)
+        np.testing.assert_allclose(found.gaps, of_one, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("players", [2, 3])
@@ -237,8 +237,8 @@ def test_gaps_of_independent_play_are_those_that_a_run_measures(players):
         drawn = [behavior[player, game.tree.labels[player][number]] for player, number in sets]
         independent = mediator.domains[0].sequence_form(np.concatenate(drawn))
         found = mediator.equilibrium([independent, *rest_of(mediator)[1:]])
-        np.testing.assert_allclose(found.gaps, gaps, atol=1e-12)
-        np.testing.assert_allclose(found.payoffs, game.value(profile), atol=1e-12)
+        np.testing.assert_allclose(found.gaps, gaps, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(found.payoffs, game.value(profile), rtol=0.0, atol=1e-12)
         for last in game.sequences.T.tolist():
             reach = np.prod([x[s] for x, s in zip(profile, last, strict=True)])
             assert found.plan.probability(last) == pytest.approx(reach, abs=1e-12)
@@ -278,14 +278,14 @@ def test_probabilities_of_a_plan_add_up_as_those_of_plans_do():
     for domain, part in zip(game.domains, (table, table.T), strict=True):
         for column in part.T:
             flow = domain.simplices.sum(column[1:]) - domain.reach(column)
-            np.testing.assert_allclose(flow, 0.0, atol=1e-12)
+            np.testing.assert_allclose(flow, 0.0, rtol=0.0, atol=1e-12)
 
 
 def test_a_plan_pays_what_the_equilibrium_says():
     game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(2), 3, depth=5))
     found = best(game, [1.0, -2.0, 0.5])
     reach = [found.plan.probability(z) for z in game.sequences.T.tolist()]
-    np.testing.assert_allclose(game.payoffs @ reach, found.payoffs, atol=1e-12)
+    np.testing.assert_allclose(game.payoffs @ reach, found.payoffs, rtol=0.0, atol=1e-12)
     assert found.value == pytest.approx(np.dot([1.0, -2.0, 0.5], found.payoffs), abs=1e-12)
 
 
@@ -348,7 +348,7 @@ def test_a_player_without_decisions_has_no_say():
     game = from_root(decision(1, "only", give=end(3.0, 1.0), keep=end(0.0, 2.0)))
     for concept in CONCEPTS:
         found = best(game, 0, concept=concept)
-        np.testing.assert_allclose(found.payoffs, [0.0, 2.0], atol=1e-12)
+        np.testing.assert_allclose(found.payoffs, [0.0, 2.0], rtol=0.0, atol=1e-12)
         assert found.gaps[0] == 0.0
         assert found.plan.draw(1)[0].tolist() == [1.0]
     assert team_maxmin(game, opponent=1).value == pytest.approx(0.0, abs=1e-12)
