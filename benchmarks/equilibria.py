@@ -38,7 +38,7 @@ from regretkit.evaluation import (
 )
 from regretkit.evaluation._extensive_correlated import Concept
 from regretkit.evaluation._finish import _Systems
-from regretkit.games import ExtensiveFormGame, NormalFormGame, load, matrix_game
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, load, matrix_game
 from regretkit.play import ALGORITHMS, SelfPlay
 
 LONG = 2.0
@@ -303,7 +303,7 @@ class Race:
         return f"({min(self.gaps):.0e})"
 
 
-def started(name: str, game: rk.ExtensiveFormGame) -> Race:
+def started(name: str, game: Game) -> Race:
     """Return a race of an algorithm by name, with its machine code loaded."""
     algorithm = ALGORITHMS[name]
     try:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regretkit as rk
-from benchmarks import engines, equilibria, reading, rules
+from benchmarks import engines, equilibria, poker, reading, rules
 from benchmarks.__main__ import command
 from benchmarks.by_hand import KERNELS
 from benchmarks.engines import size
@@ -18,6 +18,7 @@ from benchmarks.games import held
 from benchmarks.rules import LEFT_OUT, ON_SETS, RULES, SEARCHES
 from benchmarks.runs import cfr_run, tree_game
 from benchmarks.traced import BUILT_IN, OWN, by_hand, traced
+from benchmarks.vector_form import VectorForm
 from regretkit import minimizers
 
 ROWS = RULES | ON_SETS
@@ -39,6 +40,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("look", "kuhn_poker", 3, "scipy"),
         ("openspiel_import", "kuhn_poker", 6, "pyspiel"),
         ("passes", "Kuhn poker", 5, "numba"),
+        ("public_games", "own rule in NumPy, river of every hand", 5, "numba"),
         ("reading", "Kuhn poker", 8, "numpy"),
         ("regret_curves", "RegretMatching", 5, "numpy"),
         ("repeated_states", "1", 8, "scipy"),
@@ -190,6 +192,56 @@ def test_adding_up_is_what_it_says():
     total = engines.adder()(numbers, 1)  # it counts the times in the first one
     assert numbers[0] == 0.0
     assert total == pytest.approx(float(numbers.sum()), rel=1e-12)
+
+
+# Endgames of poker
+
+
+@pytest.mark.parametrize(
+    ("name", "iterations", "expected"),
+    [  # The first two are OpenSpiel's, the others of one more solver in vector form.
+        ("20 cards", 30, 1.91240605413),
+        ("16 cards", 50, 1.01479246534),
+        ("many sizes", 10, 60.0566897733),
+        ("every hand", 10, 452.344652238),
+    ],
+)
+def test_the_solver_in_vector_form_is_cfr_plus(name, iterations, expected):
+    solver = VectorForm(poker.spot(name))
+    solver.run(iterations)
+    assert solver.gap() == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_solver_in_vector_form_deals_a_river():
+    # As long as no regret is a tie, which suits of equal worth bring about
+    game = rk.games.hold_em("2c3d3h4c", ("*", "*"), 40, 100, deck="2-4")
+    solver = VectorForm(game)
+    solver.run(4)
+    average = rk.solve(game, "cfr+", iterations=4, engine="numpy").average
+    assert solver.gap() == pytest.approx(rk.nash_conv(game, average), rel=1e-9)
+
+
+def test_a_row_that_misses_its_floor_is_named():
+    rows = {"game tree, river of 20 cards": {"measured": 2.4}, "a decision point, ns": {}}
+    rows["a decision point, ns"]["measured"] = 7.9
+    assert poker.verdict(rows) == "Floors are missed by game tree, river of 20 cards."
+    rows["game tree, river of 20 cards"]["measured"] = 2.6
+    assert poker.verdict(rows) == "Floors are missed by none."
+
+
+@pytest.mark.deep
+def test_algorithms_race_to_a_share_of_the_pot():
+    game = poker.spot("16 cards")
+    run = rk.play.ALGORITHMS["dcfr"].start(game, engine="vectorized").run(0)
+    race = poker.Race("dcfr", run, 40.0)
+    race.go(1000, 60.0)
+    name, *reached, least, _ = race.row()
+    assert name == "`dcfr`"
+    assert all(reached)
+    assert race.percents[-1] <= 0.03 < race.percents[-2]
+    shown = 50.0 * rk.nash_conv(game, run.average) / 40.0
+    assert race.percents[-1] == pytest.approx(shown)
+    assert least.endswith(" %")
 
 
 # Files, and times to a gap
