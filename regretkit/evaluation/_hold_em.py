@@ -72,7 +72,7 @@ def hold_em_report(
         "pot": pot,
         "value": value.tolist(),
         "share": ((value + pot / 2) / pot).tolist(),
-        "rake": float(-value.sum()),
+        "rake": float(0.0 - value.sum()),
         "exploitability": {"chips": lost, "percent": 100 * lost / pot},
         "nodes": {f"/{'/'.join(path)}": _at(game, strategies, path) for path in paths},
     }

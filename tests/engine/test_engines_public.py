@@ -8,6 +8,7 @@ from public_games import kuhn, leduc, liars_dice, on_tree, one_card, random_prof
 import regretkit as rk
 from regretkit.engine._layout import flatten_trees, lay_out_payoffs, zero_iterates
 from regretkit.engine.kernels._settled import settled_utility
+from regretkit.games import hold_em
 from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
 from regretkit.play import ALGORITHMS, Algorithm, resume, solve
 
@@ -67,16 +68,45 @@ def test_rules_in_machine_code_play_the_same(rule):
         np.testing.assert_allclose(found, averages[-1], atol=1e-9)
 
 
-@pytest.mark.deep_beyond(4)
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name != "mccfr"])
-def test_a_public_game_is_played_as_its_tree(name):
-    game = river(6)
+NAMES = [name for name in ALGORITHMS if name != "mccfr"]  # which plays trees alone
+
+
+def assert_played_as_its_tree(game, name, engine, iterations):
+    if name == "linear-swap" and "compiled" in engine:
+        engine = "vectorized"
     tree = game.to_tree()
-    found, expected = (
-        solve(each, name, iterations=25, engine="numpy").average for each in (game, tree)
-    )
+    found = solve(game, name, iterations=iterations, engine=engine).average
+    expected = solve(tree, name, iterations=iterations, engine="numpy").average
     for ours, theirs in zip(on_tree(game, tree, found), expected, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-10)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
+
+
+@pytest.mark.deep_beyond(4)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("engine", ["numpy", "vectorized"])
+def test_a_public_game_is_played_as_its_tree(name, engine):
+    # One of few random games in which no regrets come close to a tie: where they do, rounding
+    # grows with every iteration, to 1e-7 in a hundred of DCFR.
+    assert_played_as_its_tree(river(6, 39), name, engine, 100)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("engine", ["compiled", "compiled-exact"])
+def test_machine_code_plays_a_public_game_as_its_tree(name, engine):
+    assert_played_as_its_tree(river(6, 39), name, engine, 100)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "linear-swap"])
+@pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled-exact"])
+def test_a_turn_is_played_as_its_tree(name, engine):
+    # 28 x 28 hands with random weights. There are hands on rivers for which all actions are worth
+    # the same, which "compiled" does not set to zero; linear maps of it take a minute.
+    weights = np.random.default_rng(38).uniform(0.5, 1, (2, 66))
+    game = hold_em("2c3d3h4c", tuple(weights), 40, 100, deck="2-4")
+    assert game.deal.sizes == (28, 28)
+    assert_played_as_its_tree(game, name, engine, 20)
 
 
 @pytest.mark.parametrize("engine", [pytest.param("compiled", marks=pytest.mark.deep), *ENGINES[1:]])
