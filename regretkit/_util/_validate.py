@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence, Set
 from itertools import islice
 from numbers import Real
@@ -42,11 +43,11 @@ LONGEST_ERROR = 1_000
 
 
 def quote(value: object, longest: int = LONGEST_QUOTE) -> str:
-    """Return the ``repr`` of what came, for an error message, cut where it is long."""
+    """Return the ``repr`` of what came, for an error message: one line, cut where it is long."""
     if isinstance(value, str | bytes):
         value = value[: longest + 1]  # no more of it is looked at
     try:
-        return shorten(repr(value), longest)
+        return shorten(re.sub(r"\n\s*", " ", repr(value)), longest)
     except RecursionError:
         return "something nested deeply"
 

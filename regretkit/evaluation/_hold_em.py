@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, must_be
+from regretkit._util._validate import check_kind, must_be, quote
 from regretkit.evaluation._gaps import best_response_gains
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games.poker._cards import RANKS, SUITS
@@ -30,8 +30,8 @@ def hold_em_report(
     profile
         Such as ``run.average``.
     nodes
-        At which nodes hands are reported, as ``"/check/bet 500"``; by default at all decisions
-        before another card is dealt.
+        At which node or nodes hands are reported, as ``"/check/bet 500"``; by default at all
+        decisions before another card is dealt.
 
     Returns
     -------
@@ -62,6 +62,7 @@ def hold_em_report(
     (['check', 'all-in 100'], 1.0)
     """
     check_kind(game, PublicGame, "game", "games.hold_em()")
+    nodes = [nodes] if isinstance(nodes, str) else nodes
     strategies = as_vectors(game, profile)
     pot, value = _pot(game), game.value(strategies)
     lost = float(best_response_gains(game, strategies).mean())
@@ -112,15 +113,20 @@ def hold_em_table(
     >>> [(row["board"], round(row["value"])) for row in hold_em_table(solutions)]
     [('2c2d2h3c3d', 25), ('2c2d2h3cKd', -50), ('mean', -13)]
     """
+    hint = "pass {board: (game, run.average)}"
+    if not isinstance(solutions, Mapping):
+        raise TypeError(must_be("solutions", "games and profiles by board", solutions, hint))
     rows: list[dict[str, Any]] = []
-    for board, (game, profile) in solutions.items():
+    for board, solution in solutions.items():
+        if not isinstance(solution, Sequence) or len(solution) != 2:
+            raise TypeError(must_be(f"solutions[{quote(board)}]", "a pair", solution, hint))
+        game, profile = solution
         report = hold_em_report(game, profile, nodes=["/"])
         root = report["nodes"]["/"]
         row = {"board": board, "value": report["value"][0], "share": report["share"][0]}
         row |= {"percent": report["exploitability"]["percent"], "rake": report["rake"]}
         rows.append(row | dict(zip(root["actions"], root["frequencies"], strict=True)))
     if not rows:
-        hint = "pass {board: (game, run.average)}"
         raise ValueError(must_be("solutions", "one or more games by board", solutions, hint))
     names = list(dict.fromkeys(name for row in rows for name in row if name != "board"))
     rows = [{"board": row["board"]} | {name: row.get(name, 0.0) for name in names} for row in rows]

@@ -62,6 +62,12 @@ def test_frequencies_and_evs_of_a_node_are_sums_over_pairs_of_hands():
     assert_allclose([hand["weight"] for hand in hands.values()], own)
 
 
+def test_one_node_is_reported_by_its_path_alone():
+    path = "/check/bet 40"
+    one, several = (hold_em_report(GAME, profile(), nodes=nodes) for nodes in (path, [path]))
+    assert one == several
+
+
 def test_a_call_earns_what_equity_says():
     path = "/all-in 180"
     game = hold_em(**TERMS)
@@ -108,5 +114,9 @@ def test_what_is_no_endgame_is_refused():
         hold_em_report(load("kuhn_poker"), [])
     with pytest.raises(ValueError, match="no player decides at '/check/check'; name a decision"):
         hold_em_report(GAME, profile(), nodes=["/check/check"])
+    with pytest.raises(TypeError, match=r"solutions must be games and profiles by board, got \[\]"):
+        hold_em_table([])
+    with pytest.raises(TypeError, match=r"solutions\['a'\] must be a pair, got <hold_em"):
+        hold_em_table({"a": hold_em()})
     with pytest.raises(ValueError, match=r"solutions must be one or more games by board, got \{\}"):
         hold_em_table({})

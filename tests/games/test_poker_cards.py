@@ -96,6 +96,7 @@ def test_decks_and_cards_are_named_as_they_are_read():
         *(52, 36, 16, 4, 2)
     ]
     assert card_names(read_board(" KsTh 7s4d ", FULL)) == "Ks Th 7s 4d"
+    assert card_names(read_board("Ks,Th, 7s,4d", FULL)) == "Ks Th 7s 4d"
 
 
 test_bad_decks_are_refused = refusals(
@@ -113,6 +114,7 @@ test_bad_boards_are_refused = refusals(
     ("Ks Th 7s 4d Ks", "has Ks twice; give every card once"),
     ("Ks Th 7s 4d 1s", "has '1s', no card of the deck"),
     ("Ks Th 7s 4d 2", "has '2', no card of the deck"),
+    ("10s Th 7s 4d 2s", "has '10', no card of the deck; .*, where T is a ten"),
     call=lambda text: read_board(text, FULL),
     error=ValueError,
 )

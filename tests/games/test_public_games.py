@@ -401,6 +401,12 @@ test_what_is_no_public_game_is_refused = refusals(
     (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/bet": [1]}), ValueError, "no player"),
     (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [1]}), ValueError, "has shape \\(1,\\)"),
     (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [1, 1]}), ValueError, "sum to 1"),
+    (lambda: PublicGame(PublicTree(BET), DEAL).lock([1, 0]), TypeError, "probabilities by node"),
+    (
+        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [0.5, 0.6]}),
+        ValueError,
+        r"got array\(\[\[0.5, 0.6\], \[0.5, 0.6\], \[0.5, 0.6\]\]\)$",  # in one line
+    ),
     (lambda: PublicGame(PublicTree(BET), DEAL).equity(0, "/fold"), ValueError, "no order"),
     (lambda: liars_dice(1, 2).equity(0), ValueError, "several orders"),
     (lambda: solve_zero_sum(kuhn()), TypeError, "to_tree\\(\\)"),

@@ -46,9 +46,12 @@ def card_names(cards: Iterable[int], separator: str = " ") -> str:
 
 
 def read_board(text: str, deck: Indices) -> Indices:
-    """Return the cards of a turn or a river, such as ``Ks Th 7s 4d 2s``, as they stand."""
-    names = re.findall(r"\S\S?", text.replace(" ", "")) if isinstance(text, str) else []
-    hint = "write four or five cards, such as 'Ks Th 7s 4d 2s'"
+    """Return the cards of a turn or a river, such as ``Ks Th 7s 4d 2s``, as they stand.
+
+    Blanks and commas between them are left out.
+    """
+    names = re.findall(r"\S\S?", re.sub(r"[ ,]", "", text)) if isinstance(text, str) else []
+    hint = "write four or five cards, such as 'Ks Th 7s 4d 2s', where T is a ten"
     for name in names:
         if not _CARD.fullmatch(name) or card_of(name) not in deck:
             raise ValueError(f"board {quote(text)} has {quote(name)}, no card of the deck; {hint}")

@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import check_kind, floats, quote
+from regretkit._util._validate import check_kind, floats, must_be, quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import (
     as_strategies,
@@ -276,6 +276,9 @@ class PublicGame:
             For each node the probabilities of its actions, shape ``(actions,)``, or those of each
             type, ``(types, actions)``.
         """
+        if not isinstance(behaviors, Mapping):
+            hint = "pass {'/': [0.5, 0.5]}"
+            raise TypeError(must_be("behaviors", "probabilities by node", behaviors, hint))
         changed: dict[int, dict[int, Node]] = {}
         locked = {self.tree.find(path): behavior for path, behavior in behaviors.items()}
         root: Any = self.tree.nodes[0]
