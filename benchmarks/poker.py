@@ -346,6 +346,6 @@ def endgames(arguments: Sequence[str]) -> None:
 
 
 def curves(races: Sequence[Race]) -> Curves:
-    """Return the curves of the algorithms that reach the larger target."""
-    reached = (race for race in races if min(race.percents) <= TARGETS[0])
-    return {race.name: (race.iterations[::4], race.percents[::4]) for race in reached}
+    """Return the curves of the algorithms whose circuit is CFR."""
+    drawn = (race for race in races if ALGORITHMS[race.name].circuit is rk.CFR)
+    return {race.name: (race.iterations[::4], race.percents[::4]) for race in drawn}
