@@ -67,7 +67,7 @@ def html_report(
         games.setdefault(run.game, []).append(run)
     algorithms = {name: n for n, name in enumerate(algorithms_of(results))}
     given = [_hyperparameters(name) for name in algorithms]
-    chosen = dict.fromkeys(name for each in given for name in each)
+    chosen = list(dict.fromkeys(name for each in given for name in each))
     labels = [_line(n) + escaped(title_of(name)) for name, n in algorithms.items()]
     parts = {
         "TITLE": escaped(title),
@@ -82,7 +82,7 @@ def html_report(
         "PANELS": "".join(
             _panel(n, runs, algorithms, columns, x, y) for n, runs in enumerate(games.values())
         ),
-        "TABLE": _table(games.values(), algorithms, labels, given, list(chosen), y),
+        "TABLE": _table(games.values(), algorithms, labels, given, chosen, y),
     }
     return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], _PAGE.read_text(encoding="utf-8"))
 
@@ -111,8 +111,10 @@ def _line(index: int) -> str:
 
 
 def _slider(name: str, given: Sequence[Mapping[str, str]]) -> str:
-    """Return a slider over the values of a hyperparameter, which begins at all of them."""
+    """Return a slider over the values of a hyperparameter, if there are two, from all of them."""
     values = sorted({each[name] for each in given if name in each}, key=_size)
+    if len(values) < 2:
+        return ""
     asked = f'name="{escaped(name)}" data-values="{escaped(json.dumps(values))}"'
     slider = f'<input type="range" min="0" max="{len(values)}" value="0" {asked}>'
     return f"<fieldset><legend>{escaped(name)}</legend>{slider}<output>all</output></fieldset>"

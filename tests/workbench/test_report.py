@@ -163,6 +163,12 @@ def test_the_table_has_hyperparameters_and_the_command_of_each_result(results):
     assert all(row[-1].startswith("regretkit bench ") for row in rows)
 
 
+def test_a_hyperparameter_of_one_value_has_no_slider(results):
+    assert html_report(results).count('<input type="range"') == 1
+    runs = [run for run in results.runs if run.algorithm != "dcfr(alpha=1)"]
+    assert '<input type="range"' not in html_report(Comparison(runs))
+
+
 def test_names_are_shown_as_they_are_and_never_run():
     name = "</script><script>alert(1)</script>(a=<b>)"
     columns = {"iteration": [1, 2], "gap": [1.0, 0.5], "</script>": [1, 2]}
