@@ -11,6 +11,7 @@ import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games
 from regretkit.estimators._enumeration import every_estimate
 from regretkit.play import (
+    Algorithm,
     Alternating,
     AverageStrategySampling,
     BanditFeedback,
@@ -538,3 +539,10 @@ def test_chance_sampled_cfr_finds_the_value_and_an_equilibrium_of_kuhn_poker(see
     assert earned.size == 100_000
     assert abs(earned.mean() + 1 / 18) <= 4 * error
     assert distance_to_equilibrium(average) <= 0.02
+
+
+def test_outcome_sampling_with_a_baseline_has_a_name():
+    named = Algorithm("cfr", sampling="outcome-baseline").start(games.kuhn_poker(), seed=3).run(50)
+    estimator = OutcomeSampling(np.random.default_rng(3), baseline=LearnedBaseline())
+    built = Algorithm("cfr").start(games.kuhn_poker(), estimator=estimator).run(50)
+    assert all((x == y).all() for x, y in zip(named.average, built.average, strict=True))
