@@ -39,6 +39,12 @@ class FlatTrees(NamedTuple):
     """The decision points after each sequence, in decreasing order; these two may be empty where
     nothing is compared with its terms."""
 
+    runs: UInt32Array
+    """Decision points in runs: where each begins, and the number of actions of all its points, 0
+    where they differ, or some follow others; shape ``(runs + 1, 2)``."""
+    run_offsets: UInt32Array
+    """First run of each player, and the number of all of them."""
+
     @property
     def players(self) -> int:
         """Number of players."""
@@ -67,6 +73,7 @@ def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True)
         np.add(first[own], part.sizes, out=last[own], casting="unsafe")
         np.add(before, begin, out=parent[own], casting="unsafe")
     child_offsets, children = children_by_sequence(parent, sequences[-1] if with_children else 0)
+    runs, run_offsets = runs_of(first, last, parent, infosets)
     return FlatTrees(
         first=first,
         last=last,
@@ -75,7 +82,39 @@ def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True)
         sequence_offsets=sequences,
         child_offsets=child_offsets,
         children=children,
+        runs=runs,
+        run_offsets=run_offsets,
     )
+
+
+_SHORTEST_RUN, _LONGEST_RUN = 32, 1024
+"""Decision points of a run of one number of actions: fewer cost as much one by one, and of more,
+what there is for each would leave the cache."""
+
+
+def runs_of(
+    first: UInt32Array, last: UInt32Array, parent: UInt32Array, infosets: Indices
+) -> tuple[UInt32Array, UInt32Array]:
+    """Return ``runs`` and ``run_offsets`` of ``FlatTrees``."""
+    size, count = last - first, first.size
+    new = np.ones(count + 1, dtype=bool)
+    new[1:-1] = (size[1:] != size[:-1]) | (first[1:] != last[:-1])
+    new[infosets] = True
+    begins = np.flatnonzero(new)
+    long = np.flatnonzero(np.diff(begins) >= _SHORTEST_RUN)
+    found = {int(begin): 0 for begin in infosets}
+    for at, end in zip(begins[long].tolist(), begins[long + 1].tolist(), strict=True):
+        while end - at >= _SHORTEST_RUN:
+            most = min(end - at, _LONGEST_RUN)
+            follows = parent[at : at + most] >= first[at]
+            length = int(follows.argmax()) if follows.any() else most
+            if length < _SHORTEST_RUN:
+                break
+            found.setdefault(at + length, 0)
+            found[at] = int(size[at])
+            at += length
+    table = np.array(sorted(found.items()))
+    return as_uint32(table), as_uint32(np.searchsorted(table[:, 0], infosets))
 
 
 def children_by_sequence(parent: Indices, sequences: int) -> tuple[UInt32Array, UInt32Array]:
@@ -404,11 +443,14 @@ def without_singletons(
     moves = SingletonMoves(trees.first[removed], trees.parent[removed])
     if not moves.move.size:
         return trees, payoffs, NO_SINGLETONS
+    infosets = offsets(kept.astype(np.int64))[trees.infoset_offsets]
+    columns = trees.first[kept], trees.last[kept], trees.parent[kept]
+    runs, run_offsets = runs_of(*columns, infosets)
     smaller = trees._replace(
-        first=trees.first[kept],
-        last=trees.last[kept],
-        parent=trees.parent[kept],
-        infoset_offsets=as_uint32(offsets(kept.astype(np.int64))[trees.infoset_offsets]),
+        **dict(zip(("first", "last", "parent"), columns, strict=True)),
+        infoset_offsets=as_uint32(infosets),
+        runs=runs,
+        run_offsets=run_offsets,
     )
     # The probability of the move is that of the sequence before it.
     name = np.arange(trees.sequence_offsets[-1] + payoffs.sum_offsets[-1], dtype=np.uint32)

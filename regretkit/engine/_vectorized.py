@@ -120,7 +120,8 @@ class _Player:
         self.total = iterates.total[sequences]
         strategy, behavior = iterates.strategy, iterates.behavior
         changed = strategy, behavior, iterates.utility, iterates.magnitude
-        self._arrays = (*changed, *trees, *payoffs), (strategy, behavior, iterates.total, *trees)
+        moved = strategy, behavior, iterates.total, iterates.magnitude
+        self._arrays = (*changed, *trees, *payoffs), (*moved, *trees)
         backward, forward = self._arrays  # which are held here, as machine code takes addresses
         self._backward = code.backward.entry(player, True, True, *backward)
         self._forward = code.forward.entry(player, 1.0, 1.0, *forward)

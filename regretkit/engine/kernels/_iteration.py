@@ -183,12 +183,36 @@ def copy_to_singletons(singletons: SingletonMoves, iterates: Iterates) -> None:
 def backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
     """Propagate values to the root, and update each decision point of a player on the way."""
     trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
-    end = as_int64(trees.infoset_offsets[player + 1])
-    for step in range(end - as_int64(trees.infoset_offsets[player])):
-        j = end - 1 - step
-        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        value = update_infoset(j, first, last, parameters, iterates, state)
-        iterates.utility[trees.parent[j]] += value
+    stop = as_int64(trees.run_offsets[player + 1])
+    for back in range(stop - as_int64(trees.run_offsets[player])):
+        run = stop - 1 - back
+        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
+        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
+            update_run(begin, end, 2, parameters, arrays)
+        elif trees.runs[run, 1] == 3:
+            update_run(begin, end, 3, parameters, arrays)
+        else:
+            for step in range(end - begin):
+                j = end - 1 - step
+                first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+                value = update_infoset(j, first, last, parameters, iterates, state)
+                iterates.utility[trees.parent[j]] += value
+
+
+def update_run(begin: int, end: int, actions: int, parameters: Vector, arrays: Arrays) -> None:
+    """Do so for decision points of one number of actions, of which none follows another.
+
+    In two loops, of which a compiler takes several decision points at once in the first.
+    """
+    trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
+    begin_actions, values = as_int64(trees.first[begin]), iterates.magnitude
+    for i in range(end - begin):
+        first = begin_actions + actions * i
+        last = first + actions
+        values[i] = update_actions(begin + i, first, last, parameters, iterates, state)
+    for step in range(end - begin):
+        i = end - begin - 1 - step
+        iterates.utility[trees.parent[begin + i]] += values[i]
 
 
 def update_infoset(
@@ -314,17 +338,40 @@ def forward_pass(
     root = as_int64(trees.sequence_offsets[player])
     total[root] = decay * total[root] + weight * strategy[root]
     strategy[root] = 1.0
-    for j in range(
-        as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
-    ):
-        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        reach = float(strategy[trees.parent[j]])
-        if last - first == 2:  # unrolled, as in update_infoset; one action needs no more than that
-            forward_actions(first, first + 2, reach, decay, weight, iterates)
-        elif last - first == 3:
-            forward_actions(first, first + 3, reach, decay, weight, iterates)
+    for run in range(as_int64(trees.run_offsets[player]), as_int64(trees.run_offsets[player + 1])):
+        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
+        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
+            forward_run(begin, end, 2, decay, weight, trees, iterates)
+        elif trees.runs[run, 1] == 3:
+            forward_run(begin, end, 3, decay, weight, trees, iterates)
         else:
-            forward_actions(first, last, reach, decay, weight, iterates)
+            for j in range(begin, end):
+                first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+                reach = float(strategy[trees.parent[j]])
+                if last - first == 2:
+                    forward_actions(first, first + 2, reach, decay, weight, iterates)
+                elif last - first == 3:
+                    forward_actions(first, first + 3, reach, decay, weight, iterates)
+                else:
+                    forward_actions(first, last, reach, decay, weight, iterates)
+
+
+def forward_run(
+    begin: int,
+    end: int,
+    actions: int,
+    decay: float,
+    weight: float,
+    trees: FlatTrees,
+    iterates: Iterates,
+) -> None:
+    """Do so for decision points of one number of actions, of which none follows another."""
+    reaches, first = iterates.magnitude, as_int64(trees.first[begin])
+    for i in range(end - begin):
+        reaches[i] = iterates.strategy[trees.parent[begin + i]]
+    for i in range(end - begin):
+        at = first + actions * i
+        forward_actions(at, at + actions, float(reaches[i]), decay, weight, iterates)
 
 
 def forward_actions(
@@ -356,12 +403,22 @@ def backward_part(
     sequence_offsets: UInt32Array,
     child_offsets: UInt32Array,
     children: UInt32Array,
+    runs: UInt32Array,
+    run_offsets: UInt32Array,
     *arrays: Vector,
 ) -> None:
     """Set a player's utility if ``earning``; turn it into counterfactual ones."""
     payoffs = as_payoffs(*arrays)
     trees = FlatTrees(
-        first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
+        first,
+        last,
+        parent,
+        infoset_offsets,
+        sequence_offsets,
+        child_offsets,
+        children,
+        runs,
+        run_offsets,
     )
     iterates = Iterates(strategy, behavior, utility, strategy, strategy, magnitude)
     if earning:
@@ -377,6 +434,7 @@ def forward_part(
     strategy: Vector,
     behavior: Vector,
     total: Vector,
+    magnitude: Vector,
     first: UInt32Array,
     last: UInt32Array,
     parent: UInt32Array,
@@ -384,10 +442,20 @@ def forward_part(
     sequence_offsets: UInt32Array,
     child_offsets: UInt32Array,
     children: UInt32Array,
+    runs: UInt32Array,
+    run_offsets: UInt32Array,
 ) -> None:
     """Add x to the average, and turn the new distributions into the next x."""
     trees = FlatTrees(
-        first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
+        first,
+        last,
+        parent,
+        infoset_offsets,
+        sequence_offsets,
+        child_offsets,
+        children,
+        runs,
+        run_offsets,
     )
-    iterates = Iterates(strategy, behavior, total, total, total, total)
+    iterates = Iterates(strategy, behavior, total, total, total, magnitude)
     forward_pass(player, decay, weight, trees, iterates)
