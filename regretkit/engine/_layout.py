@@ -117,7 +117,7 @@ def runs_of(
     return as_uint32(table), as_uint32(np.searchsorted(table[:, 0], infosets))
 
 
-def children_by_sequence(parent: Indices, sequences: int) -> tuple[UInt32Array, UInt32Array]:
+def children_by_sequence(parent: UInt32Array, sequences: int) -> tuple[UInt32Array, UInt32Array]:
     """Return ``child_offsets`` and ``children`` of ``FlatTrees``, empty for no sequences."""
     parent = parent if sequences else parent[:0]
     order = np.argsort(parent[::-1], kind="stable")
@@ -446,9 +446,13 @@ def without_singletons(
     infosets = offsets(kept.astype(np.int64))[trees.infoset_offsets]
     columns = trees.first[kept], trees.last[kept], trees.parent[kept]
     runs, run_offsets = runs_of(*columns, infosets)
+    sequences = int(trees.sequence_offsets[-1]) if trees.children.size else 0
+    child_offsets, children = children_by_sequence(columns[2], sequences)
     smaller = trees._replace(
         **dict(zip(("first", "last", "parent"), columns, strict=True)),
         infoset_offsets=as_uint32(infosets),
+        child_offsets=child_offsets,
+        children=children,
         runs=runs,
         run_offsets=run_offsets,
     )

@@ -6,6 +6,7 @@ from engine_cases import ENGINES, RULES, assert_same_bits, started
 from public_games import kuhn, leduc, liars_dice, on_tree, one_card, random_profile, river
 
 import regretkit as rk
+from regretkit.engine import _compiled
 from regretkit.engine._layout import flatten_trees, lay_out_payoffs, zero_iterates
 from regretkit.engine.kernels._settled import settled_utility
 from regretkit.games import hold_em
@@ -48,6 +49,36 @@ def test_machine_code_adds_up_in_the_order_of_numpy(name):
             begin, end = trees.sequence_offsets[player : player + 2]
             found = iterates.utility[begin:end]
             assert np.array_equal(found, game.utility(player, profile))
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(cards=4)", "105 hands"])
+def test_no_decision_point_of_a_run_follows_another(name):
+    hands = {"board": "2c3d3h5c6c", "ranges": ("*", "*"), "deck": "2-6"}
+    game = rk.load("hold_em", **hands) if name == "105 hands" else rk.load(name)
+    trees = flatten_trees(game.domains)
+    begins, actions = trees.runs.astype(int).T
+    assert np.isin(trees.infoset_offsets, begins).all()
+    assert (np.diff(begins) > 0).all()
+    for begin, end, count in zip(begins, begins[1:], actions, strict=False):
+        if count:
+            own = slice(begin, end)
+            assert (trees.first[own] == trees.first[begin] + count * np.arange(end - begin)).all()
+            assert (trees.last[own] - trees.first[own] == count).all()
+            assert (trees.parent[own] < trees.first[begin]).all()
+    if name == "105 hands":
+        assert (actions[:-1] > 1).all()
+
+
+@pytest.mark.parametrize("name", ["kuhn", "river"])
+def test_what_is_held_of_a_run_stays_as_it_goes_on(name, monkeypatch):
+    monkeypatch.setattr(_compiled, "_SMALL", 0)
+    run = solve(GAMES[name], "cfr+", 5, engine="compiled")
+    held = [*run.last_profile, *(minimizer.next_strategy()[1:] for minimizer in run.minimizers)]
+    kept = [x.copy() for x in held]
+    assert not any(x.flags.writeable for x in held)
+    run.run(5)
+    assert all(np.array_equal(x, y) for x, y in zip(held, kept, strict=True))
+    assert_same_bits(run, solve(GAMES[name], "cfr+", 10, engine="compiled"))
 
 
 @pytest.mark.parametrize("name", GAMES)
