@@ -237,6 +237,7 @@ class LazyExecutor(Executor):
         return compile_cached(
             kernels.iterate_lazily,
             {
+                kernels.row_width: _constant(self._rules.width + self._run.players),
                 kernels.player_of: given.player,
                 kernels.legal: given.legal,
                 kernels.key_of: given.key,
@@ -398,7 +399,16 @@ def _views(arrays: int, workspace: int) -> Callable[..., Any]:
     """Return the function that makes views of a rule's arrays."""
     parts = [f"store[first + {k} * size : first + {k + 1} * size]" for k in range(arrays)]
     parts += [f"workspace[{k} * size : {k + 1} * size]" for k in range(max(workspace, not arrays))]
+    return _made("store, first, size, workspace", f"({', '.join(parts)},)")
+
+
+def _constant(number: int) -> Callable[..., Any]:
+    """Return the function that returns a number."""
+    return _made("", str(number))
+
+
+def _made(arguments: str, result: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {}
-    text = f"def views(store, first, size, workspace):\n    return ({', '.join(parts)},)\n"
-    exec(compile(text, "<arrays of a rule>", "exec"), namespace)
-    return cast(Callable[..., Any], namespace["views"])
+    text = f"def made({arguments}):\n    return {result}\n"
+    exec(compile(text, "<functions of a game>", "exec"), namespace)
+    return cast(Callable[..., Any], namespace["made"])

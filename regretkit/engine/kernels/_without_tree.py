@@ -145,6 +145,11 @@ class LazyArrays(NamedTuple):
     """The sum of the weights of all iterations."""
 
 
+def row_width() -> int:
+    """Return how many numbers a row of ``Stack.state`` has."""
+    raise NotImplementedError
+
+
 def player_of(kind: int, state: Indices, at: int) -> int:
     """Return who acts; this and the following are those of ``RuleFunctions``."""
     raise NotImplementedError
@@ -249,7 +254,7 @@ def begin_sample(arrays: LazyArrays, cursor: Indices, generator: np.random.Gener
     """Draw the initial chance moves."""
     stack, stages = arrays.stack, arrays.stages
     outcome, moves = deal(stages.chance, generator)
-    width = stages.rows.shape[1]
+    width = row_width()
     for k in range(width):
         stack.state[width + k] = stages.rows[outcome, k]
     stack.stage[1], stack.actor[1] = stages.stage[outcome], LATER
@@ -263,7 +268,7 @@ def visit_history(
 ) -> int:
     """Visit the last history of the stack, and put those that follow in its place."""
     stack, stages, scratch = arrays.stack, arrays.stages, arrays.scratch
-    top, width, place, size = cursor[PENDING], stages.rows.shape[1], NOWHERE, 0
+    top, width, place, size = cursor[PENDING], row_width(), NOWHERE, 0
     stage, actor = stack.stage[top], stack.actor[top]
     if stage >= stages.codes.shape[0]:
         return UNKNOWN_STAGE
@@ -302,7 +307,7 @@ def visit_own(
     Its record is on its way from memory while the histories that follow are put on the stack.
     """
     stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
-    width, most, place = arrays.stages.rows.shape[1], arrays.scratch.chances.size, NOWHERE
+    width, most, place = row_width(), arrays.scratch.chances.size, NOWHERE
     key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
     kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
@@ -357,7 +362,7 @@ def follow(
         arrays.scratch,
         arrays.infosets,
     )
-    top, width, players = cursor[PENDING], stages.rows.shape[1], stages.players
+    top, width, players = cursor[PENDING], row_width(), stages.players
     stage, actor = stack.stage[top], stack.actor[top]
     visit, action = stack.visit[top], stack.action[top]
     scale, reach = stack.scale[top], stack.reach[top]
@@ -366,7 +371,7 @@ def follow(
         k = sampled - 1 - step
         a, to = as_int64(scratch.sampled[k]), (cursor[PENDING] + 1) * width
         own, following = reach, stage
-        for p in range(players if actor != LATER else width):
+        for p in range(width):
             stack.state[to + p] = stack.state[p]
         if actor != LATER:
             chosen = child(
@@ -391,7 +396,7 @@ def follow(
 def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
     """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
     stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
-    at = top * stages.rows.shape[1] + stages.players
+    at = top * row_width() + stages.players
     stage, visit = stack.stage[top], stack.visit[top]
     if stage >= stages.codes.shape[0]:
         stack.actor[top], cursor[PENDING] = LATER, top
