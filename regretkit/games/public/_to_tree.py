@@ -70,8 +70,8 @@ def pair_payoffs(layout: Layout, player: int = 0) -> tuple[Indices, Indices, Vec
         at = np.column_stack([np.full(len(types), node), types])
         value = payoffs_at(layout, at)[:, player] * weight[tuple(types.T)] * context.probability
         paid = value != 0.0
-        last = (layout.sequences(i, int(layout.last[i, node]))[types[paid, i]] for i in (0, 1))
-        found.append((*last, value[paid]))
+        x, y = (layout.sequences(i, int(layout.last[i, node]))[types[paid, i]] for i in (0, 1))
+        found.append((x, y, value[paid]))
     first, second, value = map(np.concatenate, zip(*found, strict=True))
     return first, second, value
 
