@@ -53,9 +53,6 @@ NARROW = (
 )
 SPOTS: dict[str, dict[str, Any]] = {
     "every hand": {"board": "KsTh7s4d2s", "ranges": EVERY, "pot": 1000, "stack": 9500},
-    "three suits": {
-        **{"board": "KsTh7s4d2s", "ranges": EVERY, "pot": 1000, "stack": 9500, "deck": "2-Adhs"},
-    },
     "20 cards": {
         **{"board": "2c3d3h5c6c", "ranges": EVERY, "pot": 40, "stack": 180, "deck": "2-6"},
     },
@@ -191,8 +188,6 @@ def percent(run: SelfPlay, pot: float) -> float:
 OWN = "own rule in NumPy, river of every hand"
 ROWS: dict[str, Row] = {
     "game tree, river of every hand": Row(ratio("every hand", on_tree), 100, 240),
-    # Half of the hands, so half of the ratio
-    "game tree, river of three suits": Row(ratio("three suits", on_tree), 50, 120),
     "game tree, river of 20 cards": Row(ratio("20 cards", on_tree), 2.5, 5),
     "OpenSpiel, C++, river of 16 cards": Row(
         ratio("16 cards", lambda game: open_spiel("16 cards")), 8_000, 20_000
@@ -216,7 +211,6 @@ ROWS: dict[str, Row] = {
 }
 LONG = (
     "game tree, river of every hand",
-    "game tree, river of three suits",
     "OpenSpiel, C++, river of 20 cards",
 )
 """Rows that take minutes and gigabytes."""
