@@ -180,7 +180,8 @@ def _wilcoxon(differences: Any) -> float:
 
     if not differences.any():
         return 1.0
-    return float(wilcoxon(differences, zero_method="zsplit", method="approx").pvalue)
+    tested: Any = wilcoxon(differences, zero_method="zsplit", method="approx")
+    return float(tested.pvalue)
 
 
 def _holm(p_values: Sequence[float]) -> list[float]:
