@@ -242,6 +242,10 @@ def _check_sent(task: Task) -> None:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         told = f"{' on '.join(task.names[::-1])} cannot be sent to a process: {error}"
         raise ValueError(f"{told}; {advice}") from error
-    if b"__main__" in data and not hasattr(sys.modules["__main__"], "__file__"):
+    program = getattr(sys.modules["__main__"], "__file__", None)
+    if program is not None and not Path(program).is_file():
+        told = f"the program is {quote(program)}, which other processes cannot import"
+        raise ValueError(f"{told}; write it into a file, or pass workers=0")
+    if b"__main__" in data and program is None:
         told = f"{' on '.join(task.names[::-1])} was defined at a prompt or in a notebook"
         raise ValueError(f"{told}, which other processes do not see; {advice}")

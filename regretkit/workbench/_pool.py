@@ -31,6 +31,8 @@ LOOK = 0.25
 """Seconds between two looks at how far runs are."""
 _PROCESS = 250 * 2**20
 """Bytes of a process with the library alone."""
+_BEGINNING = 2e7
+"""Histories that are visited in the time in which a run begins and its game is built, about."""
 DEATHS = 5
 """How often the process of a task may end before the task has failed."""
 
@@ -51,6 +53,10 @@ class Entry:
     _deaths: int = 0
     alone: bool = False
     """Whether it waits until nothing else runs, for its game did not fit beside."""
+    began: float = 0.0
+    """When it was last begun, by the monotonic clock; 0 where others schedule it."""
+    spent: float = 0.0
+    """Seconds since then until it was last heard of."""
 
     @property
     def bytes(self) -> float:
@@ -61,11 +67,16 @@ class Entry:
     @property
     def work(self) -> float:
         """Its size, in histories visited, about."""
-        return float(self.task.iterations) * max(self.task.histories, 1_000)
+        return _BEGINNING + float(self.task.iterations) * max(self.task.histories, 1_000)
+
+    def begin(self) -> None:
+        """Note that it runs."""
+        self.state, self.began = "running", time.monotonic()
 
     def report(self, iteration: int, value: float | None, seconds: float) -> None:
         """Note how far the run is."""
         self.state, self.iteration, self.value, self.seconds = "running", iteration, value, seconds
+        self._pass_time()
 
     def finish(self, outcome: Outcome) -> None:
         """Note what became of the task."""
@@ -75,6 +86,10 @@ class Entry:
             columns = outcome.run.columns
             self.iteration, self.value = columns["iteration"][-1], outcome.run.last
             self.seconds = columns["seconds"][-1]
+        self._pass_time()
+
+    def _pass_time(self) -> None:
+        self.spent = time.monotonic() - self.began if self.began else self.seconds
 
     def died(self) -> None:
         """Note that its process ended, and let it wait to be run again, or fail."""
@@ -96,7 +111,7 @@ def seconds_left(entries: Sequence[Entry], workers: int) -> float | None:
         if entry.state in ("running", "done")
     ]
     done = sum(entry.work * share for entry, share in shares)
-    spent = sum(entry.seconds for entry, _ in shares)
+    spent = sum(entry.spent for entry, _ in shares)
     left = sum(e.work for e in entries if e.state in ("waiting", "running"))
     left -= sum(e.work * share for e, share in shares if e.state == "running")
     return spent / done * left / max(workers, 1) if done else None
@@ -152,7 +167,8 @@ class _Worker:
         )
 
     def submit(self, entry: Entry, folder: Path) -> "Future[Outcome]":
-        self.entry, entry.state = entry, "running"
+        self.entry = entry
+        entry.begin()
         with _one_thread():
             try:
                 return self._pool.submit(_execute, entry.task, folder)

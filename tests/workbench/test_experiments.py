@@ -4,6 +4,7 @@ import errno
 import json
 import shutil
 import subprocess
+import sys
 
 import bench_victim
 import pytest
@@ -439,12 +440,29 @@ def test_large_games_wait_for_room():
 
 
 def test_the_time_left_is_that_of_the_work_left():
-    first, second = each = entries(10**4, 2 * 10**4)
+    first, second = each = entries(10**7, 2 * 10**7)
     assert seconds_left(each, 1) is None
     first.report(500, 0.1, 3.0)
-    assert seconds_left(each, 1) == pytest.approx(3.0 + 12.0)
+    assert seconds_left(each, 1) == pytest.approx(3.0 + 12.0, rel=0.01)
     second.report(1_000, 0.1, 12.0)
-    assert seconds_left(each, 2) == pytest.approx(1.5)
+    assert seconds_left(each, 2) == pytest.approx(1.5, rel=0.01)
+
+
+def test_the_time_in_which_runs_begin_counts():
+    first, *_ = each = entries(10, 10, 10)
+    first.begin()
+    first.began -= 1.0
+    first.report(1_000, 0.1, 0.001)
+    assert seconds_left(each, 1) == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_program_that_no_process_can_import_is_refused(tmp_path):
+    program = "from regretkit.workbench import Experiment; Experiment('chicken', 'cfr', 1).run"
+    words = [sys.executable, "-"]
+    typed = f"{program}({str(tmp_path)!r}, workers=2)"
+    ended = subprocess.run(words, input=typed, capture_output=True, text=True)
+    assert "ValueError: the program is '<stdin>', which other processes" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_public_game_counts_its_nodes_once_for_each_type(tmp_path):
