@@ -178,7 +178,7 @@ def finish(
         if (played := run.iteration - begun) and run.processor_seconds > clock:
             seconds = (run.processor_seconds - clock) * run.iteration / played
             growth = min(math.sqrt(2.0 * cost / seconds), 8.0, (end - now) / seconds)
-        run.run(math.ceil(growth * run.iteration))
+        run.run(max(1, math.ceil(growth * run.iteration)))  # on a coarse clock a look takes 0
 
 
 def _best_look(

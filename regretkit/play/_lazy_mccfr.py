@@ -115,8 +115,9 @@ class LazyMCCFR(Hints):
     ------
     TypeError, ValueError
         When an argument is none of these; later, when the rule draws random numbers, or, with the
-        information set that shows it, when actions differ within an information set or the game
-        has imperfect recall.
+        information set that shows it, when the game has imperfect recall. That actions differ
+        within an information set is noticed in machine code alone: in Python a game is asked for
+        them once an information set.
 
     Examples
     --------

@@ -21,9 +21,11 @@ from regretkit.play import (
     ExternalSampling,
     LazyMCCFR,
     Linear,
+    Order,
     OutcomeSampling,
     RobustSampling,
     Simultaneous,
+    UpdateSchedule,
 )
 from regretkit.play import _lazy_mccfr as lazy
 from regretkit.trace import UntraceableError
@@ -137,6 +139,27 @@ def test_so_they_are_in_machine_code(batch, sampler, rule, order, at_once):
     fast, slow = run_of(*arguments).run(60), in_python(run_of(*arguments)).run(60)
     assert fast._flat is not None
     assert_equal(fast, slow)
+
+
+class OnlyTheLast(Order):
+    """Only the last player learns, so that players have learned at different times."""
+
+    def iterate(self, context):
+        context.learn(context.players - 1, context.profile())
+
+    def schedule(self, players, iterations):
+        turns = np.full((iterations, players), -1)
+        turns[:, 0] = players - 1
+        return UpdateSchedule(turns, simultaneous=False)
+
+
+def test_each_player_learns_by_its_own_parameters(uncompiled):
+    arguments = BATCHES["of two dice"], "external", "linear", OnlyTheLast
+    fast, slow = run_of(*arguments), in_python(run_of(*arguments))
+    for count in (5, 10):
+        assert_equal(fast.run(count), slow.run(count))
+    assert fast._flat is not None
+    assert fast.information_sets[0] == 0
 
 
 def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompiled):

@@ -498,5 +498,6 @@ def test_gaps_that_were_not_asked_for_are_refused():
     play.add([tree.relative_interior_point() for tree in play.game.domains])
     with pytest.raises(ValueError, match=r"built with, .*'efce'.* got 'linear'; build Correlated"):
         play.linear_gaps()
-    with pytest.raises(AttributeError, match=r"is cce_gaps\(\)"):
-        _ = play.nfcce_gap
+    for name in ("nfcce_gap", "nfcce_gaps"):
+        with pytest.raises(AttributeError, match=r"is cce_gaps\(\)"):
+            getattr(play, name)

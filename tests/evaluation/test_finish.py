@@ -1,5 +1,8 @@
 """An exact equilibrium from a run: next to known values, fractions, and linear programs."""
 
+import time
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -78,6 +81,16 @@ def test_a_rule_without_supports_goes_on_and_says_how_far_it_is():
     solution = finish(run, time_limit=0.3)
     assert run.iteration > 100
     assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-6)
+
+
+def test_a_clock_too_coarse_for_a_look_does_not_stop_it(monkeypatch):
+    run = solve(games.leduc_poker(), "dcfr", iterations=50)
+    monkeypatch.setattr(
+        "regretkit.evaluation._finish.time",
+        SimpleNamespace(process_time=lambda: 0.0, monotonic=time.monotonic),
+    )
+    finish(run, time_limit=0.5)
+    assert run.iteration > 100
 
 
 def test_without_memory_it_is_the_best_so_far(monkeypatch):
