@@ -111,6 +111,7 @@ test_bad_boards_are_refused = refusals(
     ("KsTh7s4d2s3c", "board must be a turn or a river"),
     ("", "board must be a turn or a river"),
     (None, "board must be a turn or a river, got None"),
+    (["Ks", "Th", "7s", "4d"], "got \\[.Ks.*; write four or five cards in one text, such as"),
     ("Ks Th 7s 4d Ks", "has Ks twice; give every card once"),
     ("Ks Th 7s 4d 1s", "has '1s', no card of the deck"),
     ("Ks Th 7s 4d 2", "has '2', no card of the deck"),

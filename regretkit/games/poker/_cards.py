@@ -51,7 +51,7 @@ def read_board(text: str, deck: Indices) -> Indices:
     Blanks and commas between them are left out.
     """
     names = re.findall(r"\S\S?", re.sub(r"[ ,]", "", text)) if isinstance(text, str) else []
-    hint = "write four or five cards, such as 'Ks Th 7s 4d 2s', where T is a ten"
+    hint = "write four or five cards in one text, such as 'Ks Th 7s 4d 2s', where T is a ten"
     for name in names:
         if not _CARD.fullmatch(name) or card_of(name) not in deck:
             raise ValueError(f"board {quote(text)} has {quote(name)}, no card of the deck; {hint}")
