@@ -512,7 +512,7 @@ def locate_all(stack: Stack, infosets: Infosets, top: int) -> None:
     """
     k = top
     while k > 0 and stack.visit[k] == stack.visit[top]:
-        if stack.place[k] == LATER:
+        if stack.actor[k] >= 0 and stack.place[k] == LATER:
             slot = find(int(stack.key[k]), int(stack.actor[k]), infosets)
             stack.place[k] = place_at(slot, infosets)
             prefetch(infosets.heads, max(stack.place[k], 0))
