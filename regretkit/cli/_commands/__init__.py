@@ -68,7 +68,7 @@ def app(context: click.Context, traceback: bool) -> None:
 
 
 _ELSEWHERE = {
-    "plot": "solve and compare draw a figure, with --plot FILE",
+    "plot": "solve and compare draw a figure, with --plot FILE, and figure draws results of bench",
     "export": "convert writes a game, and solve a strategy, with --out FILE",
     "train": "solve plays",
     "run": "solve plays",
@@ -120,7 +120,7 @@ def _message(error: click.ClickException, words: Sequence[str]) -> str:
     if error.ctx.command is app and words and is_known(words[0]):
         return f"{text}; it is a game, try {shlex.join(['regretkit', 'solve', *words])}"
     if error.ctx.command is app and words and words[0] in _ELSEWHERE:
-        return f"{text}; {_ELSEWHERE[words[0]]}"
+        return f"{text.partition('. ')[0]}; {_ELSEWHERE[words[0]]}"
     extra = re.search(r"extra argument \((\S+)\)", text)
     if extra and extra[1] in ALGORITHMS:
         return f"{text}; write --algorithm {extra[1]}"
