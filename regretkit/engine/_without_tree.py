@@ -379,7 +379,7 @@ def _common_kernel(factory: Any, most: int) -> tuple[Kernel, Vector]:
         raise UntraceableError("the rule has arrays that never change")
     for record in records:
         other = record.shared.kernel
-        same = other.propose is kernel.propose and other.learn is kernel.learn
+        same = _code(other) == _code(kernel)
         same = same and other.state == kernel.state and other.workspace == kernel.workspace
         constant = callable(kernel.parameters) or tuple(other.parameters) == tuple(
             kernel.parameters
@@ -393,6 +393,11 @@ def _common_kernel(factory: Any, most: int) -> tuple[Kernel, Vector]:
         numbers += [x for array in record.state for x in array]
         initial[size, : len(numbers)] = numbers
     return kernel, initial.ravel()
+
+
+def _code(kernel: Kernel) -> list[object]:
+    """Return what equals that of kernels with the same code: its text, where it was traced."""
+    return [getattr(part, "source", part) for part in (kernel.propose, kernel.learn)]
 
 
 def _views(arrays: int, workspace: int) -> Callable[..., Any]:

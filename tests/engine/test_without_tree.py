@@ -28,7 +28,7 @@ from regretkit.play import (
     UpdateSchedule,
 )
 from regretkit.play import _lazy_mccfr as lazy
-from regretkit.trace import UntraceableError
+from regretkit.trace import UntraceableError, _build, _find
 
 
 def goofspiel(*arguments):
@@ -361,3 +361,13 @@ def test_an_iteration_that_would_never_end_is_refused(limits, monkeypatch):
     with pytest.raises(ValueError, match=re.escape("pass sampling='outcome'")):
         rk.solve(game, "mccfr", seed=1, **limits)
     assert rk.solve(game, "mccfr", seed=1, sampling="outcome", iterations=2).iteration == 2
+
+
+def test_kernels_of_the_same_code_are_the_same_whatever_made_them(uncompiled):
+    run, traced = run_of(BATCHES["leduc"]), _build._functions
+    for size in (1, 2, 3):
+        run._tree.factories[0].template(size)
+        traced.cache_clear()  # so that the next one's functions are other objects
+        _find._EQUAL.clear()
+    run.run(1)
+    assert run._flat is not None
