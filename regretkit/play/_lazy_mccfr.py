@@ -1,6 +1,7 @@
 """Self-play by sampling, of games that are given by their rules alone."""
 
 import ast
+import logging
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -52,11 +53,16 @@ _GAPS = {
 _LOADING, _COMPILING = 5_000, 100_000
 """Histories visited from which machine code is loaded, or compiled, in place of Python."""
 
+_log = logging.getLogger("regretkit")
+
 _IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
 """Seconds that a history takes."""
 
 _LONGEST_ITERATION = 1e4
 """Seconds that an iteration may take as estimated, without a time limit."""
+
+_LONG = 30.0
+"""Seconds of which an iteration warns."""
 
 _CERTAIN = 10.0
 """By how much an estimate must exceed a limit: what it is of does so in nine of ten cases."""
@@ -275,6 +281,13 @@ class LazyMCCFR(Hints):
                 f"may choose, here about {size:.0e} histories, which take more than the "
                 f"{limit:g} seconds that it may; pass sampling='outcome', or OutcomeSampling or "
                 "RobustSampling as estimator, or a larger time_limit"
+            )
+        if self.iteration == 0 and size * history > _LONG:
+            _log.warning(
+                "an iteration goes through about %.0e histories, for about %.0e seconds; "
+                "sampling='outcome' goes through one",
+                size,
+                size * history,
             )
 
     def _weight(self, t: int) -> float:

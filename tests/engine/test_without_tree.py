@@ -363,6 +363,18 @@ def test_an_iteration_that_would_never_end_is_refused(limits, monkeypatch):
     assert rk.solve(game, "mccfr", seed=1, sampling="outcome", iterations=2).iteration == 2
 
 
+def test_a_long_iteration_says_so_once(monkeypatch, caplog):
+    run = in_python(run_of(BATCHES["leduc"]))
+    run.run(1)
+    assert caplog.text == ""
+    monkeypatch.setattr(lazy, "_LONG", 1e-6)
+    for _ in range(2):
+        run.run(1)
+    assert caplog.text == ""
+    in_python(run_of(BATCHES["leduc"])).run(1)
+    assert re.search(r"goes through about \d.* seconds; sampling='outcome'", caplog.text)
+
+
 def test_kernels_of_the_same_code_are_the_same_whatever_made_them(uncompiled):
     run, traced = run_of(BATCHES["leduc"]), _build._functions
     for size in (1, 2, 3):
