@@ -74,8 +74,7 @@ def openspiel_import(name: str, quick: bool) -> Figures:
     rest are arrays: the tree, and the players' sequence forms. The bare walk is what OpenSpiel
     itself takes to make the states and to say what is known there, with the least around it.
     """
-    from regretkit.games._growth import Growth
-    from regretkit.games._memory_budget import MemoryBudget
+    from regretkit.games._memory_budget import Growth, MemoryBudget
     from regretkit.games.openspiel._tree import States
 
     pyspiel: Any = import_module("pyspiel")

@@ -12,7 +12,7 @@ from regretkit.checks._regret_bound import ADVERSARIES
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace._find import kernel_or_none, upcoming_parameters
-from regretkit.trace._paths import learned_at
+from regretkit.trace._snapshot import learned_at
 
 _SIZES = (3, 1, 2, 4)
 _ITERATIONS = 8
@@ -70,7 +70,7 @@ def _compare_proposals(rule: RegretMinimizer, kernel: Any) -> Vector:
 
 def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strategy: Vector) -> None:
     blocks, names = _blocks(rule, kernel), kernel.learned
-    values = cast(Simplices, rule.domain).expectation(utility, strategy)
+    values = cast("Simplices", rule.domain).expectation(utility, strategy)
     _, parameters = upcoming_parameters(rule, kernel, 1)[0]
     rule.observe_utility(utility)
     learned = learned_at(rule, names)
@@ -191,7 +191,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(rule: RegretMinimizer, kernel: Any) -> list[_Block]:
-    simplices, learned = cast(Simplices, rule.domain), learned_at(rule, kernel.learned)
+    simplices, learned = cast("Simplices", rule.domain), learned_at(rule, kernel.learned)
     found = []
     for number in range(simplices.blocks):
         block = _Block(number, simplices.block(number), simplices.dimension)

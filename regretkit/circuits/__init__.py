@@ -14,9 +14,9 @@ from regretkit.circuits._constrained import Constrained as Constrained
 from regretkit.circuits._efr import DEVIATION_TYPES as DEVIATION_TYPES
 from regretkit.circuits._efr import EFR as EFR
 from regretkit.circuits._efr import Deviations as Deviations
-from regretkit.circuits._linear_deviations import LinearDeviations as LinearDeviations
 from regretkit.circuits._maps import DeviationSet as DeviationSet
 from regretkit.circuits._maps import FiniteDeviations as FiniteDeviations
+from regretkit.circuits._maps import LinearDeviations as LinearDeviations
 from regretkit.circuits._maps import MarkovDeviations as MarkovDeviations
 from regretkit.circuits._maps import StochasticMatrices as StochasticMatrices
 from regretkit.circuits._maps import constant_maps as constant_maps

@@ -24,10 +24,10 @@ from regretkit.circuits._base import (
     local_minimizer,
 )
 from regretkit.circuits._cfr import CFR
-from regretkit.circuits._linear_deviations import LinearDeviations
 from regretkit.circuits._maps import (
     DeviationSet,
     FiniteDeviations,
+    LinearDeviations,
     MarkovDeviations,
     StochasticMatrices,
 )
@@ -427,7 +427,7 @@ class TreeSwap(Circuit):
 
     @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        places = cast(Simplices, self.domain).coordinates(blocks)
+        places = cast("Simplices", self.domain).coordinates(blocks)
         members = enumerate(self.members)
         layers: StateDict = {str(k): member._state_at(blocks) for k, member in members}
         return {"members": layers, "_waiting": self._waiting[:, places]}

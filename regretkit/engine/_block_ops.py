@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from regretkit._util._arrays import RESOLUTION, as_uint32
 from regretkit._util._typing import UInt32Array, Vector, as_int64
-from regretkit.games._payoff_rows import offsets
+from regretkit.games.tree._sequences import offsets
 from regretkit.sets import Simplices
 from regretkit.sets._simplices import BlockOps
 

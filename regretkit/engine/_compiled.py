@@ -55,7 +55,7 @@ from regretkit.play._engines import CannotStartError, Engine, Executor
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 from regretkit.trace import find_kernel
-from regretkit.trace._combine import KernelSet, combine
+from regretkit.trace._build import KernelSet, combine
 
 if TYPE_CHECKING:
     from regretkit.engine._jit import IterationCode

@@ -9,7 +9,7 @@ from regretkit._util._arrays import as_uint32
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit.circuits._base import LocalDeviations
 from regretkit.engine._layout import FlatTrees, flatten_trees
-from regretkit.games._payoff_rows import offsets
+from regretkit.games.tree._sequences import offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 

@@ -31,7 +31,7 @@ from regretkit.estimators.flat._traversal import (
     walker,
 )
 from regretkit.trace import Kernel
-from regretkit.trace._combine import KernelSet
+from regretkit.trace._build import KernelSet
 
 Functions: TypeAlias = Kernel | KernelSet
 """What has ``propose`` and ``learn``."""

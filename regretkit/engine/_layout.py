@@ -12,8 +12,8 @@ from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._settled import SettledPayoffs, settled_payoffs
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.games._payoff_rows import PayoffRows, SparseRows, offsets
 from regretkit.games.public import PublicGame
+from regretkit.games.tree._sequences import PayoffRows, SparseRows, offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 

@@ -32,7 +32,7 @@ from regretkit.engine._machine_code import (
 from regretkit.engine._specialize import Specialization, specialized
 from regretkit.engine.kernels import _deviations, _iteration
 from regretkit.engine.kernels._without_tree import prefetch
-from regretkit.trace import _combine
+from regretkit.trace import _build
 
 cgutils: Any = core_cgutils  # whose functions have no types
 populate_array: Any = arrayobj.populate_array
@@ -68,7 +68,7 @@ def _jitted(function: Any, specialization: Specialization) -> Any:
     """Return a function as code to be inlined, and with it those that it calls."""
     if function is prefetch:
         return _prefetch
-    whole = function in _RARE or function.__module__ == _combine.__name__
+    whole = function in _RARE or function.__module__ == _build.__name__
     inner = specialized(function, specialization, _jitted)
     return _jit(inner, WholeCompiler) if whole else _jit(inner, PartCompiler, forceinline=True)
 

@@ -19,9 +19,9 @@ from regretkit.engine.kernels._iteration import State
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._engines import CannotStartError
 from regretkit.trace import Kernel, UntraceableError, find_kernel
-from regretkit.trace._combine import KernelSet, combine
+from regretkit.trace._build import KernelSet, combine
 from regretkit.trace._find import upcoming_parameters
-from regretkit.trace._paths import held_at, hold_at, learned_at, learned_by, owners
+from regretkit.trace._snapshot import held_at, hold_at, learned_at, learned_by, owners
 
 Give: TypeAlias = Callable[[Vector], Vector]
 """Makes of a part of an array what a minimizer holds: a copy, or a view."""
@@ -265,7 +265,7 @@ class PlayerBuffers:
             minimizer._weights = minimizer._layout.weights(minimizer._behavior)
             minimizer._last = last if self._learned else minimizer._last
         elif isinstance(minimizer, PhiRegret) and self._learned:
-            minimizer._last = cast(TriggerDeviations, minimizer.maps).tree.sequence_form(last)
+            minimizer._last = cast("TriggerDeviations", minimizer.maps).tree.sequence_form(last)
 
     def release(self) -> None:
         """Take back what ``store`` gave."""

@@ -15,13 +15,14 @@ from regretkit.games._registry import load_rules as load_rules
 from regretkit.games._registry import names as names
 from regretkit.games._registry import register as register
 from regretkit.games._registry import save as save
-from regretkit.games.catalogue._battleship import battleship as battleship
-from regretkit.games.catalogue._dudo import dudo as dudo
-from regretkit.games.catalogue._dudo import dudo_history as dudo_history
-from regretkit.games.catalogue._goofspiel import goofspiel as goofspiel
-from regretkit.games.catalogue._kuhn_poker import kuhn_poker as kuhn_poker
-from regretkit.games.catalogue._leduc_poker import leduc_batch as leduc_batch
-from regretkit.games.catalogue._leduc_poker import leduc_poker as leduc_poker
+from regretkit.games.catalogue._bidding_games import goofspiel as goofspiel
+from regretkit.games.catalogue._bidding_games import oshi_zumo as oshi_zumo
+from regretkit.games.catalogue._board_games import battleship as battleship
+from regretkit.games.catalogue._board_games import (
+    phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
+)
+from regretkit.games.catalogue._liars_dice import dudo as dudo
+from regretkit.games.catalogue._liars_dice import dudo_history as dudo_history
 from regretkit.games.catalogue._liars_dice import liars_dice as liars_dice
 from regretkit.games.catalogue._liars_dice import liars_dice_batch as liars_dice_batch
 from regretkit.games.catalogue._matrix_games import battle_of_the_sexes as battle_of_the_sexes
@@ -40,12 +41,11 @@ from regretkit.games.catalogue._matrix_games import rock_paper_scissors as rock_
 from regretkit.games.catalogue._matrix_games import sealed_bid_auction as sealed_bid_auction
 from regretkit.games.catalogue._matrix_games import shapley_game as shapley_game
 from regretkit.games.catalogue._matrix_games import traffic_light as traffic_light
-from regretkit.games.catalogue._oshi_zumo import oshi_zumo as oshi_zumo
-from regretkit.games.catalogue._phantom_tic_tac_toe import (
-    phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
-)
 from regretkit.games.catalogue._pursuit_evasion import pursuit_evasion as pursuit_evasion
 from regretkit.games.catalogue._sheriff import sheriff as sheriff
+from regretkit.games.catalogue._small_poker import kuhn_poker as kuhn_poker
+from regretkit.games.catalogue._small_poker import leduc_batch as leduc_batch
+from regretkit.games.catalogue._small_poker import leduc_poker as leduc_poker
 from regretkit.games.catalogue._textbook_trees import extended_shapley as extended_shapley
 from regretkit.games.catalogue._textbook_trees import in_out as in_out
 from regretkit.games.catalogue._textbook_trees import signalling as signalling
@@ -64,14 +64,13 @@ from regretkit.games.tree._history import HistoryBatch as HistoryBatch
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
-    "_behavioral": "BehavioralStrategy BehavioralStrategyLike ProfileLike uniform_behavior",
+    "_behavioral": "BehavioralStrategy BehavioralStrategyLike ProfileLike uniform_behavior "
+    "VisitedProfile VisitedStrategy",
     "_adapters": "InformationSet Playable as_history",
     "gambit._pygambit": "from_pygambit to_pygambit",
-    "openspiel._policy": "to_openspiel_policy",
-    "openspiel._states": "openspiel_history",
+    "openspiel._states": "openspiel_history to_openspiel_policy",
     "openspiel._tree": "from_openspiel",
-    "dag._game_dag": "GameDAG",
-    "_visited_profile": "VisitedProfile VisitedStrategy",
+    "_game_dag": "GameDAG",
 }
 if TYPE_CHECKING:
     from regretkit.games._adapters import InformationSet as InformationSet
@@ -80,14 +79,14 @@ if TYPE_CHECKING:
     from regretkit.games._behavioral import BehavioralStrategy as BehavioralStrategy
     from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
     from regretkit.games._behavioral import ProfileLike as ProfileLike
+    from regretkit.games._behavioral import VisitedProfile as VisitedProfile
+    from regretkit.games._behavioral import VisitedStrategy as VisitedStrategy
     from regretkit.games._behavioral import uniform_behavior as uniform_behavior
-    from regretkit.games._visited_profile import VisitedProfile as VisitedProfile
-    from regretkit.games._visited_profile import VisitedStrategy as VisitedStrategy
-    from regretkit.games.dag._game_dag import GameDAG as GameDAG
+    from regretkit.games._game_dag import GameDAG as GameDAG
     from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit
     from regretkit.games.gambit._pygambit import to_pygambit as to_pygambit
-    from regretkit.games.openspiel._policy import to_openspiel_policy as to_openspiel_policy
     from regretkit.games.openspiel._states import openspiel_history as openspiel_history
+    from regretkit.games.openspiel._states import to_openspiel_policy as to_openspiel_policy
     from regretkit.games.openspiel._tree import from_openspiel as from_openspiel
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -86,8 +86,7 @@ def check_game(game: Game) -> None:
 def tree_advice(rules: Any) -> str:
     """Return how to build the tree of a game that is given by its rules, or that none fits."""
     from regretkit.games._adapters import as_history  # not at the top: they are made of games
-    from regretkit.games._growth import quick_estimate
-    from regretkit.games._memory_budget import MemoryBudget, count_text
+    from regretkit.games._memory_budget import MemoryBudget, count_text, quick_estimate
 
     histories = 0
     with suppress(Exception):  # of rules that are wrong, or of their class

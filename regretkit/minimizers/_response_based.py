@@ -10,7 +10,7 @@ from regretkit._regret_tracker import RegretBound
 from regretkit._util._typing import Vector
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices, StrategySet
-from regretkit.sets._nearest_point import nearest_image
+from regretkit.sets._base import nearest_image
 from regretkit.sets._simplices import as_set
 
 _SMALLEST = 1e-8

@@ -15,7 +15,7 @@ from regretkit._util._validate import as_generator, check_kind, whole_number
 from regretkit.averaging import Average, Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.games import GameDAG, Profile
-from regretkit.games.dag._passes import SubDAG
+from regretkit.games._game_dag import SubDAG
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._callbacks import exits_as_errors
 from regretkit.play._interrupt import RunGuard

@@ -20,8 +20,8 @@ from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games._adapters import BatchHistory, Playable, as_history
+from regretkit.games._behavioral import VisitedInfoset, VisitedProfile, VisitedStrategy
 from regretkit.games._fingerprint import describe
-from regretkit.games._visited_profile import VisitedInfoset, VisitedProfile, VisitedStrategy
 from regretkit.games.tree._history import History
 from regretkit.play._callbacks import StopAtTime, as_callbacks, begin, play_watched
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
@@ -211,7 +211,7 @@ class LazyMCCFR(Hints):
         with self._guard.driving() as interrupt:
             self._check_whole()
             self._check_size(watching)
-            watching = [*begin(watching, cast(Any, self)), *watching]
+            watching = [*begin(watching, cast("Any", self)), *watching]
             play = partial(self._iterate, interrupt)
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
@@ -303,7 +303,7 @@ class LazyMCCFR(Hints):
     def _play_once(self, traversal: Traversal) -> None:
         weight = self._weight(self.iteration + 1)
         if self._turn is None or isinstance(self.order, Stateful):
-            players, simultaneous = cast(UpdateSchedule, self.order.schedule(self.players, 1))
+            players, simultaneous = cast("UpdateSchedule", self.order.schedule(self.players, 1))
             self._turn = [player for player in players[0].tolist() if player >= 0], simultaneous
         movers, simultaneous = self._turn
         try:

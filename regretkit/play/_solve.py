@@ -18,8 +18,8 @@ from regretkit.games import (
     ImperfectRecallGame,
     NormalFormGame,
 )
+from regretkit.games._extensive_form import merged_by_symmetry
 from regretkit.games._game import check_game, tree_advice
-from regretkit.games._symmetries import merged_by_symmetry
 from regretkit.games.public import PublicGame
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, without_tree
 from regretkit.play._callbacks import (
@@ -196,12 +196,12 @@ def solve(
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
     run: SelfPlay | LazyMCCFR
     if by_rules:
-        game, engine = cast(Rules, game), "" if engine == "auto" else engine
+        game, engine = cast("Rules", game), "" if engine == "auto" else engine
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
         run = start_by_rules(game, chosen, **options)
     else:
         imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
-        game = cast(Game, game if imperfect is None else imperfect.refinement)
+        game = cast("Game", game if imperfect is None else imperfect.refinement)
         check_game(game)
         if target_gap is not None:
             limited = iterations is not None or time_limit is not None

@@ -1,31 +1,136 @@
-"""From the graph of a rule to its kernel."""
+"""From the graph of a rule to its kernel, and from several kernels to one."""
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from regretkit.trace._block_symbols import STRATEGY, UTILITY, VALUE
+from regretkit._util._arrays import RESOLUTION
+from regretkit.trace._block_symbols import STRATEGY, UTILITY, VALUE, is_played
 from regretkit.trace._emit import Loops
 from regretkit.trace._graph import (
+    ELEMENTWISE,
+    ONE,
     SIZE,
     ZERO,
     Node,
     Per,
     again,
+    constant,
     elementwise,
+    fill,
     make,
     nodes_of,
+    nonnegative_nodes,
     rebuild,
+    reduction,
+    repeat,
 )
 from regretkit.trace._kernel import BlockFunction, Kernel
-from regretkit.trace._lower import lower
 from regretkit.trace._numbers import Schedule
 from regretkit.trace._rule import RuleGraph
 from regretkit.trace._traits import discounts, nonnegative_arrays, traits_of
+
+_FARTHEST = constant(-1.0)
+
+
+_JUMPS = {"sign", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}
+_JUMPS |= {"floor", "ceil", "trunc", "rint", "floor_divide", "remainder", "fmod"}
+_JUMPS |= {"sqrt", "power", "log", "log2", "log10"}
+"""Operations that make a large difference of a small one, at zero or elsewhere."""
+
+
+def lower(outputs: Iterable[Node], exact: bool = False) -> list[Node]:
+    """Return a graph without ``normalize``, ``project``, ``regret`` and ``add_cancelling``.
+
+    What cancels up to rounding is zero, as it is in NumPy, with ``exact``, or where rounding would
+    decide: where it is compared, divided by, or the like.
+    """
+    outputs = list(outputs)
+    compared = _compared(outputs)
+
+    def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
+        if node.op == "normalize":
+            return _normalize(args[0])
+        if node.op == "project":
+            return _project(args[0])
+        if node.op == "regret":
+            return _regret(args[0], args[1], exact or node in compared)
+        if node.op == "add_cancelling":
+            total = elementwise("add", *args)
+            return _zero_cancelled(total, args[1]) if exact or node in compared else total
+        return None
+
+    return rebuild(outputs, replace)
+
+
+def _compared(outputs: list[Node]) -> set[Node]:
+    """Return what is compared, or divided by, and of what that is made, number by number."""
+    found: set[Node] = set()
+    for node in reversed(list(nodes_of(outputs))):
+        if node.op in _JUMPS or (node in found and node.op in (*ELEMENTWISE, "repeat")):
+            found.update(node.args)
+        elif node.op == "divide":
+            found.add(node.args[1])
+    return found
+
+
+def _zero_cancelled(total: Node, magnitude: Node) -> Node:
+    rounding = elementwise("multiply", constant(RESOLUTION), elementwise("absolute", magnitude))
+    cancelled = elementwise("less_equal", elementwise("absolute", total), rounding)
+    return elementwise("where", cancelled, ZERO, total)
+
+
+def _normalize(vector: Node) -> Node:
+    total = reduction("sum", vector)
+    empty = repeat(elementwise("equal", total, ZERO))
+    if vector in nonnegative_nodes([vector], set()):  # whose sum is zero where all of it is
+        uniform = repeat(elementwise("divide", ONE, SIZE))
+    else:
+        uniform = elementwise("divide", elementwise("add", vector, ONE), repeat(SIZE))
+    return elementwise("where", empty, uniform, elementwise("divide", vector, repeat(total)))
+
+
+def _project(vector: Node) -> Node:
+    """Subtract what leaves positive parts that sum to one.
+
+    Those that cannot be positive are left out until all that remain are (Michelot, 1986): a Newton
+    search, which ends after as many steps as there are actions.
+    """
+    below = elementwise("subtract", vector, repeat(reduction("max", vector)))
+    below = elementwise("maximum", below, _FARTHEST)
+    inner = sum(node.op == "root" for node in nodes_of([vector]))  # none of them is this search
+    level = make("iterate", per=Per.BLOCK, detail=f"level {inner}")
+    above = elementwise("greater", below, repeat(level))
+    total = reduction("sum", elementwise("where", above, below, ZERO))
+    count = reduction("sum", elementwise("where", above, ONE, ZERO))
+    following = elementwise("divide", elementwise("subtract", total, ONE), count)
+    step = elementwise("subtract", following, level)
+    root = make("root", fill(_FARTHEST, Per.BLOCK), level, step, per=Per.BLOCK, detail=0.0)
+    return elementwise("maximum", elementwise("subtract", below, repeat(root)), ZERO)
+
+
+def _regret(utility: Node, strategy: Node, exact: bool) -> Node:
+    if is_played(utility, strategy) and not exact:
+        return elementwise("subtract", utility, repeat(VALUE))
+    largest = reduction("max", utility)
+    if is_played(utility, strategy):  # whose value is zero already if it cancels
+        value, missed = VALUE, elementwise("subtract", VALUE, largest)
+        missed = elementwise("negative", elementwise("absolute", missed))
+    else:
+        below = elementwise("subtract", utility, repeat(largest))
+        missed = reduction("sum", elementwise("multiply", below, strategy))
+        value = elementwise("add", largest, missed)
+        if not exact:
+            return elementwise("subtract", utility, repeat(value))
+    magnitude = elementwise("subtract", elementwise("absolute", largest), missed)
+    if value is not VALUE:
+        value = _zero_cancelled(value, magnitude)
+    return _zero_cancelled(elementwise("subtract", utility, repeat(value)), repeat(magnitude))
+
 
 _WRITTEN_OUT = {0.0, 1.0, -1.0, 0.5, 2.0, math.inf, -math.inf}
 """Numbers that stand in the code; others are parameters, so that a change compiles nothing."""
@@ -228,3 +333,68 @@ def _functions(compiled: str, plain: str) -> tuple[BlockFunction, BlockFunction]
         function.py_func = as_python[name]
         found.append(function)
     return found[0], found[1]
+
+
+class KernelSet(NamedTuple):
+    """The kernels of a run's rules as one."""
+
+    propose: BlockFunction
+    learn: BlockFunction
+    by_action: tuple[bool, ...]
+    """For each array of ``state``, whether it has a number for each action, or block."""
+    begin: tuple[int, ...]
+    """Which array is the first of each kernel's."""
+    code: tuple[int, ...]
+    """The number of each kernel's functions; kernels may share them."""
+
+    @property
+    def dispatches(self) -> bool:
+        """Whether the last two arrays say whose block it is, and where its parameters begin."""
+        return len(self.by_action) > 0 and self.propose.__name__ == "propose_any"
+
+
+def combine(kernels: Sequence[Kernel], alone: bool) -> KernelSet:
+    """Return kernels as one; ``alone`` where no player has several."""
+    codes: dict[tuple[object, ...], int] = {}
+    begins: list[int] = []
+    by_action: list[bool] = []
+    signature: list[tuple[BlockFunction, BlockFunction, int, int]] = []
+    for kernel in kernels:
+        key = kernel.propose, kernel.learn, len(kernel.state), kernel.layout
+        if key not in codes:
+            codes[key] = len(codes)
+            begins.append(len(by_action))
+            by_action += kernel.layout
+            signature.append((kernel.propose, kernel.learn, begins[-1], len(by_action)))
+    numbers = [codes[k.propose, k.learn, len(k.state), k.layout] for k in kernels]
+    begin = tuple(begins[number] for number in numbers)
+    if alone and len(codes) == 1:
+        first = kernels[0]
+        return KernelSet(first.propose, first.learn, tuple(by_action), begin, tuple(numbers))
+    propose, learn = _dispatching(tuple(signature), len(by_action))
+    return KernelSet(propose, learn, (*by_action, False, False), begin, tuple(numbers))
+
+
+@cache
+def _dispatching(
+    signature: tuple[tuple[BlockFunction, BlockFunction, int, int], ...], arrays: int
+) -> tuple[BlockFunction, BlockFunction]:
+    namespace: dict[str, BlockFunction] = {}
+    lines = []
+    for kind, arguments in SIGNATURES.items():
+        lines += [
+            f"def {kind}_any({arguments}):",
+            f"    given = parameters[int(state[{arrays + 1}][block]) :]",
+        ]
+        for number, (propose, learn, begin, end) in enumerate(signature):
+            namespace[f"{kind}_{number}"] = propose if kind == "propose" else learn
+            own = "".join(f"state[{k}], " for k in range(begin, end))
+            passed = arguments.replace("state, parameters", f"({own}), given")
+            lines += [
+                f"    if state[{arrays}][block] == {number}.0:",
+                f"        {kind}_{number}({passed})",
+            ]
+    exec(compile("\n".join(lines), "<kernels of a run>", "exec"), namespace)
+    for kind in SIGNATURES:
+        namespace[f"{kind}_any"].__module__ = __name__
+    return namespace["propose_any"], namespace["learn_any"]

@@ -34,8 +34,7 @@ from regretkit.trace._graph import (
     nodes_of,
 )
 from regretkit.trace._math import places_of_functions, symbolic_functions
-from regretkit.trace._paths import held_at, hold_at, learned_by, owners
-from regretkit.trace._snapshot import A_GENERATOR, Snapshot
+from regretkit.trace._snapshot import A_GENERATOR, Snapshot, held_at, hold_at, learned_by, owners
 from regretkit.trace._symbols import KIND, RAISED, Symbol, Trace, UntraceableError, WrittenError
 
 _TRACE = Path(__file__).parent

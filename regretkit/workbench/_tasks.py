@@ -25,9 +25,8 @@ from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, d
 from regretkit.play._comparison import RATIO
 from regretkit.play._measures import AXES
 from regretkit.trace import UntraceableError, find_kernel
-from regretkit.trace._describe import _code
-from regretkit.trace._find import upcoming_parameters
-from regretkit.trace._sources import is_own, is_own_class, sources_of
+from regretkit.trace._find import _code, upcoming_parameters
+from regretkit.trace._snapshot import is_own, is_own_class, sources_of
 from regretkit.workbench._expressions import algorithm_of, rule_error
 from regretkit.workbench._results import (
     FORMAT,
@@ -109,7 +108,7 @@ class Task:
     def load(self) -> Game:
         """Return the game, which is kept for the next task if it is not large."""
         if not isinstance(self.game, str):
-            return cast(Game, self.game)
+            return cast("Game", self.game)
         if self.game not in _LOADED:
             _LOADED.clear()
             _LOADED[self.game] = load(self.game)
@@ -213,7 +212,7 @@ class _Watch:
     def __call__(self, run: SelfPlay) -> None:
         self._pace(run)
         first = next(iter(self.record.values.values()))
-        self.report(run.iteration, cast(Any, first[-1]) if first else None, run.seconds)
+        self.report(run.iteration, cast("Any", first[-1]) if first else None, run.seconds)
 
 
 class _CannotSaveError(Exception):
@@ -276,7 +275,7 @@ def execute(
             with redirect_stdout(StringIO()):
                 columns = _measured(task, run, unfinished, report)
         except _CannotSaveError as error:
-            raise cast(OSError, error.__cause__) from None
+            raise cast("OSError", error.__cause__) from None
         except (Exception, SystemExit) as error:
             cause = error.__cause__ if isinstance(error, RuntimeError) else None
             unfinished.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from regretkit.engine import _without_tree
 from regretkit.engine._batch_rules import TracedRules
 from regretkit.engine._specialize import specialized
 from regretkit.games import CHANCE, TERMINAL, as_history, leduc_batch, liars_dice_batch
-from regretkit.games.catalogue._goofspiel import goofspiel_batch
+from regretkit.games.catalogue._bidding_games import goofspiel_batch
 from regretkit.play import (
     Alternating,
     ExternalSampling,

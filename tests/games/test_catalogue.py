@@ -11,7 +11,7 @@ from refusals import refusals
 from regretkit import games
 from regretkit.games import NormalFormGame, _registry, matrix_game
 from regretkit.games._registry import call_text, load, names, register
-from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import kuhn_history
 from regretkit.play import solve
 
 OURS = [

@@ -12,7 +12,7 @@ from regretkit import nash_conv
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import GameTree
 from regretkit.games._registry import load
-from regretkit.games.catalogue._battleship import battleship_history
+from regretkit.games.catalogue._board_games import battleship_history
 
 
 # By the linear programs of others, with OpenSpiel's trees

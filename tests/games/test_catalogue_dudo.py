@@ -11,7 +11,7 @@ from regretkit import ExtensiveFormGame
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import GameTree
 from regretkit.games._registry import load
-from regretkit.games.catalogue._dudo import DudoHistory, dudo_history
+from regretkit.games.catalogue._liars_dice import DudoHistory, dudo_history
 
 # The values of the smaller games, found by the linear programs of others from OpenSpiel's trees,
 # and that of the game in Neller and Lanctot (2013), which OpenSpiel's own tests quote.

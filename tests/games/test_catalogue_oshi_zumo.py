@@ -9,7 +9,7 @@ from test_known_values import lp_value
 
 from regretkit import ExtensiveFormGame, matrix_game
 from regretkit.evaluation import solve_zero_sum
-from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
+from regretkit.games.catalogue._bidding_games import oshi_zumo_history
 
 ROOTS = [
     oshi_zumo_history(),

@@ -16,7 +16,7 @@ from naive_levels import Leduc
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import kuhn_history
 from regretkit.games.tree import _sequences
 from regretkit.games.tree._sequences import merge_terminals
 

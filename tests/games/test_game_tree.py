@@ -9,7 +9,7 @@ from naive_levels import Leduc
 from refusals import refusals
 
 from regretkit.games import CHANCE, GameTree
-from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import kuhn_history
 from regretkit.games.tree._history import TERMINAL
 
 ROOTS = {

@@ -13,9 +13,8 @@ from attrs import evolve, frozen
 import regretkit as rk
 from regretkit import games
 from regretkit.evaluation import sampled_value
-from regretkit.games import GameDAG, GameTree, _growth
-from regretkit.games._growth import estimated_size
-from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games import GameDAG, GameTree, _memory_budget
+from regretkit.games._memory_budget import MemoryBudget, estimated_size
 from regretkit.games.tree import _history
 from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
 
@@ -85,7 +84,7 @@ class EndlessBatch:
 @pytest.fixture
 def soon(monkeypatch):
     """Estimate sizes after a tenth of a second of building."""
-    monkeypatch.setattr(_growth, "_LOOK_AFTER", 0.1)
+    monkeypatch.setattr(_memory_budget, "_LOOK_AFTER", 0.1)
 
 
 TOO_LARGE = r"by an estimate from samples of its tree, about [\d,over*]+ or more in all"
@@ -169,7 +168,7 @@ def test_building_stops_at_the_limit_in_seconds(build):
 
 
 def test_a_long_build_is_reported_at_doubled_times(monkeypatch, caplog):
-    monkeypatch.setattr(_growth, "_REPORT_AFTER", 0.02)
+    monkeypatch.setattr(_memory_budget, "_REPORT_AFTER", 0.02)
     with caplog.at_level(logging.WARNING, "regretkit"), pytest.raises(TimeoutError):
         GameTree.from_history(Endless(2), time_limit=0.2)
     assert 1 <= len(caplog.messages) <= 4
@@ -179,8 +178,8 @@ def test_a_long_build_is_reported_at_doubled_times(monkeypatch, caplog):
 
 def test_a_report_says_how_large_the_game_will_be(monkeypatch, caplog):
     for when in ("_LOOK_AFTER", "_REPORT_AFTER"):
-        monkeypatch.setattr(_growth, when, -1.0)
-    _growth.Growth(
+        monkeypatch.setattr(_memory_budget, when, -1.0)
+    _memory_budget.Growth(
         MemoryBudget(), root=lambda: games.as_history(games.load_rules("liars_dice"))
     ).check(7, 2)
     assert "7 histories of up to 2 moves of about 290,000 in all after" in caplog.text
@@ -188,7 +187,7 @@ def test_a_report_says_how_large_the_game_will_be(monkeypatch, caplog):
 
 @pytest.mark.parametrize("batch", [True, False])
 def test_the_end_of_a_long_build_is_reported(monkeypatch, caplog, batch):
-    monkeypatch.setattr(_growth, "_REPORT_AFTER", -1.0)
+    monkeypatch.setattr(_memory_budget, "_REPORT_AFTER", -1.0)
     if batch:
         GameTree.from_batch(games.leduc_batch())
     else:
@@ -221,10 +220,10 @@ def test_the_estimate_is_the_size_where_histories_of_one_kind_go_on_alike():
 
 
 def test_a_game_that_fits_is_not_refused_and_one_a_little_larger_is(monkeypatch):
-    monkeypatch.setattr(_growth, "_LOOK_AFTER", -1.0)
+    monkeypatch.setattr(_memory_budget, "_LOOK_AFTER", -1.0)
     root, histories = games.load_rules("kuhn_poker(players=3)"), 617
     for most in (histories, histories // 2):
-        growth = _growth.Growth(MemoryBudget(), root=lambda: root, most=most)
+        growth = _memory_budget.Growth(MemoryBudget(), root=lambda: root, most=most)
         with nullcontext() if most == histories else pytest.raises(ValueError, match=TOO_LARGE):
             growth.check(1, 1)
 

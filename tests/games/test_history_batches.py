@@ -14,7 +14,7 @@ from naive_levels import AsLevel, Goofspiel, Leduc, LiarsDice
 
 from regretkit import games
 from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, GameTree
-from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import kuhn_history
 
 ARRAYS = ("parent", "player", "information_set", "action", "probability", "payoffs", "terminals")
 

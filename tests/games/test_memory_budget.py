@@ -10,9 +10,13 @@ from naive_levels import AsLevel, Leduc, LiarsDice
 
 from regretkit import games
 from regretkit.games import GameTree, _memory_budget
-from regretkit.games.catalogue._battleship import BattleshipHistory, _widths, battleship_history
-from regretkit.games.catalogue._counting import level_widths
-from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
+from regretkit.games._memory_budget import level_widths
+from regretkit.games.catalogue._bidding_games import oshi_zumo_history
+from regretkit.games.catalogue._board_games import (
+    BattleshipHistory,
+    _widths,
+    battleship_history,
+)
 from regretkit.games.tree import _sequences
 
 GIB = 2**30

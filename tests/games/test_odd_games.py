@@ -6,7 +6,7 @@ from naive_games import chance, decision, end
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import kuhn_history
 
 
 def game_of(root):

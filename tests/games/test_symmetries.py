@@ -5,7 +5,7 @@ import pytest
 
 from regretkit import games, solve
 from regretkit.evaluation import nash_conv, solve_zero_sum
-from regretkit.games._symmetries import merged_by_symmetry
+from regretkit.games._extensive_form import merged_by_symmetry
 
 SUITS = ["leduc_poker", "leduc_poker(suits=3)", "leduc_poker(ranks=4)"]
 

@@ -14,7 +14,7 @@ from regretkit.engine._layout import (
     zero_iterates,
 )
 from regretkit.engine.kernels import _iteration
-from regretkit.games._payoff_rows import payoff_rows
+from regretkit.games.tree._sequences import payoff_rows
 from regretkit.play import Alternating, RandomPlayer, Simultaneous
 from regretkit.sets import DecisionTree
 from regretkit.trace import find_kernel

@@ -21,7 +21,7 @@ import numpy as np
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.estimators import LearnedBaseline
-from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import kuhn_history
 from regretkit.play import (
     AverageStrategySampling,
     ExternalSampling,

@@ -4,10 +4,10 @@ import numpy as np
 
 from regretkit.sets import Simplices
 from regretkit.trace import find_kernel
-from regretkit.trace._emit_numpy import numpy_functions
 from regretkit.trace._find import upcoming_parameters
-from regretkit.trace._paths import held_at
 from regretkit.trace._rule import trace_rule
+from regretkit.trace._snapshot import held_at
+from tests.helpers.emit_numpy import numpy_functions
 
 RTOL = 1e-12
 FREE = 1e-9

@@ -13,7 +13,7 @@ from run_cli import runs
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import kuhn_history
 from regretkit.play import AverageStrategySampling, ExternalSampling, LazyMCCFR, RandomPlayer
 from regretkit.play._checkpoint_file import packed, unpacked
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import regretkit as rk
+from regretkit.circuits._constrained import ConstrainedSet, RestrictedMaster
 from regretkit.sets import (
     AffineImageSet,
     Ball,
@@ -19,7 +20,6 @@ from regretkit.sets import (
     Singleton,
     _column_generation,
 )
-from regretkit.sets._column_generation import ConstrainedSet, RestrictedMaster
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog, nnls
 
 from regretkit.sets import Ball, Box, MinkowskiSumSet, Polytope, Simplices
-from regretkit.sets._nearest_point import _Search, is_within
+from regretkit.sets._base import _Search, is_within
 
 
 def nearest_point(point, oracle, tolerance, limit=None):

@@ -9,9 +9,9 @@ from trace_steps import RTOL, are_finite, as_written, by_graph, by_kernel, error
 
 from regretkit.sets import Simplices
 from regretkit.trace._build import build_kernel
-from regretkit.trace._emit_numpy import numpy_functions
 from regretkit.trace._rule import trace_rule
 from regretkit.trace._symbols import UntraceableError
+from tests.helpers.emit_numpy import numpy_functions
 
 ITERATIONS = 3
 LARGEST = 1e6

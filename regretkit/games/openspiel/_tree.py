@@ -14,8 +14,7 @@ from regretkit._util._errors import advised
 from regretkit._util._typing import Indices
 from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
-from regretkit.games._growth import Growth
-from regretkit.games._memory_budget import PLAY_BY_RULES, MemoryBudget
+from regretkit.games._memory_budget import PLAY_BY_RULES, Growth, MemoryBudget
 from regretkit.games.openspiel._states import (
     END,
     OpenSpielGame,
@@ -24,7 +23,7 @@ from regretkit.games.openspiel._states import (
     as_turn_based,
     openspiel_history,
 )
-from regretkit.games.tree._from_batch import numbered
+from regretkit.games.tree._build import numbered
 from regretkit.games.tree._game_tree import GameTree, compact
 from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
 from regretkit.sets._labels import LazySequence

@@ -14,8 +14,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import check_payoffs, game_repr_html
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.tree._from_batch import expand
-from regretkit.games.tree._from_history import path_to, walk
+from regretkit.games.tree._build import expand, path_to, walk
 from regretkit.games.tree._history import (
     CHANCE,
     CHANCE_TOLERANCE,

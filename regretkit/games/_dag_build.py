@@ -10,8 +10,7 @@ from attrs import define, field, frozen
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, quote
-from regretkit.games._growth import Growth
-from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._memory_budget import Growth, MemoryBudget
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import (
     CHANCE,

@@ -1,1 +1,0 @@
-"""Game DAGs: histories with equal continuations are one node."""
