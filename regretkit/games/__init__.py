@@ -68,8 +68,8 @@ _LATER = {
     "VisitedProfile VisitedStrategy",
     "_adapters": "InformationSet Playable as_history",
     "gambit._pygambit": "from_pygambit to_pygambit",
-    "openspiel._states": "openspiel_history to_openspiel_policy",
-    "openspiel._tree": "from_openspiel",
+    "openspiel._states": "openspiel_history",
+    "openspiel._tree": "from_openspiel to_openspiel_policy",
     "_game_dag": "GameDAG",
 }
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit
     from regretkit.games.gambit._pygambit import to_pygambit as to_pygambit
     from regretkit.games.openspiel._states import openspiel_history as openspiel_history
-    from regretkit.games.openspiel._states import to_openspiel_policy as to_openspiel_policy
     from regretkit.games.openspiel._tree import from_openspiel as from_openspiel
+    from regretkit.games.openspiel._tree import to_openspiel_policy as to_openspiel_policy
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import regretkit as rk
+from regretkit.circuits import _constrained
 from regretkit.circuits._constrained import ConstrainedSet, RestrictedMaster
 from regretkit.sets import (
     AffineImageSet,
@@ -18,7 +19,6 @@ from regretkit.sets import (
     Polytope,
     ProductSet,
     Singleton,
-    _column_generation,
 )
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
@@ -334,7 +334,7 @@ def test_a_search_that_is_cut_short_says_so_and_its_bounds_are_true(monkeypatch)
     found = restricted(Ball(np.zeros(3), 1.0), matrix, bound)
     _, least, most = found.best_response(utility)
 
-    monkeypatch.setattr(_column_generation, "_LIMIT", 4)
+    monkeypatch.setattr(_constrained, "_LIMIT", 4)
 
     _, lower, upper = found.best_response(utility)
     assert lower < least <= most < upper
