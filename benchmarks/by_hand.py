@@ -12,7 +12,7 @@ from typing_extensions import override
 import regretkit as rk
 from benchmarks.runs import Vector
 from regretkit._util._arrays import RESOLUTION
-from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
+from regretkit.minimizers._regret_matching import ComposedRule, Parts
 from regretkit.trace import Kernel, KernelTraits, find_kernel
 
 Arrays: TypeAlias = tuple[Vector, ...]

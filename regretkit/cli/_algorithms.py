@@ -10,7 +10,7 @@ from regretkit._util._errors import argument_of
 from regretkit._util._validate import quote
 from regretkit.cli._arguments import AnyNamed, NamedRules, Settings
 from regretkit.cli._console import IN_FULL, Failure, Refusal, reason, reporting
-from regretkit.estimators._named import SAMPLINGS
+from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.play import ALGORITHMS, Algorithm, LazyMCCFR, SelfPlay, named
 from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
 from regretkit.workbench._expressions import load_rule, rule_error, split_at_commas

@@ -17,7 +17,7 @@ from regretkit import games
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote
 from regretkit.cli._console import Refusal, reason, reporting, silent_descriptor, slow_notice
-from regretkit.estimators._named import SAMPLINGS
+from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.games import (
     ExtensiveFormGame,
     History,

@@ -22,10 +22,8 @@ _LATER = {
     "_circuits": "draw_circuit",
     "_convergence": "Curve convergence",
     "_games": "draw_game",
-    "_heat_map": "heat_map",
-    "_range_grid": "range_grid",
-    "_simplex": "simplex",
-    "_trajectories": "trajectories",
+    "_heat_map": "heat_map range_grid",
+    "_trajectories": "simplex trajectories",
 }
 if TYPE_CHECKING:
     from regretkit.display._circuits import draw_circuit as draw_circuit
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
     from regretkit.display._convergence import convergence as convergence
     from regretkit.display._games import draw_game as draw_game
     from regretkit.display._heat_map import heat_map as heat_map
-    from regretkit.display._range_grid import range_grid as range_grid
-    from regretkit.display._simplex import simplex as simplex
+    from regretkit.display._heat_map import range_grid as range_grid
+    from regretkit.display._trajectories import simplex as simplex
     from regretkit.display._trajectories import trajectories as trajectories
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

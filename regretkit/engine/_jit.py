@@ -16,14 +16,21 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 from typing_extensions import override
 
-from regretkit.engine import _block_ops
-from regretkit.engine._block_ops import BlockFunctions
+from regretkit.engine import _vectorized
 from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
-from regretkit.engine._machine_code import CannotCompileError, MachineCode, ObjectCode
+from regretkit.engine._machine_code import (
+    CannotCompileError,
+    MachineCode,
+    ObjectCode,
+    Specialization,
+    digest,
+    false,
+    true,
+)
 from regretkit.engine._settled import SettledPayoffs
-from regretkit.engine._specialize import Specialization, digest, false, true
+from regretkit.engine._vectorized import BlockFunctions
 from regretkit.engine.kernels import _deviations, _iteration, _payoffs, _sampled, _settled
-from regretkit.estimators.flat._traversal import (
+from regretkit.estimators._traversal import (
     Choose,
     even_search_start,
     search_start,
@@ -145,12 +152,12 @@ def compile_block_functions() -> BlockFunctions:
     given.setflags(write=False)
     one, two = (indices, given, result), (indices, given, given, result)
     arguments = {
-        _block_ops.block_sum: one,
-        _block_ops.block_dot: two,
-        _block_ops.block_max: one,
-        _block_ops.add: two,
-        _block_ops.block_regret: two,
-        _block_ops.block_normalize: one,
+        _vectorized.block_sum: one,
+        _vectorized.block_dot: two,
+        _vectorized.block_max: one,
+        _vectorized.add: two,
+        _vectorized.block_regret: two,
+        _vectorized.block_normalize: one,
     }
     return BlockFunctions(*(compile_cached(f, {}).entry(*x) for f, x in arguments.items()))
 

@@ -28,8 +28,9 @@ from regretkit.engine._machine_code import (
     SYMBOL,
     CannotCompileError,
     ObjectCode,
+    Specialization,
+    specialized,
 )
-from regretkit.engine._specialize import Specialization, specialized
 from regretkit.engine.kernels import _deviations, _iteration
 from regretkit.engine.kernels._without_tree import prefetch
 from regretkit.trace import _build

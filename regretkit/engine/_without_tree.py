@@ -12,15 +12,14 @@ from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
-from regretkit.engine._machine_code import MachineCode
-from regretkit.engine._specialize import Specialization, false, true
+from regretkit.engine._machine_code import MachineCode, Specialization, false, true
 from regretkit.engine._support import numba_missing
 from regretkit.engine.kernels import _iteration
 from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays
+from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._mccfr import NONE
-from regretkit.estimators.flat._flat_tree import InitialChance
-from regretkit.estimators.flat._traversal import even_search_start, follow_all, search_start
+from regretkit.estimators._traversal import even_search_start, follow_all, search_start
 from regretkit.games._adapters import BatchHistory
 from regretkit.play._engines import Executor
 from regretkit.play._infoset_records import InfosetRow, KernelRecord
@@ -96,8 +95,8 @@ class FlatInfosets:
                 kind += (parent + row.parent_action + 1) << kernels.PARENT_BITS
                 kernels.lead(before, row.parent_action, infosets)
             moves = np.zeros(arrays.scratch.moves.size, dtype=np.int64)
-            moves[:size] = cast(Sequence[int], row.actions)
-            place = kernels.create(cast(int, row.key), kind, infosets, moves, self.cursor)
+            moves[:size] = cast("Sequence[int]", row.actions)
+            place = kernels.create(cast("int", row.key), kind, infosets, moves, self.cursor)
             infosets.store[place + 3] = row.reach
             numbers = [
                 *row.strategy,
@@ -176,7 +175,7 @@ class LazyExecutor(Executor):
     def _infosets(self) -> Infosets:
         """Return those of the run, or empty ones."""
         if self._run._flat is not None:
-            return cast(Infosets, self._run._flat.arrays)
+            return cast("Infosets", self._run._flat.arrays)
         count, room = _FEW, max(_ROOM, 2 * self._initial.size)
         store, most = np.empty(room), self._rules.most_actions
         longest = self._initial.size // (most + 1)
@@ -416,4 +415,4 @@ def _made(arguments: str, result: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {}
     text = f"def made({arguments}):\n    return {result}\n"
     exec(compile(text, "<functions of a game>", "exec"), namespace)
-    return cast(Callable[..., Any], namespace["made"])
+    return cast("Callable[..., Any]", namespace["made"])

@@ -1,16 +1,16 @@
 """Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
 
 from regretkit._util._lazy_import import say_where as _say_where
-from regretkit.estimators._bandit import BanditFeedback as BanditFeedback
 from regretkit.estimators._baselines import Baseline as Baseline
 from regretkit.estimators._baselines import ExactBaseline as ExactBaseline
 from regretkit.estimators._baselines import LearnedBaseline as LearnedBaseline
 from regretkit.estimators._chance import ChanceSampling as ChanceSampling
 from regretkit.estimators._chance import PublicChanceSampling as PublicChanceSampling
-from regretkit.estimators._enumeration import assert_unbiased as assert_unbiased
 from regretkit.estimators._estimator import Estimator as Estimator
 from regretkit.estimators._estimator import ExactUtility as ExactUtility
+from regretkit.estimators._estimator import assert_unbiased as assert_unbiased
 from regretkit.estimators._mccfr import AverageStrategySampling as AverageStrategySampling
+from regretkit.estimators._mccfr import BanditFeedback as BanditFeedback
 from regretkit.estimators._mccfr import ExternalSampling as ExternalSampling
 from regretkit.estimators._mccfr import OutcomeSampling as OutcomeSampling
 from regretkit.estimators._mccfr import RobustSampling as RobustSampling

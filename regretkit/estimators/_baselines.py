@@ -11,8 +11,8 @@ from typing_extensions import override
 from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import positive, quote
-from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers, moves_of, values_at
-from regretkit.estimators.flat._traversal import update_baseline
+from regretkit.estimators._flat_tree import FlatTree, TraversalBuffers, moves_of, values_at
+from regretkit.estimators._traversal import update_baseline
 from regretkit.games import ExtensiveFormGame
 
 

@@ -22,14 +22,10 @@ from regretkit.evaluation._correlated import cce_gaps as cce_gaps
 from regretkit.evaluation._correlated import ce_gaps as ce_gaps
 from regretkit.evaluation._correlated_plans import CorrelatedPlan as CorrelatedPlan
 from regretkit.evaluation._correlated_play import CorrelatedPlay as CorrelatedPlay
-from regretkit.evaluation._dominance import Elimination as Elimination
-from regretkit.evaluation._dominance import dominated_actions as dominated_actions
-from regretkit.evaluation._dominance import eliminate_dominated as eliminate_dominated
-from regretkit.evaluation._dominance import pareto_optimal_outcomes as pareto_optimal_outcomes
-from regretkit.evaluation._dominance import pure_equilibria as pure_equilibria
 from regretkit.evaluation._extensive_correlated import (
     ExtensiveFormCorrelatedEquilibrium as ExtensiveFormCorrelatedEquilibrium,
 )
+from regretkit.evaluation._extensive_correlated import MediatorGame as MediatorGame
 from regretkit.evaluation._extensive_correlated import TeamMaxmin as TeamMaxmin
 from regretkit.evaluation._extensive_correlated import (
     best_extensive_form_correlated_equilibrium as best_extensive_form_correlated_equilibrium,
@@ -59,12 +55,16 @@ from regretkit.evaluation._local_best_response import (
 from regretkit.evaluation._local_best_response import (
     sampled_local_best_response as sampled_local_best_response,
 )
-from regretkit.evaluation._mediator_game import MediatorGame as MediatorGame
 from regretkit.evaluation._monte_carlo import Estimate as Estimate
 from regretkit.evaluation._monte_carlo import sampled_value as sampled_value
-from regretkit.evaluation._nash_equilibria import QuantalResponse as QuantalResponse
-from regretkit.evaluation._nash_equilibria import nash_equilibria as nash_equilibria
-from regretkit.evaluation._nash_equilibria import quantal_response_path as quantal_response_path
+from regretkit.evaluation._normal_form import Elimination as Elimination
+from regretkit.evaluation._normal_form import QuantalResponse as QuantalResponse
+from regretkit.evaluation._normal_form import dominated_actions as dominated_actions
+from regretkit.evaluation._normal_form import eliminate_dominated as eliminate_dominated
+from regretkit.evaluation._normal_form import nash_equilibria as nash_equilibria
+from regretkit.evaluation._normal_form import pareto_optimal_outcomes as pareto_optimal_outcomes
+from regretkit.evaluation._normal_form import pure_equilibria as pure_equilibria
+from regretkit.evaluation._normal_form import quantal_response_path as quantal_response_path
 from regretkit.evaluation._purification import PurifiedProfile as PurifiedProfile
 from regretkit.evaluation._purification import purify as purify
 from regretkit.evaluation._purification import threshold as threshold

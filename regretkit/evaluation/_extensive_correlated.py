@@ -1,14 +1,15 @@
 """Optimal correlated equilibria of games in extensive form, by linear programming."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, final, get_args
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._errors import OPTIMA, Hints
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import number, quote
 from regretkit.circuits import TriggerDeviations
 from regretkit.evaluation._correlated import Objective, Optimum, weighted_payoffs
 from regretkit.evaluation._correlated_plans import (
@@ -25,9 +26,16 @@ from regretkit.evaluation._linear_programs import (
     saddle_point,
 )
 from regretkit.games import ExtensiveFormGame, ImperfectRecallGame
-from regretkit.games._game import check_game, check_player, tree_hint
+from regretkit.games._game import (
+    as_strategies,
+    check_game,
+    check_player,
+    game_repr_html,
+    tree_hint,
+    utility_arguments,
+)
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
-from regretkit.sets import DecisionTree
+from regretkit.sets import DecisionTree, StrategySet
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -97,7 +105,7 @@ def as_concept(value: str) -> Concept:
     """Return a concept, whose name may have capitals."""
     if (lower := str(value).lower()) not in get_args(Concept):
         raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(value)}")
-    return cast(Concept, lower)
+    return cast("Concept", lower)
 
 
 def trigger_deviations(domain: DecisionTree, concept: Concept) -> Deviations:
@@ -437,3 +445,110 @@ def team_maxmin(
     highest, _ = plans.domain.best_response(matrix @ strategy)
     plan = CorrelatedPlan(game, tuple(team.tolist()), weights, plans)
     return TeamMaxmin(offset - lowest, highest + lowest, plan, strategy)
+
+
+@final
+@define(eq=False, repr=False)
+class MediatorGame:
+    """A game whose equilibria are the optimal correlated equilibria of another, to learn them.
+
+    Player 0 is a mediator, who plays a distribution p of joint plans, a point of a correlation DAG.
+    Player 1 + i is the deviator of player i, who mixes no deviation and triggers with
+    continuations, in c_i. With w the objective and g_i what a deviation gains,
+
+        the mediator earns   w(p) - penalty * sum over i of g_i(p, c_i)
+        deviator i earns     penalty * g_i(p, c_i)
+
+    ``nash_conv`` is the distance between the two bounds on the value of the zero-sum game that the
+    mediator plays against all deviators, and the upper one bounds the objective of every
+    equilibrium, for any penalty. Above some penalty, which depends on the game, the value is
+    the optimum; below it, gains remain. Where they do, a larger penalty is needed; a much larger
+    one slows down learning.
+
+    Parameters
+    ----------
+    game
+        A game in extensive form.
+    objective, concept, memory_limit
+        As in ``best_extensive_form_correlated_equilibrium``.
+    penalty
+        The price of a deviator's gain, above 0.
+
+    Examples
+    --------
+    >>> from regretkit import solve
+    >>> from regretkit.games import sheriff
+    >>> mediator = MediatorGame(sheriff(items=2, bribe=1, rounds=1), penalty=30.0)
+    >>> found = mediator.equilibrium(solve(mediator, "pdcfr+", iterations=2_000).average)
+    >>> abs(found.value - 10 / 7) < 1e-3, found.bound > 10 / 7, found.gap < 1e-4
+    (True, True, True)
+
+    References
+    ----------
+    Zhang, Farina, Anagnostides, Cacciamani, McAleer, Haupt, Celli, Gatti, Conitzer and Sandholm
+    (2023), "Computing optimal equilibria and mechanisms via learning in zero-sum extensive-form
+    games", NeurIPS.
+    """
+
+    game: ExtensiveFormGame
+    objective: Objective = "welfare"
+    concept: Concept = field(default="efce", converter=as_concept, kw_only=True)
+    penalty: float = field(kw_only=True)
+    memory_limit: float | None = field(default=None, kw_only=True)
+    domains: tuple[StrategySet, ...] = field(init=False)
+    _program: Program = field(init=False)
+    _objective: Vector = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        number(self.penalty, "penalty", least=0.0)
+        program = Program.of(self.game, self.objective, self.concept, self.memory_limit)
+        self._program, self._objective = program, program.objective.copy()
+        deviators = (deviations.domain for deviations in program.deviations)
+        self.domains = (self._program.plans.domain, *deviators)
+        self._objective[0] += program.least  # whose weight is 1
+
+    def utility(
+        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
+    ) -> Vector:
+        """Return the utility of each sequence of ``player``; see ``Game.utility``."""
+        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
+        payers = range(1, len(self.domains)) if payer == 0 else [payer]
+        sign, gains = -self.penalty if payer == 0 else self.penalty, self._program.gains
+        if player == 0:
+            fixed = self._objective if payer == 0 else np.zeros(self._objective.size)
+            terms = (gains[i - 1].T @ strategies[i] for i in payers)
+            return sum((sign * term for term in terms), fixed)
+        plan = strategies[0]
+        utility = np.zeros(self.domains[player].dimension)
+        utility[0] = self._objective @ plan if payer == 0 else 0.0
+        for i in payers:
+            gain = sign * (gains[i - 1] @ plan)
+            if i == player:
+                utility += gain
+            else:
+                utility[0] += gain @ strategies[i]
+        return utility
+
+    def value(self, profile: Sequence[Vector]) -> Vector:
+        """Return the expected payoff of every player, shape ``(players,)``."""
+        plan, *deviating = as_strategies(self, profile)
+        gains = [
+            self.penalty * float(c @ (gain @ plan))
+            for gain, c in zip(self._program.gains, deviating, strict=True)
+        ]
+        return np.array([self._objective @ plan - sum(gains), *gains])
+
+    def equilibrium(self, profile: Sequence[Vector]) -> ExtensiveFormCorrelatedEquilibrium:
+        """Return what the mediator recommends, with the bound that the deviators prove.
+
+        ``gaps`` say how far it is from an equilibrium.
+        """
+        plan = as_strategies(self, profile)[0]
+        bound, _ = self.domains[0].best_response(self.utility(0, profile))
+        return self._program.equilibrium(plan, float(self._objective @ plan), bound)
+
+    _repr_html_ = game_repr_html
+
+    def __repr__(self) -> str:
+        sequences = " + ".join(str(domain.dimension) for domain in self.domains)
+        return f"<MediatorGame of {self.game}: {sequences} sequences>"

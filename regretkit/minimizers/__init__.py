@@ -9,6 +9,9 @@ from regretkit.minimizers._convex_sets import OnlineGradientDescent as OnlineGra
 from regretkit.minimizers._convex_sets import Point as Point
 from regretkit.minimizers._convex_sets import Projectable as Projectable
 from regretkit.minimizers._convex_sets import Proximal as Proximal
+from regretkit.minimizers._convex_sets import (
+    ResponseBasedApproachability as ResponseBasedApproachability,
+)
 from regretkit.minimizers._hedge import AdaHedge as AdaHedge
 from regretkit.minimizers._hedge import Hedge as Hedge
 from regretkit.minimizers._hedge import NormalHedge as NormalHedge
@@ -25,60 +28,57 @@ from regretkit.minimizers._mirror_descent import ProximalToReference as Proximal
 from regretkit.minimizers._mirror_descent import Reflected as Reflected
 from regretkit.minimizers._mirror_descent import ReflectedMirrorDescent as ReflectedMirrorDescent
 from regretkit.minimizers._mirror_descent import RegularizedLeaderLink as RegularizedLeaderLink
+from regretkit.minimizers._regret_matching import Composed as Composed
+from regretkit.minimizers._regret_matching import ComposedRule as ComposedRule
+from regretkit.minimizers._regret_matching import (
+    DiscountedRegretMatching as DiscountedRegretMatching,
+)
+from regretkit.minimizers._regret_matching import (
+    DiscountedRegretMatchingPlus as DiscountedRegretMatchingPlus,
+)
+from regretkit.minimizers._regret_matching import LinearRegretMatching as LinearRegretMatching
+from regretkit.minimizers._regret_matching import (
+    PredictiveDiscountedRegretMatchingPlus as PredictiveDiscountedRegretMatchingPlus,
+)
+from regretkit.minimizers._regret_matching import (
+    PredictiveRegretMatching as PredictiveRegretMatching,
+)
+from regretkit.minimizers._regret_matching import (
+    PredictiveRegretMatchingPlus as PredictiveRegretMatchingPlus,
+)
+from regretkit.minimizers._regret_matching import RegretMatching as RegretMatching
+from regretkit.minimizers._regret_matching import RegretMatchingPlus as RegretMatchingPlus
 from regretkit.minimizers._regularizers import Entropy as Entropy
 from regretkit.minimizers._regularizers import Euclidean as Euclidean
 from regretkit.minimizers._regularizers import LogBarrier as LogBarrier
 from regretkit.minimizers._regularizers import Regularizer as Regularizer
 from regretkit.minimizers._regularizers import Tsallis as Tsallis
-from regretkit.minimizers._response_based import (
-    ResponseBasedApproachability as ResponseBasedApproachability,
-)
-from regretkit.minimizers._simplex_rule import SimplexRule as SimplexRule
-from regretkit.minimizers._simplex_rule import state as state
-from regretkit.minimizers.regret_matching._rm import (
-    DiscountedRegretMatching as DiscountedRegretMatching,
-)
-from regretkit.minimizers.regret_matching._rm import (
-    DiscountedRegretMatchingPlus as DiscountedRegretMatchingPlus,
-)
-from regretkit.minimizers.regret_matching._rm import LinearRegretMatching as LinearRegretMatching
-from regretkit.minimizers.regret_matching._rm import (
-    PredictiveDiscountedRegretMatchingPlus as PredictiveDiscountedRegretMatchingPlus,
-)
-from regretkit.minimizers.regret_matching._rm import (
-    PredictiveRegretMatching as PredictiveRegretMatching,
-)
-from regretkit.minimizers.regret_matching._rm import (
-    PredictiveRegretMatchingPlus as PredictiveRegretMatchingPlus,
-)
-from regretkit.minimizers.regret_matching._rm import RegretMatching as RegretMatching
-from regretkit.minimizers.regret_matching._rm import RegretMatchingPlus as RegretMatchingPlus
-from regretkit.minimizers.regret_matching._roles import Accumulator as Accumulator
-from regretkit.minimizers.regret_matching._roles import AdaptiveStep as AdaptiveStep
-from regretkit.minimizers.regret_matching._roles import Cumulative as Cumulative
-from regretkit.minimizers.regret_matching._roles import Discounted as Discounted
-from regretkit.minimizers.regret_matching._roles import (
+from regretkit.minimizers._roles import Accumulator as Accumulator
+from regretkit.minimizers._roles import AdaptiveStep as AdaptiveStep
+from regretkit.minimizers._roles import Cumulative as Cumulative
+from regretkit.minimizers._roles import Discounted as Discounted
+from regretkit.minimizers._roles import (
     DiscountedNonNegative as DiscountedNonNegative,
 )
-from regretkit.minimizers.regret_matching._roles import (
+from regretkit.minimizers._roles import (
     ExternalPrediction as ExternalPrediction,
 )
-from regretkit.minimizers.regret_matching._roles import (
+from regretkit.minimizers._roles import (
     LastUtilityPrediction as LastUtilityPrediction,
 )
-from regretkit.minimizers.regret_matching._roles import (
+from regretkit.minimizers._roles import (
     LinearAccumulator as LinearAccumulator,
 )
-from regretkit.minimizers.regret_matching._roles import LinkFunction as LinkFunction
-from regretkit.minimizers.regret_matching._roles import NonNegative as NonNegative
-from regretkit.minimizers.regret_matching._roles import NoPrediction as NoPrediction
-from regretkit.minimizers.regret_matching._roles import PositivePartLink as PositivePartLink
-from regretkit.minimizers.regret_matching._roles import Predictor as Predictor
-from regretkit.minimizers.regret_matching._roles import SoftmaxLink as SoftmaxLink
-from regretkit.minimizers.regret_matching._roles import State as State
-from regretkit.minimizers.regret_matching._roles import Weighted as Weighted
-from regretkit.minimizers.regret_matching._rule import Composed as Composed
-from regretkit.minimizers.regret_matching._rule import ComposedRule as ComposedRule
+from regretkit.minimizers._roles import LinkFunction as LinkFunction
+from regretkit.minimizers._roles import NonNegative as NonNegative
+from regretkit.minimizers._roles import NoPrediction as NoPrediction
+from regretkit.minimizers._roles import PositivePartLink as PositivePartLink
+from regretkit.minimizers._roles import Predictor as Predictor
+from regretkit.minimizers._roles import SoftmaxLink as SoftmaxLink
+from regretkit.minimizers._roles import State as State
+from regretkit.minimizers._roles import Weighted as Weighted
+from regretkit.minimizers._simplex_rule import SimplexRule as SimplexRule
+from regretkit.minimizers._simplex_rule import state as state
 from regretkit.trace._kernel import Kernel as Kernel
 from regretkit.trace._kernel import KernelTraits as KernelTraits
 

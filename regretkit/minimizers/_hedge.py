@@ -9,16 +9,16 @@ from typing_extensions import override
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
+from regretkit.minimizers._regret_matching import ComposedRule, Parts
 from regretkit.minimizers._regularizers import normal_precision
-from regretkit.minimizers._simplex_rule import SimplexRule, state
-from regretkit.minimizers.regret_matching._roles import (
+from regretkit.minimizers._roles import (
     Cumulative,
     LastUtilityPrediction,
     LinkFunction,
     NoPrediction,
     SoftmaxLink,
 )
-from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
+from regretkit.minimizers._simplex_rule import SimplexRule, state
 from regretkit.sets import Simplices
 
 

@@ -21,8 +21,9 @@ from regretkit._util._validate import (
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers._convex_sets import Proximal
+from regretkit.minimizers._regret_matching import ComposedRule, Parts
 from regretkit.minimizers._regularizers import Entropy, Regularizer, check_regularizer
-from regretkit.minimizers.regret_matching._roles import (
+from regretkit.minimizers._roles import (
     Accumulator,
     Cumulative,
     LastUtilityPrediction,
@@ -31,7 +32,6 @@ from regretkit.minimizers.regret_matching._roles import (
     SoftmaxLink,
     State,
 )
-from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 

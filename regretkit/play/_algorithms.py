@@ -22,7 +22,7 @@ from regretkit.circuits import (
 )
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
-from regretkit.estimators._named import sampling_estimator
+from regretkit.estimators._mccfr import sampling_estimator
 from regretkit.games import Game
 from regretkit.games import names as game_names
 from regretkit.minimizer import RegretMinimizer
@@ -131,7 +131,7 @@ class Algorithm:
         same = all(base.averaging == bases[0].averaging for base in bases)
         mixed = not bases or not same or len(bases) < len(parts)
         common = Uniform() if mixed else bases[0].averaging
-        cast(Any, self).__attrs_init__(
+        cast("Any", self).__attrs_init__(
             rules if listed else rules[0],
             order=_agreed([b.order for b in bases], order, "order", Alternating()),
             averaging=common if averaging is None else averaging,
@@ -234,7 +234,7 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
             "algorithm must be a name, a rule's class, an Algorithm, or a list of these by player, "
             f"got {quote(local)}{hint}"
         )
-    return cast(Any, local), None
+    return cast("Any", local), None
 
 
 def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part) -> Part:

@@ -13,9 +13,9 @@ from attrs import define, field
 
 from regretkit._util._validate import check_kind, quote
 from regretkit.estimators import Estimator
+from regretkit.estimators._flat_tree import MOST_OUTCOMES, cumulative
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.estimators.flat._flat_tree import MOST_OUTCOMES, cumulative
-from regretkit.estimators.flat._traversal import (
+from regretkit.estimators._traversal import (
     Decision,
     SamplingRule,
     follow_all,
@@ -60,13 +60,13 @@ class Node:
     actions: Sequence[Any]
     last: LastActions
     children: "list[Node | None]" = field(init=False)
-    record: InfosetRecord = field(default=cast(Any, None), init=False)
+    record: InfosetRecord = field(default=cast("Any", None), init=False)
     """Where a player acts."""
-    probabilities: list[float] = field(default=cast(Any, None), init=False)
+    probabilities: list[float] = field(default=cast("Any", None), init=False)
     """Where chance acts, those of its outcomes,"""
-    cumulative: list[float] = field(default=cast(Any, None), init=False)
+    cumulative: list[float] = field(default=cast("Any", None), init=False)
     """and of each or one before it."""
-    payoffs: list[float] = field(default=cast(Any, None), init=False)
+    payoffs: list[float] = field(default=cast("Any", None), init=False)
     """At a terminal."""
 
     def __attrs_post_init__(self) -> None:
@@ -182,13 +182,13 @@ class LazyTree:
 
     def label(self, player: int, key: Hashable) -> Hashable:
         """Return the name of an information set."""
-        return key if self._root is None else self._root.label(player, cast(int, key))
+        return key if self._root is None else self._root.label(player, cast("int", key))
 
     def names(self, player: int, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:
         """Return the names of actions."""
         if self._root is None:
             return tuple(actions)
-        return tuple(self._root.action_name(player, cast(int, a)) for a in actions)
+        return tuple(self._root.action_name(player, cast("int", a)) for a in actions)
 
     def count(self, player: int) -> int:
         """Return at how many information sets a player has learned."""
@@ -276,7 +276,7 @@ def estimated_visits(game: History, players: int, estimator: TraversalEstimator)
     draws, total, choose = random.Random(1), 0.0, estimator._choose()
     most: float = 1 if choose is follow_one else math.inf
     if choose is follow_some:
-        most = cast(Any, estimator._parameters())[0]
+        most = cast("Any", estimator._parameters())[0]
     for player in sorted([*range(players)] * _PLAYS):
         history, weight, moves = game, 1.0, count()
         while total < _ENDLESS:
@@ -300,7 +300,7 @@ def estimated_visits(game: History, players: int, estimator: TraversalEstimator)
 def check_estimator(estimator: Estimator) -> None:
     """Refuse what draws no samples, and what needs a tree."""
     check_kind(estimator, TraversalEstimator, "estimator", "ExternalSampling(generator)")
-    sampler = cast(TraversalEstimator, estimator)
+    sampler = cast("TraversalEstimator", estimator)
     if sampler._choose() is follow_average:
         raise TypeError(
             f"{quote(estimator)} goes by sums along a tree; pass ExternalSampling(generator)"
@@ -326,9 +326,9 @@ class Traversal:
         uniforms: "BufferedUniforms | np.random.Generator",
     ) -> None:
         self._tree, self._choose, self._random = tree, estimator._choose(), uniforms.random
-        self._uniforms = cast(np.random.Generator, uniforms)
-        parameters = cast(Any, estimator._parameters())
-        self._rule = SamplingRule(cast(Any, ()), parameters, self._uniforms)
+        self._uniforms = cast("np.random.Generator", uniforms)
+        parameters = cast("Any", estimator._parameters())
+        self._rule = SamplingRule(cast("Any", ()), parameters, self._uniforms)
         self._exploration = float(parameters[0]) if self._choose is follow_one else 0.0
         self._updates: list[tuple[InfosetRecord, list[float], float]] = []
         """Visited information sets, with the utilities of their actions, and their values."""
@@ -393,9 +393,9 @@ class Traversal:
             while mixture[chosen] == 0.0:
                 chosen -= 1
             return ((chosen, mixture[chosen]),)
-        actions, probabilities = cast(Any, [0] * size), cast(Any, [0.0] * size)
+        actions, probabilities = cast("Any", [0] * size), cast("Any", [0.0] * size)
         decision = Decision(0, 0, 0, size, reach, 1.0 / size)
-        count = self._choose(decision, cast(Any, strategy), actions, probabilities, self._rule)
+        count = self._choose(decision, cast("Any", strategy), actions, probabilities, self._rule)
         return zip(map(int, actions[:count]), probabilities[:count], strict=True)
 
     def update(self, players: Sequence[int]) -> None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit.trace._block_symbols import STRATEGY, UTILITY, VALUE, is_played
 from regretkit.trace._emit import Loops
 from regretkit.trace._graph import (
     ELEMENTWISE,
@@ -32,6 +31,7 @@ from regretkit.trace._graph import (
 from regretkit.trace._kernel import BlockFunction, Kernel
 from regretkit.trace._numbers import Schedule
 from regretkit.trace._rule import RuleGraph
+from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE, is_played
 from regretkit.trace._traits import discounts, nonnegative_arrays, traits_of
 
 _FARTHEST = constant(-1.0)

@@ -20,7 +20,6 @@ from regretkit._util._state import attributes, attrs_fields
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
-from regretkit.trace._block_symbols import STRATEGY, UTILITY, SymbolicOps
 from regretkit.trace._graph import (
     ITERATION,
     ONE,
@@ -33,8 +32,14 @@ from regretkit.trace._graph import (
     make,
     nodes_of,
 )
-from regretkit.trace._math import places_of_functions, symbolic_functions
 from regretkit.trace._snapshot import A_GENERATOR, Snapshot, held_at, hold_at, learned_by, owners
+from regretkit.trace._symbolic_functions import (
+    STRATEGY,
+    UTILITY,
+    SymbolicOps,
+    places_of_functions,
+    symbolic_functions,
+)
 from regretkit.trace._symbols import KIND, RAISED, Symbol, Trace, UntraceableError, WrittenError
 
 _TRACE = Path(__file__).parent

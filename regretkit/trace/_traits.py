@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from regretkit.trace._block_symbols import STRATEGY, UTILITY, VALUE
 from regretkit.trace._graph import (
     ONE,
     SIZE,
@@ -22,6 +21,7 @@ from regretkit.trace._graph import (
 from regretkit.trace._kernel import KernelTraits
 from regretkit.trace._numbers import values_at
 from regretkit.trace._rule import RuleGraph
+from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE
 
 _DOUBLINGS, _DOUBLINGS_IN_FULL = 40, 16
 _STEEPEST = 4.0

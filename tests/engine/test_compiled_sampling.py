@@ -15,7 +15,7 @@ from regretkit import ExtensiveFormGame, SelfPlay, games
 from regretkit.checks import check_minimizer, run_check
 from regretkit.checks._kernel import kernel_agrees
 from regretkit.engine import _jit
-from regretkit.engine._specialize import specialized
+from regretkit.engine._machine_code import specialized
 from regretkit.evaluation import exploitability
 from regretkit.minimizers import DiscountedRegretMatchingPlus, Kernel, KernelTraits, state
 from regretkit.play import (

@@ -22,7 +22,7 @@ from regretkit.circuits import (
     trigger_regret,
 )
 from regretkit.engine import _jit
-from regretkit.engine._specialize import specialized
+from regretkit.engine._machine_code import specialized
 from regretkit.engine.kernels._deviations import set_stationary
 from regretkit.estimators import ExternalSampling
 from regretkit.play import Alternating, Linear, Simultaneous

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import regretkit as rk
-from regretkit.engine._block_ops import CompiledBlockOps, with_compiled_ops
 from regretkit.engine._jit import compile_block_functions
+from regretkit.engine._vectorized import CompiledBlockOps, with_compiled_ops
 from regretkit.games import kuhn_poker
 from regretkit.sets import Simplices
 from regretkit.sets._simplices import BlockOps

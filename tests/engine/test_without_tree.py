@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 import regretkit as rk
 from regretkit.engine import _without_tree
 from regretkit.engine._batch_rules import TracedRules
-from regretkit.engine._specialize import specialized
+from regretkit.engine._machine_code import specialized
 from regretkit.games import CHANCE, TERMINAL, as_history, leduc_batch, liars_dice_batch
 from regretkit.games.catalogue._bidding_games import goofspiel_batch
 from regretkit.play import (

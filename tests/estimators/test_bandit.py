@@ -7,7 +7,7 @@ from refusals import refusals
 import regretkit as rk
 from regretkit import NormalFormGame, SelfPlay
 from regretkit.circuits import ExplorationMixture
-from regretkit.estimators._enumeration import mean_and_variance
+from regretkit.estimators._estimator import mean_and_variance
 from regretkit.games import kuhn_poker
 from regretkit.play import BanditFeedback, Simultaneous
 

@@ -9,7 +9,7 @@ from refusals import refusals
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games
-from regretkit.estimators._enumeration import every_estimate
+from regretkit.estimators._estimator import every_estimate
 from regretkit.play import (
     Algorithm,
     Alternating,

@@ -11,10 +11,10 @@ from naive_games import chance, decision, end
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.estimators._enumeration import every_sample
-from regretkit.estimators.flat import _traversal
-from regretkit.estimators.flat._flat_tree import InitialChance, cumulative, initial_chance
-from regretkit.estimators.flat._traversal import deal, even_search_start
+from regretkit.estimators import _traversal
+from regretkit.estimators._estimator import every_sample
+from regretkit.estimators._flat_tree import InitialChance, cumulative, initial_chance
+from regretkit.estimators._traversal import deal, even_search_start
 from regretkit.play import ExternalSampling, LazyMCCFR, LearnedBaseline, OutcomeSampling
 
 

@@ -5,7 +5,7 @@ import pytest
 from refusals import refusals
 
 from regretkit import games, matrix_game
-from regretkit.estimators._enumeration import every_sample
+from regretkit.estimators._estimator import every_sample
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play import (
     BanditFeedback,

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from regretkit.trace._block_symbols import STRATEGY, UTILITY, VALUE
 from regretkit.trace._graph import ELEMENTWISE, ITERATION, SIZE, Node, Per, make, nodes_of, number
 from regretkit.trace._rule import RuleGraph, number_after, number_before
+from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE
 
 NumPyFunction: TypeAlias = Callable[..., Any]
 

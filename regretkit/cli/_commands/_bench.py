@@ -31,7 +31,7 @@ from regretkit.cli._console import (
 )
 from regretkit.cli._interrupt import INTERRUPTED
 from regretkit.display._style import file_of, number
-from regretkit.estimators._named import SAMPLINGS
+from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.play import Comparison
 from regretkit.play._measures import AXES
 from regretkit.workbench import (

@@ -14,8 +14,8 @@ import numpy as np
 
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
 from regretkit.engine.kernels._iteration import State, infoset_value, learn, propose
-from regretkit.estimators.flat._flat_tree import InitialChance
-from regretkit.estimators.flat._traversal import Decision, SamplingRule, deal, pick
+from regretkit.estimators._flat_tree import InitialChance
+from regretkit.estimators._traversal import Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
 DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS = range(7)

@@ -8,7 +8,8 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, at_least_zero, positive
-from regretkit.minimizers.regret_matching._roles import (
+from regretkit.minimizers._regret_matching import ComposedRule, Parts
+from regretkit.minimizers._roles import (
     Accumulator,
     AdaptiveStep,
     Discounting,
@@ -20,7 +21,6 @@ from regretkit.minimizers.regret_matching._roles import (
     Weighted,
     discount,
 )
-from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from regretkit._util._typing import UInt32Array, Vector, as_int64
-from regretkit.estimators.flat._flat_tree import FlatTree, InitialChance, TraversalBuffers
+from regretkit.estimators._flat_tree import FlatTree, InitialChance, TraversalBuffers
 
 SamplingData: TypeAlias = tuple[Vector, Vector]
 """Two arrays whose meaning depends on the sampling rule, by sequence and by decision point."""

@@ -1,1 +1,0 @@
-"""The regret matching family: accumulators, predictors, link functions, and rules of them."""
