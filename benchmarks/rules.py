@@ -21,7 +21,7 @@ from benchmarks.harness import (
 )
 from benchmarks.runs import cfr_run, tree_game
 from regretkit import minimizers
-from regretkit.checks._regret_bound import ADVERSARIES, Adversary
+from regretkit.checks._contract import ADVERSARIES, Adversary
 from regretkit.minimizers import contrib
 from regretkit.sets import Simplices
 

@@ -11,7 +11,7 @@ from regretkit.checks._checks import check_minimizer as check_minimizer
 from regretkit.checks._checks import checks_of as checks_of
 from regretkit.checks._checks import parametrize_with_checks as parametrize_with_checks
 from regretkit.checks._checks import run_check as run_check
-from regretkit.checks._helpers import Check as Check
-from regretkit.checks._helpers import Make as Make
+from regretkit.checks._contract import Check as Check
+from regretkit.checks._contract import Make as Make
 
 _say_where(__name__)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import regretkit.checks._contract as _contract
 from regretkit._util._state import generators, with_parts
 from regretkit._util._validate import quote
-from regretkit.checks._helpers import Check, Make
+from regretkit.checks._contract import Check, Make, regret_grows_slowly
 from regretkit.checks._kernel import kernel_agrees
-from regretkit.checks._regret_bound import regret_grows_slowly
 from regretkit.minimizer import RegretMinimizer
 
 if TYPE_CHECKING:

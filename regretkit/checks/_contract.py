@@ -1,24 +1,94 @@
-"""Checks of the contract: domain, verbs, state, and invariances of rules over simplices."""
+"""Checks of the contract: domain, verbs, state, invariances of rules, and regret growth."""
 
 import copy
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 
 from regretkit._util._state import generators
+from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.checks._helpers import (
-    Make,
-    expected_play,
-    play,
-    require,
-    require_alike,
-    require_in_domain,
-    require_same,
-    require_same_strategy,
-    twins,
-    utilities,
-)
-from regretkit.sets import Simplices
+from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import Simplices, StrategySet
+
+Make: TypeAlias = Callable[[], RegretMinimizer]
+"""Builds a new minimizer."""
+
+Check: TypeAlias = Callable[[Make], None]
+"""Raises an error when the minimizers that a factory builds do not keep one law of the contract."""
+
+_ITERATIONS = 12
+_SEEDS = 300
+
+
+def utilities(minimizer: RegretMinimizer, seed: int = 0, count: int = _ITERATIONS) -> Vector:
+    """Return random utilities, one row for each iteration."""
+    return np.random.default_rng(seed).normal(size=(count, minimizer.dimension))
+
+
+def twins(make: Make, count: int = 2) -> list[RegretMinimizer]:
+    """Return new minimizers in one and the same state, random ones in that of one generator."""
+    made = [make() for _ in range(count)]
+    for twin in made[1:]:
+        twin.load_state_dict(made[0].state_dict())
+    return made
+
+
+def play(minimizer: RegretMinimizer, utilities: Iterable[Vector]) -> Vector:
+    """Return what is played against some utilities, one row for each and one for the next."""
+    played = []
+    for utility in utilities:
+        played.append(minimizer.next_strategy().copy())
+        minimizer.observe_utility(utility)
+    return np.array([*played, minimizer.next_strategy()])
+
+
+def expected_play(minimizer: RegretMinimizer, utilities: Vector) -> tuple[Vector, Vector | float]:
+    """Return what is played and its standard error, which is 0 where no chance is involved."""
+    if not list(generators(minimizer)):
+        return play(minimizer, utilities), 0.0
+    samples = []
+    for seed in range(_SEEDS):
+        sample = copy.deepcopy(minimizer)
+        for generator in generators(sample):
+            generator.bit_generator.state = type(generator.bit_generator)(seed).state
+        samples.append(play(sample, utilities))
+    return np.mean(samples, axis=0), np.std(samples, axis=0) / np.sqrt(_SEEDS)
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise ``AssertionError`` unless a condition holds."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def require_in_domain(minimizer: RegretMinimizer, strategy: Vector) -> None:
+    """Require that a strategy is a point of the domain."""
+    require(
+        minimizer.domain.contains(strategy, atol=1e-7),
+        f"{strategy} was played, outside {minimizer.domain!r}",
+    )
+
+
+def require_same(left: Vector, right: Vector, message: str) -> None:
+    """Require the same bits."""
+    np.testing.assert_array_equal(left, right, err_msg=message)
+
+
+def require_same_strategy(left: RegretMinimizer, right: RegretMinimizer, message: str) -> None:
+    """Require the same bits of two minimizers' strategies."""
+    require_same(left.next_strategy(), right.next_strategy(), message)
+
+
+def require_alike(
+    left: tuple[Vector, Vector | float], right: tuple[Vector, Vector | float], message: str
+) -> None:
+    """Require equality up to rounding, or in distribution where chance is involved."""
+    allowed = 1e-9 + 6.0 * np.hypot(left[1], right[1])
+    difference = np.abs(left[0] - right[0])
+    require(bool((difference <= allowed).all()), f"{message}, by {difference.max():.3g}")
 
 
 def strategies_lie_in_the_domain(make: Make) -> None:
@@ -251,3 +321,144 @@ def strategies_are_invariant_to_scale(make: Make) -> None:
         require_same(
             played, scaled, f"it plays otherwise when utilities are multiplied by 2^{power}"
         )
+
+
+Adversary: TypeAlias = Callable[[Vector, int, np.random.Generator], Vector]
+"""From the strategy, the iteration (from 0) and a generator to a utility."""
+
+
+def _random(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Draw every coordinate, some better than others in the mean."""
+    return generator.normal(size=x.size) + np.linspace(-0.5, 0.5, x.size)
+
+
+def _alternating(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Favour even coordinates in two iterations of three, and odd ones in the third."""
+    even = np.arange(x.size) % 2 == 0
+    return np.where(even == (t % 3 < 2), 1.0, -1.0)
+
+
+def _sign_flipping(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Keep a direction for ever longer, then turn it around."""
+    return np.linspace(-1.0, 1.0, x.size) * (1.0 if int(np.log2(t + 1.0)) % 2 else -1.0)
+
+
+def _drifting(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Let the best coordinate wander slowly."""
+    return np.cos(t / 60.0 + 2.0 * np.pi * np.arange(x.size) / max(1, x.size))
+
+
+def _punishing(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Give the least utility to what is played most, and a little more to one coordinate."""
+    utility = -x.copy()
+    utility[:1] += 0.3 * np.abs(x).max(initial=0.0)
+    return utility
+
+
+def _constant(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Favour the same point for ever.
+
+    The cosines of 0, 1, 2 and so on are linearly independent over the rational numbers, by the
+    theorem of Lindemann and Weierstrass, and so no two points of floats have the same value.
+    """
+    return np.cos(np.arange(x.size))
+
+
+def _opposite(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Favour for ever the coordinate of least utility against the constant adversary."""
+    return -_constant(x, t, generator)
+
+
+ADVERSARIES = MappingProxyType(
+    {
+        "random": _random,
+        "alternating": _alternating,
+        "sign-flipping": _sign_flipping,
+        "drifting": _drifting,
+        "best-reply-punishing": _punishing,
+    }
+)
+"""The five adversaries against learning minimizers, by name."""
+
+CONSTANT = MappingProxyType({"constant": _constant, "constant-opposite": _opposite})
+"""Two more, by name: strategies that ignore utilities have linear regret against one of them."""
+
+
+ALL_ADVERSARIES = MappingProxyType({**ADVERSARIES, **CONSTANT})
+"""The seven adversaries that a minimizer is tested against, by name."""
+
+UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
+"""Units of utility in which regret may be small, the unit 1 first and the closest to it next."""
+
+
+def regret_grows_slowly(make: Make) -> None:
+    """Require that regret stays far below the number of iterations, against seven adversaries.
+
+    A utility opens a range of payoffs over the domain. Regret may reach ``2 sqrt(dimension)``
+    times the root of the sum of the squares of these ranges, which is ``2 sqrt(dimension T)``
+    ranges where all T are alike. There are 400 iterations, and at least 30 for each dimension.
+
+    A minimizer that ignores utilities fails on any set of more than one point. Two of the
+    adversaries give a constant utility, one the negative of the other, and the regrets against
+    them add up to ``T`` ranges: half of that is above the bound for ``T > 16 dimension``.
+
+    A learning rate, a floor or a temperature is in some unit of utility, and is neither right nor
+    wrong before that is known. So it is enough that there is one unit in which regret is as small
+    against all seven: 1, or else a power of 8 between ``2^-48`` and ``2^48``. What claims to be
+    ``scale_free`` has no unit to choose.
+    """
+    adversaries, messages = list(ALL_ADVERSARIES), []
+    for unit in UNITS[:1] if make().scale_free else UNITS:
+        found = fault(make, unit, adversaries)
+        if found is None:
+            return
+        adversary, message = found
+        messages.append(message)
+        # An adversary that succeeds in one unit most likely does in the next, and is tried first.
+        adversaries.remove(adversary)
+        adversaries.insert(0, adversary)
+    other_units = ", and no other unit of utility is any better for it" if messages[1:] else ""
+    raise AssertionError(messages[0] + other_units)
+
+
+def fault(
+    make: Make, unit: float = 1.0, adversaries: Iterable[str] = ALL_ADVERSARIES
+) -> tuple[str, str] | None:
+    """Return the adversary against which regret is too large in a unit, and a message about it."""
+    for name in adversaries:
+        minimizer = make()
+        iterations = max(400, 30 * minimizer.dimension)
+        regret, bound = _regret_and_bound(minimizer, ALL_ADVERSARIES[name], iterations, unit)
+        if not regret <= bound:
+            return name, (
+                f"against the {name} adversary its regret after {iterations} iterations is "
+                f"{regret:g}, above {bound:g}"
+            )
+    return None
+
+
+def _regret_and_bound(
+    minimizer: RegretMinimizer, adversary: Adversary, iterations: int, unit: float
+) -> tuple[float, float]:
+    """Return the external regret, and what it may be, with an allowance for rounding."""
+    generator, domain = np.random.default_rng(7), minimizer.domain
+    reach = _reach(domain)
+    total, earned, squares, size = np.zeros(minimizer.dimension), 0.0, 0.0, 0.0
+    for t in range(iterations):
+        strategy = minimizer.next_strategy()
+        # As if no coordinate were larger than 1, so that no adversary is larger than the others
+        utility = unit * adversary(strategy / reach, t, generator)
+        total += utility
+        earned += float(utility @ strategy)
+        size += reach * float(np.abs(utility).sum())
+        squares += (domain.best_response(utility)[0] + domain.best_response(-utility)[0]) ** 2
+        minimizer.observe_utility(utility)
+    bound = 2.0 * float(np.sqrt(minimizer.dimension * squares)) + 1e-9 * size
+    return domain.best_response(total)[0] - earned, bound
+
+
+def _reach(domain: StrategySet) -> float:
+    """Return the size of the largest coordinate of any point, 1 where all are zero."""
+    axes = np.eye(domain.dimension)
+    corners = [domain.best_response(sign * axis)[0] for axis in axes for sign in (1.0, -1.0)]
+    return float(np.abs(corners).max(initial=0.0)) or 1.0

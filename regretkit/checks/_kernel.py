@@ -7,8 +7,7 @@ import numpy as np
 
 from regretkit._util._state import generators
 from regretkit._util._typing import Vector
-from regretkit.checks._helpers import Make, require
-from regretkit.checks._regret_bound import ADVERSARIES
+from regretkit.checks._contract import ADVERSARIES, Make, require
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace._find import kernel_or_none, upcoming_parameters

@@ -5,8 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from regretkit.cli._console import say
-from regretkit.cli._interrupt import INTERRUPTED, AfterImports
+from regretkit.cli._console import INTERRUPTED, AfterImports, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -29,10 +29,9 @@ from regretkit.trace._graph import (
     repeat,
 )
 from regretkit.trace._kernel import BlockFunction, Kernel
-from regretkit.trace._numbers import Schedule
 from regretkit.trace._rule import RuleGraph
 from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE, is_played
-from regretkit.trace._traits import discounts, nonnegative_arrays, traits_of
+from regretkit.trace._traits import Schedule, discounts, nonnegative_arrays, traits_of
 
 _FARTHEST = constant(-1.0)
 

@@ -16,7 +16,6 @@ from regretkit._util._validate import quote
 from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
-from regretkit.trace._numbers import Schedule
 from regretkit.trace._rule import refusal, trace_rule
 from regretkit.trace._snapshot import (
     Source,
@@ -28,6 +27,7 @@ from regretkit.trace._snapshot import (
     sources_of,
 )
 from regretkit.trace._symbols import UntraceableError
+from regretkit.trace._traits import Schedule
 
 _MOST = 256
 """Rules that are remembered for others that are equal."""

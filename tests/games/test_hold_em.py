@@ -14,8 +14,14 @@ import regretkit as rk
 from regretkit.evaluation import duality_gap, nash_conv, solve_zero_sum
 from regretkit.games import Profile, hold_em, load
 from regretkit.games.poker import parse_range, read_libratus, write_range
-from regretkit.games.poker._cards import bits_of, card_of, deck_cards, strengths
-from regretkit.games.poker._ranges import hand_names, hands_of
+from regretkit.games.poker._cards import (
+    bits_of,
+    card_of,
+    deck_cards,
+    hand_names,
+    hands_of,
+    strengths,
+)
 from regretkit.games.public import Decision
 from regretkit.play import solve
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from refusals import refusals
 
 from regretkit.games.poker import parse_range, write_range
-from regretkit.games.poker._cards import RANKS, deck_cards
-from regretkit.games.poker._ranges import hand_names, hands_of
+from regretkit.games.poker._cards import RANKS, deck_cards, hand_names, hands_of
 
 DECKS = ["2-A", "2-6", "6-A", "28TA", "TJQKAhs", "2-Ah"]
 

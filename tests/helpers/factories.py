@@ -7,7 +7,7 @@ import naive
 import numpy as np
 
 import regretkit as rk
-from regretkit.checks._regret_bound import ADVERSARIES as SHIPPED
+from regretkit.checks._contract import ADVERSARIES as SHIPPED
 
 INF = math.inf
 DISCOUNTS = [(1.5, 0.0), (1.5, -INF), (1.0, 1.0), (INF, 0.0), (-INF, -INF), (0.5, 2.0)]

@@ -148,8 +148,7 @@ def test_a_forged_name_is_neither_opened_nor_loaded(run, name, monkeypatch, tmp_
 def test_how_a_run_is_resumed_names_its_game():
     from pathlib import Path
 
-    from regretkit.cli._report import how_to_resume
-    from regretkit.cli._run import RunMonitor
+    from regretkit.cli._run import RunMonitor, how_to_resume
 
     monitor = RunMonitor()
     monitor.game = "/games/a game.efg"

@@ -11,7 +11,7 @@ from regretkit.evaluation import solve_zero_sum
 from regretkit.games import load
 from regretkit.play import Simultaneous
 from regretkit.workbench import Experiment, SuiteGame, suite
-from regretkit.workbench._suites import suite_names
+from regretkit.workbench._experiment import suite_names
 
 ALL = {entry.game: entry for name in suite_names() for entry in suite(name)}
 LARGE = 10_000

@@ -18,6 +18,7 @@ from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, 
 from regretkit.cli._console import (
     DONE,
     FAILED,
+    INTERRUPTED,
     Failure,
     Refusal,
     answer,
@@ -29,7 +30,6 @@ from regretkit.cli._console import (
     say,
     table,
 )
-from regretkit.cli._interrupt import INTERRUPTED
 from regretkit.display._style import file_of, number
 from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.play import Comparison
@@ -44,10 +44,10 @@ from regretkit.workbench import (
     read_results,
     suite,
 )
+from regretkit.workbench._experiment import suite_names
 from regretkit.workbench._expressions import split_at_commas
 from regretkit.workbench._figures import KINDS, WIDTHS, rank_table
 from regretkit.workbench._pool import Entry, cores, seconds_left
-from regretkit.workbench._suites import suite_names
 
 _COLUMNS = 8
 """The most algorithms, or games, that are columns of the live table."""

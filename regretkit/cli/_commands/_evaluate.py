@@ -1,6 +1,7 @@
-"""``regretkit evaluate`` and ``exact``: the gap of a strategy, and linear programming."""
+"""``regretkit evaluate``, ``exact`` and ``verify``: gaps, linear programs, and their proofs."""
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -20,7 +21,6 @@ from regretkit.cli._arguments import (
     OutputFile,
     option,
 )
-from regretkit.cli._commands._verify import write_certificate
 from regretkit.cli._console import (
     DONE,
     SHORT_OF_GAP,
@@ -28,15 +28,18 @@ from regretkit.cli._console import (
     Refusal,
     answer,
     clean,
+    reason,
     reporting,
     slow_notice,
     table,
 )
-from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, write_strategy
+from regretkit.cli._run import meaning_of_gap, numbers, strategy_lines, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import (
+    Certificate,
     CorrelatedEquilibrium,
     ExtensiveFormCorrelatedEquilibrium,
+    GapCertificate,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     best_response_gains,
@@ -51,6 +54,7 @@ from regretkit.evaluation import (
     threshold,
 )
 from regretkit.evaluation._extensive_correlated import Concept
+from regretkit.evaluation._gap_certificate import read_certificate
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, VisitedProfile
 from regretkit.games.public import PublicGame
 from regretkit.play import solve
@@ -375,3 +379,64 @@ def _first(lines: Iterable[str]) -> list[str]:
     listed = [f"  {line}" for line in lines]
     more = len(listed) - _MOST
     return listed if more <= 0 else [*listed[:_MOST], f"  ... {more} more"]
+
+
+_READINGS = 3
+"""Floats whose fractions are shown at most."""
+
+
+def write_certificate(
+    proof: Certificate | GapCertificate,
+    path: Path | None,
+    report: dict[str, Any],
+    lines: list[str],
+) -> None:
+    """Report a proof, and write it."""
+    facts, told = _described(proof)
+    report |= {**facts, "certificate": path and str(path)}
+    lines += told
+    if path is not None:
+        proof.to_json(path)
+        lines.append(f"certificate written to {path}")
+
+
+def _described(proof: Certificate | GapCertificate) -> tuple[dict[str, Any], list[str]]:
+    """Return what a proof proves, as a report and as lines."""
+    if isinstance(proof, Certificate):
+        facts: dict[str, Any] = {"fraction": str(proof.value)}
+        lines = [f"exactly {proof.value}"]
+    else:
+        earned, gaps = ([*map(str, values)] for values in (proof.lower, proof.gaps))
+        facts = {"notion": proof.notion, "earned": earned, "gaps": gaps}
+        lines = [f"exactly {proof}"]
+    meant = [f"{value:g} as {_short(read)}" for value, read in proof.readings.items()]
+    more = [f"{len(meant) - _READINGS} more"] if len(meant) > _READINGS else []
+    lines += [f"read    {', '.join(meant[:_READINGS] + more)}"] if meant else []
+    readings = {repr(value): str(read) for value, read in proof.readings.items()}
+    return facts | {"readings": readings}, lines
+
+
+def _short(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) < 40 else f"a fraction of {len(text) - 1} digits"
+
+
+@click.command(short_help="Check a proof in fractions.", epilog=GAME_HELP)
+@click.argument("certificate", metavar="CERTIFICATE")
+@arguments.game
+@arguments.as_json
+def verify(certificate: str, game: NamedGame, as_json: bool) -> int:
+    """Compute again, in fractions and from the game alone, what CERTIFICATE proves.
+
+    CERTIFICATE is a file that exact or evaluate wrote with --certificate.
+    """
+    try:
+        proof = read_certificate(certificate)
+        proof.verify(game.played)
+    except OSError as error:
+        raise Failure(f"CERTIFICATE: cannot read {certificate}: {reason(error)}") from error
+    except (TypeError, ValueError) as error:
+        raise Failure(f"CERTIFICATE: {error}") from error
+    facts, lines = _described(proof)
+    report = {"game": game.name, "certificate": certificate, **facts}
+    return answer(report, [f"game    {game.name}", *lines, "proven"], as_json=as_json)

@@ -20,8 +20,18 @@ from regretkit.cli._arguments import (
     NamedRules,
     option,
 )
-from regretkit.cli._console import DONE, Refusal, answer, clean, discard, progress, say, table
-from regretkit.cli._interrupt import INTERRUPTED, StopRequest
+from regretkit.cli._console import (
+    DONE,
+    INTERRUPTED,
+    Refusal,
+    StopRequest,
+    answer,
+    clean,
+    discard,
+    progress,
+    say,
+    table,
+)
 from regretkit.display._style import number
 from regretkit.evaluation import Estimate, sampled_value
 from regretkit.games import Profile, VisitedProfile, fingerprint

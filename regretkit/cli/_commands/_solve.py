@@ -27,16 +27,16 @@ from regretkit.cli._console import (
     DONE,
     FAILED,
     IN_FULL,
+    INTERRUPTED,
     Failure,
     Refusal,
+    StopRequest,
     answer,
     reporting,
     say,
     table,
 )
-from regretkit.cli._interrupt import INTERRUPTED, StopRequest
-from regretkit.cli._report import draw_curves, finish, meaning_of_gap
-from regretkit.cli._run import Run, RunMonitor, play
+from regretkit.cli._run import Run, RunMonitor, draw_curves, finish, meaning_of_gap, play
 from regretkit.games._registry import check_small
 from regretkit.play import Algorithm, ComparedRun, Comparison, LazyMCCFR, SelfPlay
 from regretkit.play import resume as resume_run

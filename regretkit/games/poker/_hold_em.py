@@ -12,17 +12,15 @@ from regretkit._util._validate import must_be
 from regretkit.games._registry import call_text, register
 from regretkit.games.poker._bets import Betting, Sizes, sizes_by_street
 from regretkit.games.poker._cards import (
+    RangeLike,
     bits_of,
     card_names,
     deck_cards,
-    read_board,
-    strengths,
-)
-from regretkit.games.poker._ranges import (
-    RangeLike,
     hand_names,
     hands_of,
     parse_range,
+    read_board,
+    strengths,
     write_range,
 )
 from regretkit.games.public import Chance, Deal, Outcome, PublicGame, PublicTree
