@@ -151,7 +151,9 @@ def on_tree(game: PublicGame) -> Action:
 def response(game: PublicGame) -> Action:
     """Return measurements of NashConv of an average."""
     average = plus(game).run(10).average
-    return repeated(lambda: rk.nash_conv(game, average))
+    gap = repeated(lambda: rk.nash_conv(game, average))
+    gap(700)  # after which it pays off to compile
+    return gap
 
 
 def of_points(quick: bool) -> Figures:

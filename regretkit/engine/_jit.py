@@ -29,7 +29,14 @@ from regretkit.engine._machine_code import (
 )
 from regretkit.engine._settled import SettledPayoffs
 from regretkit.engine._vectorized import BlockFunctions
-from regretkit.engine.kernels import _deviations, _iteration, _payoffs, _sampled, _settled
+from regretkit.engine.kernels import (
+    _deviations,
+    _iteration,
+    _payoffs,
+    _responses,
+    _sampled,
+    _settled,
+)
 from regretkit.estimators._traversal import (
     Choose,
     even_search_start,
@@ -143,6 +150,11 @@ def compile_parts(payoffs: type) -> PartCode:
         compile_cached(_iteration.backward_part, specialization),
         compile_cached(_iteration.forward_part, {}),
     )
+
+
+def compile_responses(payoffs: type) -> MachineCode:
+    """Return the machine code of best responses for a kind of payoffs."""
+    return compile_cached(_responses.respond, {_iteration.compute_utility: _UTILITY[payoffs]})
 
 
 def compile_block_functions() -> BlockFunctions:

@@ -87,7 +87,7 @@ def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True)
     )
 
 
-_SHORTEST_RUN, _LONGEST_RUN = 32, 1024
+_SHORTEST_RUN, LONGEST_RUN = 32, 1024
 """Decision points of a run of one number of actions: fewer cost as much one by one, and of more,
 what there is for each would leave the cache."""
 
@@ -105,7 +105,7 @@ def runs_of(
     found = {int(begin): 0 for begin in infosets}
     for at, end in zip(begins[long].tolist(), begins[long + 1].tolist(), strict=True):
         while end - at >= _SHORTEST_RUN:
-            most = min(end - at, _LONGEST_RUN)
+            most = min(end - at, LONGEST_RUN)
             follows = parent[at : at + most] >= first[at]
             length = int(follows.argmax()) if follows.any() else most
             if length < _SHORTEST_RUN:
@@ -244,7 +244,7 @@ def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
 
 _LAID_OUT: WeakKeyDictionary[Game, dict[tuple[bool, bool], Any]] = WeakKeyDictionary()
 """Trees and payoffs of games that are played by several runs, by what ``lay_out`` is asked for."""
-_MOST_KEPT = 1_000_000
+MOST_KEPT = 1_000_000
 """Entries of the largest of them."""
 
 
@@ -255,18 +255,24 @@ def lay_out(game: Game, without: bool, exact: bool) -> "tuple[FlatTrees, Payoffs
     all but the workspace.
     """
     kept = _LAID_OUT.setdefault(game, {})
-    key = without, exact
-    if key not in kept:
+    key = without and payoffs_kind(game) is SparsePayoffs, exact
+    found = kept.get(key)
+    if found is None:
         trees = flatten_trees(game.domains, with_children=exact)
         payoffs = lay_out_payoffs(game, trees)
         found = trees, payoffs, NO_SINGLETONS
         if without and isinstance(payoffs, SparsePayoffs):
             found = without_singletons(trees, payoffs)
-        if not isinstance(payoffs, SparsePayoffs) or payoffs.payoff.size > _MOST_KEPT:
+        if not isinstance(payoffs, SettledPayoffs) and payoffs.payoff.size > MOST_KEPT:
             return found
         kept[key] = found
-    trees, payoffs, singletons = kept[key]
-    return trees, payoffs._replace(workspace=payoffs.workspace.copy()), singletons
+    trees, payoffs, singletons = found
+    own = {name: np.zeros(getattr(payoffs, name).shape) for name in _WORKSPACE & {*payoffs._fields}}
+    return trees, payoffs._replace(**own), singletons
+
+
+_WORKSPACE = {"workspace", "reach", "by_card", "below", "sums", "total", "earned"}
+"""Fields of payoffs that iterations write."""
 
 
 def shared_sums(payoffs: Payoffs) -> int:

@@ -16,6 +16,7 @@ from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, 
 from regretkit.circuits._base import LocalDeviations
 from regretkit.estimators import ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.evaluation._gaps import LOADING, seconds_in_numpy
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
@@ -24,8 +25,8 @@ from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices, StrategySet
 from regretkit.trace import UntraceableError, find_kernel
 
-_LOADING, _COMPILING = 0.5, 2.0
-"""Seconds in NumPy, as estimated, from which it pays off to load machine code, or to compile."""
+COMPILING = 2.0
+"""Seconds in NumPy, as estimated, from which it pays off to compile machine code."""
 
 _TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
 
@@ -56,12 +57,17 @@ def unsupported_run(run: SelfPlay) -> str | None:
         return f"{quote(estimator)} does not sweep the whole game"
     if run.order.schedule(run.players, 0) is None:
         return f"{quote(run.order)} does more in an iteration than to let players learn in turn"
+    if could_overflow(game):
+        return f"the payoffs of {quote(game)} are so large that utilities could overflow"
+    return None
+
+
+def could_overflow(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> bool:
+    """Say whether the payoffs of a game are so large that utilities could overflow."""
     if game not in _TOTAL_PAYOFFS:
         with np.errstate(over="ignore"):
             _TOTAL_PAYOFFS[game] = float(np.abs(game.payoffs).sum())
-    if _TOTAL_PAYOFFS[game] > LARGEST:
-        return f"the payoffs of {quote(game)} are so large that utilities could overflow"
-    return None
+    return _TOTAL_PAYOFFS[game] > LARGEST
 
 
 def schedule_of(run: SelfPlay, count: int) -> UpdateSchedule:
@@ -188,10 +194,8 @@ def is_long(run: SelfPlay, iterations: int, is_at_hand: Callable[[SelfPlay], boo
     """
     learners = zip(map(learner_domain, run.minimizers), run.game.domains, strict=True)
     domains = [*run.game.domains, *(learned for learned, own in learners if learned != own)]
-    sequences = sum(domain.dimension for domain in domains)
-    entries = getattr(run.game, "payoffs", np.empty(0)).size
-    seconds = iterations * (len(domains) * 5e-5 + sequences * 1e-7 + entries * 1e-8)
-    return seconds > _COMPILING or (seconds > _LOADING and is_at_hand(run))
+    seconds = iterations * seconds_in_numpy(run.game, domains)
+    return seconds > COMPILING or (seconds > LOADING and is_at_hand(run))
 
 
 def numba_missing() -> str | None:

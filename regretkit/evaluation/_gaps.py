@@ -1,5 +1,11 @@
 """Best responses, their gains, and the distance of a profile from equilibrium."""
 
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from regretkit._util._typing import Vector
@@ -10,8 +16,19 @@ from regretkit.games._behavioral import (
     ProfileLike,
     as_vector,
     as_vectors,
+    is_behavior,
 )
-from regretkit.games._game import check_game, check_player, check_strategy
+from regretkit.games._game import as_profile, check_game, check_player, check_strategy
+from regretkit.games.public import PublicGame
+from regretkit.sets import StrategySet
+from regretkit.sets._decision_problem import DecisionProblem
+
+LOADING, _LINKING = 0.5, 0.01
+"""Seconds in NumPy, as estimated, from which it pays off to load machine code; the second once
+LLVM is loaded."""
+
+_SECONDS: WeakKeyDictionary[Game, tuple[float, float]] = WeakKeyDictionary()
+"""For each game how long a gap takes in NumPy, as estimated, and all gaps so far."""
 
 
 def expected_value(game: Game, profile: ProfileLike) -> Vector:
@@ -43,15 +60,19 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
     """
     check_game(game)
     check_player(player, len(game.domains))
+    domain = game.domains[player]
+    best = _in_machine_code(game, profile, player)
+    if best is not None and isinstance(domain, DecisionProblem):
+        return domain._best_by_values(best)
     strategies = as_vectors(game, profile, ignored_player=player)
-    return game.domains[player].best_response(game.utility(player, strategies))
+    return domain.best_response(game.utility(player, strategies))
 
 
 def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     """Return what each player would gain by a best response, shape ``(players,)``.
 
     In units of payoff; zero for all players exactly at the Nash equilibria. Rounding may move it by
-    a few units in the last place, also below zero.
+    a few units in the last place of the payoffs, in normal form also below zero.
 
     Examples
     --------
@@ -59,11 +80,41 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     >>> best_response_gains(prisoners_dilemma(), [np.array([1.0, 0.0]), np.array([1.0, 0.0])])
     array([5., 5.])
     """
-    strategies, found = as_vectors(game, profile), []
-    for player, (domain, strategy) in enumerate(zip(game.domains, strategies, strict=True)):
-        utility = game.utility(player, strategies)
-        found.append(domain.best_response(utility)[0] - domain.value(utility, strategy))
-    return np.array(found)
+    check_game(game)
+    found = _in_machine_code(game, profile)
+    if found is not None:
+        return found
+    strategies = as_vectors(game, profile)
+    players = enumerate(zip(game.domains, strategies, strict=True))
+    return np.array([d._gain(game.utility(player, strategies), x) for player, (d, x) in players])
+
+
+def _in_machine_code(game: Game, profile: ProfileLike, player: int | None = None) -> Vector | None:
+    """Return gains, or a player's values of best actions, by machine code if that pays off.
+
+    It depends on what was asked so far, and on whether machine code is at hand, but not on a clock.
+    """
+    if not isinstance(game, ExtensiveFormGame | PublicGame):
+        return None
+    seconds, spent = _SECONDS.get(game) or (seconds_in_numpy(game, game.domains), 0.0)
+    _SECONDS[game] = seconds, spent + seconds
+    if spent + seconds < (_LINKING if "llvmlite.binding" in sys.modules else LOADING):
+        return None
+    given: Any = profile
+    if isinstance(given, Sequence) and any(map(is_behavior, given)):
+        return None
+    strategies = as_profile(given, game.domains, ignored_player=player)
+    # A layer below this one, which is loaded where it pays off
+    responses = importlib.import_module("regretkit.engine._responses")
+    found: Vector | None = responses.respond(game, strategies, player, spent + seconds)
+    return found
+
+
+def seconds_in_numpy(game: Game, domains: Sequence[StrategySet]) -> float:
+    """Return how long all utilities and one pass over each set take in NumPy, as estimated."""
+    sequences = sum(domain.dimension for domain in domains)
+    entries = getattr(game, "payoffs", np.empty(0)).size
+    return len(domains) * 5e-5 + sequences * 1e-7 + entries * 1e-8
 
 
 def nash_conv(game: Game, profile: ProfileLike) -> float:

@@ -272,6 +272,10 @@ class StrategySet(abc.ABC):
         """
         return float(utility @ point)
 
+    def _gain(self, utility: Vector, point: Vector) -> float:
+        """Return by how much the largest ``<utility, x>`` over the set exceeds that of a point."""
+        return self.best_response(utility)[0] - self.value(utility, point)
+
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether ``point`` lies in the set, up to ``atol``.
 

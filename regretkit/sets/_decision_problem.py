@@ -158,9 +158,20 @@ class DecisionProblem(StrategySet):
 
     @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        values = self.best_values(utility)
+        return self._best_by_values(self.best_values(utility))
+
+    def _best_by_values(self, values: Vector) -> tuple[float, Vector]:
+        """Return ``best_response`` from the ``best_values``."""
         _, behavior = self.simplices.best_response(values[1:])
         return float(values[0]), self.sequence_form(behavior)
+
+    @override
+    def _gain(self, utility: Vector, point: Vector) -> float:
+        # What is lost at each decision point where best actions follow, without differences of
+        # large numbers
+        values = self.best_values(utility)[1:]
+        lost = self.simplices.repeat(self.simplices.max(values)) - values
+        return float((lost * point[1:]).sum())
 
     @override
     def value(self, utility: Vector, point: Vector) -> float:

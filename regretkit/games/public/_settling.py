@@ -1,7 +1,6 @@
 """Utilities of a public game: linear maps of the opponent's reach, many terminals at once."""
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -15,7 +14,7 @@ from regretkit.games.public._tree import Compare, Free, Table
 
 
 @final
-@define(eq=False, slots=False)
+@define(eq=False)
 class Group:
     """Terminals with one order of types, for one player.
 
@@ -44,12 +43,6 @@ class Group:
     begin: Indices
     """Where the terminals of each last decision of the player, in one context, begin."""
 
-    @cached_property
-    def segment(self) -> Indices:
-        """Which of these each terminal belongs to."""
-        sizes = np.diff(self.begin, append=self.terminals.size)
-        return np.repeat(np.arange(self.begin.size), sizes)
-
 
 @final
 @define(eq=False)
@@ -69,16 +62,19 @@ class Settling:
         utility = np.zeros(layout.domains[player].dimension)
         for group in self.groups:
             paid, bound = self.paid(group, strategy, payer)
-            count, types = group.begin.size, paid.shape[1]
-            places = group.segment[:, np.newaxis] * types + np.arange(types)
-            earned = segment_sum(places.ravel(), paid.ravel(), count * types).reshape(count, types)
-            bound = RESOLUTION * segment_sum(group.segment, bound, count)
+            sizes = np.diff(group.begin, append=group.terminals.size)
+            earned = paid[group.begin]
+            for k in range(1, int(sizes.max())):  # from the first on, as ``segment_sum`` does
+                longer = np.flatnonzero(sizes > k)
+                earned[longer] += paid[group.begin[longer] + k]
+            segment = np.repeat(np.arange(sizes.size), sizes)
+            bound = RESOLUTION * segment_sum(segment, bound, sizes.size)
             earned[np.abs(earned) <= bound[:, np.newaxis]] = 0.0
             first = group.terminals[group.begin]
-            priors = layout.priors[player][layout.context[first]]
-            np.add.at(
-                utility, layout.sequences(player, layout.last[player, first]), earned * priors
-            )
+            earned *= layout.priors[player][layout.context[first]]
+            sequences = layout.sequences(player, layout.last[player, first])
+            # Arrays of two axes would take eight times as long
+            np.add.at(utility, sequences.ravel(), earned.ravel())
         return utility
 
     def paid(self, group: Group, strategy: Vector, payer: int) -> tuple[Matrix, Vector]:

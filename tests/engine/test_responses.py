@@ -1,0 +1,265 @@
+"""Best responses in machine code: equal to NumPy's, and used where they pay off."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from public_games import kuhn, leduc, liars_dice, random_profile, river
+
+import regretkit as rk
+from regretkit.engine import _responses
+from regretkit.engine._jit import _UTILITY
+from regretkit.engine._layout import payoffs_kind
+from regretkit.engine._machine_code import CannotCompileError
+from regretkit.engine._responses import Responder
+from regretkit.engine.kernels import _responses as written
+from regretkit.evaluation import (
+    _gaps,
+    best_response,
+    best_response_gains,
+    nash_conv,
+    solve_zero_sum,
+)
+from regretkit.games.public import Decision, Free, PublicGame, PublicTree
+
+PUBLIC = {
+    "kuhn": kuhn(5),
+    "leduc": leduc(2),
+    "dice": liars_dice(1, 3),
+    "river with rake": river(5, 2, 0.05, ties=True),
+    "river": river(9, 3),
+}
+STORED = ("kuhn_poker", "kuhn_poker(players=3)", "goofspiel(cards=4)", "sheriff", "leduc_poker")
+GAMES = PUBLIC | {name: rk.load(name) for name in STORED}
+
+
+@pytest.fixture
+def numpy_alone(monkeypatch):
+    """Compute all gaps by NumPy."""
+    monkeypatch.setattr(_gaps, "_in_machine_code", lambda *_: None)
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    """Run what is compiled as it is written, for the payoffs of the game that is passed."""
+
+    class Written:
+        def __init__(self, kind):
+            self.utility = _UTILITY[kind]
+
+        def entry(self, *_):
+            return None
+
+        def __call__(self, *arguments):
+            monkeypatch.setattr(written, "compute_utility", self.utility)
+            written.respond(*arguments)
+
+        def is_at_hand(self):
+            return True
+
+    monkeypatch.setattr(_responses, "code_for", Written)
+
+
+@pytest.fixture
+def anew(monkeypatch):
+    """Forget what was measured and compiled before."""
+    for name in ("_UNSUPPORTED", "_IDLE"):
+        monkeypatch.setattr(_responses, name, type(getattr(_responses, name))())
+    monkeypatch.setattr(_responses, "_AT_HAND", {})
+    monkeypatch.setattr(_gaps, "_SECONDS", type(_gaps._SECONDS)())
+
+
+def profile_of(game, seed):
+    """Return a random profile, which plays some actions never."""
+    generator, found = np.random.default_rng(seed), []
+    for domain in game.domains:
+        weights = generator.exponential(size=domain.dimension - 1)
+        weights *= generator.random(weights.size) < 0.7
+        found.append(domain.sequence_form(domain.simplices.normalize(weights)))
+    return found
+
+
+def assert_as_numpy(game, responder):
+    """Check gains and best responses to some profiles."""
+    for seed in range(3):
+        profile = profile_of(game, seed)
+        size = np.abs(game.payoffs).max()
+        gains = best_response_gains(game, profile)
+        np.testing.assert_allclose(responder.respond(profile, None), gains, atol=1e-12 * size)
+        assert (gains >= 0.0).all()
+        for player, domain in enumerate(game.domains):
+            value, _ = best_response(game, player, profile)
+            best = responder.respond(profile, player)
+            assert best[0] == pytest.approx(value, abs=1e-12 * size)
+            found, strategy = domain._best_by_values(best)
+            assert found == best[0]
+            assert domain.contains(strategy)
+            played = [strategy if i == player else x for i, x in enumerate(profile)]
+            assert game.value(played)[player] == pytest.approx(value, abs=1e-12 * size)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_is_compiled_finds_the_best_responses_of_numpy(name, in_python, numpy_alone):
+    assert_as_numpy(GAMES[name], Responder(GAMES[name]))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "river with rake",
+        pytest.param("leduc_poker", marks=pytest.mark.deep),
+        pytest.param("kuhn_poker(players=3)", marks=pytest.mark.deep),
+    ],
+)
+def test_machine_code_finds_the_best_responses_of_numpy(name, numpy_alone):
+    assert_as_numpy(GAMES[name], Responder(GAMES[name]))
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_an_equilibrium_leaves_nothing_to_gain(name, in_python, numpy_alone):
+    game = GAMES[name]
+    profile = solve_zero_sum(game).profile
+    for gains in (best_response_gains(game, profile), Responder(game).respond(profile, None)):
+        assert (gains >= 0.0).all()
+        assert gains.max() <= 1e-14
+
+
+# Where it is used
+
+
+@pytest.fixture
+def used(in_python, anew, monkeypatch):
+    """Return the players, or None for all, for which machine code was asked."""
+    calls, respond = [], Responder.respond
+
+    def counted(self, strategies, player):
+        calls.append(player)
+        return respond(self, strategies, player)
+
+    monkeypatch.setattr(Responder, "respond", counted)
+    return calls
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Let machine code pay off at the first gap."""
+    monkeypatch.setattr(_gaps, "LOADING", 0.0)
+    monkeypatch.setattr(_gaps, "_LINKING", 0.0)
+
+
+def test_few_gaps_of_a_small_game_are_numpys(used):
+    game = kuhn(4)
+    for seed in range(10):
+        nash_conv(game, random_profile(game, seed))
+    assert used == []
+
+
+@pytest.mark.parametrize("game", [kuhn(4), rk.load("kuhn_poker(players=3)")], ids=repr)
+def test_where_it_pays_off_gaps_and_best_responses_are_of_machine_code(game, used, at_once):
+    profile = profile_of(game, 0)
+    found = best_response_gains(game, profile), best_response(game, 1, profile)
+    assert used == [None, 1]
+    want = Responder(game).respond(profile, None)
+    assert np.array_equal(found[0], want)
+    assert found[1][0] == pytest.approx(want[1] + game.value(profile)[1], abs=1e-14)
+
+
+def test_it_pays_off_once_gaps_have_taken_as_long_as_machine_code_takes(used, monkeypatch):
+    game = kuhn(4)
+    seconds = _gaps.seconds_in_numpy(game, game.domains)
+    monkeypatch.setattr(_gaps, "LOADING", 2.5 * seconds)
+    monkeypatch.setattr(_gaps, "_LINKING", 2.5 * seconds)
+    for _ in range(4):
+        nash_conv(game, random_profile(game))
+    assert len(used) == 2
+
+
+def test_what_is_not_at_hand_is_compiled_where_numpy_would_take_longer(used, at_once, monkeypatch):
+    game = kuhn(4)
+    monkeypatch.setattr(_responses, "_AT_HAND", {payoffs_kind(game): False})
+    seconds = _gaps.seconds_in_numpy(game, game.domains)
+    monkeypatch.setattr(_responses, "COMPILING", 2.5 * seconds)
+    for _ in range(4):
+        nash_conv(game, random_profile(game))
+    assert len(used) == 2
+
+
+def without_numba(monkeypatch):
+    monkeypatch.setattr(_responses, "numba_missing", lambda: "it is not here")
+    return kuhn(4)
+
+
+def that_cannot_compile(monkeypatch):
+    def refuse(*_):
+        raise CannotCompileError("too difficult")
+
+    monkeypatch.setattr(Responder, "__init__", refuse)
+    return kuhn(4)
+
+
+def of_a_larger_tree(monkeypatch):
+    monkeypatch.setattr(_responses, "MOST_KEPT", 10)
+    return rk.load("kuhn_poker")
+
+
+def of_huge_payoffs(monkeypatch):
+    tree = PublicTree(Decision(0, {"a": Free(1e300), "b": Free(-1e300)}))
+    return PublicGame(tree, kuhn(4).deal)
+
+
+@pytest.mark.parametrize(
+    "case", [without_numba, that_cannot_compile, of_a_larger_tree, of_huge_payoffs]
+)
+def test_where_machine_code_cannot_numpy_does_it(case, used, at_once, monkeypatch):
+    game = case(monkeypatch)
+    assert nash_conv(game, random_profile(game)) > 0.0
+    assert nash_conv(game, random_profile(game)) > 0.0
+    assert used == []
+
+
+def test_what_is_no_strategy_is_refused_as_numpy_does(used, at_once):
+    game = kuhn(4)
+    first, second = random_profile(game)
+    broken = [
+        np.append(1.0, 2.0 * second[1:]),
+        2.0 * second,
+        np.append(1.0, np.tile([2.0, -1.0], second.size // 2)),
+    ]
+    for strategy in broken:
+        with pytest.raises(ValueError, match=r"profile\[1\] must be one of player 1's"):
+            nash_conv(game, [first, strategy])
+        with pytest.raises(ValueError, match=r"profile\[1\] must be one of player 1's"):
+            best_response(game, 0, [first, strategy])
+        best_response(game, 1, [first, strategy])  # whose own is ignored
+    with pytest.raises(ValueError, match="must be finite"):
+        nash_conv(game, [first, np.full_like(second, np.nan)])
+    with pytest.raises(ValueError, match="has 1 strategies"):
+        nash_conv(game, [first])
+
+
+def test_functions_are_asked_as_numpy_does(used, at_once):
+    game = kuhn(4)
+    uniform = [domain.relative_interior_point() for domain in game.domains]
+    asked = nash_conv(game, [lambda _, actions: np.ones(len(actions)) / len(actions)] * 2)
+    assert asked == pytest.approx(nash_conv(game, uniform), abs=1e-14)
+
+
+@pytest.mark.deep
+def test_threads_do_not_disturb_each_other(anew, at_once):
+    game = river(24, 1)
+    profiles = [random_profile(game, seed) for seed in range(8)]
+    expected = [nash_conv(game, profile) for profile in profiles]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda k: nash_conv(game, profiles[k % 8]), range(400)))
+    assert found == expected * 50
+
+
+@pytest.mark.deep
+def test_no_gap_imports_a_compiler():
+    code = "import regretkit as rk, sys; g = rk.load('kuhn_poker'); "
+    code += "[rk.nash_conv(g, rk.games.Profile.uniform(g)) for _ in range(50)]; "
+    code += "print([m for m in sys.modules if 'llvm' in m or 'numba' in m or '.engine' in m])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
