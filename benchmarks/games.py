@@ -75,7 +75,7 @@ def openspiel_import(name: str, quick: bool) -> Figures:
     itself takes to make the states and to say what is known there, with the least around it.
     """
     from regretkit.games._memory_budget import Growth, MemoryBudget
-    from regretkit.games.openspiel._tree import States
+    from regretkit.games._openspiel_tree import States
 
     pyspiel: Any = import_module("pyspiel")
     loaded = pyspiel.load_game(name)

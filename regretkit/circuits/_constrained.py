@@ -1,4 +1,30 @@
-"""Minimize regret under linear constraints that hold on average: a Lagrangian of two minimizers."""
+"""Minimize regret under linear constraints that hold on average: a Lagrangian of two minimizers.
+
+The best point of a convex set under linear constraints is found by generating vertices of the set.
+The set X is known by its linear oracle, the constraints are A x <= b. Points of X that are known,
+the oracle's answers, are the columns of a linear program: the mixture of them that meets the
+constraints and has the largest value. That value is a lower bound. Its dual solution prices the
+constraints, and for any prices pi >= 0,
+
+    max over x in X of <u - A' pi, x>  +  <pi, b>
+
+is an upper bound. The x that attains it is the next column (Dantzig and Wolfe 1960). A polytope
+has finitely many vertices, and after finitely many the bounds meet; on a curved set they come
+closer and closer.
+
+Whether any point meets the constraints is a question of the same kind: let them give way by s
+times a unit of each, and maximize -s. An upper bound below zero is a proof that none does.
+
+References
+----------
+Dantzig, Orden and Wolfe (1955), "The generalized simplex method for minimizing a linear form under
+linear inequality restraints", Pacific Journal of Mathematics 5(2).
+
+Dantzig and Wolfe (1960), "Decomposition principle for linear programs", Operations Research 8(1).
+
+Edmonds (1967), "Systems of distinct representatives and linear algebra", Journal of Research of
+the National Bureau of Standards 71B.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias, final

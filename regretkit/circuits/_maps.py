@@ -1,4 +1,8 @@
-"""Sets of linear maps from a strategy set to itself: finite, stochastic, and all linear ones."""
+"""Sets of maps of a strategy set to itself: what one might wish to have played instead.
+
+Regret against a set of maps is what one would have earned more by passing every strategy through
+the best map of the set. Constant maps give external regret, all stochastic matrices swap regret.
+"""
 
 import abc
 from functools import partial

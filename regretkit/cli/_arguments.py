@@ -311,7 +311,7 @@ def load_game(text: str, argument: str) -> AnyGame:
     """Return the game that a text names, or refuse it."""
     with reporting(argument, hint="name an existing file, or a game that regretkit games lists"):
         if text.startswith(_OPENSPIEL):
-            from regretkit.games.openspiel._tree import tree_from_openspiel
+            from regretkit.games._openspiel_tree import tree_from_openspiel
 
             with silent_descriptor():
                 name, tree = tree_from_openspiel(text.removeprefix(_OPENSPIEL))

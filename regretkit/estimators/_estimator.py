@@ -1,4 +1,8 @@
-"""Estimators: what they are, the exact one, and the check that enumerates every sample of one."""
+"""Estimators: what they are, the exact one, and the check that enumerates every sample of one.
+
+Estimators only compare a drawn number with bounds. So a number that is not drawn yet can stand in
+for it: each comparison is a fork, and taking every branch of every fork enumerates all samples.
+"""
 
 import abc
 import copy

@@ -3,10 +3,14 @@
 from typing import TYPE_CHECKING
 
 from regretkit._util._lazy_import import lazy_import
+from regretkit.games._efg import read_efg as read_efg
+from regretkit.games._efg import write_efg as write_efg
 from regretkit.games._extensive_form import ExtensiveFormGame as ExtensiveFormGame
 from regretkit.games._extensive_form import ImperfectRecallGame as ImperfectRecallGame
 from regretkit.games._fingerprint import fingerprint as fingerprint
 from regretkit.games._game import Game as Game
+from regretkit.games._nfg import read_nfg as read_nfg
+from regretkit.games._nfg import write_nfg as write_nfg
 from regretkit.games._normal_form import NormalFormGame as NormalFormGame
 from regretkit.games._normal_form import matrix_game as matrix_game
 from regretkit.games._profile import Profile as Profile
@@ -50,10 +54,6 @@ from regretkit.games.catalogue._textbook_trees import extended_shapley as extend
 from regretkit.games.catalogue._textbook_trees import in_out as in_out
 from regretkit.games.catalogue._textbook_trees import signalling as signalling
 from regretkit.games.catalogue._textbook_trees import tiny_hanabi as tiny_hanabi
-from regretkit.games.gambit._efg import read_efg as read_efg
-from regretkit.games.gambit._efg import write_efg as write_efg
-from regretkit.games.gambit._nfg import read_nfg as read_nfg
-from regretkit.games.gambit._nfg import write_nfg as write_nfg
 from regretkit.games.poker._hold_em import hold_em as hold_em
 from regretkit.games.tree._game_tree import GameTree as GameTree
 from regretkit.games.tree._history import CHANCE as CHANCE
@@ -67,9 +67,9 @@ _LATER = {
     "_behavioral": "BehavioralStrategy BehavioralStrategyLike ProfileLike uniform_behavior "
     "VisitedProfile VisitedStrategy",
     "_adapters": "InformationSet Playable as_history",
-    "gambit._pygambit": "from_pygambit to_pygambit",
-    "openspiel._states": "openspiel_history",
-    "openspiel._tree": "from_openspiel to_openspiel_policy",
+    "_pygambit": "from_pygambit to_pygambit",
+    "_openspiel_states": "openspiel_history",
+    "_openspiel_tree": "from_openspiel to_openspiel_policy",
     "_game_dag": "GameDAG",
 }
 if TYPE_CHECKING:
@@ -83,10 +83,10 @@ if TYPE_CHECKING:
     from regretkit.games._behavioral import VisitedStrategy as VisitedStrategy
     from regretkit.games._behavioral import uniform_behavior as uniform_behavior
     from regretkit.games._game_dag import GameDAG as GameDAG
-    from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit
-    from regretkit.games.gambit._pygambit import to_pygambit as to_pygambit
-    from regretkit.games.openspiel._states import openspiel_history as openspiel_history
-    from regretkit.games.openspiel._tree import from_openspiel as from_openspiel
-    from regretkit.games.openspiel._tree import to_openspiel_policy as to_openspiel_policy
+    from regretkit.games._openspiel_states import openspiel_history as openspiel_history
+    from regretkit.games._openspiel_tree import from_openspiel as from_openspiel
+    from regretkit.games._openspiel_tree import to_openspiel_policy as to_openspiel_policy
+    from regretkit.games._pygambit import from_pygambit as from_pygambit
+    from regretkit.games._pygambit import to_pygambit as to_pygambit
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -11,7 +11,7 @@ from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, quote
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
 from regretkit.games._normal_form import NormalFormGame
-from regretkit.games.openspiel._states import (
+from regretkit.games._openspiel_states import (
     OpenSpielGame,
     OpenSpielState,
     is_openspiel,

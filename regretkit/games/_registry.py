@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from regretkit._util._errors import advised
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
+from regretkit.games._efg import ExtensiveForm, parse_efg, write_efg
+from regretkit.games._gambit_tokens import Tokens
 from regretkit.games._game import Game
 from regretkit.games._memory_budget import PLAY_BY_RULES, memory_capped
+from regretkit.games._nfg import parse_nfg, write_nfg
 from regretkit.games._normal_form import NormalFormGame
-from regretkit.games.gambit._efg import ExtensiveForm, parse_efg, write_efg
-from regretkit.games.gambit._nfg import parse_nfg, write_nfg
-from regretkit.games.gambit._tokens import Tokens
 from regretkit.games.tree._history import History, HistoryBatch
 
 OPENSPIEL = "openspiel:"
@@ -154,7 +154,7 @@ def load(
             raise tokens.unexpected("EFG or NFG, with which a game file begins")
         return parse_efg(tokens) if tokens.current == "EFG" else parse_nfg(tokens)
     if str(text).startswith(OPENSPIEL):
-        from regretkit.games.openspiel._tree import from_openspiel
+        from regretkit.games._openspiel_tree import from_openspiel
 
         return from_openspiel(str(text).removeprefix(OPENSPIEL), memory_limit=memory_limit)
     name = _parsed(text)[0]
@@ -195,7 +195,7 @@ def load_rules(text: str) -> History | HistoryBatch:
     <LazyMCCFR: 1 iterations, ... information sets met>
     """
     if str(text).startswith(OPENSPIEL):
-        from regretkit.games.openspiel._states import openspiel_history
+        from regretkit.games._openspiel_states import openspiel_history
 
         return openspiel_history(text.removeprefix(OPENSPIEL))
     return _checked_call(_RULES, text)()

@@ -1,4 +1,24 @@
-"""Abstract base class of strategy sets, and the nearest point of one by its linear oracle."""
+"""Abstract base class of strategy sets, and how far a point is from one, by its linear oracle.
+
+Write z for a point of the set X, seen from the point p in question. Any z is an upper bound |z| on
+the distance, and any unit vector d a lower one: X lies beyond a hyperplane at distance <d, p> - max
+over x in X of <d, x>. A search asks the oracle in one direction after another, and projects on the
+hull of all answers so far (Wolfe 1976). What it must choose is directions, of three kinds:
+
+- Away from the nearest point so far, -z/|z|: Wolfe's own. For most points no other is needed.
+- From outside. At a curved boundary the first kind misses: |z| is small, its direction is chance,
+  and the answers are far from p. To project p + c for a longer c is easy, and c <- c - z leads to
+  a c from which the projection is p itself: the method of multipliers (Rockafellar 1976).
+- Straightened. Where |z| is near rounding, -z/|z| has few digits left: project p - r z/|z|,
+  for a larger r, and look from its foot.
+
+References
+----------
+Wolfe (1976), "Finding the nearest point in a polytope", Mathematical Programming 11.
+
+Rockafellar (1976), "Augmented Lagrangians and applications of the proximal point algorithm in
+convex programming", Mathematics of Operations Research 1(2).
+"""
 
 import abc
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,7 @@
-"""Numbers of a kernel that do not depend on a block, and what holds for a rule by its graph."""
+"""What holds for a rule by its graph, and its numbers that do not depend on a block.
+
+These are functions of the iteration, and of single numbers that the rule learns.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -21,8 +21,7 @@ from regretkit.display._style import (
     width_of,
 )
 from regretkit.play import Comparison
-from regretkit.workbench._ranking import Ranking, ranking
-from regretkit.workbench._results import algorithms_of, measure_of
+from regretkit.workbench._results import Ranking, algorithms_of, measure_of, ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,9 @@
-"""Tasks on the processes of one machine, each with one at a time, or on a Ray cluster."""
+"""Tasks on the processes of one machine, each with one at a time, or on a Ray cluster.
+
+Each process is the only one of its ``ProcessPoolExecutor``, so that one that is killed costs the
+task that it had, and nothing is lost with the others.
+Ray schedules its tasks, and runs those of nodes that die again.
+"""
 
 import importlib
 import logging

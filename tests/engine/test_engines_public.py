@@ -8,7 +8,7 @@ from public_games import kuhn, leduc, liars_dice, on_tree, one_card, random_prof
 import regretkit as rk
 from regretkit.engine import _compiled
 from regretkit.engine._layout import flatten_trees, lay_out_payoffs, zero_iterates
-from regretkit.engine.kernels._settled import settled_utility
+from regretkit.engine.kernels._payoffs import settled_utility
 from regretkit.games import hold_em
 from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
 from regretkit.play import ALGORITHMS, Algorithm, resume, solve

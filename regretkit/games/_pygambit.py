@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from regretkit._util._lazy_import import optional
 from regretkit._util._validate import quote
+from regretkit.games._efg import read_efg, write_efg
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
+from regretkit.games._nfg import read_nfg, write_nfg
 from regretkit.games._normal_form import NormalFormGame
-from regretkit.games.gambit._efg import read_efg, write_efg
-from regretkit.games.gambit._nfg import read_nfg, write_nfg
 from regretkit.games.tree._game_tree import GameTree
 
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.games._normal_form import NormalFormGame
-from regretkit.games.gambit._tokens import (
+from regretkit.games._gambit_tokens import (
     Source,
     Tokens,
     number_unnamed,
@@ -18,6 +17,7 @@ from regretkit.games.gambit._tokens import (
     write_names,
     write_number,
 )
+from regretkit.games._normal_form import NormalFormGame
 
 _MAX_PLAYERS = 31
 """Before version 2, NumPy has arrays of at most 32 dimensions."""

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import LARGEST, quote
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame, game_from_tree
-from regretkit.games._game import tree_hint
-from regretkit.games.gambit._tokens import (
+from regretkit.games._gambit_tokens import (
     Source,
     Tokens,
     number_unnamed,
@@ -28,6 +27,7 @@ from regretkit.games.gambit._tokens import (
     write_names,
     write_number,
 )
+from regretkit.games._game import tree_hint
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL
 

@@ -17,7 +17,7 @@ from regretkit._util._validate import check_kind, quote
 from regretkit.games._behavioral import ProfileLike, VisitedProfile, as_vectors
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
 from regretkit.games._memory_budget import PLAY_BY_RULES, Growth, MemoryBudget
-from regretkit.games.openspiel._states import (
+from regretkit.games._openspiel_states import (
     END,
     OpenSpielGame,
     OpenSpielHistory,

@@ -1,1 +1,0 @@
-"""Games in Gambit's two file formats, and games of pygambit."""
