@@ -20,6 +20,7 @@ from regretkit._util._validate import (
     quote,
     whole_number,
 )
+from regretkit.evaluation._gaps import responder
 from regretkit.games import Game, Profile
 from regretkit.games._game import is_finite
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -381,9 +382,12 @@ class Average(Stateful):
 
 def average_profile(averages: Iterable[Average], game: Game) -> Profile:
     """Return the players' averages, freed of what a long sum has lost to rounding."""
-    pairs = zip(averages, game.domains, strict=True)
-    strategies = [_normalized(average.strategy, domain) for average, domain in pairs]
-    return Profile(strategies, game.domains, game)
+    strategies = (average.strategy for average in averages)  # one after the other
+    with responder(game, 0.05) as lent:
+        if lent is not None:
+            return Profile(lent.scaled(strategies), game.domains, game)
+    scaled = map(_normalized, strategies, game.domains)
+    return Profile(scaled, game.domains, game)
 
 
 def _normalized(strategy: Vector, domain: StrategySet) -> Vector:

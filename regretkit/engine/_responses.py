@@ -1,6 +1,7 @@
 """Best responses of games in machine code: the utilities of the compiled engine, and one climb."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, TypeAlias, final
 from weakref import WeakKeyDictionary
@@ -34,31 +35,26 @@ _AT_HAND: dict[type, bool] = {}
 """Whether there is machine code for a kind of payoffs."""
 
 
-def respond(
-    game: SequenceFormGame, strategies: Sequence[Vector], player: int | None, seconds: float
-) -> Vector | None:
-    """Return what each player gains by a best response, or a player's values of best actions.
+@contextmanager
+def responder(game: SequenceFormGame, seconds: float) -> "Iterator[Responder | None]":
+    """Lend what finds best responses in a game by machine code; None where NumPy is to do it.
 
-    None where NumPy is to do it: where machine code is not at hand, and takes longer to compile
-    than these ``seconds`` in NumPy, and where what another player plays is no strategy.
+    That is where machine code is not at hand, and takes longer to compile than these ``seconds`` in
+    NumPy.
     """
     if game not in _UNSUPPORTED:
         large = not isinstance(game, PublicGame) and game.payoffs.size > MOST_KEPT
         _UNSUPPORTED[game] = large or numba_missing() is not None or could_overflow(game)
-    kind = payoffs_kind(game)
-    if _UNSUPPORTED[game] or not (_is_at_hand(kind) or seconds > COMPILING):
-        return None
-    idle = _IDLE.setdefault(game, [])
-    try:
-        responder = idle.pop() if idle else Responder(game)
-    except CannotCompileError:
-        _UNSUPPORTED[game] = True
-        return None
-    _AT_HAND[kind] = True
-    found = responder.respond(strategies, player)
-    if responder.iterates.utility.size <= _KEPT:
-        idle.append(responder)
-    return found
+    lent, idle, kind = None, _IDLE.setdefault(game, []), payoffs_kind(game)
+    if not _UNSUPPORTED[game] and (_is_at_hand(kind) or seconds > COMPILING):
+        try:
+            lent = idle.pop() if idle else Responder(game)
+            _AT_HAND[kind] = True
+        except CannotCompileError:
+            _UNSUPPORTED[game] = True
+    yield lent
+    if lent is not None and lent.iterates.utility.size <= _KEPT:
+        idle.append(lent)
 
 
 def _is_at_hand(kind: type) -> bool:
@@ -91,18 +87,32 @@ class Responder:
         begins = trees.sequence_offsets.tolist()
         self._sequences = [slice(*ends) for ends in pairwise(begins)]
         self._code = code_for(type(payoffs))
-        self._code.entry(0, 0, *self._arrays)
+        self._code.entry(0, 0, False, *self._arrays)
 
-    def respond(self, strategies: Sequence[Vector], player: int | None) -> Vector | None:
-        """Return what ``respond`` does."""
-        for number, own in enumerate(self._sequences):
-            self.iterates.strategy[own] = 0.0 if number == player else strategies[number]
-        players = (0, len(self._sequences)) if player is None else (player, player + 1)
-        self._code(*players, *self._arrays)
+    def gains(self, strategies: Sequence[Vector]) -> Vector | None:
+        """Return what each player gains by a best response; None if a strategy is none."""
+        self._put(strategies)
+        self._code(0, len(strategies), False, *self._arrays)
         gains, errors = self._found.T
-        others = [number for number in range(len(errors)) if number != player]
-        if (errors[others] > ATOL).any():
+        return None if (errors > ATOL).any() else gains.copy()
+
+    def best_values(self, strategies: Sequence[Vector], player: int) -> Vector | None:
+        """Return what each sequence of a player earns where its best actions follow.
+
+        None if what another player plays is no strategy.
+        """
+        self._put([*strategies[:player], np.zeros(1), *strategies[player + 1 :]])
+        self._code(player, player + 1, False, *self._arrays)
+        if (np.delete(self._found[:, 1], player) > ATOL).any():
             return None
-        if player is None:
-            return gains.copy()
         return self.iterates.utility[self._sequences[player]].copy()
+
+    def scaled(self, strategies: Iterable[Vector]) -> list[Vector]:
+        """Return strategies whose distributions are scaled to sum to 1, views of a workspace."""
+        self._put(strategies)
+        self._code(0, 0, True, *self._arrays)
+        return [self.iterates.strategy[own] for own in self._sequences]
+
+    def _put(self, strategies: Iterable[Vector]) -> None:
+        for own, strategy in zip(self._sequences, strategies, strict=True):
+            self.iterates.strategy[own] = strategy

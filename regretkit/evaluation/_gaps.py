@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -61,9 +62,13 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
     check_game(game)
     check_player(player, len(game.domains))
     domain = game.domains[player]
-    best = _in_machine_code(game, profile, player)
-    if best is not None and isinstance(domain, DecisionProblem):
-        return domain._best_by_values(best)
+    with responder(game) as lent:
+        if lent is not None and not _has_functions(profile):
+            given: Any = profile
+            vectors = as_profile(given, game.domains, ignored_player=player)
+            values = lent.best_values(vectors, player)
+            if values is not None and isinstance(domain, DecisionProblem):
+                return domain._best_by_values(values)
     strategies = as_vectors(game, profile, ignored_player=player)
     return domain.best_response(game.utility(player, strategies))
 
@@ -81,33 +86,38 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     array([5., 5.])
     """
     check_game(game)
-    found = _in_machine_code(game, profile)
-    if found is not None:
-        return found
+    with responder(game) as lent:
+        if lent is not None and not _has_functions(profile):
+            given: Any = profile
+            gains: Vector | None = lent.gains(as_profile(given, game.domains))
+            if gains is not None:
+                return gains
     strategies = as_vectors(game, profile)
     players = enumerate(zip(game.domains, strategies, strict=True))
     return np.array([d._gain(game.utility(player, strategies), x) for player, (d, x) in players])
 
 
-def _in_machine_code(game: Game, profile: ProfileLike, player: int | None = None) -> Vector | None:
-    """Return gains, or a player's values of best actions, by machine code if that pays off.
+def responder(game: Game, part: float = 1.0) -> AbstractContextManager[Any]:
+    """Lend what finds best responses in a game by machine code, or None where NumPy is to do it.
 
-    It depends on what was asked so far, and on whether machine code is at hand, but not on a clock.
+    It is for what takes NumPy this part of the time of a gap. It depends on what was asked so far,
+    and on whether machine code is at hand, but not on a clock.
     """
     if not isinstance(game, ExtensiveFormGame | PublicGame):
-        return None
+        return nullcontext()
     seconds, spent = _SECONDS.get(game) or (seconds_in_numpy(game, game.domains), 0.0)
-    _SECONDS[game] = seconds, spent + seconds
-    if spent + seconds < (_LINKING if "llvmlite.binding" in sys.modules else LOADING):
-        return None
-    given: Any = profile
-    if isinstance(given, Sequence) and any(map(is_behavior, given)):
-        return None
-    strategies = as_profile(given, game.domains, ignored_player=player)
+    spent += part * seconds
+    _SECONDS[game] = seconds, spent
+    if spent < (_LINKING if "llvmlite.binding" in sys.modules else LOADING):
+        return nullcontext()
     # A layer below this one, which is loaded where it pays off
-    responses = importlib.import_module("regretkit.engine._responses")
-    found: Vector | None = responses.respond(game, strategies, player, spent + seconds)
-    return found
+    lender = importlib.import_module("regretkit.engine._responses").responder
+    lent: AbstractContextManager[Any] = lender(game, spent)
+    return lent
+
+
+def _has_functions(profile: Any) -> bool:
+    return isinstance(profile, Sequence) and any(map(is_behavior, profile))
 
 
 def seconds_in_numpy(game: Game, domains: Sequence[StrategySet]) -> float:

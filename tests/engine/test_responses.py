@@ -9,6 +9,7 @@ import pytest
 from public_games import kuhn, leduc, liars_dice, random_profile, river
 
 import regretkit as rk
+from regretkit.averaging._averaging import _normalized
 from regretkit.engine import _responses
 from regretkit.engine._jit import _UTILITY
 from regretkit.engine._layout import payoffs_kind
@@ -38,7 +39,8 @@ GAMES = PUBLIC | {name: rk.load(name) for name in STORED}
 @pytest.fixture
 def numpy_alone(monkeypatch):
     """Compute all gaps by NumPy."""
-    monkeypatch.setattr(_gaps, "_in_machine_code", lambda *_: None)
+    monkeypatch.setattr(_gaps, "LOADING", np.inf)
+    monkeypatch.setattr(_gaps, "_LINKING", np.inf)
 
 
 @pytest.fixture
@@ -82,16 +84,21 @@ def profile_of(game, seed):
 
 
 def assert_as_numpy(game, responder):
-    """Check gains and best responses to some profiles."""
+    """Check gains, best responses and scaled profiles, for some profiles."""
     for seed in range(3):
         profile = profile_of(game, seed)
+        scaled = responder.scaled([(1 + 1e-9) * strategy for strategy in profile])
+        expected = [
+            _normalized((1 + 1e-9) * x, d) for x, d in zip(profile, game.domains, strict=True)
+        ]
+        assert all(map(np.array_equal, scaled, expected))
         size = np.abs(game.payoffs).max()
         gains = best_response_gains(game, profile)
-        np.testing.assert_allclose(responder.respond(profile, None), gains, atol=1e-12 * size)
+        np.testing.assert_allclose(responder.gains(profile), gains, atol=1e-12 * size)
         assert (gains >= 0.0).all()
         for player, domain in enumerate(game.domains):
             value, _ = best_response(game, player, profile)
-            best = responder.respond(profile, player)
+            best = responder.best_values(profile, player)
             assert best[0] == pytest.approx(value, abs=1e-12 * size)
             found, strategy = domain._best_by_values(best)
             assert found == best[0]
@@ -121,7 +128,7 @@ def test_machine_code_finds_the_best_responses_of_numpy(name, numpy_alone):
 def test_an_equilibrium_leaves_nothing_to_gain(name, in_python, numpy_alone):
     game = GAMES[name]
     profile = solve_zero_sum(game).profile
-    for gains in (best_response_gains(game, profile), Responder(game).respond(profile, None)):
+    for gains in (best_response_gains(game, profile), Responder(game).gains(profile)):
         assert (gains >= 0.0).all()
         assert gains.max() <= 1e-14
 
@@ -131,14 +138,20 @@ def test_an_equilibrium_leaves_nothing_to_gain(name, in_python, numpy_alone):
 
 @pytest.fixture
 def used(in_python, anew, monkeypatch):
-    """Return the players, or None for all, for which machine code was asked."""
-    calls, respond = [], Responder.respond
+    """Return what machine code was asked for."""
+    calls = []
 
-    def counted(self, strategies, player):
-        calls.append(player)
-        return respond(self, strategies, player)
+    def count(name):
+        method = getattr(Responder, name)
 
-    monkeypatch.setattr(Responder, "respond", counted)
+        def counted(self, *given):
+            calls.append(name)
+            return method(self, *given)
+
+        monkeypatch.setattr(Responder, name, counted)
+
+    for name in ("gains", "best_values", "scaled"):
+        count(name)
     return calls
 
 
@@ -160,8 +173,8 @@ def test_few_gaps_of_a_small_game_are_numpys(used):
 def test_where_it_pays_off_gaps_and_best_responses_are_of_machine_code(game, used, at_once):
     profile = profile_of(game, 0)
     found = best_response_gains(game, profile), best_response(game, 1, profile)
-    assert used == [None, 1]
-    want = Responder(game).respond(profile, None)
+    assert used == ["gains", "best_values"]
+    want = Responder(game).gains(profile)
     assert np.array_equal(found[0], want)
     assert found[1][0] == pytest.approx(want[1] + game.value(profile)[1], abs=1e-14)
 
@@ -237,6 +250,13 @@ def test_what_is_no_strategy_is_refused_as_numpy_does(used, at_once):
         nash_conv(game, [first, np.full_like(second, np.nan)])
     with pytest.raises(ValueError, match="has 1 strategies"):
         nash_conv(game, [first])
+
+
+def test_a_run_is_averaged_and_measured_in_machine_code(used, at_once):
+    run = rk.play.named("cfr+").start(kuhn(4), engine="numpy").run(5)
+    average, gap = run.average, run.nash_conv()
+    assert used == ["scaled", "scaled", "gains"]
+    assert gap == nash_conv(run.game, average)
 
 
 def test_functions_are_asked_as_numpy_does(used, at_once):

@@ -6,18 +6,64 @@ from regretkit.engine.kernels._iteration import compute_utility
 
 
 def respond(
-    begin: int, end: int, found: Vector, payoffs: Payoffs, trees: FlatTrees, iterates: Iterates
+    begin: int,
+    end: int,
+    scaling: bool,
+    found: Vector,
+    payoffs: Payoffs,
+    trees: FlatTrees,
+    iterates: Iterates,
 ) -> None:
     """Find best responses of the players from ``begin`` to ``end``.
 
     ``found`` has for each player what a best response gains, and how far the strategy is from the
     player's set; ``iterates.utility`` is then what each sequence earns where best actions follow.
+    With ``scaling``, distributions are scaled to sum to 1 instead of being looked at.
     """
     for player in range(found.shape[0]):
-        found[player, 1] = flow_error(player, trees, iterates.strategy)
+        if scaling:
+            scale_distributions(player, trees, iterates.strategy)
+        else:
+            found[player, 1] = flow_error(player, trees, iterates.strategy)
     for player in range(begin, end):
         compute_utility(player, False, payoffs, trees, iterates)
         found[player, 0] = best_values(player, trees, iterates)
+
+
+def scale_distributions(player: int, trees: FlatTrees, strategy: Vector) -> None:
+    """Scale the weights at each decision point to sum to its inflow; uniform if all are zero."""
+    strategy[trees.sequence_offsets[player]] = 1.0
+    for run in range(as_int64(trees.run_offsets[player]), as_int64(trees.run_offsets[player + 1])):
+        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
+        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
+            scale_run(begin, end, 2, trees, strategy)
+        elif trees.runs[run, 1] == 3:
+            scale_run(begin, end, 3, trees, strategy)
+        else:
+            for j in range(begin, end):
+                reach = float(strategy[trees.parent[j]])
+                scale_distribution(
+                    as_int64(trees.first[j]), as_int64(trees.last[j]), reach, strategy
+                )
+
+
+def scale_run(begin: int, end: int, actions: int, trees: FlatTrees, strategy: Vector) -> None:
+    """Do so for decision points of one number of actions, side by side."""
+    begin_actions = as_int64(trees.first[begin])
+    for i in range(end - begin):
+        first = begin_actions + actions * i
+        reach = float(strategy[trees.parent[begin + i]])
+        scale_distribution(first, first + actions, reach, strategy)
+
+
+def scale_distribution(first: int, last: int, reach: float, strategy: Vector) -> None:
+    """Do so at one decision point."""
+    total = 0.0
+    for a in range(first, last):
+        total += float(strategy[a])
+    for a in range(first, last):
+        share = strategy[a] / total if total != 0.0 else 1.0 / (last - first)
+        strategy[a] = share * reach
 
 
 def flow_error(player: int, trees: FlatTrees, strategy: Vector) -> float:
