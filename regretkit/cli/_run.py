@@ -41,10 +41,9 @@ from regretkit.display._style import number
 from regretkit.evaluation import nash_conv
 from regretkit.games import History, Profile, VisitedProfile, fingerprint
 from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, Recorder, SelfPlay
-from regretkit.play._callbacks import Callback, Pace
+from regretkit.play._callbacks import Callback, Pace, clock, facts
 from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._measures import GAPS
-from regretkit.play._progress import clock, facts
 from regretkit.sets import DecisionTree
 from regretkit.workbench._expressions import rule_error
 

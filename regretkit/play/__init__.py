@@ -44,7 +44,6 @@ from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
 from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
 from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every
-from regretkit.play._callbacks import Recorder as Recorder
 from regretkit.play._callbacks import StopAtGap as StopAtGap
 from regretkit.play._callbacks import StopAtTime as StopAtTime
 from regretkit.play._callbacks import StopWhenConverged as StopWhenConverged
@@ -58,6 +57,9 @@ from regretkit.play._orders import RandomPlayer as RandomPlayer
 from regretkit.play._orders import Simultaneous as Simultaneous
 from regretkit.play._orders import UpdateContext as UpdateContext
 from regretkit.play._orders import UpdateSchedule as UpdateSchedule
+from regretkit.play._recorder import Recorder as Recorder
+from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
+from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
 from regretkit.play._self_play import SelfPlay as SelfPlay
 from regretkit.play._solve import solve as solve
 
@@ -68,7 +70,6 @@ _LATER = {
     "_fsicfr": "FixedStrategyIteration",
     "_lazy_mccfr": "LazyMCCFR",
     "_matches": ("Agent RoundObserver HumanAgent Match Observation Round StrategyAgent play_match"),
-    "_recorder": "TrajectoryRow TrajectoryRecorder",
 }
 if TYPE_CHECKING:
     from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
@@ -86,7 +87,5 @@ if TYPE_CHECKING:
     from regretkit.play._matches import RoundObserver as RoundObserver
     from regretkit.play._matches import StrategyAgent as StrategyAgent
     from regretkit.play._matches import play_match as play_match
-    from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
-    from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -1,30 +1,26 @@
 """Callbacks: what watches a run, records it, or stops it."""
 
 import math
+import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, TypeVar, final
 
 import numpy as np
 from attrs import Attribute, define, field
 
-from regretkit._util._errors import TABLES, Hints
-from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
-from regretkit.play._measures import CorrelatedGap, Measure, StrategyChange, as_measures
+from regretkit.play._measures import StrategyChange
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from regretkit.play._self_play import SelfPlay
-
 
 Callback: TypeAlias = Callable[["SelfPlay"], object]
 """Sees a run after an iteration; a result that is ``True`` stops the run.
@@ -395,118 +391,99 @@ class StopWhenConverged(Stateful):
         return change is not None and change <= self.atol
 
 
+def clock(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds."""
+    whole = math.ceil(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours // 24} days" if hours >= 48 else f"{hours}:{minutes:02}:{whole % 60:02}"
+
+
+def facts(
+    iteration: int, rate: float, most: int | None, gaps: Sequence[float], left: float | None
+) -> list[str]:
+    """Return what progress shows: iterations, their rate, the last gap and the time left."""
+    return [
+        f"iteration {iteration:,}{'' if most is None else f' of {most:,}'}",
+        f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
+        *(f"gap {gap:.2e}" for gap in gaps[-1:]),
+        "time left unknown" if left is None else f"{clock(left)} left",
+    ]
+
+
 @final
-@define(eq=False, repr=False)
-class Recorder(Hints, Stateful):
-    """Write down numbers about a run as it goes.
+@define(eq=False)
+class _Progress(Stateful):
+    """A callback that hands on a line of text from time to time."""
 
-    Parameters
-    ----------
-    measures
-        Names of measures; or by names of one's own, functions of the run that return what to write
-        down, or such names. Of the average: ``"nash_conv"`` and ``"exploitability"``, and
-        ``"strategy_change"``, how far a coordinate moved since the last call; of the strategies of
-        the last iteration ``"last_nash_conv"``, and ``"best_nash_conv"``, the least of it so far
-        where it was measured; and
-        ``"local_best_response"``, what ``sampled_local_best_response`` gains, summed over players:
-        of 100 games each, so that it is less than ``"nash_conv"`` up to the error of samples, and
-        all there is without a tree. Of the run:
-        ``"seconds"``, how long its iterations took without callbacks, and
-        ``"processor_seconds"``, for how long a processor computed them; ``"visited"``, how many
-        histories were, or outcomes in normal form, all of them for each player in an iteration
-        without samples; ``"external_regret"`` and
-        ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the
-        latter in normal form; and of the play of all iterations, as ``CorrelatedPlay`` measures
-        them, ``"cce_gap"``, ``"ce_gap"``, ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
-        Regret matching holds its external regrets, so that they are known with any engine, and in
-        a run that had begun before; other regrets are summed up in every iteration, by NumPy.
+    write: Callable[[str], object] = field(metadata=NOT_STATE)
+    iterations: int | None
+    seconds: float | None
+    every: float
+    """Seconds between two lines."""
+    _pace: Pace = field(factory=Pace, init=False, metadata=NOT_STATE)
+    _written: float = field(default=-math.inf, init=False, metadata=NOT_STATE)
 
-    Attributes
-    ----------
-    iterations
-        When something was written down.
-    values
-        By name, what was.
+    def next_call(self, run: Any) -> int:
+        return self._pace.next_call(run)
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``measures`` is none of these, or there is no measure of a name; and when it is called,
-        where a regret is asked for of a run that had begun before.
+    def __call__(self, run: Any) -> None:
+        self._pace(run)
+        now = time.monotonic()
+        if now - self._written < self.every:
+            return
+        self._written = now
+        rate = run.iteration / max(run.seconds, 1e-9)
+        remaining = [] if self.iterations is None else [(self.iterations - run.iteration) / rate]
+        remaining += [] if self.seconds is None else [self.seconds - run.seconds]
+        left = max(min(remaining), 0.0) if remaining else None
+        self.write("  ".join(facts(run.iteration, rate, self.iterations, [], left)))
 
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import solve
-    >>> value = lambda run: float(run.game.value(run.average)[0])
-    >>> record = Recorder({"gap": "nash_conv", "value": value})
-    >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[Every(50, record)])
-    >>> record.iterations, [round(value, 2) for value in record.values["value"]]
-    ([50, 100], [-0.06, -0.06])
-    >>> [sorted(row) for row in record.to_rows()]
-    [['gap', 'iteration', 'value'], ['gap', 'iteration', 'value']]
-    """
 
-    _hints = TABLES
+@contextmanager
+def shown_progress(
+    progress: bool | Callable[[str], object], iterations: int | None, seconds: float | None
+) -> Iterator[list[Callback]]:
+    """Give the callbacks that show progress: none, one on standard error, or one of the caller."""
+    if callable(progress):
+        yield [_Progress(progress, iterations, seconds, every=1.0)]
+    elif not isinstance(progress, bool):
+        raise TypeError(
+            f"progress must be True, False or a function of a line of text, got {quote(progress)}"
+        )
+    elif not progress:
+        yield []
+    elif _rewrites(sys.stderr):
+        line = _Line(sys.stderr)
+        try:
+            yield [_Progress(line.write, iterations, seconds, every=0.2)]
+        finally:
+            line.end()
+    else:
+        lines = _Line(sys.stderr, end="\n")
+        yield [_Progress(lines.write, iterations, seconds, every=10.0)]
 
-    measures: Mapping[str, Measure] = field(
-        default=cast(Any, ("nash_conv", "seconds")), converter=as_measures
-    )
-    iterations: list[int] = field(factory=list, init=False)
-    values: dict[str, list[object]] = field(init=False)
-    _stateful: tuple[Stateful, ...] = field(init=False, repr=False)
-    """The measures that remember something, which is saved with the record."""
 
-    def __attrs_post_init__(self) -> None:
-        self.values = {name: [] for name in self.measures}
-        measures: Collection[object] = self.measures.values()
-        shared = {id(m.shared): m.shared for m in measures if isinstance(m, CorrelatedGap)}
-        self._stateful = (*(m for m in measures if isinstance(m, Stateful)), *shared.values())
-        # As methods, so that these are saved once, and beside functions.
-        self.measures = {
-            name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure
-            for name, measure in self.measures.items()
-        }
+def _rewrites(stream: TextIO) -> bool:
+    """Return whether a line may be written over: at a terminal, and in a notebook."""
+    return stream.isatty() or type(stream).__module__.startswith("ipykernel")
 
-    def __repr__(self) -> str:
-        return f"<Recorder of {', '.join(self.values)} at {len(self.iterations):,} iterations>"
 
-    def begin(self, run: "SelfPlay") -> list[Callback]:
-        """Let the measures that need every iteration watch the run."""
-        measures = self.measures.values()
-        return begin((getattr(measure, "__self__", measure) for measure in measures), run)
+@final
+@define(eq=False)
+class _Line:
+    """A line of a stream that is written over and over."""
 
-    def __call__(self, run: "SelfPlay") -> None:
-        """Measure and write down."""
-        measured = {name: measure(run) for name, measure in self.measures.items()}
-        self.iterations.append(run.iteration)
-        for name, value in measured.items():
-            self.values[name].append(value)
+    stream: TextIO
+    end_with: str = field(default="", alias="end")
+    _longest: int = field(default=0, init=False)
 
-    # In other forms
+    def write(self, text: str) -> None:
+        self._longest = max(self._longest, len(text))
+        start, padding = ("", 0) if self.end_with else ("\r", self._longest)
+        self.stream.write(f"{start}{text:<{padding}}{self.end_with}")
+        self.stream.flush()
 
-    def to_rows(self) -> list[dict[str, object]]:
-        """Return a table: a dict for each call, with ``iteration`` and what was written down."""
-        columns = {"iteration": self.iterations, **self.values}
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
-
-    def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets.
-
-        Raises
-        ------
-        OSError
-            When the file cannot be written.
-        """
-        rows_to_csv(path, ["iteration", *self.values], self.to_rows())
-
-    def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed.
-
-        Raises
-        ------
-        ImportError
-            When pandas is not installed.
-        """
-        return rows_to_dataframe(["iteration", *self.values], self.to_rows())
+    def end(self) -> None:
+        if self._longest:
+            self.stream.write("\n")
+            self.stream.flush()

@@ -14,8 +14,9 @@ from regretkit.games import Game
 from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
-from regretkit.play._callbacks import AtGeometricSteps, Recorder
+from regretkit.play._callbacks import AtGeometricSteps
 from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree, sampled_gap
+from regretkit.play._recorder import Recorder
 from regretkit.play._solve import Rules, refuse_tree, solve, start_by_rules
 
 if TYPE_CHECKING:

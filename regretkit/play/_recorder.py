@@ -1,13 +1,13 @@
-"""How strategies, averages and regrets of information sets move over time, written down."""
+"""Numbers about a run, and how strategies, averages and regrets move over time, written down."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, final
 
 import numpy as np
 from attrs import define, field
 
 from regretkit._util._errors import TABLES, Hints
-from regretkit._util._files import FilePath, rows_to_dataframe, write_csv
+from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe, write_csv
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
@@ -15,6 +15,8 @@ from regretkit.circuits import CFR
 from regretkit.games import Profile
 from regretkit.games._profile_table import label_of, simplices_of
 from regretkit.minimizer import RegretMinimizer
+from regretkit.play._callbacks import Callback, begin
+from regretkit.play._measures import CorrelatedGap, Measure, as_measures
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices
 
@@ -267,3 +269,120 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
     if isinstance(held, np.ndarray) and held.shape == actions:
         return held.astype(np.float64)
     return np.full(actions, np.nan)
+
+
+@final
+@define(eq=False, repr=False)
+class Recorder(Hints, Stateful):
+    """Write down numbers about a run as it goes.
+
+    Parameters
+    ----------
+    measures
+        Names of measures; or by names of one's own, functions of the run that return what to write
+        down, or such names. Of the average: ``"nash_conv"`` and ``"exploitability"``, and
+        ``"strategy_change"``, how far a coordinate moved since the last call; of the strategies of
+        the last iteration ``"last_nash_conv"``, and ``"best_nash_conv"``, the least of it so far
+        where it was measured; and
+        ``"local_best_response"``, what ``sampled_local_best_response`` gains, summed over players:
+        of 100 games each, so that it is less than ``"nash_conv"`` up to the error of samples, and
+        all there is without a tree. Of the run:
+        ``"seconds"``, how long its iterations took without callbacks, and
+        ``"processor_seconds"``, for how long a processor computed them; ``"visited"``, how many
+        histories were, or outcomes in normal form, all of them for each player in an iteration
+        without samples; ``"external_regret"`` and
+        ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the
+        latter in normal form; and of the play of all iterations, as ``CorrelatedPlay`` measures
+        them, ``"cce_gap"``, ``"ce_gap"``, ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
+        Regret matching holds its external regrets, so that they are known with any engine, and in
+        a run that had begun before; other regrets are summed up in every iteration, by NumPy.
+
+    Attributes
+    ----------
+    iterations
+        When something was written down.
+    values
+        By name, what was.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``measures`` is none of these, or there is no measure of a name; and when it is called,
+        where a regret is asked for of a run that had begun before.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> value = lambda run: float(run.game.value(run.average)[0])
+    >>> record = Recorder({"gap": "nash_conv", "value": value})
+    >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[Every(50, record)])
+    >>> record.iterations, [round(value, 2) for value in record.values["value"]]
+    ([50, 100], [-0.06, -0.06])
+    >>> [sorted(row) for row in record.to_rows()]
+    [['gap', 'iteration', 'value'], ['gap', 'iteration', 'value']]
+    """
+
+    _hints = TABLES
+
+    measures: Mapping[str, Measure] = field(
+        default=cast(Any, ("nash_conv", "seconds")), converter=as_measures
+    )
+    iterations: list[int] = field(factory=list, init=False)
+    values: dict[str, list[object]] = field(init=False)
+    _stateful: tuple[Stateful, ...] = field(init=False, repr=False)
+    """The measures that remember something, which is saved with the record."""
+
+    def __attrs_post_init__(self) -> None:
+        self.values = {name: [] for name in self.measures}
+        measures: Collection[object] = self.measures.values()
+        shared = {id(m.shared): m.shared for m in measures if isinstance(m, CorrelatedGap)}
+        self._stateful = (*(m for m in measures if isinstance(m, Stateful)), *shared.values())
+        # As methods, so that these are saved once, and beside functions.
+        self.measures = {
+            name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure
+            for name, measure in self.measures.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"<Recorder of {', '.join(self.values)} at {len(self.iterations):,} iterations>"
+
+    def begin(self, run: "SelfPlay") -> list[Callback]:
+        """Let the measures that need every iteration watch the run."""
+        measures = self.measures.values()
+        return begin((getattr(measure, "__self__", measure) for measure in measures), run)
+
+    def __call__(self, run: "SelfPlay") -> None:
+        """Measure and write down."""
+        measured = {name: measure(run) for name, measure in self.measures.items()}
+        self.iterations.append(run.iteration)
+        for name, value in measured.items():
+            self.values[name].append(value)
+
+    # In other forms
+
+    def to_rows(self) -> list[dict[str, object]]:
+        """Return a table: a dict for each call, with ``iteration`` and what was written down."""
+        columns = {"iteration": self.iterations, **self.values}
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def to_csv(self, path: FilePath) -> None:
+        """Write the table of ``to_rows`` into a file, for spreadsheets.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
+        rows_to_csv(path, ["iteration", *self.values], self.to_rows())
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the table of ``to_rows`` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
+        return rows_to_dataframe(["iteration", *self.values], self.to_rows())

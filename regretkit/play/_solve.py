@@ -28,8 +28,8 @@ from regretkit.play._callbacks import (
     StopAtGap,
     StopAtTime,
     as_callbacks,
+    shown_progress,
 )
-from regretkit.play._progress import shown_progress
 from regretkit.play._self_play import SelfPlay
 
 if TYPE_CHECKING:

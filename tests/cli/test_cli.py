@@ -17,9 +17,9 @@ from pseudo_terminal import COMMAND
 
 import regretkit as rk
 from regretkit import evaluation, games
+from regretkit.__main__ import main
 from regretkit.cli import _console
 from regretkit.cli._commands._games import LARGE
-from regretkit.cli._main import main
 from regretkit.cli._run import iterations_to
 from regretkit.games import Profile
 from regretkit.games.public import PublicGame

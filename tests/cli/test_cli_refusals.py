@@ -11,9 +11,9 @@ import pytest
 
 import regretkit as rk
 from regretkit import games
+from regretkit.__main__ import main
 from regretkit._util._errors import advised
 from regretkit.cli._console import reason
-from regretkit.cli._main import main
 from regretkit.cli._run import RunMonitor
 from regretkit.play import SelfPlay, resume
 

@@ -16,7 +16,7 @@ pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
 
 from pseudo_terminal import COMMAND, CTRL_C, environment, piped, typed
 
-from regretkit.cli._main import main
+from regretkit.__main__ import main
 from regretkit.play._checkpoint_file import SavedRun
 
 RUNNING = r"iteration [\d,]+ of"
@@ -376,7 +376,7 @@ def test_the_command_is_installed_under_its_name():
 IMPORTS = [
     ("import regretkit", ("click", "rich", "regretkit.cli")),
     (
-        "from regretkit.cli._main import main; main(['solve', '--help'])",
+        "from regretkit.__main__ import main; main(['solve', '--help'])",
         ("rich", "scipy", "numba", "matplotlib"),
     ),
 ]

@@ -7,7 +7,7 @@ import pytest
 from refusals import refusals
 
 from regretkit.games import hold_em
-from regretkit.games.poker._bets import parse_sizes
+from regretkit.games.poker._hold_em import parse_sizes
 from regretkit.games.public import Chance, Compare, Decision, Free
 
 

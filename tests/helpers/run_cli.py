@@ -2,7 +2,7 @@
 
 import json
 
-from regretkit.cli._main import main
+from regretkit.__main__ import main
 
 
 def runs(capsys):

@@ -27,7 +27,7 @@ from regretkit.play import (
     Uniform,
     named,
 )
-from regretkit.play import _progress as progress_module
+from regretkit.play import _callbacks as progress_module
 
 KUHN = games.kuhn_poker()
 

@@ -8,8 +8,8 @@ import pytest
 
 import regretkit as rk
 from regretkit import games, play
+from regretkit.__main__ import main
 from regretkit._util._validate import quote
-from regretkit.cli._main import main
 
 LONG = "n" * 100_000
 ROOT = Path(rk.__file__).parent

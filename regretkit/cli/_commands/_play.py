@@ -36,7 +36,7 @@ from regretkit.display._style import number
 from regretkit.evaluation import Estimate, sampled_value
 from regretkit.games import Profile, VisitedProfile, fingerprint
 from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
-from regretkit.play._progress import clock
+from regretkit.play._callbacks import clock
 
 _BATCH = 1 << 14
 """Matches between two checks for a stop request."""

@@ -2,15 +2,17 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias, final
 
 import numpy as np
+from attrs import evolve, field, frozen
+from attrs.validators import optional
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be
+from regretkit._util._validate import at_least_one, at_least_zero, must_be, quote, share
 from regretkit.games._registry import call_text, register
-from regretkit.games.poker._bets import Betting, Sizes, sizes_by_street
 from regretkit.games.poker._cards import (
     RangeLike,
     bits_of,
@@ -23,8 +25,242 @@ from regretkit.games.poker._cards import (
     strengths,
     write_range,
 )
-from regretkit.games.public import Chance, Deal, Outcome, PublicGame, PublicTree
+from regretkit.games.public import (
+    Chance,
+    Compare,
+    Deal,
+    Decision,
+    Free,
+    Outcome,
+    PublicGame,
+    PublicTree,
+)
 from regretkit.games.public._tree import Node
+
+Sizes: TypeAlias = str | tuple[str, str] | Mapping[str, "str | tuple[str, str]"]
+"""Sizes for both players, for each of them, or for each street one of these."""
+
+_NUMBER = r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})"
+_SIZE = re.compile(rf"{_NUMBER}([%xc])|(\d{{1,3}})?e(?:{_NUMBER}%)?|(a)", re.ASCII)
+_HINT = "write '50%' of the pot, '2.5x' the last bet, '100c' chips, 'e', '2e' or '3e200%', or 'a'"
+
+_CLOSE = 1e-12
+"""Ratios of the pot this close, relatively, are equal when sizes are merged."""
+
+_LONGEST, _LARGEST = 60, 50_000
+"""The most bets and raises on a street, and the most decisions, so that a tree ends."""
+
+
+@final
+@frozen
+class BetSize:
+    """A size of a bet or a raise: a unit, one of ``% x c e a``, with its numbers."""
+
+    unit: str
+    number: float = 0.0
+    """Percent, factor or chips; of a geometric size the streets, 0 for all that are left."""
+    most: float = math.inf
+    """Percent of the pot that a geometric size has at most."""
+
+    def __str__(self) -> str:
+        number = _digits(self.number) if self.number else ""
+        return f"{number}{self.unit}" + (f"{_digits(self.most)}%" if self.most < math.inf else "")
+
+
+def _digits(number: float) -> str:
+    """Return a number as ``parse_sizes`` reads it."""
+    return f"{number:.12f}".rstrip("0").rstrip(".")
+
+
+def parse_sizes(text: str, name: str = "bets") -> tuple[BetSize, ...]:
+    """Return the sizes in a text such as ``50%,100%,a``, or refuse it."""
+    if not isinstance(text, str):
+        raise TypeError(must_be(name, "a text such as '50%,a', a pair or a mapping", text, _HINT))
+    sizes = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        match = _SIZE.fullmatch(part)
+        if not match:
+            raise ValueError(f"{name} has the size {quote(part)}, which has no known unit; {_HINT}")
+        number, unit, streets, most, everything = match.groups()
+        if unit == "x" and name != "raises":
+            raise ValueError(f"{name} has the size {quote(part)}, but no bet comes before; {_HINT}")
+        if any(digits and not float(digits) for digits in (number, streets, most)):
+            raise ValueError(f"{name} has the size {quote(part)}, of no chips; {_HINT}")
+        if everything or unit:
+            sizes.append(BetSize(everything or unit, float(number or 0)))
+        else:
+            sizes.append(BetSize("e", float(streets or 0), float(most) if most else math.inf))
+    return tuple(sizes)
+
+
+def sizes_by_street(
+    given: Sizes, streets: Sequence[str], name: str
+) -> list[tuple[tuple[BetSize, ...], ...]]:
+    """Return the sizes of each street for each player."""
+    if isinstance(given, Mapping):
+        if unknown := [street for street in given if street not in streets]:
+            known = " and ".join(streets)
+            raise ValueError(f"{name} has sizes for {quote(unknown[0])}; the streets are {known}")
+        by_street = [given.get(street, "") for street in streets]
+    else:
+        by_street = [given] * len(streets)
+    pairs = [(sizes, sizes) if isinstance(sizes, str) else sizes for sizes in by_street]
+    for pair in pairs:
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise ValueError(must_be(name, "one text, or one for each of two players", given))
+    return [tuple(parse_sizes(text, name) for text in pair) for pair in pairs]
+
+
+def _rounded(chips: float) -> int:
+    """Return whole chips, half a chip upwards."""
+    return math.floor(chips + 0.5)
+
+
+@final
+@frozen
+class _Spot:
+    """Where a player decides: what has been bet on this street, and by whom."""
+
+    street: int
+    paid: int
+    """What each player has paid on the streets before."""
+    card: str
+    """The card dealt last, empty if none was."""
+    leads: bool
+    """Whether a bet of player 0 now would be a donk bet."""
+    player: int = 0
+    own: int = 0
+    highest: int = 0
+    step: int = 1
+    """The least by which a raise exceeds the highest bet, unless it is all-in."""
+    count: int = 0
+    """The bets and raises so far."""
+
+
+@final
+@frozen
+class Betting:
+    """The rules of betting on the streets that are left, and what terminals pay."""
+
+    pot: int = field(validator=at_least_one)
+    stack: int = field(validator=at_least_one)
+    bets: list[tuple[tuple[BetSize, ...], ...]]
+    """The sizes by street and player, as those of raises and of donk bets."""
+    raises: list[tuple[tuple[BetSize, ...], ...]]
+    donks: list[tuple[tuple[BetSize, ...], ...]]
+    deal: Callable[[Callable[[str], Node]], Node]
+    """Deals the next card of the board, whose name it gives to a function of what follows."""
+    rake: float = field(validator=share)
+    cap: float | None = field(validator=optional(at_least_zero))
+    max_bets: int | None = field(validator=optional(at_least_one))
+    add_allin_threshold: float = field(validator=at_least_zero)
+    force_allin_threshold: float = field(validator=at_least_zero)
+    merging_threshold: float = field(validator=at_least_zero)
+    _made: Iterator[int] = field(factory=itertools.count, init=False)
+
+    def root(self) -> Decision:
+        """Return the node at which the betting begins."""
+        return self._decision(_Spot(0, 0, "", leads=False))
+
+    def _begun(self, street: int, paid: int, card: str, leads: bool) -> Node:
+        """Return the node at which a street begins, after the last card of the board."""
+        if paid == self.stack:
+            return self._ended(street, paid, card)
+        return self._decision(_Spot(street, paid, card, leads))
+
+    def _ended(self, street: int, paid: int, card: str, leads: bool = False) -> Node:
+        """Return the node that follows the betting of a street."""
+        if street + 1 < len(self.bets):
+            return self.deal(lambda dealt: self._begun(street + 1, paid, dealt, leads))
+        win, lose = self._earned(paid)
+        return Compare((win, lose), (lose, win), order=card)
+
+    def _decision(self, spot: _Spot) -> Decision:
+        if next(self._made) == _LARGEST:
+            raise ValueError(
+                f"the betting tree has more than {_LARGEST:,} decisions; pass fewer sizes, or "
+                "max_bets=4"
+            )
+        after: dict[str, Node] = {}
+        other = 1 - spot.player
+        if spot.highest:
+            win, lose = self._earned(spot.paid + spot.own)
+            after["fold"] = Free((lose, win) if spot.player == 0 else (win, lose))
+            paid = spot.paid + spot.highest
+            after["call"] = self._ended(spot.street, paid, spot.card, leads=other == 1)
+        elif spot.player == 0:
+            after["check"] = self._decision(evolve(spot, player=1, leads=False))
+        else:
+            after["check"] = self._ended(spot.street, spot.paid, spot.card)
+        for amount in self._amounts(spot):
+            verb = "raise" if spot.highest else "bet"
+            name = "all-in" if amount == self.stack - spot.paid else verb
+            after[f"{name} {amount}"] = self._decision(
+                evolve(
+                    spot,
+                    player=other,
+                    own=spot.highest,
+                    highest=amount,
+                    step=amount - spot.highest,
+                    count=spot.count + 1,
+                )
+            )
+        return Decision(spot.player, after)
+
+    def _earned(self, paid: int) -> tuple[float, float]:
+        """Return what the winner and the loser earn, against the middle of the pot."""
+        half = self.pot / 2 + paid
+        cap = math.inf if self.cap is None else self.cap
+        return half - min(self.rake * 2 * half, cap), -half
+
+    def _amounts(self, spot: _Spot) -> list[int]:
+        """Return what a player can bet or raise to on this street, in rising order."""
+        left, highest = self.stack - spot.paid, spot.highest
+        if highest == left or spot.count == self.max_bets:
+            return []
+        if spot.count == _LONGEST:
+            raise ValueError(f"a street has more than {_LONGEST} bets and raises; pass max_bets=4")
+        pot = self.pot + 2 * spot.paid + 2 * highest  # after a call
+        by_street = self.raises if highest else self.donks if spot.leads else self.bets
+        sizes = by_street[spot.street][spot.player]
+        wanted = [self._amount(size, spot, pot, left) for size in sizes]
+        if left <= highest + _rounded(self.add_allin_threshold * pot):
+            wanted.append(left)
+        amounts = set()
+        for amount in wanted:
+            behind = _rounded(self.force_allin_threshold * (pot + 2 * (amount - highest)))
+            if left <= amount + behind:
+                amounts.add(left)
+            elif amount - highest >= spot.step:
+                amounts.add(amount)
+        return self._merged(sorted(amounts), highest, pot)
+
+    def _amount(self, size: BetSize, spot: _Spot, pot: int, left: int) -> int:
+        """Return the chips on this street to which a size leads."""
+        highest = spot.highest
+        if size.unit == "%":
+            return highest + _rounded(size.number / 100 * pot)
+        if size.unit == "x":
+            return _rounded(size.number * highest)
+        if size.unit == "c":
+            return _rounded(highest + size.number)
+        if size.unit == "a":
+            return left
+        # In each of the streets the same share of the pot, with which all chips are in at last
+        streets = size.number or len(self.bets) - spot.street
+        ratio = ((1 + 2 * (left - highest) / pot) ** (1 / streets) - 1) / 2
+        return highest + _rounded(pot * min(ratio, size.most / 100))
+
+    def _merged(self, amounts: list[int], highest: int, pot: int) -> list[int]:
+        """Return the amounts without those too close to the next larger one that is left."""
+        kept: list[int] = []
+        for amount in reversed(amounts):
+            ratio, larger = ((x - highest) / pot for x in (amount, kept[-1] if kept else math.inf))
+            least = (larger - self.merging_threshold) / (1 + self.merging_threshold)
+            if ratio < least * (1 - _CLOSE):
+                kept.append(amount)
+        return kept[::-1]
+
 
 _Both: TypeAlias = tuple[Vector, Vector]
 _Hands: TypeAlias = tuple[Indices, Indices]
