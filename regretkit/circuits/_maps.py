@@ -17,7 +17,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be, quote, shorten, whole_number
+from regretkit._util._validate import floats, must_be, quote, shorten, whole_number
 from regretkit.circuits._base import check_tree
 from regretkit.circuits._stationary import _stationary
 from regretkit.sets import (
@@ -35,6 +35,17 @@ if TYPE_CHECKING:
 
 _LARGEST_ATOL = 1e-3
 """How far from one the sum of a row may be allowed to be."""
+
+
+def mapped(value: ArrayLike, space: StrategySet, name: str) -> Vector:
+    """Return numbers for a map, one for each coordinate of a set, in which they need not lie."""
+    found = floats(value, name)
+    if found.shape != (space.dimension,):
+        raise ValueError(
+            f"{name} has shape {found.shape}, but the maps take a vector of {quote(space)}; pass "
+            f"shape ({space.dimension},)"
+        )
+    return found
 
 
 class DeviationSet(abc.ABC):
@@ -99,7 +110,7 @@ class MarkovDeviations(DeviationSet):
 
     @override
     def fixed_point(self, coefficients: Vector) -> Vector:
-        return self.stationary(coefficients)
+        return self.stationary(mapped(coefficients, self.coefficients, "coefficients"))
 
     @override
     def regret(self, tracker: RegretTracker) -> float | None:
@@ -185,7 +196,8 @@ class StochasticMatrices(MarkovDeviations):
 
     @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
-        moved = coefficients * point[self._source]
+        coefficients = mapped(coefficients, self.coefficients, "coefficients")
+        moved = coefficients * mapped(point, self.domain, "point")[self._source]
         return segment_sum(self._target, moved, self.domain.dimension)
 
     @override
@@ -276,6 +288,8 @@ class FiniteDeviations(MarkovDeviations):
 
     @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        coefficients = mapped(coefficients, self.coefficients, "coefficients")
+        point = mapped(point, self.domain, "point")
         moved: Vector = np.einsum("k,kij,i->j", coefficients, self.matrices, point)
         return moved
 
@@ -467,10 +481,13 @@ class LinearDeviations(DeviationSet):
 
     def matrix(self, coefficients: Vector) -> Vector:
         """Return the matrix A of a map ``x -> A x``, shape ``(dimension, dimension)``."""
+        coefficients = mapped(coefficients, self.pairs, "coefficients")
         return np.vstack([np.eye(1, self.tree.dimension), coefficients[self._play]])
 
     @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        coefficients = mapped(coefficients, self.pairs, "coefficients")
+        point = mapped(point, self.tree, "point")
         return np.append(point[0], coefficients[self._play] @ point)
 
     @override
@@ -504,6 +521,7 @@ class LinearDeviations(DeviationSet):
         """
         from scipy.linalg import lu_factor, lu_solve
 
+        coefficients = mapped(coefficients, self.pairs, "coefficients")
         step: Vector = coefficients[self._play[self._free - 1]] @ self._basis
         free: Vector = self.tree.relative_interior_point()[self._free]
         factors, share = (step, step), 0.0

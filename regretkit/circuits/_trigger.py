@@ -14,7 +14,7 @@ from regretkit._util._arrays import expand_ranges, segment_sum, zero_cancelled
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
 from regretkit.circuits._base import LocalDeviations, check_tree
-from regretkit.circuits._maps import DeviationSet
+from regretkit.circuits._maps import DeviationSet, mapped
 from regretkit.circuits._stationary import _stationary
 from regretkit.sets import DecisionTree, StrategySet
 from regretkit.sets._decision_problem import Level
@@ -147,6 +147,8 @@ class TriggerDeviations(DeviationSet):
 
     @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        coefficients = mapped(coefficients, self.mixtures, "coefficients")
+        point = mapped(point, self.tree, "point")
         picked = coefficients[1 : 1 + self.triggers]
         if self.coarse:
             picked = self.tree.simplices.repeat(picked)
@@ -187,6 +189,7 @@ class TriggerDeviations(DeviationSet):
 
         and with coarse triggers it is proportional to r[a], those at j included.
         """
+        coefficients = mapped(coefficients, self.mixtures, "coefficients")
         point = np.zeros(self.tree.dimension)
         point[0] = 1.0
         behind = coefficients[1 + self.triggers :]

@@ -13,7 +13,13 @@ from regretkit.cli._console import IN_FULL, Failure, Refusal, reason, reporting
 from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.play import ALGORITHMS, Algorithm, LazyMCCFR, SelfPlay, named
 from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
-from regretkit.workbench._expressions import load_rule, rule_error, split_at_commas
+from regretkit.workbench._expressions import (
+    algorithm_of,
+    expand,
+    load_rule,
+    rule_error,
+    split_at_commas,
+)
 
 
 @frozen
@@ -123,7 +129,9 @@ def check_seeds(choices: Sequence[Choice], **given: int | None) -> None:
 
 def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice]:
     """Return the algorithms of lists such as ``cfr+,dcfr,my_rules:MyRule(power=2)``."""
-    words = dict.fromkeys(word for text in texts for word in split_at_commas(text) if word)
+    with reporting("--algorithms"):
+        listed = [expand(word) for text in texts for word in split_at_commas(text) if word]
+    words = dict.fromkeys(point for points in listed for point in points)
     if not words:
         known = ", ".join(ALGORITHMS)
         raise Refusal(f"--algorithms: got none; name some of {known}, or module:Class")
@@ -133,5 +141,13 @@ def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice
 def _algorithm(text: str, *, named_only: bool) -> Any:
     """Return the rule or the algorithm of a text, or that of a list by player."""
     words = split_at_commas(text)
-    parts = [named(word) if named_only or word in ALGORITHMS else load_rule(word) for word in words]
+    for word in words:
+        if len(expand(word)) > 1:
+            raise ValueError(f"{quote(word)} is a grid, which compare and bench play; name a point")
+    parts = [
+        algorithm_of(word)
+        if named_only or word.partition("(")[0] in ALGORITHMS
+        else load_rule(word)
+        for word in words
+    ]
     return parts[0] if len(parts) == 1 else Algorithm(parts)

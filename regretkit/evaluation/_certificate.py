@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
@@ -173,17 +174,30 @@ class Certificate:
         return f"value {self.value}, proven by strategies over {over}"
 
 
+class _Entries(dict[str, Any]):
+    """The entries of a certificate, with the name of the one that was read last."""
+
+    last = "format"
+
+    @override
+    def __getitem__(self, name: str) -> Any:
+        self.last = name
+        return super().__getitem__(name)
+
+
 @contextmanager
 def certificate_data(path: FilePath, kind: str) -> Iterator[Any]:
     """Give the data of a certificate's file, and refuse the file where it is no such data."""
-    data = read_json(Path(path))
+    found = read_json(Path(path))
+    data = _Entries(found if isinstance(found, dict) else {})
     try:
-        if not isinstance(data, dict) or data.get("format") != kind:
-            raise KeyError("format")
+        if data["format"] != kind:
+            raise ValueError(kind)
         yield data
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise ValueError(
-            f"{path} holds no certificate: {type(error).__name__} {quote(str(error))} in it"
+            f"{path} holds no certificate: its entry {quote(data.last)} is missing or damaged; "
+            "certify(game, profile).to_json(path) writes one"
         ) from error
 
 

@@ -151,8 +151,17 @@ class Estimate:
     def __str__(self) -> str:
         if self.samples < 2:
             return f"{self.mean:.6g}, of one sample"
-        low, high = self.normal_interval()
-        return f"{self.mean:.6g} in about ({low:.6g}, {high:.6g}), of {self.samples:,} samples"
+        mean, low, high = with_interval(self.mean, self.normal_interval())
+        return f"{mean} in about ({low}, {high}), of {self.samples:,} samples"
+
+
+def with_interval(mean: float, interval: Bounds) -> list[str]:
+    """Return a mean and the ends of its interval, to two digits of the half of its length."""
+    values, radius = (mean, *interval), (interval[1] - interval[0]) / 2.0
+    if not 0.0 < radius < math.inf:
+        return [f"{value:.6g}" for value in values]
+    places = max(1 - math.floor(math.log10(radius)), 0)
+    return [f"{round(value, places) + 0.0:.{places}f}" for value in values]
 
 
 def check_bounds(bounds: Bounds, name: str) -> Bounds:

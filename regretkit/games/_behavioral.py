@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._errors import TABLES, Hints
 from regretkit._util._typing import Vector
-from regretkit._util._validate import ATOL, did_you_mean, floats, number, quote
+from regretkit._util._validate import ATOL, did_you_mean, floats, must_be, number, quote
 from regretkit.games._adapters import InformationSet, distinct
 from regretkit.games._fingerprint import fingerprint
 from regretkit.games._game import Game, as_strategies, check_game
@@ -65,10 +65,9 @@ def behaviors(
         vectors = [VectorStrategy(vector, domain, player) for player, (vector, domain) in pairs]
         return tuple(ValidatedStrategy(vector, vector.player) for vector in vectors)
     if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
-        raise TypeError(
-            "strategies must be a Profile, or a function or a dict for each player, got "
-            f"{quote(strategies)}; pass a list of them"
-        )
+        wanted = "a Profile, or a function or a dict for each player"
+        hint = "its average, run.average" if hasattr(strategies, "average") else "a list of them"
+        raise TypeError(must_be("strategies", wanted, strategies, f"pass {hint}"))
     for player, strategy in enumerate(strategies):
         if not is_behavior(strategy):
             raise TypeError(
@@ -100,7 +99,7 @@ def behaviors_in(game: object, strategies: ProfileLike) -> tuple["ValidatedStrat
     if not hasattr(game, "domains"):
         raise TypeError(
             "strategies are vectors, which need the game's strategy sets: pass a Profile, or a "
-            "function or a dict for each player"
+            "function or a dict for each player, such as run.average[0]"
         )
     typed = cast("Game", game)
     numbered = enumerate(zip(as_vectors(typed, strategies), typed.domains, strict=True))

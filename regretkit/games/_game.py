@@ -155,6 +155,10 @@ def as_profile(
             hint = "pass its average, run.average"
         elif hasattr(profile, "profile"):
             hint = "pass its profile, solution.profile"
+        elif isinstance(profile, list | tuple) and any(
+            hasattr(entry, "average") or hasattr(entry, "to_json") for entry in profile
+        ):
+            hint = "pass one player's strategy in each place, as run.average[0]"
         raise TypeError(must_be("profile", "one vector for each player", profile, hint)) from error
     if len(strategies) != len(domains):
         raise ValueError(
@@ -187,7 +191,8 @@ def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: 
         raise ValueError(
             f"profile[{player}] has shape {strategy.shape}, but player {player} plays in "
             f"dimension {domain.dimension}; pass shape ({domain.dimension},)"
-            f"{_sequence_form(domain)}"
+            + (f", of a profile run.average[{player}]" * (strategy.ndim > 1))
+            + _sequence_form(domain)
         )
     if finite and not is_finite(strategy):
         raise ValueError(

@@ -235,8 +235,8 @@ class Match:
     >>> match.mean
     array([-0.5,  0.5])
     >>> print(match)
-    agent 0  -0.5 in about (-3.43995, 2.43995), of 2 samples
-    agent 1  0.5 in about (-2.43995, 3.43995), of 2 samples
+    agent 0  -0.5 in about (-3.4, 2.4), of 2 samples
+    agent 1  0.5 in about (-2.4, 3.4), of 2 samples
     """
 
     payoffs: NDArray[np.float64]

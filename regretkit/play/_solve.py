@@ -185,6 +185,8 @@ def solve(
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
     by_rules = has_rules_alone(game)
+    if not (by_rules or isinstance(game, ImperfectRecallGame)):
+        check_game(cast(Game, game))
     if exact:
         refused = iterations, target_gap, sampling, seed, estimator, callbacks or None
         return _solve_exactly(game, algorithm, time_limit, engine, refused)

@@ -28,6 +28,9 @@ _MOST = 10_000
 """Points of a grid."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER}):({_NUMBER}):({_NUMBER})")
+_BOUNDS = re.compile(rf"({_NUMBER})(?: *(?::|\.\.+|;| to ) *|-)({_NUMBER}):?")
+"""What is meant for a range and has no step."""
+_GRID = re.compile(rf"[|:]|= *{_BOUNDS.pattern} *[,)]")
 _ORDERS = {"alternating": Alternating(), "simultaneous": Simultaneous()}
 
 # Grids
@@ -50,7 +53,7 @@ def expand(text: str) -> list[str]:
     ['dcfr(alpha=1,gamma=2)', 'dcfr(alpha=1,gamma=4)', 'dcfr(alpha=1.5,gamma=2)']
     """
     place, parenthesis, arguments = text.partition("(")
-    if not parenthesis or not re.search("[|:]", arguments):
+    if not parenthesis or not _GRID.search(arguments):
         return [text]
     if not arguments.rstrip().endswith(")"):
         raise ValueError(f"{quote(text)} has no closing parenthesis")
@@ -70,8 +73,12 @@ def _values(text: str, whole: str) -> Iterator[str]:
             raise ValueError(f"{quote(whole)} has a grid without points: a value is missing")
         found = _RANGE.fullmatch(value)
         if found is None:
-            if re.fullmatch(rf"{_NUMBER}?(:{_NUMBER}?)+", value):
+            bounds = _BOUNDS.fullmatch(value)
+            if bounds or re.fullmatch(r"[-+.\deE]*(:[-+.\deE]*)+", value):
                 told = "a range is first:last:step, as in alpha=1:3:0.5"
+                if bounds:
+                    first, last = (f"{float(end):g}" for end in bounds.groups())
+                    told = f"write {first}:{last}:step, as in 1:3:0.5, or {first}|{last}"
                 raise ValueError(f"{quote(whole)}: cannot read {quote(value)}; {told}")
             yield value
             continue

@@ -2,6 +2,7 @@
 
 import copy
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from regretkit._util._arrays import depths
 from regretkit.circuits import (
     DeviationSet,
     FiniteDeviations,
+    LinearDeviations,
     StochasticMatrices,
+    TriggerDeviations,
     internal_maps,
     stationary,
 )
@@ -80,6 +83,28 @@ test_what_cannot_be_a_circuit_is_refused = refusals(
     (lambda: FiniteDeviations([np.eye(2) * np.nan]), ValueError, r"matrices\[0\] leaves"),
     (lambda: StochasticMatrices([2, 0]), ValueError, "each at least 1"),
 )
+
+
+MAPS = [
+    StochasticMatrices([2, 3]),
+    internal_maps(3),
+    TriggerDeviations(TREE),
+    TriggerDeviations(TREE, coarse=True),
+    LinearDeviations(TREE),
+]
+
+
+@pytest.mark.parametrize("maps", MAPS, ids=repr)
+def test_maps_refuse_vectors_of_another_length_by_name(maps):
+    sets = maps.coefficients, maps.domain
+    weights, point = (each.relative_interior_point() for each in sets)
+    for wrong in (weights[1:], weights[:, None], {}, "x"):
+        for call in (partial(maps.apply, wrong, point), partial(maps.fixed_point, wrong)):
+            with pytest.raises((TypeError, ValueError), match=r"^coefficients .*pass"):
+                call()
+    for wrong in (point[1:], np.append(point, 0.0), 0.5, {}):
+        with pytest.raises((TypeError, ValueError), match=r"^point .*pass"):
+            maps.apply(weights, wrong)
 
 
 def test_weights_need_not_come_from_a_leaf():

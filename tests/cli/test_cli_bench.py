@@ -32,6 +32,16 @@ class Slow(Mine):
 class Raises(Mine):
     def _learn(self, utility, strategy):
         raise ZeroDivisionError("divided")
+
+
+class TooLong(Mine):
+    def _learn(self, utility, strategy):
+        self.regrets += np.append(utility, 0.0)
+
+
+class Outside(Mine):
+    def _propose(self):
+        return 2.0 * self.simplices.uniform()
 """
 
 
@@ -111,8 +121,18 @@ def test_a_rule_that_fails_is_told_in_one_line_and_the_others_play(run, folder):
     assert out.count("rule_of_bench.py:Mine") == 2
     assert "2 results in results" in out
     [line] = err.splitlines()
-    assert "Raises on kuhn_poker and 1 more runs: " in line
+    assert "Raises on kuhn_poker, matching_pennies: " in line
     assert "ZeroDivisionError: divided (rule_of_bench.py, line" in line
+
+
+def test_errors_that_differ_in_sizes_alone_are_told_once_with_their_games(run, folder):
+    names = ["rule_of_bench.py:TooLong", "rule_of_bench.py:Outside"]
+    code, _, err = run("bench", *names, "--suite", "smoke", "--seeds", 1, *HERE)
+    first, second = err.splitlines()
+    games = "kuhn_poker, leduc_poker, matching_pennies, random_matrix_game\\(10\\): "
+    assert code == 1
+    assert re.search(rf"TooLong on {games}.*shapes \(12,\) \(13,\)", first)
+    assert re.search(rf"Outside on {games}.*Simplices\(\[2\] \* 6\)", second)
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,15 @@ def test_mean_payoffs_agree_with_expected_payoffs_over_all_seats(report, folder)
     assert high - low == pytest.approx(2 * 1.959964 * first["standard_error"], rel=1e-6)
 
 
+def test_means_and_intervals_have_the_digits_that_the_sample_gives(run):
+    for matches, decimals in ((1_000, 3), (20_000, 3), (100, 2)):
+        _, out, _ = run("play", "kuhn_poker", "uniform", "--matches", matches)
+        rows = [line for line in out.splitlines() if line.startswith("uniform")]
+        number = rf"-?\d+\.\d{{{decimals}}}"
+        for row in rows:
+            assert re.search(rf" {number} +{number} to {number} +-?0\.125$", row), row
+
+
 def test_about_19_of_20_intervals_contain_the_expected_payoff(report):
     held = 0
     for seed in range(100):

@@ -87,6 +87,9 @@ WRONG = [
     # Words
     ("solve kuhn_poker --itrations 5", "--iterations"),
     ("solve kuhn_poker --algorithm crf+", "--algorithm: there is no algorithm 'crf+'"),
+    ("solve kuhn_poker --algorithm 'dcfr(alpha=1|2)'", "is a grid, which compare and bench play"),
+    ("solve kuhn_poker --algorithm 'dcfr(aplha=1)'", "no hyperparameter 'aplha', only alpha"),
+    ("compare kuhn_poker --algorithms 'dcfr(alpha=0..1)'", "write 0:1:step"),
     ("solve kuhn_poker --engine fast", "'fast' is not one of 'auto'"),
     ("solve kuhn_poker --sample some", "'some' is not one of 'chance'"),
     ("solve chicken --sample chance", "--sample: game must be in extensive form"),
@@ -138,6 +141,8 @@ WRONG = [
     ("show blotto --plot a.svg", "pass --limit 441"),
     ("exact chicken --out a.json", "--out: chicken is no zero-sum game"),
     ("exact chicken --time 1", "--time: chicken is no zero-sum game"),
+    ("exact kuhn_poker --finish --linear-program", "--finish: got --linear-program as well"),
+    ("exact kuhn_poker --linear-program --finish", "--finish: got --linear-program as well"),
     ("exact kuhn_poker --linear-program --time 1", "--time: a linear program cannot be stopped"),
     ("convert kuhn_poker", "Missing argument 'OUT'"),
     ("convert kuhn_poker a.txt", "OUT: the name of the file must end in .efg or .nfg"),

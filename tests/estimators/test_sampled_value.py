@@ -5,7 +5,7 @@ import pytest
 from naive_games import chance, decision, end, expected_value, random_game, random_profile, uniform
 from refusals import refusals
 
-from regretkit import ExtensiveFormGame, games, matrix_game
+from regretkit import ExtensiveFormGame, games, matrix_game, solve
 from regretkit.evaluation import sampled_value
 from regretkit.games import (
     GameTree,
@@ -170,7 +170,7 @@ def test_a_seed_decides_which_histories_are_played():
     assert first == two != second
 
 
-KUHN = games.kuhn_poker()
+KUHN, RAGGED = games.kuhn_poker(), matrix_game([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]])
 UNIFORM = [uniform_behavior] * 2
 
 
@@ -211,4 +211,18 @@ test_a_profile_of_another_game_is_refused = refusals(
     (dudo_history(), OF_LEDUC, ValueError, "there is no decision point"),
     (dudo_history(), list(OF_LEDUC), TypeError, "strategies are vectors, which need"),
     call=lambda game, strategies: sampled_value(game, strategies, 10, np.random.default_rng(0)),
+)
+
+RUN = solve(KUHN, iterations=1)
+SHAPE = r"pass shape \(\d+,\), of a profile run.average\[0\]"
+
+test_a_profile_in_place_of_a_strategy_is_told_what_to_pass = refusals(
+    (KUHN, [RUN.average, uniform_behavior], ValueError, SHAPE),
+    (KUHN, [RUN.average] * 2, ValueError, SHAPE),
+    (LEDUC, [OF_LEDUC] * 2, ValueError, SHAPE),
+    (RAGGED, [Profile.uniform(RAGGED)] * 2, TypeError, r"in each place, as run.average\[0\]$"),
+    (KUHN, [RUN, RUN], TypeError, r"in each place, as run.average\[0\]$"),
+    (KUHN, RUN, TypeError, "pass its average, run.average$"),
+    (liars_dice_batch(), [RUN.average] * 2, TypeError, r"such as run.average\[0\]$"),
+    call=lambda game, strategies: sampled_value(game, strategies, 10, 1),
 )

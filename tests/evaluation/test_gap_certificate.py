@@ -447,6 +447,10 @@ def test_a_certificate_with_a_damaged_entry_is_refused_or_fails(tmp_path, key, v
     (tmp_path / "proof.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match=r"certificate|another game|player|weights|notion|strat"):
         GapCertificate.from_json(tmp_path / "proof.json").verify(game)
+    del data[key]
+    (tmp_path / "proof.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=f"its entry '{key}' is missing or damaged"):
+        GapCertificate.from_json(tmp_path / "proof.json")
 
 
 def test_deviations_have_names():

@@ -290,6 +290,21 @@ def test_a_file_that_holds_none_is_refused(tmp_path, text):
         Certificate.from_json(tmp_path / "file.json")
 
 
+@pytest.mark.parametrize("entry", ["format", "fingerprint", "readings", "value", "strategies"])
+@pytest.mark.parametrize("value", [None, [3]])
+def test_the_entry_that_is_missing_or_damaged_is_named(tmp_path, entry, value):
+    certify(KUHN, solve_zero_sum(KUHN).profile).to_json(tmp_path / "proof.json")
+    data = json.loads((tmp_path / "proof.json").read_text()) | {entry: value}
+    if value is None:
+        del data[entry]
+    elif entry == "fingerprint":  # any text is one, of another game
+        return
+    (tmp_path / "proof.json").write_text(json.dumps(data))
+    told = rf"holds no certificate: its entry '{entry}' is missing or damaged; certify\("
+    with pytest.raises(ValueError, match=told):
+        Certificate.from_json(tmp_path / "proof.json")
+
+
 @pytest.mark.parametrize("key", ["fingerprint", "value", "strategies"])
 @pytest.mark.parametrize("value", [None, [], {}, "1/0", "x", [1, 2], [{}, {}]])
 def test_a_certificate_with_a_damaged_entry_is_refused_or_fails(tmp_path, key, value):

@@ -325,6 +325,17 @@ def test_locked_nodes_are_played_as_told():
     assert tree.value(on_tree(locked, tree, free)) == pytest.approx(game.value(profile))
 
 
+def test_a_locked_node_may_be_told_by_the_names_of_its_actions():
+    game = GAMES["river"]
+    names = [*game.tree.nodes[0].children]
+    shares = np.random.default_rng(1).dirichlet(np.ones(len(names)), game.deal.sizes[0])
+    told = dict(zip(names, shares.T, strict=True))
+    assert fingerprint(game.lock({"/": told})) == fingerprint(game.lock({"/": shares}))
+    first, *others = names
+    always, same = {first: 1.0} | dict.fromkeys(others, 0.0), [1.0] + [0.0] * len(others)
+    assert fingerprint(game.lock({"/": always})) == fingerprint(game.lock({"/": same}))
+
+
 # Everything that asks for linearity
 
 
@@ -405,7 +416,27 @@ test_what_is_no_public_game_is_refused = refusals(
     (
         lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [0.5, 0.6]}),
         ValueError,
-        r"got array\(\[\[0.5, 0.6\], \[0.5, 0.6\], \[0.5, 0.6\]\]\)$",  # in one line
+        r"sum to 1 for each type, got \[0.5 0.6\], of sum 1.1$",
+    ),
+    (
+        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [[1, 0], [1, np.nan], [2, -1]]}),
+        ValueError,
+        r"each type, got \[ 1. nan\], of sum nan, for b; \[ 2. -1.\], of sum 1, for c$",
+    ),
+    (
+        lambda: GAMES["river"].lock({"/": np.ones((len(GAMES["river"].deal.types[0]), 2))}),
+        ValueError,
+        r"got (\[1. 1.\], of sum 2, for [\w-]+; ){3}and \d+ more types$",
+    ),
+    (
+        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": {"bet": 1}}),
+        ValueError,
+        "must be a probability, or one for each type, for each of 'bet', 'fold', got {'bet': 1}",
+    ),
+    (
+        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": {"bet": [1, 1], "fold": 0}}),
+        ValueError,
+        "has shape \\(2, 2\\)",
     ),
     (lambda: PublicGame(PublicTree(BET), DEAL).equity(0, "/fold"), ValueError, "no order"),
     (lambda: liars_dice(1, 2).equity(0), ValueError, "several orders"),

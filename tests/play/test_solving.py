@@ -142,6 +142,8 @@ NO_GAME = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
 
 test_what_cannot_be_solved_is_refused = refusals(
     ({}, ValueError, "iterations, target_gap and time_limit are all missing"),
+    *(({"game": g}, TypeError, r"game must be a Game.*games\.load\(") for g in ("nosuch", 3)),
+    ({"game": "nosuch", "exact": True}, TypeError, "games.load"),
     ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
     ({"iterations": 2.5}, TypeError, "iterations must be a whole number"),
     ({"target_gap": 0.0}, ValueError, "target_gap must be"),

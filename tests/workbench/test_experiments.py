@@ -36,6 +36,7 @@ KUHN = games.kuhn_poker()
         ("kuhn_poker(2, deck=3|13)", ["kuhn_poker(2,deck=3)", "kuhn_poker(2,deck=13)"]),
         ("battleship(lengths=[1, 2]|[2])", [f"battleship(lengths={x})" for x in ("[1, 2]", "[2]")]),
         ("my_rule.py:Mine(power=1|2)", ["my_rule.py:Mine(power=1)", "my_rule.py:Mine(power=2)"]),
+        ("x(a=1e-3,b=-1)", ["x(a=1e-3,b=-1)"]),
         ("x(n=90:110:10)", ["x(n=90)", "x(n=100)", "x(n=110)"]),
     ],
 )
@@ -64,7 +65,11 @@ test_what_is_no_experiment_is_refused = refusals(
     ({"algorithms": "cfrr"}, ValueError, "there is no algorithm 'cfrr'.*did you mean 'cfr'"),
     ({"algorithms": "dcfr(alpha=3:1:0.5)"}, ValueError, "the range '3:1:0.5' has no points"),
     ({"algorithms": "dcfr(alpha=1:3:0)"}, ValueError, "the range '1:3:0' has no points"),
-    ({"algorithms": "dcfr(alpha=1:3)"}, ValueError, "a range is first:last:step"),
+    ({"algorithms": "dcfr(alpha=:3)"}, ValueError, "a range is first:last:step"),
+    *(
+        ({"algorithms": f"dcfr(alpha={meant})"}, ValueError, r"write 0:1:step, .*, or 0\|1$")
+        for meant in ("0..1", "0:1", "0-1", "0;1", "0 to 1", "0...1", "0:1:")
+    ),
     ({"algorithms": "dcfr(alpha=)"}, ValueError, "each once with its name"),
     ({"algorithms": "dcfr(alpha=1|)"}, ValueError, "a grid without points"),
     ({"algorithms": "dcfr(alpha=0:1:1e-9)"}, ValueError, "more than 10,000 points"),

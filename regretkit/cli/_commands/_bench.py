@@ -1,9 +1,11 @@
 """``regretkit bench``, ``figure`` and ``report``: experiments in parallel, and their results."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -167,13 +169,17 @@ def _run(
 
 
 def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
-    """Yield a line for each algorithm and reason."""
-    groups: dict[tuple[str, str], list[Sequence[Any]]] = {}
-    for place, why in failures.items():
-        groups.setdefault((place[1], why), []).append(place)
-    for (_, why), places in groups.items():
-        more = f" and {len(places) - 1} more runs" if len(places) > 1 else ""
-        yield f"{_place(places[0])}{more}: {why}"
+    """Yield a line for each algorithm and reason, the first of those that differ in numbers."""
+    groups: dict[tuple[str, ...], dict[tuple[str, int | None], str]] = {}
+    for (game, algorithm, seed), why in failures.items():
+        words = re.findall(r"line \d+|[^\W\d]\w*", why.replace(game, "").replace(" blocks", ""))
+        groups.setdefault((algorithm, *words), {})[game, seed] = why
+    for (algorithm, *_), found in groups.items():
+        games = [*dict.fromkeys(game for game, _ in found)]
+        more = f" and {len(games) - _REASONS} more games" if len(games) > _REASONS else ""
+        runs = f", {len(found)} runs" if len(found) > len(games) else ""
+        first = next(iter(found.values()))
+        yield f"{algorithm} on {', '.join(games[:_REASONS])}{more}{runs}: {first}"
 
 
 def _place(place: Sequence[Any]) -> str:
@@ -346,12 +352,12 @@ def _drawn(entries: Sequence[Entry], workers: int) -> Any:
         drawn.add_column(Text(clean(name)), justify="left" if not name else "right")
     for name, row in zip(rows, cells, strict=True):
         drawn.add_row(Text(clean(name)), *map(Text, row))
-    reasons = [
-        f"{_place((*e.task.names, e.task.seed))}: {e.outcome.reason}"
+    failures = {
+        (*e.task.names, e.task.seed): e.outcome.reason
         for e in entries
         if e.state == "failed" and e.outcome is not None
-    ]
-    told = map(Text, map(clean, reasons[:_REASONS]))
+    }
+    told = map(Text, map(clean, islice(_failures(failures), _REASONS)))
     return Group(Text(_status(entries, workers)), drawn, *told)
 
 

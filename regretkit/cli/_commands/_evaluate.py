@@ -187,10 +187,11 @@ def _estimates(
     "Of a game in extensive form, report the correlated equilibrium of largest welfare too.",
     click.Choice(get_args(Concept)),
 )
+@option("--finish", "Of a zero-sum game: play DCFR to the end.", is_flag=True)
 @option(
-    "--finish/--linear-program",
-    "Of a zero-sum game: by playing DCFR to the end, or not; by default what is faster.",
-    default=None,
+    "--linear-program",
+    "Of a zero-sum game: solve a linear program; by default what is faster.",
+    is_flag=True,
 )
 @option("--time seconds", "Of a zero-sum game: play DCFR for S seconds at most.", SECONDS)
 @option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
@@ -204,7 +205,8 @@ def _estimates(
 def exact(
     game: NamedGame,
     concept: Concept | None,
-    finish: bool | None,
+    finish: bool,
+    linear_program: bool,
     seconds: float | None,
     rational: bool,
     certificate: Path | None,
@@ -218,6 +220,8 @@ def exact(
     form pure equilibria, dominated actions, and the correlated equilibrium of largest welfare.
     In extensive form --concept asks for that, efce, efcce or nfcce, of any number of players.
     """
+    if finish and linear_program:
+        raise Refusal("--finish: got --linear-program as well; leave one of them out")
     if game.original is not None:
         raise Refusal(
             f"GAME: {game.original.recall_violation}; such games are not solved exactly, but "
@@ -226,14 +230,15 @@ def exact(
     solved: Any = game.played  # in a form that the functions below take
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
-    asked = {"--out": out, "--finish" if finish else "--linear-program": finish is not None}
+    asked = {"--out": out, "--finish": finish, "--linear-program": linear_program}
     asked |= {"--time": seconds is not None, "--rational": rational, "--certificate": certificate}
     _check_questions(game, concept, zero_sum, [name for name in asked if asked[name]])
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
     with reporting("exact", Failure):
         if zero_sum:
-            profile = _value(solved, report, lines, finish, seconds)
+            chosen = None if finish == linear_program else finish
+            profile = _value(solved, report, lines, chosen, seconds)
         if profile is not None and proven:
             proven_value = certify(solved, profile, time_limit=seconds)
             write_certificate(proven_value, certificate, report, lines)

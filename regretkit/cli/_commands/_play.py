@@ -34,6 +34,7 @@ from regretkit.cli._console import (
 )
 from regretkit.display._style import number
 from regretkit.evaluation import Estimate, sampled_value
+from regretkit.evaluation._monte_carlo import with_interval
 from regretkit.games import Profile, VisitedProfile, fingerprint
 from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
 from regretkit.play._callbacks import clock
@@ -239,9 +240,9 @@ def pooled(parts: Sequence[Estimate]) -> Estimate:
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     players, interval = row["players"], row["interval"]
     seats = f"player {players[0]}" if len(players) == 1 else "each in turn"
-    between = "" if interval is None else " to ".join(map(number, interval))
+    mean, *ends = with_interval(row["mean"], interval or (row["mean"], row["mean"]))
     expected = "" if row["expected"] is None else number(row["expected"])
-    return row["strategy"], seats, number(row["mean"]), between, expected
+    return row["strategy"], seats, mean, " to ".join(ends if interval else []), expected
 
 
 @final

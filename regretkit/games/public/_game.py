@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import check_kind, floats, must_be, quote
+from regretkit._util._validate import candidates, check_kind, floats, format_array, must_be, quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import (
     as_strategies,
@@ -265,7 +265,7 @@ class PublicGame:
             met += weight * sums.free[0]
         return _ratio(won, met)
 
-    def lock(self, behaviors: Mapping[Path, ArrayLike]) -> "PublicGame":
+    def lock(self, behaviors: Mapping[Path, ArrayLike | Mapping[str, ArrayLike]]) -> "PublicGame":
         """Return the game in which players behave at some nodes as they are told.
 
         A locked node is a move of chance that depends on the player's type.
@@ -274,7 +274,8 @@ class PublicGame:
         ----------
         behaviors
             For each node the probabilities of its actions, shape ``(actions,)``, or those of each
-            type, ``(types, actions)``.
+            type, ``(types, actions)``; or for each action by name its probability, or one for each
+            type.
         """
         if not isinstance(behaviors, Mapping):
             hint = "pass {'/': [0.5, 0.5]}"
@@ -304,26 +305,41 @@ class PublicGame:
                 root = node
         return evolve(self, tree=PublicTree(root))
 
-    def _locked(self, at: int, behavior: ArrayLike, following: Mapping[str, Node]) -> Chance:
+    def _locked(self, at: int, behavior: Any, following: Mapping[str, Node]) -> Chance:
         if (player := int(self.tree.player[at])) < 0:
             raise ValueError(f"no player decides at {quote(self._at(at))}; lock a decision")
         shape = self.deal.sizes[player], len(following)
-        behavior = floats(behavior, "behavior")
+        name = f"the behavior at {quote(self._at(at))}"
+        if isinstance(behavior, Mapping):
+            lengths = {np.shape(values) for values in behavior.values()} - {()}
+            if {*behavior} != {*following} or len(lengths) > 1:
+                wanted = (
+                    f"a probability, or one for each type, for each of {candidates([*following])}"
+                )
+                raise ValueError(must_be(name, wanted, behavior))
+            columns = [floats(behavior[action], name) for action in following]
+            behavior = np.stack(np.broadcast_arrays(*columns), axis=-1)
+        behavior = floats(behavior, name)
         alive = self.layout.contexts[self.layout.context[at]].alive[player]
         if behavior.shape not in (shape, shape[1:]):
             raise ValueError(
-                f"the behavior at {quote(self._at(at))} has shape {behavior.shape}; pass one "
-                f"probability for each action, {shape[1:]}, or for each type as well, {shape}"
+                f"{name} has shape {behavior.shape}; pass one probability for each action, "
+                f"{shape[1:]}, or for each type as well, {shape}"
             )
-        behavior = np.broadcast_to(behavior, shape)
-        total = behavior[alive].sum(axis=1)
-        if not (behavior[alive] >= 0.0).all() or not (np.abs(total - 1.0) <= 1e-9).all():
-            raise ValueError(
-                f"the behavior at {quote(self._at(at))} must be at least 0 and sum to 1 for each "
-                f"type, got {quote(behavior)}"
-            )
+        rows, types = np.atleast_2d(behavior), self.deal.types[player]
+        sums, several = rows.sum(axis=1), behavior.ndim > 1
+        right = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= 1e-9)
+        wrong = alive[~right[alive]] if several else np.flatnonzero(~right)
+        if wrong.size:
+            told = [
+                f"{format_array(rows[i])}, of sum {sums[i]:.6g}" + f", for {types[i]}" * several
+                for i in wrong[:3]
+            ]
+            told += [f"and {wrong.size - 3} more types"] if wrong.size > 3 else []
+            wanted = f"{name} must be at least 0 and sum to 1 for each type"
+            raise ValueError(f"{wanted}, got {'; '.join(told)}")
         full = np.zeros(shape)
-        full[alive] = behavior[alive]
+        full[alive] = np.broadcast_to(behavior, shape)[alive]
         none = None
         return Chance(
             {
