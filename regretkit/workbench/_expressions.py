@@ -77,8 +77,8 @@ def _values(text: str, whole: str) -> Iterator[str]:
             if bounds or re.fullmatch(r"[-+.\deE]*(:[-+.\deE]*)+", value):
                 told = "a range is first:last:step, as in alpha=1:3:0.5"
                 if bounds:
-                    first, last = (f"{float(end):g}" for end in bounds.groups())
-                    told = f"write {first}:{last}:step, as in 1:3:0.5, or {first}|{last}"
+                    ends = [f"{float(end):g}" for end in bounds.groups()]
+                    told = f"write {':'.join(ends)}:step, as in 1:3:0.5, or {'|'.join(ends)}"
                 raise ValueError(f"{quote(whole)}: cannot read {quote(value)}; {told}")
             yield value
             continue

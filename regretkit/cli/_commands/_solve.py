@@ -201,7 +201,7 @@ def _shell_word(text: str) -> str:
 @click.argument("games", metavar="GAMES...", type=GameOrRules(), nargs=-1, required=True)
 @option(
     "--algorithms",
-    "Names, and rules as module:Class, with commas between them.",
+    "Names, and rules as module:Class, with commas between them; 'dcfr(alpha=1:3:0.5)' is a grid.",
     metavar="A,B,...",
     multiple=True,
     required=True,
