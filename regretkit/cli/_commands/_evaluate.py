@@ -220,8 +220,6 @@ def exact(
     form pure equilibria, dominated actions, and the correlated equilibrium of largest welfare.
     In extensive form --concept asks for that, efce, efcce or nfcce, of any number of players.
     """
-    if finish and linear_program:
-        raise Refusal("--finish: got --linear-program as well; leave one of them out")
     if game.original is not None:
         raise Refusal(
             f"GAME: {game.original.recall_violation}; such games are not solved exactly, but "
@@ -232,13 +230,13 @@ def exact(
     normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
     asked = {"--out": out, "--finish": finish, "--linear-program": linear_program}
     asked |= {"--time": seconds is not None, "--rational": rational, "--certificate": certificate}
-    _check_questions(game, concept, zero_sum, [name for name in asked if asked[name]])
+    names = [name for name in asked if asked[name]]
+    _check_questions(game, concept, zero_sum, names)
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
     with reporting("exact", Failure):
         if zero_sum:
-            chosen = None if finish == linear_program else finish
-            profile = _value(solved, report, lines, chosen, seconds)
+            profile = _value(solved, report, lines, names, seconds)
         if profile is not None and proven:
             proven_value = certify(solved, profile, time_limit=seconds)
             write_certificate(proven_value, certificate, report, lines)
@@ -261,7 +259,9 @@ def exact(
 def _check_questions(
     game: NamedGame, concept: str | None, zero_sum: bool, asked: Sequence[str]
 ) -> None:
-    """Refuse what is asked of another kind of game."""
+    """Refuse what is asked of another kind of game, and two methods at once."""
+    if {"--finish", "--linear-program"} <= {*asked}:
+        raise Refusal("--finish: got --linear-program as well; leave one of them out")
     solved: Any = game.played
     if isinstance(solved, PublicGame):
         of_trees = [name for name in asked if name not in ("--out", "--finish", "--time")]
@@ -298,15 +298,15 @@ def _check_questions(
 
 
 def _value(
-    game: Any, report: dict[str, Any], lines: list[str], finish: bool | None, limit: float | None
+    game: Any, report: dict[str, Any], lines: list[str], asked: Sequence[str], limit: float | None
 ) -> Profile:
     """Report the value of a zero-sum game, and return strategies that prove it."""
-    if finish is False:
+    if "--linear-program" in asked:
         if limit is not None:
             raise Refusal("--time: a linear program cannot be stopped; leave out --linear-program")
         solution = solve_zero_sum(game)
     else:
-        algorithm = "dcfr" if finish or limit else None
+        algorithm = "dcfr" if "--finish" in asked or limit else None
         solution = solve(game, algorithm, exact=True, time_limit=limit)
     lower, upper = solution.lower, solution.upper
     report["value"] = [solution.value, game.constant_sum - solution.value]
