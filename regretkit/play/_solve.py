@@ -184,12 +184,14 @@ def solve(
     """
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
-    by_rules = has_rules_alone(game)
-    if not (by_rules or isinstance(game, ImperfectRecallGame)):
-        check_game(cast(Game, game))
     if exact:
         refused = iterations, target_gap, sampling, seed, estimator, callbacks or None
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
+    by_rules = has_rules_alone(game)
+    imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
+    if not by_rules:
+        game = cast("Game", game if imperfect is None else imperfect.refinement)
+        check_game(game)
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
     chosen = _sampled(algorithm, sampling, seed, estimator)
@@ -202,9 +204,7 @@ def solve(
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
         run = start_by_rules(game, chosen, **options)
     else:
-        imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
-        game = cast("Game", game if imperfect is None else imperfect.refinement)
-        check_game(game)
+        game = cast("Game", game)
         if target_gap is not None:
             limited = iterations is not None or time_limit is not None
             _check_target(target_gap, game, chosen, estimator, imperfect, limited=limited)
