@@ -189,9 +189,8 @@ def solve(
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
     by_rules = has_rules_alone(game)
     imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
-    if not by_rules:
-        game = cast("Game", game if imperfect is None else imperfect.refinement)
-        check_game(game)
+    if not (by_rules or imperfect):
+        check_game(cast("Game", game))
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
     chosen = _sampled(algorithm, sampling, seed, estimator)
@@ -204,10 +203,9 @@ def solve(
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
         run = start_by_rules(game, chosen, **options)
     else:
-        game = cast("Game", game)
+        game = cast("Game", game if imperfect is None else imperfect.refinement)
         if target_gap is not None:
-            limited = iterations is not None or time_limit is not None
-            _check_target(target_gap, game, chosen, estimator, imperfect, limited=limited)
+            _check_target(target_gap, game, chosen, estimator, imperfect, horizon or time_limit)
         groups = None if imperfect is None else imperfect.coarse_information_set
         run = chosen.start(game, engine=engine, groups=groups, **options)
     with shown_progress(progress, iterations, time_limit) as shown:
@@ -286,8 +284,7 @@ def _check_target(
     algorithm: Algorithm,
     estimator: Estimator | None,
     imperfect: ImperfectRecallGame | None,
-    *,
-    limited: bool,
+    limit: float | None,
 ) -> None:
     if imperfect is not None:
         raise ValueError(
@@ -295,7 +292,7 @@ def _check_target(
             "vanish, and finding a best response is NP-hard; pass iterations"
         )
     doubt = doubt_of_reaching(target_gap, game, algorithm, estimator)
-    if not limited and doubt is not None:
+    if limit is None and doubt is not None:
         raise ValueError(f"target_gap alone could go on forever: {doubt}; pass iterations as well")
 
 

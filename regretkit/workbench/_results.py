@@ -282,19 +282,20 @@ class Ranking:
 
 
 def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -> Ranking:
-    r"""Rank algorithms on every game, and test whether their average ranks differ.
+    """Rank algorithms on every game, and test whether their average ranks differ.
 
     On each game, algorithms are ranked by the median over seeds of what was measured last, with
-    equal ranks for ties: gaps equal to nine digits, or both below 2e-16. With :math:`k` algorithms,
-    :math:`n` games, and :math:`r_{ij}` the rank of algorithm :math:`j` on game :math:`i`,
-    Friedman's statistic is
+    equal ranks for ties: gaps equal to nine digits, or both below 2e-16. With k algorithms, n games
+    and r[i, j] the rank of algorithm j on game i, Friedman's statistic is
 
-    .. math:: (k - 1) \sum_j (\sum_i r_{ij} - n (k + 1) / 2)^2 / \sum_{ij} (r_{ij} - (k + 1) / 2)^2
+        (k - 1) sum_j (sum_i r[i, j] - n (k + 1) / 2)^2  /  sum_ij (r[i, j] - (k + 1) / 2)^2
 
-    which has about the distribution chi-squared with :math:`k - 1` degrees of freedom if all
-    algorithms are alike. Average ranks differ by Nemenyi's test where they are apart by
-    :math:`q \sqrt{k (k + 1) / (6 n)}`, with :math:`q` the quantile of the studentized range over
-    :math:`\sqrt 2`. Two algorithms are compared as well by Wilcoxon's test, of the ratios of their
+    which has about the distribution chi-squared with k - 1 degrees of freedom if all algorithms are
+    alike. Average ranks differ by Nemenyi's test where they are apart by
+
+        q sqrt(k (k + 1) / (6 n))
+
+    with q the quantile of the studentized range over sqrt(2). Two algorithms are compared as well by Wilcoxon's test, of the ratios of their
     gaps, for units of payoff differ between games; its p-values are corrected by Holm's method.
 
     The tests take games as independent samples. Many versions of one game are not.

@@ -107,7 +107,7 @@ def test_the_reference_shows_no_private_names_but_hooks_that_the_guides_explain(
 
 def test_no_markup_of_other_tools_is_shown(pages):
     roles = re.compile(
-        r":(class|func|meth|mod|attr|data|obj|exc|ref):|\\\(|\$\$|^::: ", re.MULTILINE
+        r":(class|func|meth|mod|attr|data|obj|exc|ref|math):|\\\(|\$\$|^::: ", re.MULTILINE
     )
     assert len(pages) > 300
     assert {
