@@ -295,8 +295,9 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
 
         q sqrt(k (k + 1) / (6 n))
 
-    with q the quantile of the studentized range over sqrt(2). Two algorithms are compared as well by Wilcoxon's test, of the ratios of their
-    gaps, for units of payoff differ between games; its p-values are corrected by Holm's method.
+    with q the quantile of the studentized range over sqrt(2). Two algorithms are compared as well
+    by Wilcoxon's test, of the ratios of their gaps, for units of payoff differ between games; its
+    p-values are corrected by Holm's method.
 
     The tests take games as independent samples. Many versions of one game are not.
 
