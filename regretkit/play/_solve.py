@@ -189,11 +189,11 @@ def solve(
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
     by_rules = has_rules_alone(game)
     imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
-    if not (by_rules or imperfect):
-        check_game(cast("Game", game))
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
     chosen = _sampled(algorithm, sampling, seed, estimator)
+    if not (by_rules or imperfect):
+        check_game(cast("Game", game))
     limits = _limits(iterations, target_gap, time_limit)
     horizon = None if iterations is None else max(iterations, 1)
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
