@@ -217,7 +217,7 @@ class TracedRules:
 
     def functions(self) -> RuleFunctions:
         """Return the functions of all stages so far."""
-        namespace: dict[str, Any] = {}
+        namespace: dict[str, Any] = {"__name__": __name__}
         for name, arguments in _SIGNATURES.items():
             lines = []
             for body, number in self._bodies[name].items():

@@ -14,13 +14,17 @@ from typing import Any
 import numba
 from llvmlite import binding, ir
 from numba.core import cgutils as core_cgutils
+from numba.core import ir as numba_ir
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from numba.core.typed_passes import NopythonTypeInference
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from regretkit.engine import _batch_rules
 from regretkit.engine._machine_code import (
     DATA,
     SHAPE,
@@ -31,8 +35,9 @@ from regretkit.engine._machine_code import (
     Specialization,
     specialized,
 )
-from regretkit.engine.kernels import _deviations, _iteration
+from regretkit.engine.kernels import _deviations, _iteration, _without_tree
 from regretkit.engine.kernels._without_tree import prefetch
+from regretkit.estimators import _traversal
 from regretkit.trace import _build
 
 cgutils: Any = core_cgutils  # whose functions have no types
@@ -40,6 +45,8 @@ populate_array: Any = arrayobj.populate_array
 
 _RARE = {_iteration.zero_cancelled_sum, _deviations.set_stationary}
 """Functions that are called so rarely that they are not inlined."""
+_WITHOUT_NEGATIVE_INDICES = {_without_tree.__name__, _traversal.__name__, _batch_rules.__name__}
+"""Modules, the last for what it makes of a game's rules."""
 
 
 def compile_function(
@@ -232,8 +239,39 @@ class WholeLibrary(Library):
             manager.run(self._final_module, builder)
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)  # type: ignore[no-untyped-call]
+class UnsignedIndices(AnalysisPass):
+    """Reads indices as unsigned in code that has no negative ones.
+
+    Otherwise each is compared with zero, and has the length of its array added if it is less.
+    """
+
+    _name = "unsigned_indices"
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def run_pass(self, state: Any) -> bool:
+        if state.func_id.func.__module__ not in _WITHOUT_NEGATIVE_INDICES:
+            return False
+        unsigned = {}
+        for node, called in state.calltypes.items():
+            if isinstance(node, numba_ir.SetItem) or getattr(node, "op", "") == "getitem":
+                array, index, *value = called.args
+                if isinstance(array, types.Array) and isinstance(index, types.Integer):
+                    unsigned[node] = called.replace(args=(array, types.uintp, *value))
+        state.calltypes.update(unsigned)
+        return bool(unsigned)
+
+
 class PartCompiler(Compiler):
     """Compiles a part."""
+
+    def define_pipelines(self) -> Any:
+        (pipeline,) = super().define_pipelines()  # type: ignore[no-untyped-call]
+        pipeline.add_pass_after(UnsignedIndices, NopythonTypeInference)
+        pipeline.finalize()
+        return [pipeline]
 
     def compile_extra(self, func: Any) -> Any:
         library: Any = Library  # Numba's methods have no types

@@ -481,7 +481,7 @@ def find_own(
     It comes after an action at a visited decision point. Less than ``NOWHERE`` by the reason where
     that is an error.
     """
-    infosets, before = arrays.infosets, int(arrays.visits.place[visit])
+    infosets, before = arrays.infosets, int(arrays.visits.place[max(visit, 0)])
     if visit < 0 or leads(before, action, infosets):
         status = list_all(infosets, cursor)
         if status != DONE:
