@@ -25,6 +25,11 @@ from regretkit.games.catalogue._board_games import battleship as battleship
 from regretkit.games.catalogue._board_games import (
     phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
 )
+from regretkit.games.catalogue._general_sum_trees import extended_shapley as extended_shapley
+from regretkit.games.catalogue._general_sum_trees import in_out as in_out
+from regretkit.games.catalogue._general_sum_trees import sheriff as sheriff
+from regretkit.games.catalogue._general_sum_trees import signalling as signalling
+from regretkit.games.catalogue._general_sum_trees import tiny_hanabi as tiny_hanabi
 from regretkit.games.catalogue._liars_dice import dudo as dudo
 from regretkit.games.catalogue._liars_dice import dudo_history as dudo_history
 from regretkit.games.catalogue._liars_dice import liars_dice as liars_dice
@@ -46,14 +51,9 @@ from regretkit.games.catalogue._matrix_games import sealed_bid_auction as sealed
 from regretkit.games.catalogue._matrix_games import shapley_game as shapley_game
 from regretkit.games.catalogue._matrix_games import traffic_light as traffic_light
 from regretkit.games.catalogue._pursuit_evasion import pursuit_evasion as pursuit_evasion
-from regretkit.games.catalogue._sheriff import sheriff as sheriff
 from regretkit.games.catalogue._small_poker import kuhn_poker as kuhn_poker
 from regretkit.games.catalogue._small_poker import leduc_batch as leduc_batch
 from regretkit.games.catalogue._small_poker import leduc_poker as leduc_poker
-from regretkit.games.catalogue._textbook_trees import extended_shapley as extended_shapley
-from regretkit.games.catalogue._textbook_trees import in_out as in_out
-from regretkit.games.catalogue._textbook_trees import signalling as signalling
-from regretkit.games.catalogue._textbook_trees import tiny_hanabi as tiny_hanabi
 from regretkit.games.poker._hold_em import hold_em as hold_em
 from regretkit.games.tree._game_tree import GameTree as GameTree
 from regretkit.games.tree._history import CHANCE as CHANCE

@@ -88,7 +88,6 @@ ELEMENTWISE = {
 """Operations by the names that NumPy has for them."""
 
 _LOGICAL = {name for name in ELEMENTWISE if name.startswith("logical")}
-_COMMUTATIVE = {"add", "multiply", "logical_and", "logical_or", "equal", "not_equal"}
 
 REDUCTIONS = {"sum", "max", "norm", "argmax"}
 """From a number for each action to one for each block."""
