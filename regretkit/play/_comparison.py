@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, final
 
 from attrs import define, evolve, field, frozen
 
@@ -14,7 +14,7 @@ from regretkit.games import Game
 from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
-from regretkit.play._callbacks import AtGeometricSteps
+from regretkit.play._callbacks import AtGeometricSteps, Callback
 from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree, sampled_gap
 from regretkit.play._recorder import Recorder
 from regretkit.play._solve import Rules, refuse_tree, solve, start_by_rules
@@ -329,27 +329,48 @@ def _measured(
     **options: Any,
 ) -> dict[str, Any]:
     """Run an algorithm on a game, to the end or to Ctrl-C, and return what was measured."""
-    by_rules = has_rules_alone(game)
-    default = SAMPLED_GAP if by_rules else "nash_conv"
+    by_rules, gap = has_rules_alone(game), sampled_gap
+    at_end = by_rules and measures is None
+    default = () if at_end else "nash_conv"
     by_name = _with_seconds(default if measures is None else measures)
-    if time_limit is not None and SAMPLED_GAP in by_name.values():
+    if time_limit is not None and (at_end or SAMPLED_GAP in by_name.values()):
         above_zero(time_limit, "time_limit")
-        limited = partial(sampled_gap, time_limit=_MEASURED * time_limit)
-        by_name = {name: limited if x == SAMPLED_GAP else x for name, x in by_name.items()}
+        gap = partial(sampled_gap, time_limit=_MEASURED * time_limit)
+        by_name = {name: gap if x == SAMPLED_GAP else x for name, x in by_name.items()}
         time_limit *= 1.0 - _MEASURED
     record = Recorder(by_name)
-    ratio = RATIO if target_gap is None else RATIO_TO_GAP
-    if measures is not None or not by_rules:
-        options["callbacks"] = [AtGeometricSteps(record, ratio=ratio)]
     if not by_rules:
         options["target_gap"] = target_gap
+
+    def play(watching: list[Callback]) -> Any:
+        return solve(game, algorithm, time_limit=time_limit, callbacks=watching, **options)
+
     try:
-        run = solve(game, algorithm, time_limit=time_limit, **options)
-        if run.iteration and record.iterations[-1:] != [run.iteration]:
-            record(cast(Any, run))
+        ratio = RATIO if target_gap is None else RATIO_TO_GAP
+        return measured(play, record, ratio, gap if at_end else None)
     except KeyboardInterrupt:
         found.interrupted = True
-    return {"iteration": record.iterations, **record.values}
+    return {"iteration": [] if at_end else record.iterations, **record.values}
+
+
+def measured(
+    play: Callable[[list[Callback]], Any],
+    record: Recorder,
+    ratio: float = RATIO,
+    gap: Callable[[Any], float] | None = None,
+) -> dict[str, list[Any]]:
+    """Play with the callbacks that measure, and return what was measured, with the last iteration.
+
+    Where a gap is given, which takes long to measure, there is nothing but the last iteration.
+    """
+    run = play([AtGeometricSteps(record, ratio=ratio)])
+    if run.iteration and record.iterations[-1:] != [run.iteration]:
+        record(run)
+    columns: dict[str, list[Any]] = {"iteration": record.iterations, **record.values}
+    if gap is None:
+        return columns
+    last = {name: values[-1:] for name, values in columns.items()}
+    return {"iteration": last.pop("iteration"), SAMPLED_GAP: [gap(run)], **last}
 
 
 def _start(

@@ -4,6 +4,8 @@ import pickle
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, final
 
@@ -11,12 +13,13 @@ from attrs import define, field, fields_dict, frozen
 
 from regretkit._util._files import FilePath, read_file
 from regretkit._util._validate import did_you_mean, quote, whole_number
-from regretkit.games import Game
-from regretkit.games._registry import _FACTORIES, OPENSPIEL, _checked_call
+from regretkit.games import Game, load
+from regretkit.games._adapters import has_rules_alone
 from regretkit.play import Algorithm, AlgorithmLike, Comparison, RandomPlayer
 from regretkit.play._comparison import _as_seeds, _distinct, _named_algorithms, _named_games
 from regretkit.play._measures import as_measures
 from regretkit.workbench._expressions import algorithm_of, expand, split_at_commas
+from regretkit.workbench._index import Index
 from regretkit.workbench._pool import Entry, Watch, cores, run_here, run_in_processes, run_on_ray
 from regretkit.workbench._results import refuse_other_version
 from regretkit.workbench._tasks import CLOCKS, Task, forget_games
@@ -125,7 +128,9 @@ class Experiment:
     ----------
     games
         Texts as ``games.load`` takes them, with alternatives for several of them, as in
-        ``"kuhn_poker(deck=3|13)"``; what ``suite`` returns; or games.
+        ``"kuhn_poker(deck=3|13)"``; what ``suite`` returns; or games. Those by their rules alone,
+        and those of ``load_rules`` of which no memory holds the tree, are played without one by
+        algorithms that sample.
     algorithms
         Texts, or one with commas between them: the name of an algorithm, or a rule as
         ``my_rule.py:MyRule`` or ``module:Class``, with hyperparameters and alternatives if needed,
@@ -137,7 +142,8 @@ class Experiment:
     measures
         Names of measures, as ``Recorder`` takes them; the first is shown. They are measured at
         iterations that grow by a quarter, together with seconds, seconds of a processor, and
-        visited histories.
+        visited histories. Without a tree there is ``"local_best_response"``, which takes long: it
+        is measured at the end, or as often as the others where it is named here.
     seeds
         Whole numbers, or how many: an algorithm that draws at random is run with each of these,
         all others once.
@@ -185,6 +191,9 @@ class Experiment:
             for name, (algorithm, draws) in chosen.items()
             for seed in (numbers if draws or self.sampling else [None])
         ]
+        for task in {task.names: task for task in self.tasks if task.lacks_tree}.values():
+            with redirect_stdout(StringIO()):  # rules may print
+                task.start(task.load())  # refuses what cannot be played without a tree
 
     def run(
         self,
@@ -243,18 +252,26 @@ class Experiment:
             entries,
             key=lambda e: (-e.task.histories, places[e.task.names[0]], e.task.seed or 0),
         )
-        show, interrupted = watch or (lambda _: None), False
+        index, interrupted = Index(path, here=not count), False
+
+        def show(_: object) -> None:
+            index.note()
+            if watch is not None:
+                watch(ordered)
+
         forget_games()
         try:
+            index.find(ordered)
+            waiting = [entry for entry in ordered if entry.outcome is None]
             if count:
-                for task in self.tasks:
-                    _check_sent(task)
-            if on is not None:
-                run_on_ray(ordered, path.absolute(), show, on, workers, memory)
+                for entry in waiting:
+                    _check_sent(entry.task)
+            if on is not None and waiting:
+                run_on_ray(waiting, path.absolute(), show, on, workers, memory)
             elif count:
-                run_in_processes(ordered, path, show, count, memory)
+                run_in_processes(waiting, path, show, count, memory)
             else:
-                run_here(ordered, path, show)
+                run_here(waiting, path, show)
         except KeyboardInterrupt:
             interrupted = True
         runs = [entry.outcome.run for entry in entries if entry.outcome and entry.outcome.run]
@@ -279,7 +296,7 @@ def _workers(on: object, workers: int | None) -> int:
 
 def _games(games: Any) -> dict[str, tuple[Any, int]]:
     """Return by name what to play, and how many histories it has, 0 if unknown."""
-    one = isinstance(games, str | SuiteGame) or hasattr(games, "domains")
+    one = isinstance(games, str | SuiteGame) or hasattr(games, "domains") or has_rules_alone(games)
     given: Any = [games] if one else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, each) for each in given]
     found: list[tuple[str, tuple[Any, int]]] = []
@@ -296,14 +313,17 @@ def _games(games: Any) -> dict[str, tuple[Any, int]]:
 
 
 def _checked_game(text: str) -> str:
-    """Return a text that names a game, as far as can be told without building it."""
-    if text.startswith(OPENSPIEL):
+    """Return a text that names a game, as far as can be told before its tree is built."""
+    if text.lower().endswith((".efg", ".nfg")) and not Path(text).is_file():
+        raise ValueError(f"there is no file {quote(text)}")
+    try:
+        load(text, memory_limit=1)
+    except MemoryError:  # its arguments are right, then
         return text
-    if text.lower().endswith((".efg", ".nfg")):
-        if not Path(text).is_file():
-            raise ValueError(f"there is no file {quote(text)}")
-        return text
-    _checked_call(_FACTORIES, text)
+    except (TypeError, ValueError) as error:
+        if quote(text) in str(error):
+            raise
+        raise type(error)(f"{quote(text)}: {error}") from error
     return text
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
 
-from attrs import define
+from attrs import define, evolve
 
 from regretkit._util._errors import reason
 from regretkit._util._validate import quote
@@ -95,6 +95,19 @@ class Entry:
             self.seconds = columns["seconds"][-1]
         self._pass_time()
 
+    def settle(self, outcome: Outcome, *, beside: bool) -> bool:
+        """Note the outcome, or return False where the task waits, for room or without a tree."""
+        without = self.task.by_rules() if outcome.needs_memory else None
+        if outcome.needs_memory and beside and not self.alone:
+            self.alone = True
+        elif without is not None:
+            self.task, self.alone = without, False
+        else:
+            self.finish(outcome)
+            return True
+        self.state = "waiting"
+        return False
+
     def _pass_time(self) -> None:
         self.spent = time.monotonic() - self.began if self.began else self.seconds
 
@@ -152,7 +165,8 @@ def run_here(entries: Sequence[Entry], folder: Path, watch: Watch) -> None:
             entry.report(*facts)
             watch(entries)
 
-        entry.finish(execute(entry.task, folder, report))
+        while not entry.settle(execute(entry.task, folder, report), beside=False):
+            pass
         watch(entries)
 
 
@@ -289,10 +303,7 @@ def _settle(
         worker.restart()
         entry.died()
     else:
-        if outcome.needs_memory and beside and not entry.alone:
-            entry.alone, entry.state = True, "waiting"
-        else:
-            entry.finish(outcome)
+        entry.settle(outcome, beside=beside > 0)
     if entry.state == "waiting":
         waiting.append(entry)
 
@@ -411,11 +422,7 @@ def _is_settled(ray: Any, future: Any, entry: Entry, folder: Path) -> bool:
         columns = find_run(folder, key)
         if columns is None:
             return False
-        outcome = Outcome(entry.task.result(columns), was_found=True)
+        outcome = evolve(outcome, run=entry.task.result(columns))
     elif outcome.run is not None and not (folder / f"{key}.json").exists():
         write_run(folder, outcome.run, outcome.identity)
-    elif outcome.needs_memory and not entry.alone:
-        entry.alone, entry.state = True, "waiting"
-        return False
-    entry.finish(outcome)
-    return True
+    return entry.settle(outcome, beside=True)

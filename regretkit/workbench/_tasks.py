@@ -3,7 +3,7 @@
 import inspect
 import platform
 import shlex
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import redirect_stdout, suppress
 from functools import cache
 from importlib.metadata import version
@@ -12,18 +12,24 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, cast, final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from regretkit._util._state import with_parts
+from regretkit.circuits._base import local_minimizer
 from regretkit.engine._support import is_long
-from regretkit.games import Game, fingerprint, load
+from regretkit.games import fingerprint, load, load_rules
+from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
+from regretkit.games._registry import _FACTORIES, _RULES, OPENSPIEL
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play import Algorithm, AtGeometricSteps, Checkpoint, ComparedRun, Recorder, SelfPlay
+from regretkit.play import Algorithm, Checkpoint, ComparedRun, LazyMCCFR, Recorder, SelfPlay
 from regretkit.play._callbacks import Callback, Pace
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described
-from regretkit.play._comparison import RATIO
-from regretkit.play._measures import AXES
+from regretkit.play._comparison import RATIO, measured
+from regretkit.play._lazy_mccfr import _built
+from regretkit.play._measures import AXES, SAMPLED_GAP, sampled_gap
+from regretkit.play._solve import start_by_rules
+from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, find_kernel
 from regretkit.trace._find import _code, upcoming_parameters
 from regretkit.trace._snapshot import is_own, is_own_class, sources_of
@@ -49,6 +55,9 @@ _KEPT = 1_000_000
 _ANY = 2**40
 """More iterations than any run has: for them the fastest engine is chosen."""
 
+_SAMPLE = "pass sampling='outcome' or 'external', or --sample in the shell, to play without a tree"
+
+Run = SelfPlay | LazyMCCFR
 Report = Callable[[int, float | None, float], object]
 """Is told the iteration, the last value of the first measure, and the seconds."""
 
@@ -70,13 +79,21 @@ class Task:
     histories: int = 0
     """Those of the game, 0 if unknown."""
     players: int = 2
+    without_tree: bool = False
+    """Whether a game is played by the rules of its name, because its tree does not fit."""
 
-    def start(self, game: Game) -> SelfPlay:
+    def start(self, game: Any) -> Run:
         """Return the run before its first iteration, with the engine that it will have.
 
         The engine depends on the run alone, and not on which machine code is on disk: results are
         to be the same wherever and whenever they are computed.
         """
+        if has_rules_alone(game):
+            algorithm = self._algorithm()
+            if algorithm.sampling is None:
+                told = f"{self.names[1]} needs a tree, and {self.names[0]} has its rules alone"
+                raise ValueError(f"{told}; {_SAMPLE}")
+            return start_by_rules(game, algorithm, **self._options())
         run = self._algorithm().start(game, **self._options())
         if is_long(run, self.iterations, lambda _: True):
             return run
@@ -105,17 +122,38 @@ class Task:
         made = algorithm_of(given) if isinstance(given, str) else given
         return made if self.sampling is None else Algorithm(made, sampling=self.sampling)
 
-    def load(self) -> Game:
-        """Return the game, which is kept for the next task if it is not large."""
+    @property
+    def lacks_tree(self) -> bool:
+        """Whether it is known before the game is loaded that it has no tree."""
         if not isinstance(self.game, str):
-            return cast("Game", self.game)
-        if self.game not in _LOADED:
+            return has_rules_alone(self.game)
+        name = self.game.partition("(")[0].strip()
+        return self.without_tree or (name in _RULES and name not in _FACTORIES)
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether ``load_rules`` knows the game."""
+        game = self.game if isinstance(self.game, str) else ""
+        return game.startswith(OPENSPIEL) or game.partition("(")[0].strip() in _RULES
+
+    def by_rules(self) -> "Task | None":
+        """Return the same without a tree, None where that cannot be played."""
+        samples = self._algorithm().sampling not in (None, "chance")
+        known = self.has_rules and not self.lacks_tree
+        return evolve(self, without_tree=True, histories=0) if known and samples else None
+
+    def load(self) -> Any:
+        """Return the game, or its rules, which is kept for the next task if it is not large."""
+        if not isinstance(self.game, str):
+            return self.game
+        place = self.game, self.lacks_tree
+        if place not in _LOADED:
             _LOADED.clear()
-            _LOADED[self.game] = load(self.game)
-        return _LOADED[self.game]
+            _LOADED[place] = load_rules(self.game) if self.lacks_tree else load(self.game)
+        return _LOADED[place]
 
 
-_LOADED: dict[str, Game] = {}
+_LOADED: dict[tuple[str, bool], Any] = {}
 
 
 def forget_games() -> None:
@@ -126,19 +164,19 @@ def forget_games() -> None:
 # What determines a result
 
 
-def identity_of(task: Task, run: SelfPlay) -> dict[str, Any]:
+def identity_of(task: Task, run: Run) -> dict[str, Any]:
     """Return what determines the result of a run that was not begun."""
-    built = {**built_parts(run), "minimizers": described(run.minimizers)}
+    built, parts, state, engine = _description(task, run)
     return {
         "format": FORMAT,
         "game": fingerprint(run.game),
         "built": digest(built),
-        "state": digest(run.state_dict()),
-        "code": digest(sorted({*_code_of(run, task.iterations)})),
+        "state": digest(state),
+        "code": digest(sorted({*_code_of(parts, task.iterations)})),
         "iterations": task.iterations,
         "measures": list(task.measures),
         "ratio": RATIO,
-        "engine": run.engine,
+        "engine": engine,
         "seed": task.seed,
         "versions": versions(),
     }
@@ -151,12 +189,24 @@ def versions() -> dict[str, str]:
     return {"python": ".".join(platform.python_version_tuple()[:2]), **found}
 
 
-def _code_of(run: SelfPlay, iterations: int) -> Iterator[str]:
+def _description(task: Task, run: Run) -> tuple[Any, list[Any], Any, str]:
+    """Return how a run was built, the parts of which code matters, its state, and its engine."""
+    parts = [run.order, run.averaging, run.estimator]
+    if not isinstance(run, LazyMCCFR):
+        built = {**built_parts(run), "minimizers": described(run.minimizers)}
+        return built, [*run.minimizers, *parts], run.state_dict(), run.engine
+    # Of rules, the fingerprint knows some plays; which numbers of actions there are it does not.
+    sizes = map(Simplices, (2, 3))
+    rules = [local_minimizer(rule, simplices) for simplices in sizes for rule in run._rules]
+    return _built(run), [task.load(), *rules, *parts], run._state(str), "without tree"
+
+
+def _code_of(things: Iterable[Any], iterations: int) -> Iterator[str]:
     """Yield what the parts of a run compute: rules as they are traced, and else their source.
 
     So a comment may change, and a function that a rule calls may not.
     """
-    for thing in (*run.minimizers, run.order, run.averaging, run.estimator):
+    for thing in things:
         for part in with_parts(thing):
             if isinstance(part, RegretMinimizer):
                 try:
@@ -252,11 +302,13 @@ def execute(
     label = task.names[1]
     try:
         game = task.load()
-        check_game(game)
-    except MemoryError as error:
-        return Outcome(reason=str(error), needs_memory=True)
+        if not has_rules_alone(game):
+            check_game(game)
     except Exception as error:
-        return Outcome(reason=f"{type(error).__name__}: {error}")
+        told = f"{type(error).__name__}: {error}"
+        if not (isinstance(error, MemoryError) or "max_histories" in str(error)):
+            return Outcome(reason=told)
+        return Outcome(reason=f"{error}; {_SAMPLE}" if task.has_rules else told, needs_memory=True)
     histories = int(getattr(getattr(game, "tree", None), "histories", 0))
     try:
         with redirect_stdout(StringIO()):  # rules may print
@@ -288,24 +340,42 @@ def execute(
     return Outcome(found, was_found=was_found, identity=identity)
 
 
-def _measured(task: Task, run: SelfPlay, path: Path, report: Report) -> dict[str, list[Any]]:
+def _measured(task: Task, run: Run, path: Path, report: Report) -> dict[str, list[Any]]:
     """Play to the end, from the last checkpoint on if there is one, and return the columns."""
-    record = Recorder([*task.measures, *CLOCKS])
-    watching: list[Callback] = [AtGeometricSteps(record, ratio=RATIO), _Watch(record, report)]
-    if path.exists():
-        parts = RunOptions(order=run.order, averaging=run.averaging, estimator=run.estimator)
-        parts["callbacks"] = watching
-        try:
-            run = SavedRun.read(path).start(SelfPlay, run.game, run.minimizers, parts)
-        except (OSError, ValueError):  # damaged: it begins anew
-            path.unlink(missing_ok=True)
-            return _measured(task, task.start(run.game), path, report)
-    path.parent.mkdir(exist_ok=True)
-    if run.engine != "numpy":
-        run._prepare(_ANY)
-    saving = _Saver(Checkpoint(path, seconds=_SAVE_EVERY, callbacks=watching))
-    run.run(task.iterations - run.iteration, callbacks=[saving])
-    if record.iterations[-1:] != [run.iteration]:
-        record(run)
-    columns: dict[str, list[Any]] = {"iteration": [*record.iterations], **record.values}
+    by_rules = isinstance(run, LazyMCCFR)
+    names = [name for name in task.measures if name == SAMPLED_GAP or not by_rules]
+    record = Recorder([*names, *CLOCKS])
+
+    def play(watching: list[Callback]) -> Run:
+        watching = [*watching, _Watch(record, report)]
+        played = _resumed(run, path, watching) if path.exists() else run
+        path.parent.mkdir(exist_ok=True)
+        if isinstance(played, SelfPlay) and played.engine != "numpy":
+            played._prepare(_ANY)
+        seconds = _SAVE_EVERY * (10 if by_rules else 1)  # what is learned may be large
+        saving = _Saver(Checkpoint(path, seconds=seconds, callbacks=watching))
+        return played.run(task.iterations - played.iteration, callbacks=[saving])
+
+    try:
+        columns = measured(play, record, gap=None if names else sampled_gap)
+    except _DamagedError:
+        path.unlink(missing_ok=True)
+        return _measured(task, task.start(run.game), path, report)
     return {name: [plain(value) for value in values] for name, values in columns.items()}
+
+
+class _DamagedError(Exception):
+    """A checkpoint cannot be read, so that the run begins anew."""
+
+
+def _resumed(run: Run, path: Path, watching: list[Callback]) -> Run:
+    """Return a run as it was saved."""
+    parts = RunOptions(order=run.order, averaging=run.averaging, callbacks=watching)
+    try:
+        if isinstance(run, LazyMCCFR):
+            options: Any = {**parts, "horizon": run.horizon}
+            return LazyMCCFR.load(path, run.game, run.rule, run.estimator, **options)
+        parts["estimator"] = run.estimator
+        return SavedRun.read(path).start(SelfPlay, run.game, run.minimizers, parts)
+    except (OSError, ValueError) as error:
+        raise _DamagedError from error

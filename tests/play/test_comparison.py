@@ -176,7 +176,7 @@ def test_a_time_limit_covers_the_sampled_measurement(monkeypatch):
     assert limits == [pytest.approx(0.04)]
     assert run.columns["seconds"][-1] >= 0.16
     assert compare(RULES, "cfr", iterations=2).runs[0].columns["iteration"] == [2]
-    assert limits[1:] == []  # without a limit, all games are played
+    assert limits[1:] == [None]  # without a limit, all games are played
     with pytest.raises(ValueError, match="time_limit must be a finite number above 0"):
         compare(RULES, "cfr", time_limit=-1.0)
 

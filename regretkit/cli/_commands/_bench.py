@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from time import monotonic
 from typing import Any
 
 import click
@@ -55,6 +56,8 @@ _COLUMNS = 8
 """The most algorithms, or games, that are columns of the live table."""
 _REASONS = 5
 """The most failures that are told below it."""
+_TOLD_EVERY = 30.0
+"""Seconds between two lines where there is no terminal."""
 _GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
 
 
@@ -318,9 +321,20 @@ def report(
 
 @contextmanager
 def _live(workers: int, *, quiet: bool) -> Iterator[Callable[[Sequence[Entry]], object]]:
-    """Show all tasks on standard error, if that is a terminal."""
-    if quiet or not is_terminal(sys.stderr):
+    """Show all tasks on standard error; now and then a line, if that is no terminal."""
+    if quiet:
         yield lambda _: None
+        return
+    if not is_terminal(sys.stderr):
+        told = monotonic()
+
+        def tell(entries: Sequence[Entry]) -> None:
+            nonlocal told
+            if monotonic() - told >= _TOLD_EVERY:
+                told = monotonic()
+                say(_status(entries, workers))
+
+        yield tell
         return
     from rich.live import Live
 
