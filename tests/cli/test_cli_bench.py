@@ -11,6 +11,7 @@ import pytest
 from attrs import evolve
 
 import regretkit
+from regretkit.cli._commands import _bench
 from regretkit.cli._commands._bench import _drawn
 from regretkit.workbench import Experiment, read_results
 from regretkit.workbench._pool import Entry
@@ -56,7 +57,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("page", "count"), [(HOW_TO, 8), (TUTORIAL, 7)])
+@pytest.mark.parametrize(("page", "count"), [(HOW_TO, 9), (TUTORIAL, 7)])
 def test_the_commands_of_the_page_run_without_errors(page, count, run, folder):
     text = page.read_text()
     (rule,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -142,6 +143,8 @@ def test_errors_that_differ_in_sizes_alone_are_told_once_with_their_games(run, f
         ("--suite smoke", "ALGORITHMS: name one at least"),
         ("cfr --suite papersss", "--suite: there is no suite 'papersss'"),
         ("cfr --game kuhn", "bench: there is no game 'kuhn'"),
+        ("cfr --game 'liars_dice(dice=0)'", "bench: 'liars_dice.dice=0.': dice must be"),
+        ("cfr --game phantom_tic_tac_toe", "bench: cfr needs a tree.* --sample in the shell"),
         ("'dcfr(alpha=2:1:1)' --suite smoke", "bench: .* the range '2:1:1' has no points"),
         ("nowhere.py:Mine --suite smoke", "bench: there is no file 'nowhere.py'"),
         ("bad_rule.py:Mine --suite smoke", "bench: bad_rule.*, line 1: "),
@@ -193,6 +196,16 @@ def test_the_table_has_the_gaps_so_far_the_time_left_and_why_runs_failed():
     assert lines[2].split() == ["kuhn_poker", "0.25", "50%", "1", "failed"]
     assert lines[3].split() == ["chicken", "10%", "-"]
     assert lines[4] == "dcfr on kuhn_poker: divided by zero"
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then(run, folder, monkeypatch):
+    words = ["bench", "cfr,cfr+", "--game", "kuhn_poker", *HERE]
+    assert run(*words)[2] == ""
+    monkeypatch.setattr(_bench, "_TOLD_EVERY", 0.0)
+    lines = run(*words, "--out", "told")[2].splitlines()
+    assert all(re.match(r"regretkit: \d of 2 runs", line) for line in lines)
+    assert lines[-1].startswith("regretkit: 2 of 2 runs")
+    assert run(*words, "--out", "quiet", "--quiet")[2] == ""
 
 
 def test_where_there_are_many_algorithms_they_are_the_rows():

@@ -14,13 +14,14 @@ from refusals import refusals
 import regretkit as rk
 from regretkit import games
 from regretkit.play import Linear
-from regretkit.workbench import Experiment, _tasks, read_results
+from regretkit.play._measures import sampled_gap
+from regretkit.workbench import Experiment, _index, _tasks, read_results
 from regretkit.workbench._expressions import algorithm_of, expand
 from regretkit.workbench._pool import Entry, _next, seconds_left
 from regretkit.workbench._results import digest, key_of
-from regretkit.workbench._tasks import identity_of
+from regretkit.workbench._tasks import Outcome, identity_of
 
-KUHN = games.kuhn_poker()
+KUHN, RULES = games.kuhn_poker(), games.load_rules("kuhn_poker")
 
 
 # Grids and expressions
@@ -60,6 +61,13 @@ test_what_is_no_experiment_is_refused = refusals(
     ({"games": "kuhn_pokers"}, ValueError, "no game 'kuhn_pokers'; did you mean kuhn_poker"),
     ({"games": "kuhn_poker(cards=3)"}, ValueError, "unexpected keyword argument 'cards'"),
     ({"games": "none.efg"}, ValueError, "there is no file 'none.efg'"),
+    ({"games": "liars_dice(dice=0)"}, ValueError, "'liars_dice.dice=0.': dice must be a whole"),
+    ({"games": "kuhn_poker(deck=3|1)"}, ValueError, "'kuhn_poker.deck=1.': deck must be"),
+    ({"games": "blotto(fields='two')"}, TypeError, "blotto.*: fields must be a whole number"),
+    ({"games": "phantom_tic_tac_toe(x=1)"}, ValueError, "keyword argument 'x'"),
+    ({"games": "phantom_tic_tac_toe"}, ValueError, "cfr needs a tree.* pass sampling='outcome'"),
+    ({"games": RULES}, ValueError, "cfr needs a tree, and KuhnHistory has its rules alone"),
+    ({"games": RULES, "sampling": "chance"}, ValueError, "sampling needs the game's tree"),
     ({"games": ["kuhn_poker", "kuhn_poker"]}, ValueError, "games has 'kuhn_poker' twice"),
     ({"games": []}, ValueError, "games must be one at least"),
     ({"algorithms": "cfrr"}, ValueError, "there is no algorithm 'cfrr'.*did you mean 'cfr'"),
@@ -148,6 +156,41 @@ def test_what_was_run_is_found_under_any_name(tmp_path, monkeypatch):
     assert again.runs[0].game == "same"
 
 
+def test_without_a_tree_runs_are_those_of_solve_and_end_with_a_sampled_gap(tmp_path):
+    made = Experiment({"mine": RULES}, "mccfr", 40, seeds=[3], measures=["nash_conv", "visited"])
+    [run] = made.run(tmp_path, workers=0).runs
+    same = rk.solve(RULES, "mccfr", iterations=40, seed=3)
+    assert run.columns["iteration"] == [40]
+    assert run.columns["local_best_response"] == [sampled_gap(same)]
+    assert run.columns["visited"] == [same.estimator.visited]
+    assert run.measure == "local_best_response"
+    often = Experiment(RULES, "mccfr", 40, seeds=[3], measures="local_best_response")
+    [run] = often.run(tmp_path, workers=0).runs
+    assert run.columns["iteration"][:3] == [1, 2, 3]
+    assert run.columns["local_best_response"][-1] == sampled_gap(same)
+
+
+def test_a_game_whose_tree_does_not_fit_is_played_without_it_by_what_samples(tmp_path):
+    named = ["kuhn_poker(memory_limit=1000)", "kuhn_poker"]
+    made = Experiment(named, "mccfr(sampling=outcome), cfr", 30)
+    found = made.run(tmp_path, workers=0)
+    by_place = {(run.game, run.algorithm): run for run in found.runs}
+    [(place, reason)] = found.failures.items()
+    assert place == (named[0], "cfr", None)
+    assert "58 histories, which take about" in reason
+    assert reason.endswith("--sample in the shell, to play without a tree")
+    run = by_place[named[0], "mccfr(sampling=outcome)"]
+    same = rk.solve(RULES, "mccfr", sampling="outcome", iterations=30)
+    assert run.columns["local_best_response"] == [sampled_gap(same)]
+    assert "nash_conv" in by_place["kuhn_poker", "mccfr(sampling=outcome)"].columns
+    beside = Entry(made.tasks[0])  # first it waits for room
+    lacking = Outcome(reason="too large", needs_memory=True)
+    states = [beside.settle(lacking, beside=True), beside.settle(lacking, beside=True)]
+    assert (states, beside.task.without_tree, beside.state) == ([False, False], True, "waiting")
+    assert beside.settle(lacking, beside=False)
+    assert beside.state == "failed"
+
+
 def key(algorithm="cfr+", game="kuhn_poker", **given):
     [task] = Experiment(game, [algorithm], **{"iterations": 50, **given}).tasks
     return key_of(identity_of(task, task.start(task.load())))
@@ -170,6 +213,11 @@ def test_all_that_determines_a_result_is_in_its_key(monkeypatch):
         key(game="kuhn_poker(deck=4)"),
         key(iterations=60),
         key(measures="exploitability"),
+        key("mccfr", game=RULES),
+        key("mccfr", game=RULES, seeds=[1]),
+        key("mccfr", game=games.load_rules("kuhn_poker(deck=4)")),
+        key("mccfr(sampling=outcome)", game=RULES),
+        key("lcfr(sampling=outcome)", game=RULES),
     ]
     monkeypatch.setattr(_tasks, "versions", lambda: {"numpy": "another"})
     keys.append(key())
@@ -227,6 +275,75 @@ def test_an_edited_rule_is_run_again_and_a_commented_one_is_not(step, tmp_path):
     ]
     assert (first == commented) == (step != "untraced")
     assert len({*others, first}) == len(others) + 1
+
+
+HELPED = "from {helper} import STEP\n" + bench_victim.RULE.replace("+= self", "+= STEP * self")
+
+
+def test_what_is_known_is_found_without_its_game_until_a_source_changes(tmp_path, monkeypatch):
+    name = f"indexed_{tmp_path.name}"
+    monkeypatch.setattr(_index, "is_own", lambda module: module.startswith("indexed"))
+    rule, helper = tmp_path / f"{name}.py", tmp_path / f"{name}_helper.py"
+    rule.write_text(source := HELPED.format(helper=helper.stem))
+    helper.write_text("STEP = 1.0\n")
+    made = Experiment("kuhn_poker", f"{rule}:Mine, cfr+", 20)
+
+    def found(made=made, **given):
+        entries = [Entry(task) for task in made.tasks]
+        index = _index.Index(tmp_path, **{"here": False, **given})
+        index.find(entries)
+        return index, [entry for entry in entries if entry.state == "found"], entries
+
+    index, nothing, entries = found()
+    assert nothing == []
+    for entry in entries:
+        entry.finish(_tasks.execute(entry.task, tmp_path, lambda *_: None))
+    index.note()
+    first = [entry.outcome.run for entry in entries]
+    assert [entry.outcome.run for entry in found()[1]] == first
+    assert len(found(here=True)[1]) == 1  # not that of a module that may be older than its file
+    seeds = (
+        Experiment("kuhn_poker", "cfr+", 21),
+        Experiment("kuhn_poker", "cfr+", 20, measures="visited"),
+    )
+    assert [found(made)[1] for made in seeds] == [[], []]
+    for path, changed in (
+        (rule, source.replace("2.0", "3.0")),
+        (helper, "STEP = 2.0\n"),
+        (rule, f"{source}\nTABLE = open('table')\n"),  # whose content is not looked at
+        (tmp_path / "indexed_later.py", "# a function may import it\n"),
+    ):
+        before = path.read_text() if path.exists() else ""
+        path.write_text(changed)
+        assert [entry.outcome.run for entry in found()[1]] == first[1:]
+        path.write_text(before)
+    (tmp_path / "indexed_later.py").unlink()
+    (tmp_path / "index").write_text("half a li\n" + (tmp_path / "index").read_text())
+    index, again, _ = found()
+    assert [entry.outcome.run for entry in again] == first
+    for path in tmp_path.glob("*.json"):
+        path.unlink()
+    assert found()[1] == []  # what is not there any more
+
+
+def test_an_edit_while_it_runs_is_not_noted(tmp_path, monkeypatch):
+    monkeypatch.setattr(_index, "_own_sources", lambda: str(len(list(tmp_path.iterdir()))))
+    made = Experiment("kuhn_poker", "cfr+", 20)
+    (entry,) = map(Entry, [evolve(made.tasks[0], algorithm="regretkit.minimizers:RegretMatching")])
+    index = _index.Index(tmp_path, here=False)
+    index.find([entry])
+    entry.finish(_tasks.execute(entry.task, tmp_path, lambda *_: None))  # which writes a file
+    index.note()
+    assert not (tmp_path / "index").read_text()
+
+
+def test_a_suite_that_is_finished_opens_without_building_games(tmp_path, monkeypatch):
+    made = Experiment(["kuhn_poker", "matching_pennies"], "cfr, dcfr", 20)
+    first = made.run(tmp_path, workers=0)
+    monkeypatch.setattr(_tasks, "load", None)
+    monkeypatch.setattr(_tasks.Task, "start", None)
+    again = made.run(tmp_path)
+    assert (again.runs, again.failures) == (first.runs, {})
 
 
 # What fails

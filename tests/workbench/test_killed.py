@@ -12,6 +12,7 @@ from pathlib import Path
 import bench_victim
 import pytest
 
+from regretkit.games import load_rules
 from regretkit.workbench import Experiment, read_results
 from regretkit.workbench import _tasks as tasks
 
@@ -88,6 +89,7 @@ HEDGE = "regretkit.minimizers:Hedge(rate=0.1)"
         ("mccfr", "kuhn_poker", ("cce_gap",)),
         (HEDGE, "kuhn_poker", ()),
         (HEDGE, "shapley_game", ("swap_regret",)),
+        ("mccfr", load_rules("kuhn_poker"), ()),
     ],
 )
 def test_a_long_run_continues_from_its_checkpoint_to_the_same_bits(

@@ -31,6 +31,7 @@ from regretkit.cli._console import (
     reporting,
     rich_console,
     say,
+    silent_descriptor,
     table,
 )
 from regretkit.display._style import file_of, number
@@ -122,7 +123,7 @@ def bench(
     """
     played, listed = _games(games, suites), _listed((*algorithms, *against))
     options: Any = {"measures": split_at_commas(measures), "seeds": seeds, "sampling": sample}
-    with reporting("bench"):
+    with reporting("bench"), silent_descriptor():  # of OpenSpiel, which lists all of its games
         experiment = Experiment(played, listed, iterations, **options)
     chosen = {"on": cluster, "workers": workers, "memory": memory and memory * 2**30}
     results = _run(experiment, out, chosen, quiet=quiet)
