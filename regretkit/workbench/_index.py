@@ -16,7 +16,6 @@ from typing import final
 
 from attrs import define, field
 
-import regretkit
 from regretkit.games._registry import _FACTORIES, OPENSPIEL
 from regretkit.trace._snapshot import is_own
 from regretkit.workbench._pool import Entry
@@ -96,7 +95,7 @@ def _content(game: str) -> str:
 
 @cache
 def _library() -> str:
-    return _digest_of(Path(regretkit.__file__).parent.rglob("*.py"))
+    return _digest_of(Path(__file__).parents[1].rglob("*.py"))
 
 
 def _own_sources() -> str | None:
