@@ -22,7 +22,7 @@ from regretkit.workbench._expressions import algorithm_of, expand, split_at_comm
 from regretkit.workbench._index import Index
 from regretkit.workbench._pool import Entry, Watch, cores, run_here, run_in_processes, run_on_ray
 from regretkit.workbench._results import refuse_other_version
-from regretkit.workbench._tasks import CLOCKS, Task, forget_games
+from regretkit.workbench._tasks import CLOCKS, Task
 
 _OURS = Path(__file__).with_name("suites.toml")
 
@@ -259,13 +259,10 @@ class Experiment:
             if watch is not None:
                 watch(ordered)
 
-        forget_games()
         try:
-            index.find(ordered)
-            waiting = [entry for entry in ordered if entry.outcome is None]
-            if count:
-                for entry in waiting:
-                    _check_sent(entry.task)
+            waiting = index.find(ordered)
+            for entry in waiting if count else ():
+                _check_sent(entry.task)
             if on is not None and waiting:
                 run_on_ray(waiting, path.absolute(), show, on, workers, memory)
             elif count:

@@ -7,7 +7,7 @@ the game, the expression of the algorithm and all sources are the same, the resu
 import hashlib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -39,8 +39,8 @@ class Index:
     """Whether tasks are carried out in this process, whose modules may be older than files."""
     _open: list[tuple[Entry, Task, str]] = field(factory=list, init=False)
 
-    def find(self, entries: Iterable[Entry]) -> None:
-        """Finish the entries whose results are known."""
+    def find(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Finish the entries whose results are known, and return the others."""
         known: dict[str, str] = {}
         with suppress(OSError, ValueError):
             lines = (self.folder / NAME).read_text().splitlines()
@@ -53,6 +53,7 @@ class Index:
                 entry.finish(Outcome(entry.task.result(columns), was_found=True))
             elif place is not None:
                 self._open.append((entry, entry.task, place))
+        return [entry for entry in entries if entry.outcome is None]
 
     def note(self) -> None:
         """Write down which results have been found or computed since."""

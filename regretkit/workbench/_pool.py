@@ -28,7 +28,7 @@ from regretkit._util._errors import reason
 from regretkit._util._validate import quote
 from regretkit.games._memory_budget import BYTES_A_HISTORY, BYTES_A_PLAYER, available
 from regretkit.workbench._results import find_run, key_of, write_run
-from regretkit.workbench._tasks import Outcome, Report, Task, execute
+from regretkit.workbench._tasks import Outcome, Report, Task, execute, forget_games
 
 _SPAWN = multiprocessing.get_context("spawn")
 ONE_THREAD = {
@@ -159,6 +159,7 @@ def cores() -> int:
 
 def run_here(entries: Sequence[Entry], folder: Path, watch: Watch) -> None:
     """Carry out all tasks in this process, one after another."""
+    forget_games()
     for entry in entries:
 
         def report(*facts: Any, entry: Entry = entry) -> None:
