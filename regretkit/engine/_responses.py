@@ -78,10 +78,9 @@ class Responder:
         trees, payoffs, _ = lay_out(game, False, False)
         size = int(trees.sequence_offsets[-1])
         strategy, utility = np.zeros(size + shared_sums(payoffs)), np.zeros(size)
+        total = np.zeros(max(domain.dimension for domain in game.domains))
         unused = utility[:0]
-        self.iterates = Iterates(
-            strategy, unused, utility, unused, unused, magnitude=np.zeros(LONGEST_RUN)
-        )
+        self.iterates = Iterates(strategy, unused, utility, total, unused, np.zeros(LONGEST_RUN))
         self._found = np.zeros((trees.players, 2))
         self._arrays: tuple[Any, ...] = self._found, payoffs, trees, self.iterates
         begins = trees.sequence_offsets.tolist()
@@ -110,7 +109,7 @@ class Responder:
     def scaled(self, strategies: Iterable[Vector]) -> list[Vector]:
         """Return strategies whose distributions are scaled to sum to 1, views of a workspace."""
         self._put(strategies)
-        self._code(0, 0, True, *self._arrays)
+        self._code(0, len(self._sequences), True, *self._arrays)
         return [self.iterates.strategy[own] for own in self._sequences]
 
     def _put(self, strategies: Iterable[Vector]) -> None:

@@ -168,10 +168,10 @@ class DecisionProblem(StrategySet):
     @override
     def _gain(self, utility: Vector, point: Vector) -> float:
         # What is lost at each decision point where best actions follow, without differences of
-        # large numbers
-        values = self.best_values(utility)[1:]
-        lost = self.simplices.repeat(self.simplices.max(values)) - values
-        return float((lost * point[1:]).sum())
+        # large numbers, and added up in the order of all engines
+        values, simplices = self.best_values(utility)[1:], self.simplices
+        lost = point[1:] * (simplices.repeat(simplices.max(values)) - values)
+        return float(np.append(0.0, simplices.sum(lost)).cumsum()[-1])
 
     @override
     def value(self, utility: Vector, point: Vector) -> float:

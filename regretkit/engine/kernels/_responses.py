@@ -1,5 +1,9 @@
-"""Best responses, as a function that is compiled: the backward pass with the largest value."""
+"""Best responses, as a function that is compiled: the backward pass with the largest value.
 
+All sums are in the order of NumPy, and zero where NumPy's are, so that both are bitwise identical.
+"""
+
+from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Vector, as_int64
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs
 from regretkit.engine.kernels._iteration import compute_utility
@@ -18,16 +22,16 @@ def respond(
 
     ``found`` has for each player what a best response gains, and how far the strategy is from the
     player's set; ``iterates.utility`` is then what each sequence earns where best actions follow.
-    With ``scaling``, distributions are scaled to sum to 1 instead of being looked at.
+    With ``scaling``, distributions are scaled to sum to 1 instead of all that.
     """
-    for player in range(found.shape[0]):
+    for player in range(begin, end):
         if scaling:
             scale_distributions(player, trees, iterates.strategy)
         else:
-            found[player, 1] = flow_error(player, trees, iterates.strategy)
-    for player in range(begin, end):
-        compute_utility(player, False, payoffs, trees, iterates)
-        found[player, 0] = best_values(player, trees, iterates)
+            compute_utility(player, True, payoffs, trees, iterates)
+            best_values(player, trees, iterates)
+    for player in range(0 if scaling else found.shape[0]):
+        measure(player, found[player], trees, iterates)
 
 
 def scale_distributions(player: int, trees: FlatTrees, strategy: Vector) -> None:
@@ -66,74 +70,61 @@ def scale_distribution(first: int, last: int, reach: float, strategy: Vector) ->
         strategy[a] = share * reach
 
 
-def flow_error(player: int, trees: FlatTrees, strategy: Vector) -> float:
-    """Return the largest violation of what a strategy in sequence form is."""
-    error = abs(float(strategy[trees.sequence_offsets[player]]) - 1.0)
-    for run in range(as_int64(trees.run_offsets[player]), as_int64(trees.run_offsets[player + 1])):
-        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
-        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
-            error = max(error, run_error(begin, end, 2, trees, strategy))
-        elif trees.runs[run, 1] == 3:
-            error = max(error, run_error(begin, end, 3, trees, strategy))
-        else:
-            for j in range(begin, end):
-                first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-                reach = float(strategy[trees.parent[j]])
-                error = max(error, infoset_error(first, last, reach, strategy))
-    return error
+# From the leaves to the root
 
 
-def run_error(begin: int, end: int, actions: int, trees: FlatTrees, strategy: Vector) -> float:
-    """Return it for decision points of one number of actions, side by side."""
-    error, begin_actions = 0.0, as_int64(trees.first[begin])
-    for i in range(end - begin):
-        first = begin_actions + actions * i
-        reach = float(strategy[trees.parent[begin + i]])
-        error = max(error, infoset_error(first, first + actions, reach, strategy))
-    return error
-
-
-def infoset_error(first: int, last: int, reach: float, strategy: Vector) -> float:
-    """Return it for one decision point."""
-    error, total = 0.0, 0.0
-    for a in range(first, last):
-        total += float(strategy[a])
-        error = max(error, -float(strategy[a]))
-    return max(error, abs(total - reach))
-
-
-def best_values(player: int, trees: FlatTrees, iterates: Iterates) -> float:
-    """Turn utilities into what best actions earn, from the leaves up; return what they gain."""
-    utility, gain = iterates.utility, 0.0
-    stop = as_int64(trees.run_offsets[player + 1])
+def best_values(player: int, trees: FlatTrees, iterates: Iterates) -> None:
+    """Turn utilities into what best actions earn; ``total`` has the terms' magnitudes."""
+    utility, total = iterates.utility, iterates.total
+    root, stop = as_int64(trees.sequence_offsets[player]), as_int64(trees.run_offsets[player + 1])
+    for k in range(as_int64(trees.sequence_offsets[player + 1]) - root):
+        total[k] = 0.0
     for back in range(stop - as_int64(trees.run_offsets[player])):
         run = stop - 1 - back
         begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
         if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
-            gain += best_of_run(begin, end, 2, trees, iterates)
+            best_of_run(begin, end, 2, root, trees, iterates)
         elif trees.runs[run, 1] == 3:
-            gain += best_of_run(begin, end, 3, trees, iterates)
+            best_of_run(begin, end, 3, root, trees, iterates)
         else:
             for step in range(end - begin):
                 j = end - 1 - step
                 first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-                best = largest(first, last, utility)
-                gain += shortfall(first, last, best, iterates)
-                utility[trees.parent[j]] += best
-    return gain
+                best = best_of_actions(first, last, root, iterates)
+                add_to_parent(as_int64(trees.parent[j]), best, root, iterates)
+    utility[root] = uncancelled(float(utility[root]), float(total[0]))
 
 
-def best_of_run(begin: int, end: int, actions: int, trees: FlatTrees, iterates: Iterates) -> float:
+def best_of_run(
+    begin: int, end: int, actions: int, root: int, trees: FlatTrees, iterates: Iterates
+) -> None:
     """Do so for decision points of one number of actions, of which none follows another."""
-    begin_actions, values, gain = as_int64(trees.first[begin]), iterates.magnitude, 0.0
+    begin_actions, values = as_int64(trees.first[begin]), iterates.magnitude
     for i in range(end - begin):
         first = begin_actions + actions * i
-        values[i] = largest(first, first + actions, iterates.utility)
-        gain += shortfall(first, first + actions, float(values[i]), iterates)
+        values[i] = best_of_actions(first, first + actions, root, iterates)
     for step in range(end - begin):
         i = end - begin - 1 - step
-        iterates.utility[trees.parent[begin + i]] += values[i]
-    return gain
+        add_to_parent(as_int64(trees.parent[begin + i]), float(values[i]), root, iterates)
+
+
+def best_of_actions(first: int, last: int, root: int, iterates: Iterates) -> float:
+    """Return the largest value of the actions at a decision point, once all terms are in them."""
+    utility, total = iterates.utility, iterates.total
+    for a in range(first, last):
+        utility[a] = uncancelled(float(utility[a]), float(total[a - root]))
+    return largest(first, last, utility)
+
+
+def add_to_parent(parent: int, value: float, root: int, iterates: Iterates) -> None:
+    """Add the value of a decision point to its parent sequence."""
+    iterates.utility[parent] += value
+    iterates.total[parent - root] += abs(value)
+
+
+def uncancelled(value: float, magnitude: float) -> float:
+    """Return a sum, zero where its terms cancel up to rounding."""
+    return 0.0 if abs(value) <= RESOLUTION * magnitude else value
 
 
 def largest(first: int, last: int, utility: Vector) -> float:
@@ -144,12 +135,56 @@ def largest(first: int, last: int, utility: Vector) -> float:
     return best
 
 
-def shortfall(first: int, last: int, best: float, iterates: Iterates) -> float:
-    """Return what a strategy earns less than the best actions do, weighted by its reach.
+# What comes of it
 
-    With best actions afterwards, the sum over decision points is what a best response gains.
+
+def measure(player: int, found: Vector, trees: FlatTrees, iterates: Iterates) -> None:
+    """Find what a best response gains, and the largest violation of what a strategy is.
+
+    With best actions afterwards, the gain is the sum of what a strategy earns less than the best
+    actions at each decision point, weighted by its reach.
     """
-    total = 0.0
+    found[0] = 0.0
+    found[1] = abs(float(iterates.strategy[trees.sequence_offsets[player]]) - 1.0)
+    for run in range(as_int64(trees.run_offsets[player]), as_int64(trees.run_offsets[player + 1])):
+        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
+        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
+            measure_run(begin, end, 2, found, trees, iterates)
+        elif trees.runs[run, 1] == 3:
+            measure_run(begin, end, 3, found, trees, iterates)
+        else:
+            for j in range(begin, end):
+                first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+                reach = float(iterates.strategy[trees.parent[j]])
+                found[0] += shortfall(first, last, iterates)
+                found[1] = max(found[1], violation(first, last, reach, iterates.strategy))
+
+
+def measure_run(
+    begin: int, end: int, actions: int, found: Vector, trees: FlatTrees, iterates: Iterates
+) -> None:
+    """Do so for decision points of one number of actions, side by side."""
+    gain, error, begin_actions = found[0], found[1], as_int64(trees.first[begin])
+    for i in range(end - begin):
+        first = begin_actions + actions * i
+        reach = float(iterates.strategy[trees.parent[begin + i]])
+        gain += shortfall(first, first + actions, iterates)
+        error = max(error, violation(first, first + actions, reach, iterates.strategy))
+    found[0], found[1] = gain, error
+
+
+def shortfall(first: int, last: int, iterates: Iterates) -> float:
+    """Return what a strategy earns less than the best actions at a decision point."""
+    best, total = largest(first, last, iterates.utility), 0.0
     for a in range(first, last):
         total += float(iterates.strategy[a] * (best - iterates.utility[a]))
     return total
+
+
+def violation(first: int, last: int, reach: float, strategy: Vector) -> float:
+    """Return how far weights at a decision point are from such that sum to its inflow."""
+    error, total = 0.0, 0.0
+    for a in range(first, last):
+        total += float(strategy[a])
+        error = max(error, -float(strategy[a]))
+    return max(error, abs(total - reach))
