@@ -159,7 +159,10 @@ def is_ours(thing: object) -> bool:
 def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
     """Yield the name and the object of each part directly below ``thing``."""
     for name, value in attributes(thing):
-        yield from _parts_in(name, value)
+        if isinstance(value, Stateful):
+            yield name, value
+        elif isinstance(value, tuple | list | dict):
+            yield from _parts_in(name, value)
 
 
 def with_parts(thing: object) -> Iterator[object]:

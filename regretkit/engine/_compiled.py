@@ -125,8 +125,16 @@ _SECONDS_PER_CALL = 0.1
 _MIN_ITERATIONS = 16
 """with at least this number of iterations, since a call costs as much as one in a large game,"""
 
+_FIRST_SEQUENCES = 150_000
+"""or, in the first call, with as many as go through this number of sequences,"""
+
 _MAX_SECONDS_PER_CALL = 1.0
 """unless they take longer than this."""
+
+_NO_ITERATIONS = (
+    UpdateSchedule(np.empty((0, 1), dtype=np.int64), simultaneous=False),
+    *(np.empty((0, 1, 1)), np.empty((0, 2))),
+)
 
 _SMALL = 1 << 14
 """Numbers that are copied as fast as a view of them is made that is known to be held."""
@@ -150,7 +158,8 @@ class KernelExecutor(Executor):
     def __init__(
         self, run: SelfPlay, trees: FlatTrees, learners: UInt32Array, exact: bool = False
     ) -> None:
-        self._run, self._trees, self._batch = run, trees, _MIN_ITERATIONS
+        self._run, self._trees = run, trees
+        self._batch = max(_MIN_ITERATIONS, _FIRST_SEQUENCES // int(trees.sequence_offsets[-1]))
         self._learners = learners
         """The number of the tree on which the rules of each player play."""
         self._players = [
@@ -171,7 +180,7 @@ class KernelExecutor(Executor):
         """Compile for these arrays, by running no iteration at all."""
         try:
             self._initialize()
-            self._call(*self._upcoming(0))
+            self._call(*_NO_ITERATIONS)
         except CannotCompileError as error:
             placed = [rule.rule for player in self._players for rule in player.rules]
             rules = list({repr(rule): None for rule in placed})

@@ -114,8 +114,7 @@ def unsupported_minimizer(minimizer: RegretMinimizer, domain: StrategySet) -> st
     """Return why a minimizer cannot be compiled, None if it can."""
     if minimizer.domain != domain:
         return f"{quote(minimizer)} plays on a part of its player's set"
-    parts = [part for part in with_parts(minimizer) if isinstance(part, RegretMinimizer)]
-    if any(part._tracker is not None for part in parts):
+    if any(getattr(part, "_tracker", None) is not None for part in with_parts(minimizer)):
         return f"{quote(minimizer)} is tracked by a ledger, which records every iteration"
     for part in compiled_parts(minimizer):
         try:

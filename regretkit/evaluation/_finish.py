@@ -6,11 +6,13 @@ import operator
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number
 from regretkit.evaluation._linear_programs import (
@@ -50,6 +52,8 @@ _LOSS = 1e-13
 """The smallest loss of a sequence that is no rounding, in units of the largest payoff."""
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
+_MOST_KEPT = 1_000_000
+"""Payoffs of the largest game whose systems are kept for other runs."""
 _ROUNDING = 2.0**-50
 """What a system of numbers of size one may miss once it is solved."""
 
@@ -151,8 +155,7 @@ def finish(
     ):
         told = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", told, run))
-    game = check_constant_sum(run.game, public=True)
-    systems = _Systems.of(game)
+    systems = _Systems.of(game := run.game)
     goal, worth = allowed * systems.width, _WORTH_A_LOOK * systems.width
     best, begun, clock = None, run.iteration, run.processor_seconds
     if run.iteration < _FIRST:
@@ -172,7 +175,7 @@ def finish(
         if best.gap <= goal or lacking:
             method = f"finish after {run.iteration} iterations"
             method += f", out of {lacking}" * (best.gap > goal)
-            return exact_solution(game, *best[:4], method)
+            return systems.solution(game, best, method)
         # After t seconds, looks of c seconds each d seconds apart cost c / d + d / 2t of the time.
         growth, cost = 0.5, time.process_time() - started
         if (played := run.iteration - begun) and run.processor_seconds > clock:
@@ -213,8 +216,8 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         raise ValueError(
             "run is a profile without its game; pass Profile(strategies, game.domains, game)"
         )
-    game = check_constant_sum(profile._game, public=True)
-    systems, average = _Systems.of(game), as_vectors(game, profile)
+    systems = _Systems.of(game := profile._game)
+    average = as_vectors(game, profile)
     best = given = systems.bounded(*average)
     cut = (threshold(game, average, least).profile for least in _LEAST)
     supports = ([x > 0.0 for x in profile] for profile in cut)
@@ -222,15 +225,15 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         if best.gap <= allowed * systems.width or time.monotonic() >= end:
             break
         best = min(best, systems.look(each, given), key=_gap)
-    return exact_solution(game, *best[:4], "finish of a profile")
+    return systems.solution(game, best, "finish of a profile")
 
 
 def unmerged(solution: ExactSolution, game: ExtensiveFormGame) -> ExactSolution:
     """Return the solution of a game from that of ``merged_by_symmetry(game)``."""
     small: Any = solution.profile._game
     x, y = (z[own] for z, own in zip(solution.profile, small._merged, strict=True))
-    found = _Systems.of(game).bounded(x, y)
-    return exact_solution(game, *found[:4], f"{solution.method}, symmetries merged")
+    systems = _Systems.of(game)
+    return systems.solution(game, systems.bounded(x, y), f"{solution.method}, symmetries merged")
 
 
 class _Bounded(NamedTuple):
@@ -297,10 +300,22 @@ class _Systems:
     """When sequences of player 0, points of 1, points of 0 and sequences of 1 are eliminated."""
     scale: int
     width: float
-    """The range of payoffs."""
+    """The range of payoffs,"""
+    sum: float
+    """and what those of both players add up to."""
 
     @classmethod
     def of(cls, game: Any) -> "_Systems":
+        """Return those of a constant-sum game of two players; runs on one game share them."""
+        if isinstance(game, NormalFormGame | ExtensiveFormGame | PublicGame) and game in _KEPT:
+            return _KEPT[game]
+        systems = cls._built(check_constant_sum(game, public=True))
+        if systems.payoffs.value.size <= _MOST_KEPT:
+            _KEPT[game] = systems
+        return systems
+
+    @classmethod
+    def _built(cls, game: Any) -> "_Systems":
         from scipy.sparse import csr_array
 
         if isinstance(game, NormalFormGame):
@@ -329,7 +344,8 @@ class _Systems:
         entries = _Entries(row, column, value)
         (x, p), (y, q) = map(_depths, game.domains)
         ranks = 1 - 4 * x, 2 - 4 * q, 3 - 4 * p, -4 * y  # those far down depend on few others
-        return cls(game.domains, entries, matrices, (flows[0], flows[1]), ranks, scale, width)
+        pair, total = (flows[0], flows[1]), game.constant_sum
+        return cls(game.domains, entries, matrices, pair, ranks, scale, width, total)
 
     def bounded(self, x: Vector, y: Vector) -> _Bounded:
         """Return strategies with the interval that best responses to them prove."""
@@ -338,6 +354,12 @@ class _Systems:
         upper, lower = float(self.flows[0].totals @ p), 0.0 - float(self.flows[1].totals @ q)
         lower, upper = math.ldexp(lower, self.scale), math.ldexp(upper, self.scale)
         return _Bounded(x, y, lower, upper, (p, q))
+
+    def solution(self, game: Any, found: _Bounded, method: str) -> ExactSolution:
+        """Return strategies of the game with the interval that they prove."""
+        duals = [read_only(np.ldexp(dual, self.scale)) for dual in found.duals]
+        known = (duals[0], duals[1]) if self.sum == 0.0 else None
+        return exact_solution(game, *found[:4], method, known)
 
     def losses(self, point: _Bounded) -> list[Vector]:
         """Return what each sequence earns less than the best ones, against the other strategy."""
@@ -399,6 +421,10 @@ class _Systems:
         return self.bounded(*map(repaired, strategies, self.domains))
 
 
+_KEPT: WeakKeyDictionary[Game, _Systems] = WeakKeyDictionary()
+"""Those of games of at most ``_MOST_KEPT`` payoffs."""
+
+
 def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
     """Return how many decisions each sequence and each constraint on strategies comes after."""
     depth = np.zeros(domain.dimension, dtype=np.int16)
@@ -447,8 +473,9 @@ def _nearest_solutions(
     columns = place[np.concatenate([column, row + n, np.arange(order.size)])]
     in_z = order < n
     diagonal = np.where(in_z, 1.0, -_REGULARIZATION)
-    data = np.concatenate([value, value, diagonal[place]])
-    system = csc_array((data, (rows, columns)))
+    data, by_column = np.concatenate([value, value, diagonal[place]]), np.lexsort((rows, columns))
+    begin = np.append(0, np.cumsum(np.bincount(columns)))
+    system = csc_array((data[by_column], rows[by_column], begin))
     factors = splu(
         system,
         permc_spec="NATURAL",

@@ -139,10 +139,11 @@ def exact_solution(
     lower: float,
     upper: float,
     method: str = "linear program",
+    duals: tuple[Vector, Vector] | None = None,
 ) -> ExactSolution:
     """Return strategies and the interval that they prove, with their duals."""
     profile = Profile([x, y], game.domains, game)
-    first, second = (
+    first, second = duals or (
         constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
     )
     middle = lower + (upper - lower) / 2

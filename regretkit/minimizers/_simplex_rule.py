@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, Self, cast, final
 
 import attrs
@@ -20,6 +21,13 @@ _PER = "per"
 _START = "start"
 _NOT_YET_A_FIELD = type(field())
 """What is declared in a class before attrs has made fields of it."""
+
+
+@lru_cache(maxsize=256)
+def _not_yet_fields(kind: type) -> list[str]:
+    """Return the names of what a class declares and has not as fields."""
+    declared = ((name, value) for base in kind.__mro__ for name, value in vars(base).items())
+    return [name for name, value in declared if isinstance(value, _NOT_YET_A_FIELD)]
 
 
 def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> Vector:
@@ -149,10 +157,7 @@ class SimplexRule(RegretMinimizer):
                 f"{type(self).__name__} compares by value, but a minimizer equals only itself; "
                 "put @attrs.define(eq=False) before the class"
             )
-        declared = [
-            (name, value) for kind in type(self).__mro__ for name, value in vars(kind).items()
-        ]
-        if names := [name for name, value in declared if isinstance(value, _NOT_YET_A_FIELD)]:
+        if names := _not_yet_fields(type(self)):
             raise TypeError(
                 f"{type(self).__name__} declares {', '.join(names)}, but nothing makes fields of "
                 "declarations; put @attrs.define(eq=False) before the class"

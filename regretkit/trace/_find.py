@@ -3,6 +3,7 @@
 import inspect
 import textwrap
 from collections.abc import Hashable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -44,6 +45,15 @@ class _Found:
     """The classes of a rule and its parts, and the names that they hold."""
     numbers: dict[str, bytes] = field(factory=dict)
     """Of the arrays that it holds."""
+
+    @cached_property
+    def lasts(self) -> bool:
+        """Whether nothing of it, but those arrays, can change without being replaced."""
+        return not any(
+            may_change(value) and (namespace is not None or not is_plain(value))
+            for namespace, _, value in self.sources
+            if namespace is not None or not isinstance(value, np.ndarray)
+        )
 
 
 _FOUND: dict[bool, WeakKeyDictionary[Any, _Found]] = {
@@ -184,17 +194,17 @@ def _exactly(value: object) -> Hashable:
 
 
 def _is_current(rule: Any, found: _Found) -> bool:
-    if rule is not None and found.shape != _shape(rule):
+    if not found.lasts or (rule is not None and found.shape != _shape(rule)):
         return False
-    for namespace, name, value in found.sources:
-        if named(rule, namespace, name) is not value:
-            return False
-        if namespace is None and isinstance(value, np.ndarray):
-            if found.numbers.get(name) != value.tobytes():
-                return False
-        elif may_change(value) and (namespace is not None or not is_plain(value)):
-            return False  # it may have changed without being replaced
-    return True
+    return all(
+        named(rule, namespace, name) is value
+        and (
+            namespace is not None
+            or not isinstance(value, np.ndarray)
+            or found.numbers.get(name) == value.tobytes()
+        )
+        for namespace, name, value in found.sources
+    )
 
 
 def _shape(rule: Any) -> list[object]:

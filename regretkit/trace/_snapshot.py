@@ -30,7 +30,7 @@ def owners(minimizer: Any) -> Iterator[tuple[str, Any]]:
     """Yield a minimizer and the parts that are its attributes, each with its path."""
     yield "", minimizer
     for name, value in attributes(minimizer):
-        if isinstance(value, RegretMinimizer):
+        if isinstance(value, Stateful) and isinstance(value, RegretMinimizer):  # the first is fast
             for path, part in owners(value):
                 yield f"{name}.{path}", part
 
@@ -116,6 +116,8 @@ def named(rule: Any, namespace: object, name: str) -> object:
 
 def may_change(value: object) -> bool:
     """Return whether something can change without being replaced, and is not looked into."""
+    if isinstance(value, float | int | str | None):
+        return is_own(type(value).__module__)
     if isinstance(value, tuple | frozenset | functools.partial):
         return any(map(may_change, inside(value)))
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
@@ -138,10 +140,10 @@ _FOLLOWED = (
 def is_plain(value: object) -> bool:
     """Return whether attributes are all that an object holds."""
     kind = type(value)
+    if not (is_own_class(kind) or kind is types.SimpleNamespace) or isinstance(value, Collection):
+        return False
     has_slots = any("__slots__" in vars(base) for base in kind.__mro__)
-    known = attrs.has(kind) or (hasattr(value, "__dict__") and not has_slots)
-    own = is_own_class(kind) or kind is types.SimpleNamespace
-    return known and own and not isinstance(value, Collection)
+    return attrs.has(kind) or (hasattr(value, "__dict__") and not has_slots)
 
 
 def sources_of(rule: Any) -> Iterator[Source]:
