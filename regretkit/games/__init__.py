@@ -1,4 +1,9 @@
-"""Games: normal and extensive form, a catalogue, files, and interfaces to define games."""
+"""Games: normal and extensive form, a catalogue, files, and interfaces to define games.
+
+Classes and functions raise a TypeError or a ValueError where an argument is not what its
+description says, an OSError where a file cannot be read or written, and a MemoryError where a game
+does not fit into memory.
+"""
 
 from typing import TYPE_CHECKING
 

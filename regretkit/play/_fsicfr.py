@@ -64,12 +64,6 @@ class FixedStrategyIteration(Stateful):
     visited
         Number of states visited so far, in all passes forward.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``graph`` is none, ``local`` makes no minimizer for its information sets, or another
-        argument is of another kind.
-
     Examples
     --------
     >>> from regretkit import RegretMatching
@@ -193,13 +187,7 @@ class FixedStrategyIteration(Stateful):
 
     @property
     def average(self) -> Profile:
-        """The average probabilities at each information set, uniform at those never reached.
-
-        Raises
-        ------
-        ValueError
-            When nothing was played yet.
-        """
+        """The average probabilities at each information set, uniform at those never reached."""
         averages = [average.strategy for average in self._averages]
         return self._profile(
             simplices.normalize(average)
