@@ -85,8 +85,9 @@ def profile_of(game, seed):
 
 def assert_as_numpy(game, responder):
     """Check gains, best responses and scaled profiles, for some profiles."""
-    for seed in range(3):
-        profile = profile_of(game, seed)
+    # In symmetric games, what is played uniformly cancels.
+    uniform = [domain.relative_interior_point() for domain in game.domains]
+    for profile in [uniform, *(profile_of(game, seed) for seed in range(3))]:
         scaled = responder.scaled([(1 + 1e-9) * strategy for strategy in profile])
         expected = [
             _normalized((1 + 1e-9) * x, d) for x, d in zip(profile, game.domains, strict=True)
