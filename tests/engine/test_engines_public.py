@@ -7,7 +7,7 @@ from public_games import kuhn, leduc, liars_dice, on_tree, one_card, random_prof
 
 import regretkit as rk
 from regretkit.engine import _compiled
-from regretkit.engine._layout import flatten_trees, lay_out_payoffs, zero_iterates
+from regretkit.engine._layout import flatten_trees, lay_out, lay_out_payoffs, zero_iterates
 from regretkit.engine.kernels._payoffs import settled_utility
 from regretkit.games import hold_em
 from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
@@ -67,6 +67,15 @@ def test_no_decision_point_of_a_run_follows_another(name):
             assert (trees.parent[own] < trees.first[begin]).all()
     if name == "105 hands":
         assert (actions[:-1] > 1).all()
+
+
+def test_runs_on_a_game_share_all_but_what_they_write():
+    game = kuhn(5)
+    (trees, payoffs, _), (same, others, _) = (lay_out(game, True, False) for _ in range(2))
+    assert trees is same
+    written = {"reach", "by_card", "below", "sums", "total", "earned"}
+    shared = {name for name in payoffs._fields if getattr(payoffs, name) is getattr(others, name)}
+    assert shared == {*payoffs._fields} - written
 
 
 @pytest.mark.parametrize("name", ["kuhn", "river"])
