@@ -15,7 +15,7 @@ import regretkit as rk
 from regretkit import games
 from regretkit.play import Linear
 from regretkit.play._measures import sampled_gap
-from regretkit.workbench import Experiment, _index, _tasks, read_results
+from regretkit.workbench import Experiment, _experiment, _tasks, read_results
 from regretkit.workbench._expressions import algorithm_of, expand
 from regretkit.workbench._pool import Entry, _next, seconds_left
 from regretkit.workbench._results import digest, key_of
@@ -282,7 +282,7 @@ HELPED = "from {helper} import STEP\n" + bench_victim.RULE.replace("+= self", "+
 
 def test_what_is_known_is_found_without_its_game_until_a_source_changes(tmp_path, monkeypatch):
     name = f"indexed_{tmp_path.name}"
-    monkeypatch.setattr(_index, "is_own", lambda module: module.startswith("indexed"))
+    monkeypatch.setattr(_experiment, "is_own", lambda module: module.startswith("indexed"))
     rule, helper = tmp_path / f"{name}.py", tmp_path / f"{name}_helper.py"
     rule.write_text(source := HELPED.format(helper=helper.stem))
     helper.write_text("STEP = 1.0\n")
@@ -290,7 +290,7 @@ def test_what_is_known_is_found_without_its_game_until_a_source_changes(tmp_path
 
     def found(made=made, **given):
         entries = [Entry(task) for task in made.tasks]
-        index = _index.Index(tmp_path, **{"here": False, **given})
+        index = _experiment.Index(tmp_path, **{"here": False, **given})
         index.find(entries)
         return index, [entry for entry in entries if entry.state == "found"], entries
 
@@ -327,10 +327,10 @@ def test_what_is_known_is_found_without_its_game_until_a_source_changes(tmp_path
 
 
 def test_an_edit_while_it_runs_is_not_noted(tmp_path, monkeypatch):
-    monkeypatch.setattr(_index, "_own_sources", lambda: str(len(list(tmp_path.iterdir()))))
+    monkeypatch.setattr(_experiment, "_own_sources", lambda: str(len(list(tmp_path.iterdir()))))
     made = Experiment("kuhn_poker", "cfr+", 20)
     (entry,) = map(Entry, [evolve(made.tasks[0], algorithm="regretkit.minimizers:RegretMatching")])
-    index = _index.Index(tmp_path, here=False)
+    index = _experiment.Index(tmp_path, here=False)
     index.find([entry])
     entry.finish(_tasks.execute(entry.task, tmp_path, lambda *_: None))  # which writes a file
     index.note()
