@@ -11,7 +11,7 @@ from regretkit.evaluation._gaps import best_response_gains
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games.poker._cards import RANKS, SUITS
 from regretkit.games.public import Compare, Free, PublicGame
-from regretkit.games.public._tree import Path
+from regretkit.games.public._tree import Path, actions_of
 
 _CARDS = {rank + suit for rank in RANKS for suit in SUITS}
 
@@ -61,8 +61,7 @@ def hold_em_report(
     strategies = as_vectors(game, profile)
     pot, value = _pot(game), game.value(strategies)
     lost = float(best_response_gains(game, strategies).mean())
-    find, path = game.tree.find, game.tree.path
-    paths = _first_street(game) if nodes is None else [path(find(node)) for node in nodes]
+    paths = _first_street(game) if nodes is None else [*map(actions_of, nodes)]
     return {
         "game": game.name,
         "pot": pot,

@@ -29,6 +29,7 @@ def tables():
 GAMES = {
     "kuhn": kuhn(5),
     "leduc": leduc(2),
+    "merged": leduc(2, [[1, 2], [3, 1]], merged=True),
     "dice": liars_dice(1, 3),
     "one card": one_card([3.0, 1.0, 2.0], [2.0, 2.5]),
     "river": river(5, 2, 0.05, ties=True),

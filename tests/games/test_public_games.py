@@ -35,6 +35,7 @@ from regretkit.games.public import (
 GAMES = {
     "kuhn": kuhn(5),
     "leduc": leduc(3),
+    "merged": leduc(2, [[1, 2], [3, 1]], merged=True),
     "dice": liars_dice(1, 4),
     "two dice": liars_dice(2, 2),
     "one card": one_card([3.0, 1.0, 2.0], [2.0, 2.5]),
@@ -131,7 +132,7 @@ def test_public_games_of_the_catalogue_are_the_catalogues(name, known):
     assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["kuhn", "leduc", "two dice", "river"])
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "merged", "two dice", "river"])
 def test_histories_of_a_public_game_make_the_same_tree(name):
     game = GAMES[name]
     walked, built = games.GameTree.from_history(games.as_history(game)), game.to_tree().tree
@@ -139,6 +140,7 @@ def test_histories_of_a_public_game_make_the_same_tree(name):
         assert np.array_equal(getattr(walked, part), getattr(built, part)), part
     assert walked.probability == pytest.approx(built.probability, rel=1e-12)
     assert walked.labels == built.labels
+    assert walked.outcomes == built.outcomes
     assert walked.actions == built.actions
 
 

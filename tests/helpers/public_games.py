@@ -28,8 +28,8 @@ def kuhn(cards=3):
     return PublicGame(PublicTree(Decision(0, {"p": check, "b": call})), deal, name=f"kuhn({cards})")
 
 
-def leduc(ranks=3):
-    """Leduc poker with two suits."""
+def leduc(ranks=3, weights=None, *, merged=False):
+    """Leduc poker with two suits, and weights of the ranks; merged, of public cards of one suit."""
     cards = np.arange(2 * ranks)
     names = [RANKS[-ranks:][card // 2] + "sh"[card % 2] for card in cards]
     # A pair with the public card wins, else the higher rank.
@@ -43,14 +43,21 @@ def leduc(ranks=3):
 
     def deal_card(stake):
         alive = {name: np.where(names == np.array(name), 0.0, 1.0) for name in names}
-        return Chance(
-            {
-                name: Outcome(second_round(name)(stake), 1 / (len(names) - 2), (alive[name],) * 2)
-                for name in names
-            }
-        )
+        shown = {}
+        for name, other in zip(names[::2], names[1::2], strict=True):
+            for card, images in ((name, {other: 1}),) if merged else ((name, {}), (other, {})):
+                node, factors = second_round(card)(stake), (alive[card],) * 2
+                shown[card] = Outcome(node, 1 / (len(names) - 2), factors, images)
+        return Chance(shown)
 
-    deal = Deal((names, names), cards=[cards[:, None]] * 2, strengths=orders)
+    weights = np.ones((2, ranks)) if weights is None else weights
+    deal = Deal(
+        (names, names),
+        weights=np.repeat(weights, 2, axis=1).tolist(),
+        cards=[cards[:, None]] * 2,
+        strengths=orders,
+        symmetries=[(cards, cards), (cards ^ 1, cards ^ 1)] if merged else (),
+    )
     return PublicGame(PublicTree(bets(1, 2, deal_card)), deal, name=f"leduc({ranks})")
 
 
@@ -150,6 +157,21 @@ def one_card(values, others):
 
 
 # Strategies
+
+
+def on_whole(merged, whole, profile):
+    """Return the profile of a game with the behavior of that in which outcomes are merged."""
+    strategies, layout = [], whole.layout
+    for player, domain in enumerate(whole.domains):
+        behavior = np.full(domain.dimension - 1, np.nan)
+        for node in layout.decisions[player].tolist():
+            alive = layout.contexts[layout.context[node]].alive[player]
+            found = merged.behavior(profile, whole.tree.path(node))
+            for action, played in enumerate(found.T):
+                sequences = layout.sequences(player, int(layout.last[player, node + 1]) + action)
+                behavior[sequences[alive] - 1] = played[alive]
+        strategies.append(domain.sequence_form(behavior))
+    return strategies
 
 
 def random_profile(game, seed=0):

@@ -286,12 +286,13 @@ def hold_em(
     add_allin_threshold: float = 0.0,
     force_allin_threshold: float = 0.0,
     merging_threshold: float = 0.0,
+    isomorphism: bool = False,
 ) -> PublicGame:
     """Return an endgame of no-limit hold'em of two players, from the turn or the river on.
 
     Player 0 acts first on each street. Payoffs are chips, counted from the middle of the pot: who
     folds at once loses half of it. The types of a player are the hands of its range that the board
-    leaves; in the game after a river card, hands with that card are dead. No suits are merged.
+    leaves; in the game after a river card, hands with that card are dead.
 
     Parameters
     ----------
@@ -326,6 +327,10 @@ def hold_em(
         A bet after whose call at most this many pots are left behind becomes all-in.
     merging_threshold
         Of two bets that are closer than this, in pots, the smaller is left out, as in PioSOLVER.
+    isomorphism
+        Whether suits are merged that can be exchanged: where that changes neither the board nor
+        the weight of any hand, rivers are played once that are the same up to suits, and hands
+        that are so on this board play alike. Where there are no such suits, nothing is merged.
 
     Raises
     ------
@@ -345,6 +350,18 @@ def hold_em(
     >>> float(game.value(solve(game, "dcfr", iterations=1000).average)[0])  # 25 in equilibrium
     24.9999999...
 
+    Suits that can be exchanged leave 7 rivers of 16, and fewer decision points:
+
+    >>> terms = {"pot": 40, "stack": 40, "deck": "2-6", "bets": "100%", "raises": ""}
+    >>> whole = hold_em("2d 3d 4d 6d", ("*", "*"), **terms)
+    >>> merged = hold_em("2d 3d 4d 6d", ("*", "*"), **terms, isomorphism=True)
+    >>> [len(game.tree.names[game.tree.find("/check/check")]) for game in (whole, merged)]
+    [16, 6]
+    >>> [game.domains[0].points for game in (whole, merged)]
+    []
+    >>> merged.behavior([d.uniform() for d in merged.domains], "/check/check/5h").shape
+    (120, 2)
+
     References
     ----------
     Brown and Sandholm (2018), "Superhuman AI for heads-up no-limit poker: Libratus beats top
@@ -356,13 +373,14 @@ def hold_em(
     dealt = read_board(board, cards)
     hands, alive = _alive(weights, cards, dealt)
     left, streets = np.setdiff1d(cards, dealt), ("turn", "river")[len(dealt) - 4 :]
+    symmetries = _symmetries(hands, alive, cards, dealt) if isomorphism else {}
     betting = Betting(
         pot=pot,
         stack=stack,
         bets=sizes_by_street(bets, streets, "bets"),
         raises=sizes_by_street(raises, streets, "raises"),
         donks=sizes_by_street(bets if donks is None else donks, streets, "donks"),
-        deal=_dealer(hands, left),
+        deal=_dealer(hands, left, [*symmetries]),
         rake=rake,
         cap=None if cap == math.inf else cap,
         max_bets=max_bets,
@@ -375,7 +393,9 @@ def hold_em(
     name = name if len(name) <= _LONGEST_NAME else f"hold_em on {card_names(dealt.tolist())}"
     names = hand_names(hands[0]), hand_names(hands[1])
     orders = _orders(hands, dealt, left, int(cards[0]) // 4)
-    deal = Deal(names, weights=alive, cards=hands, strengths=orders)
+    deal = Deal(
+        names, weights=alive, cards=hands, strengths=orders, symmetries=[*symmetries.values()]
+    )
     return PublicGame(PublicTree(betting.root()), deal, name=name)
 
 
@@ -427,19 +447,66 @@ def _orders(
     }
 
 
-def _dealer(hands: _Hands, left: Indices) -> Callable[[Callable[[str], Node]], Node]:
-    """Return what deals one of the cards that are left, of which two hands hold four."""
+def _symmetries(
+    hands: _Hands, weights: _Both, cards: Indices, dealt: Indices
+) -> dict[tuple[int, ...], _Hands]:
+    """Return the permutations of suits that leave deck, board and ranges as they are.
+
+    Each with those of both players' hands.
+    """
+    found = dict[tuple[int, ...], _Hands]()
+    suits = np.unique(cards % 4)
+    for permutation in itertools.permutations(suits.tolist()):
+        new = np.arange(4)
+        new[suits] = permutation
+        places = [_permuted(hand, weight, new) for hand, weight in zip(hands, weights, strict=True)]
+        first, second = places
+        if first is not None and second is not None and np.isin(_in_suits(dealt, new), dealt).all():
+            found[tuple(new.tolist())] = first, second
+    return found if len(found) > 1 else {}
+
+
+def _in_suits(cards: Indices, suits: Indices) -> Indices:
+    return cards - cards % 4 + suits[cards % 4]
+
+
+def _permuted(hands: Indices, weights: Vector, suits: Indices) -> Indices | None:
+    """Return the place of each hand in other suits, or None if there are other weights."""
+    number = np.array([52, 1])
+    keys = hands @ number
+    images = np.sort(_in_suits(hands, suits), axis=1) @ number
+    places = np.minimum(np.searchsorted(keys, images), keys.size - 1)
+    same = np.array_equal(keys[places], images) and np.array_equal(weights[places], weights)
+    return places if same else None
+
+
+def _dealer(
+    hands: _Hands, left: Indices, symmetries: Sequence[tuple[int, ...]]
+) -> Callable[[Callable[[str], Node]], Node]:
+    """Return what deals one of the cards that are left, of which two hands hold four.
+
+    Of cards that symmetries make of one another, the first stands for all.
+    """
 
     def factors(card: int) -> tuple[Vector, Vector]:
         first, second = ((hand != card).all(axis=1).astype(np.float64) for hand in hands)
         return first, second
 
-    every = {card_names([card]): factors(card) for card in left.tolist()}
+    every, images = dict[str, tuple[Vector, Vector]](), dict[str, dict[str, int]]()
+    for card in left.tolist():
+        into = {
+            card_names([int(_in_suits(np.array(card), np.array(suits)))]): i
+            for i, suits in enumerate(symmetries)
+        }
+        name = card_names([card])
+        if not any(name in known for known in images.values()):
+            every[name], images[name] = factors(card), into
+            into.pop(name, None)
 
     def deal(follow: Callable[[str], Node]) -> Chance:
         return Chance(
             {
-                name: Outcome(follow(name), 1.0 / (len(left) - 4), alive)
+                name: Outcome(follow(name), 1.0 / (len(left) - 4), alive, images[name])
                 for name, alive in every.items()
             }
         )

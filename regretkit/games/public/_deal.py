@@ -1,5 +1,6 @@
 """The deal of a public game: private types, who can meet whom, and how types compare."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -149,6 +150,11 @@ class Deal:
     strengths
         For each player, the strength of each type, of which the highest wins; or several of these
         by name, of which ``Compare`` names one. Types of the same two cards are equally strong.
+    symmetries
+        Pairs of permutations of both players' types, which make a group and change neither weights
+        nor who can meet whom: type i becomes type ``permutation[i]``. Types that become one another
+        share their decision points as long as the outcomes of chance do not tell them apart, so
+        that strategies are those that the symmetries leave as they are.
 
     Examples
     --------
@@ -160,12 +166,18 @@ class Deal:
     array([[0., 1., 1.],
            [1., 0., 1.],
            [1., 1., 0.]])
+
+    Two suits that can be exchanged:
+
+    >>> Deal((["Ac", "Ad"], ["Kc", "Kd"]), symmetries=[([0, 1], [0, 1]), ([1, 0], [1, 0])])
+    <Deal: 2 x 2 types, 2 symmetries>
     """
 
     types: tuple[tuple[str, ...], tuple[str, ...]]
     weights: Both
     cards: tuple[Indices, Indices]
     strengths: dict[str, Both]
+    symmetries: tuple[tuple[Indices, Indices], ...]
     _meetings: dict[tuple[int, str | None], Meeting] = field(init=False)
 
     def __init__(
@@ -175,6 +187,7 @@ class Deal:
         weights: Sequence[ArrayLike] | None = None,
         cards: Sequence[ArrayLike] | None = None,
         strengths: Sequence[ArrayLike] | Mapping[str, Sequence[ArrayLike]] | None = None,
+        symmetries: Sequence[Sequence[ArrayLike]] = (),
     ) -> None:
         first, second = _two(types, "types")
         self.types = _names(first, "types[0]"), _names(second, "types[1]")
@@ -196,6 +209,8 @@ class Deal:
         self._meetings = {}
         for name in self.strengths:
             self._check_twins(name)
+        self.symmetries = tuple(_permutations(pair, counts) for pair in symmetries)
+        self._check_symmetries()
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -244,8 +259,26 @@ class Deal:
                 f"{first[i]:g} and {second[meeting.twin[i]]:g}; make them equally strong"
             )
 
+    def _check_symmetries(self) -> None:
+        pairs = self.pairs() if self.symmetries else np.ones((0, 0))
+        for i, (first, second) in enumerate(self.symmetries):
+            kept = [
+                np.array_equal(w[p], w) for w, p in zip(self.weights, (first, second), strict=True)
+            ]
+            if not all(kept) or not np.array_equal(pairs[np.ix_(first, second)], pairs):
+                what = "who can meet whom" if all(kept) else f"weights[{kept.index(False)}]"
+                raise ValueError(f"symmetries[{i}] changes {what}; leave it out")
+        known = {np.concatenate(pair).tobytes() for pair in self.symmetries}
+        for (a, b), (c, d) in itertools.product(self.symmetries, repeat=2):
+            if np.concatenate([a[c], b[d]]).tobytes() not in known:
+                raise ValueError(
+                    "symmetries must have with any two of them the one that does both, in one "
+                    "order and the other; add those that are missing"
+                )
+
     def __repr__(self) -> str:
-        return f"<Deal: {self.sizes[0]} x {self.sizes[1]} types>"
+        symmetries = f", {len(self.symmetries)} symmetries" if self.symmetries else ""
+        return f"<Deal: {self.sizes[0]} x {self.sizes[1]} types{symmetries}>"
 
 
 def _two(value: object, name: str) -> tuple[Any, Any]:
@@ -269,6 +302,14 @@ def _numbers(value: object, counts: tuple[int, int], name: str) -> Both:
                 must_be(f"{name}[{i}]", f"{count} finite numbers, one for each type", array)
             )
     return read_only(arrays[0].copy()), read_only(arrays[1].copy())
+
+
+def _permutations(value: object, counts: tuple[int, int]) -> tuple[Indices, Indices]:
+    first, second = (whole_numbers(each, "symmetries") for each in _two(value, "symmetries"))
+    for each, count in zip((first, second), counts, strict=True):
+        if not np.array_equal(np.sort(each), np.arange(count)):
+            raise ValueError(must_be("symmetries", f"permutations of {count} types", each))
+    return read_only(first), read_only(second)
 
 
 def _cards(value: object, counts: tuple[int, int]) -> tuple[Indices, Indices]:

@@ -175,7 +175,21 @@ class PublicGame:
         """
         check_player(player, self.players)
         strategies = as_strategies(self, profile)
-        return self._reach(player, strategies[player], self.tree.find(node))
+        start, image = self._find(node)
+        return self._reach(player, strategies[player], start)[image[player]]
+
+    def _find(self, path: Path) -> tuple[int, tuple[Indices, Indices]]:
+        """Return the node at a path, and for each type there the one it is an image of."""
+        node, symmetries = self.tree.find_image(path)
+        first, second = map(np.arange, self.deal.sizes)
+        for number in symmetries:
+            first, second = (
+                types[permutation]
+                for types, permutation in zip(
+                    (first, second), self.deal.symmetries[number], strict=True
+                )
+            )
+        return node, (np.argsort(first), np.argsort(second))
 
     def _reach(self, player: int, strategy: Vector, node: int) -> Vector:
         layout = self.layout
@@ -188,7 +202,7 @@ class PublicGame:
 
         As ``lock`` takes it; NaN for a type that is dead there.
         """
-        strategies, start = as_strategies(self, profile), self.tree.find(node)
+        strategies, (start, image) = as_strategies(self, profile), self._find(node)
         if (player := int(self.tree.player[start])) < 0:
             raise ValueError(f"no player decides at {quote(self._at(start))}; name a decision")
         layout = self.layout
@@ -198,7 +212,7 @@ class PublicGame:
         found = np.full((self.deal.sizes[player], len(self.tree.names[start])), np.nan)
         for action in range(found.shape[1]):
             found[alive, action] = behavior[layout.sequences(player, number + action)[alive] - 1]
-        return found
+        return found[image[player]]
 
     def ev(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
         """Return what each type of a player earns on average from a node on.
@@ -207,7 +221,7 @@ class PublicGame:
         is this one; NaN for a type that is dead there, or that meets no type that plays there.
         """
         check_player(player, self.players)
-        strategies, start = as_strategies(self, profile), self.tree.find(node)
+        strategies, (start, image) = as_strategies(self, profile), self._find(node)
         layout, tree = self.layout, self.tree
         values = self._settling(player).values(strategies[1 - player], start)
         behavior = np.append(self.domains[player].behavior(strategies[player]), 0.0)
@@ -221,7 +235,9 @@ class PublicGame:
         context = layout.contexts[layout.context[start]]
         other = self._reach(1 - player, strategies[1 - player], start)
         met = self.deal.meeting(player).sums(other[np.newaxis]).free[0]
-        return _ratio(values[0], context.priors[player] * met * context.probability)
+        earned = context.mean(player, values[0])
+        weights = context.priors[player] * met * context.probability
+        return _ratio(earned, weights)[image[player]]
 
     def equity(
         self, player: int, node: Path = (), profile: Sequence[ArrayLike] | None = None
@@ -237,7 +253,7 @@ class PublicGame:
             When types are not compared after the node, or in more than one order.
         """
         check_player(player, self.players)
-        start, layout = self.tree.find(node), self.layout
+        (start, image), layout = self._find(node), self.layout
         strategies = None if profile is None else as_strategies(self, profile)[1 - player]
         orders: dict[int, set[str]] = {}  # after each move of chance
         compared, since = set(), {start: start}
@@ -263,12 +279,15 @@ class PublicGame:
             weight = context.probability * context.priors[player]
             won += weight * (sums.free[0] + sums.more[0]) / 2
             met += weight * sums.free[0]
-        return _ratio(won, met)
+        start_context = layout.contexts[layout.context[start]]
+        won, met = (start_context.mean(player, values) for values in (won, met))
+        return _ratio(won, met)[image[player]]
 
     def lock(self, behaviors: Mapping[Path, ArrayLike | Mapping[str, ArrayLike]]) -> "PublicGame":
         """Return the game in which players behave at some nodes as they are told.
 
-        A locked node is a move of chance that depends on the player's type.
+        A locked node is a move of chance that depends on the player's type. After an outcome that
+        has images, the behavior holds for them all, with types permuted.
 
         Parameters
         ----------
@@ -281,7 +300,10 @@ class PublicGame:
             hint = "pass {'/': [0.5, 0.5]}"
             raise TypeError(must_be("behaviors", "probabilities by node", behaviors, hint))
         changed: dict[int, dict[int, Node]] = {}
-        locked = {self.tree.find(path): behavior for path, behavior in behaviors.items()}
+        locked = {}
+        for path, behavior in behaviors.items():
+            at, image = self._find(path)
+            locked[at] = behavior, image
         root: Any = self.tree.nodes[0]
         for at in range(max(locked, default=-1), -1, -1):
             kept = changed.pop(at, {})
@@ -293,7 +315,7 @@ class PublicGame:
                 for i, (name, child) in enumerate(children_of(node).items())
             }
             if at in locked:
-                node = self._locked(at, locked[at], following)
+                node = self._locked(at, *locked[at], following)
             elif isinstance(node, Decision):
                 node = evolve(node, children=following)
             elif isinstance(node, Chance):
@@ -305,7 +327,13 @@ class PublicGame:
                 root = node
         return evolve(self, tree=PublicTree(root))
 
-    def _locked(self, at: int, behavior: Any, following: Mapping[str, Node]) -> Chance:
+    def _locked(
+        self,
+        at: int,
+        behavior: Any,
+        image: tuple[Indices, Indices],
+        following: Mapping[str, Node],
+    ) -> Chance:
         if (player := int(self.tree.player[at])) < 0:
             raise ValueError(f"no player decides at {quote(self._at(at))}; lock a decision")
         shape = self.deal.sizes[player], len(following)
@@ -320,7 +348,8 @@ class PublicGame:
             columns = [floats(behavior[action], name) for action in following]
             behavior = np.stack(np.broadcast_arrays(*columns), axis=-1)
         behavior = floats(behavior, name)
-        alive = self.layout.contexts[self.layout.context[at]].alive[player]
+        context = self.layout.contexts[self.layout.context[at]]
+        alive = np.argsort(image[player])[context.alive[player]]
         if behavior.shape not in (shape, shape[1:]):
             raise ValueError(
                 f"{name} has shape {behavior.shape}; pass one probability for each action, "
@@ -339,7 +368,13 @@ class PublicGame:
             wanted = f"{name} must be at least 0 and sum to 1 for each type"
             raise ValueError(f"{wanted}, got {'; '.join(told)}")
         full = np.zeros(shape)
-        full[alive] = np.broadcast_to(behavior, shape)[alive]
+        full[context.alive[player]] = np.broadcast_to(behavior, shape)[alive]
+        first = context.first[player][context.places[player]]
+        if not np.array_equal(full, full[first] * (context.places[player] >= 0)[:, np.newaxis]):
+            raise ValueError(
+                f"{name} differs for types that symmetries of the deal exchange; give them the "
+                "same, or lock the game without symmetries"
+            )
         none = None
         return Chance(
             {
@@ -355,10 +390,14 @@ class PublicGame:
         for weights, cards in zip(self.deal.weights, self.deal.cards, strict=True):
             yield "weights", weights
             yield "cards", cards
+        for permutations in self.deal.symmetries:
+            yield "symmetry", np.concatenate(permutations)
         orders: dict[str, int] = {}
         for node, outcome in zip(self.tree.nodes, self.tree.outcome, strict=True):
             if outcome is not None:
                 yield "probability", np.array([outcome.probability])
+                if outcome.images:
+                    yield "images", np.array([*outcome.images.values()])
                 for factors in outcome.factors:
                     yield "factors", np.empty(0) if factors is None else factors
             if isinstance(node, Compare):

@@ -34,11 +34,13 @@ class PublicHistory:
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
         node = self.game.tree.nodes[self.node]
         if len(self.types) == 2 and isinstance(node, Chance):
-            names, probabilities = [*node.outcomes], []
-            for outcome in node.outcomes.values():
-                pairs = zip(outcome.factors, self.types, strict=True)
-                factors = [1.0 if factor is None else float(factor[i]) for factor, i in pairs]
-                probabilities.append(outcome.probability * factors[0] * factors[1])
+            names, probabilities = list[str](), []
+            for main, outcome in node.outcomes.items():
+                for name in (main, *outcome.images):
+                    pairs = zip(outcome.factors, self.child(name).types, strict=True)
+                    factors = [1.0 if factor is None else float(factor[i]) for factor, i in pairs]
+                    names.append(name)
+                    probabilities.append(outcome.probability * factors[0] * factors[1])
             weights = np.array(probabilities)
         else:
             names, weights = [*self.game.deal.types[len(self.types)]], self._weights()
@@ -62,7 +64,14 @@ class PublicHistory:
         if len(self.types) < 2:
             dealt = self.game.deal.types[len(self.types)].index(action)
             return evolve(self, types=(*self.types, dealt))
-        return evolve(self, node=self.game.tree.child(self.node, action))
+        types, node = self.types, self.game.tree.nodes[self.node]
+        for outcome in node.outcomes.values() if isinstance(node, Chance) else ():
+            if (
+                action in outcome.images
+            ):  # as if the outcome of which it is the image had been dealt
+                both = zip(self.game.deal.symmetries[outcome.images[action]], types, strict=True)
+                types = tuple(int(np.flatnonzero(p == i)[0]) for p, i in both)
+        return evolve(self, types=types, node=self.game.tree.child(self.node, action))
 
     def information_set(self) -> InformationSet:
         layout, player = self.game.layout, self.player()

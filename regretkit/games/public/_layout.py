@@ -12,7 +12,13 @@ from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games.public._deal import Deal
-from regretkit.games.public._tree import Chance, Outcome, PublicTree
+from regretkit.games.public._tree import (
+    Chance,
+    Compare,
+    Outcome,
+    PublicTree,
+    Table,
+)
 from regretkit.games.tree._history import CHANCE
 from regretkit.sets import DecisionTree
 from regretkit.sets._labels import LazySequence
@@ -33,6 +39,21 @@ class Context(NamedTuple):
     """The weight of each type times the factors of the outcomes; 0 for those that are dead."""
     alive: tuple[Indices, Indices]
     """The types that can still meet one of the opponent's."""
+    symmetries: tuple[int, ...]
+    """The numbers of those symmetries of the deal that leave the outcomes as they are."""
+    first: tuple[Indices, Indices]
+    """The first type alive of each orbit, the types that they make of one another,"""
+    places: tuple[Indices, Indices]
+    """and which orbit each type belongs to, -1 for those that are dead."""
+
+    def mean(self, player: int, values: Vector) -> Vector:
+        """Return the mean over the orbit of each type, as merged outcomes stand for images."""
+        if self.first[player].size == self.alive[player].size:
+            return values
+        places, mean = self.places[player][self.alive[player]], np.zeros_like(values)
+        sums = np.bincount(places, values[self.alive[player]]) / np.bincount(places)
+        mean[self.alive[player]] = sums[places]
+        return mean
 
 
 @final
@@ -52,7 +73,7 @@ class Layout:
     priors: tuple[Matrix, Matrix] = field(init=False)
     """The weight of each type in each context, shape ``(contexts, types)``,"""
     places: tuple[Indices, Indices] = field(init=False)
-    """and where it stands among those that are alive there, -1 for others."""
+    """and where its orbit stands among those that are alive there, -1 for others."""
     ends: Indices = field(init=False)
     """Where what follows each node ends: a node's are those from itself on, up to this one."""
     last: Indices = field(init=False)
@@ -70,7 +91,7 @@ class Layout:
         tree = self.tree
         self.contexts, self.context = _contexts(tree, self.deal)
         self.priors = self._by_context([context.priors for context in self.contexts])
-        self.places = self._by_context([tuple(map(_places, c.priors)) for c in self.contexts])
+        self.places = self._by_context([context.places for context in self.contexts])
         actions = np.array([len(names) for names in tree.names])
         # The number of the last decision after action a of a node is firsts[node] + a.
         firsts = np.zeros_like(actions)
@@ -104,7 +125,7 @@ class Layout:
         """Return a player's first decision points, and steps."""
         nodes = self.decisions[player]
         context, count = self.context[nodes], actions[nodes]
-        alive = (self.places[player] >= 0).sum(axis=1)[context]
+        alive = 1 + self.places[player].max(axis=1)[context]
         steps = np.zeros((1 + count.sum(), 3), dtype=np.int64)
         begin = 1 + np.cumsum(alive * count) - alive * count
         values = expand_ranges(begin, count), np.repeat(count, count), np.repeat(context, count)
@@ -115,8 +136,8 @@ class Layout:
         nodes, first_point = self.decisions[player], self.first_point[player]
         parents = np.zeros(first_point[-1], dtype=np.int64)
         for node, begin, end in zip(nodes, first_point[:-1], first_point[1:], strict=True):
-            alive = self.contexts[self.context[node]].alive[player]
-            parents[begin:end] = self.sequences(player, self.last[player, node])[alive]
+            types = self.contexts[self.context[node]].first[player]
+            parents[begin:end] = self.sequences(player, self.last[player, node])[types]
         return DecisionTree(
             read_only(parents),
             read_only(np.repeat(actions[nodes], np.diff(first_point))),
@@ -132,12 +153,20 @@ class Layout:
         found: Indices = np.where(places >= 0, sequences, 0)
         return found
 
+    def first_types(self, player: int) -> Indices:
+        """Return the first type of the orbit of each type in each context, -1 for the dead."""
+        rows = [
+            np.append(context.first[player], -1)[context.places[player]]
+            for context in self.contexts
+        ]
+        return np.array(rows)
+
     def _at(self, player: int, point: int) -> tuple[int, int]:
-        """Return the node and the type of a decision point."""
+        """Return the node and the first type of a decision point."""
         at = int(np.searchsorted(self.first_point[player], point, side="right")) - 1
         node = int(self.decisions[player][at])
-        alive = self.contexts[self.context[node]].alive[player]
-        return node, int(alive[point - self.first_point[player][at]])
+        types = self.contexts[self.context[node]].first[player]
+        return node, int(types[point - self.first_point[player][at]])
 
     def label(self, player: int, point: int) -> str:
         """Return the name of a decision point: a type and the public actions."""
@@ -155,58 +184,100 @@ def _contexts(tree: PublicTree, deal: Deal) -> tuple[list[Context], Indices]:
     total = float(first @ deal.meeting(0).sums(second[np.newaxis]).free[0])
     if not total > 0.0:
         raise ValueError("deal has no types that can meet; give some types other cards or weights")
-    contexts = [_context(deal, 1 / total, (first, second))]
+    paid = _paid(tree)
+    every = tuple(range(len(deal.symmetries)))
+    if changed := {*every}.difference(_kept(deal, every, paid[0])):
+        raise ValueError(
+            f"symmetries[{min(changed)}] of the deal changes what is paid before a move of chance; "
+            "leave it out, or pay the same to types that it exchanges"
+        )
+    contexts = [_context(deal, 1 / total, (first, second), every)]
     context = np.zeros(tree.player.size, dtype=np.int64)
     # Outcomes of equal factors share a context, however many lines of play they follow.
-    known: dict[tuple[int, object], int] = {}
+    known: dict[tuple[int, object, object], int] = {}
     checked: set[tuple[int, object]] = set()
     for node, before in enumerate(tree.parent.tolist()):
         outcome = tree.outcome[node]
         if outcome is None:
             context[node] = context[before] if node else 0
             continue
-        key = int(context[before]), _key(outcome)
+        key = int(context[before]), _key(outcome), paid[node] if every else None
         if key not in known:
             known[key] = len(contexts)
-            contexts.append(_following(deal, contexts[key[0]], outcome, tree, node))
+            contexts.append(_following(deal, contexts[key[0]], outcome, tree, node, paid[node]))
         context[node] = known[key]
     for at, chance in enumerate(tree.nodes):
         if isinstance(chance, Chance):
             outcomes = tuple(chance.outcomes.values())
-            key = int(context[at]), tuple(map(_key, outcomes))
-            if key not in checked:
-                checked.add(key)
-                _check_sum(deal, contexts[key[0]], outcomes, tree.path(at))
+            found = int(context[at]), tuple(map(_key, outcomes))
+            if found not in checked:
+                checked.add(found)
+                _check_sum(deal, contexts[found[0]], outcomes, tree.path(at))
     return contexts, context
+
+
+def _paid(tree: PublicTree) -> dict[int, frozenset[str | Table]]:
+    """Return what is paid after each outcome, and at first, until the next: orders and tables."""
+    since, found = list[int](), dict[int, set[str | Table]]()
+    for node, (before, outcome) in enumerate(zip(tree.parent.tolist(), tree.outcome, strict=True)):
+        since.append(node if outcome or not node else since[before])
+        paid = found.setdefault(since[-1], set())
+        if isinstance(terminal := tree.nodes[node], Compare | Table):
+            paid.add(terminal.order if isinstance(terminal, Compare) else terminal)
+    return {node: frozenset(paid) for node, paid in found.items()}
+
+
+def _kept(
+    deal: Deal,
+    symmetries: tuple[int, ...],
+    paid: frozenset[str | Table],
+    factors: Sequence[Vector | None] = (),
+) -> tuple[int, ...]:
+    """Return the symmetries that change neither factors nor what is paid."""
+
+    def kept(number: int) -> bool:
+        both = deal.symmetries[number]
+        values = [factors, *(deal.strengths[name] for name in paid if isinstance(name, str))]
+        fixed = all(
+            each is None or np.array_equal(each[permutation], each)
+            for pair in values
+            for each, permutation in zip(pair, both, strict=False)
+        )
+        tables = [table.payoffs * deal.pairs() for table in paid if isinstance(table, Table)]
+        return fixed and all(np.array_equal(t[(slice(None), *np.ix_(*both))], t) for t in tables)
+
+    return tuple(filter(kept, symmetries))
 
 
 def _key(outcome: Outcome) -> tuple[object, ...]:
     factors = (None if factor is None else factor.tobytes() for factor in outcome.factors)
-    return outcome.probability, *factors
+    return outcome.probability, *factors, *outcome.images.items()
 
 
-def _context(deal: Deal, probability: float, priors: tuple[Vector, Vector]) -> Context:
-    def alive(player: int) -> NDArray[np.bool_]:
+def _context(
+    deal: Deal, probability: float, priors: tuple[Vector, Vector], symmetries: tuple[int, ...]
+) -> Context:
+    def of(player: int) -> tuple[Vector, Indices, Indices, Indices]:
         met = deal.meeting(player).sums(priors[1 - player][np.newaxis]).free[0]
-        living: NDArray[np.bool_] = (priors[player] * probability > 0.0) & (met > 0.0)
-        return living
+        permutations = [deal.symmetries[number][player] for number in symmetries]
+        least = np.min([np.arange(met.size), *permutations], axis=0)
+        living = ((priors[player] * probability > 0.0) & (met > 0.0))[least]
+        first, inverse = np.unique(least[living], return_inverse=True)
+        places = np.full(met.size, -1)
+        places[living] = inverse
+        return np.where(living, priors[player], 0.0), np.flatnonzero(living), first, places
 
-    first, second = alive(0), alive(1)
-    return Context(
-        probability,
-        (np.where(first, priors[0], 0.0), np.where(second, priors[1], 0.0)),
-        (np.flatnonzero(first), np.flatnonzero(second)),
-    )
-
-
-def _places(prior: Vector) -> Indices:
-    alive = prior > 0.0
-    places: Indices = np.where(alive, np.cumsum(alive) - 1, -1)
-    return places
+    (p, a, f, i), (q, b, g, j) = of(0), of(1)
+    return Context(probability, (p, q), (a, b), symmetries, (f, g), (i, j))
 
 
 def _following(
-    deal: Deal, before: Context, outcome: Outcome, tree: PublicTree, node: int
+    deal: Deal,
+    before: Context,
+    outcome: Outcome,
+    tree: PublicTree,
+    node: int,
+    paid: frozenset[str | Table],
 ) -> Context:
     priors = []
     for player, factors in enumerate(outcome.factors):
@@ -217,7 +288,15 @@ def _following(
                 f"{factors.shape}, but player {player} has {prior.size} types; pass one for each"
             )
         priors.append(prior if factors is None else prior * factors)
-    return _context(deal, before.probability * outcome.probability, (priors[0], priors[1]))
+    for name, number in outcome.images.items():
+        if number not in before.symmetries:
+            raise ValueError(
+                f"image {quote(name)} of outcome {quote('/' + '/'.join(tree.path(node)))} has "
+                f"symmetry {number}, but there the deal has those of {quote(before.symmetries)}"
+            )
+    kept = _kept(deal, before.symmetries, paid, outcome.factors)
+    probability = before.probability * outcome.probability * (1 + len(outcome.images))
+    return _context(deal, probability, (priors[0], priors[1]), kept)
 
 
 def _check_sum(
@@ -232,9 +311,10 @@ def _check_sum(
     wanted = meeting.sums(weights[np.newaxis]).free[0]
     found = np.zeros_like(wanted)
     for outcome in outcomes:
-        first, second = (1.0 if factors is None else factors for factors in outcome.factors)
-        met = meeting.sums((weights * second)[np.newaxis]).free[0]
-        found += outcome.probability * first * met
+        for image in (None, *outcome.images.values()):
+            first, second = _factors(deal, outcome, image)
+            met = meeting.sums((weights * second)[np.newaxis]).free[0]
+            found += outcome.probability * first * met
     alive = context.alive[0]
     wrong = alive[np.abs(found[alive] / wanted[alive] - 1.0) > _TOLERANCE]
     if wrong.size:
@@ -244,3 +324,14 @@ def _check_sum(
             f"{found[i] / wanted[i]:.6g} for type {quote(deal.types[0][i])} of player 0, not to 1; "
             "correct probability or factors"
         )
+
+
+def _factors(deal: Deal, outcome: Outcome, image: int | None) -> tuple[Vector, Vector]:
+    """Return the factors of an outcome or of its image by a symmetry."""
+    found = [
+        np.ones(size) if f is None else f
+        for size, f in zip(deal.sizes, outcome.factors, strict=True)
+    ]
+    if image is not None:
+        found = [f[np.argsort(p)] for f, p in zip(found, deal.symmetries[image], strict=True)]
+    return found[0], found[1]

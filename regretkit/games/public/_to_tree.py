@@ -7,7 +7,7 @@ from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.public._layout import Layout
-from regretkit.games.public._tree import Compare, Table
+from regretkit.games.public._tree import Compare, PublicTree, Table
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
@@ -23,9 +23,10 @@ def game_tree(layout: Layout, memory_limit: float | None = None) -> GameTree:
     dealt = np.flatnonzero(marginal)
     second = np.searchsorted(dealt, pairs[:, 0])
     # Histories in breadth-first order: their public nodes, types, parents, actions, probabilities
-    root = np.full((1, 3), -1)
-    first = np.column_stack([np.full_like(dealt, -1), dealt, np.full_like(dealt, -1)])
-    level = np.column_stack([np.zeros(len(pairs), dtype=np.int64), pairs])
+    # and the symmetries of images, -1 for none
+    root = np.full((1, 4), -1)
+    first = np.column_stack([np.full((dealt.size, 1), -1), dealt, np.full((dealt.size, 2), -1)])
+    level = np.column_stack([np.full(len(pairs), 0), pairs, np.full(len(pairs), -1)])
     levels = [root, first, level]
     parents = [np.array([-1]), np.zeros_like(dealt), 1 + second]
     action = np.arange(len(pairs)) - np.searchsorted(second, second)
@@ -33,15 +34,18 @@ def game_tree(layout: Layout, memory_limit: float | None = None) -> GameTree:
     conditional = (weight / marginal[:, np.newaxis])[tuple(pairs.T)]
     probabilities = [np.ones(1), marginal[dealt] / marginal.sum(), conditional]
     begin = 1 + dealt.size
-    children = [np.flatnonzero(tree.parent == node) for node in range(tree.player.size)]
-    counts = np.array([nodes.size for nodes in children])
-    following = np.concatenate([np.empty(0, dtype=np.int64), *children])
+    following = _following(tree)
+    counts = np.bincount(tree.parent[following[:, 0]], minlength=tree.player.size)
     where = np.cumsum(counts) - counts
     while level.size:
         count = counts[level[:, 0]]
-        nodes = following[expand_ranges(where[level[:, 0]], count)]
+        nodes, symmetry = following[expand_ranges(where[level[:, 0]], count)].T
         rows = np.repeat(np.arange(len(level)), count)
-        types = level[rows, 1:]
+        types = level[rows, 1:3]
+        for number in np.unique(symmetry[symmetry >= 0]).tolist():
+            image = symmetry == number
+            for player, permutation in enumerate(deal.symmetries[number]):
+                types[image, player] = np.argsort(permutation)[types[image, player]]
         probability = _probability(layout, nodes, types)
         possible = probability > 0.0
         rows, nodes, types = rows[possible], nodes[possible], types[possible]
@@ -49,10 +53,18 @@ def game_tree(layout: Layout, memory_limit: float | None = None) -> GameTree:
         begin += len(level)
         actions.append(np.arange(rows.size) - np.searchsorted(rows, rows))
         probabilities.append(probability[possible])
-        level = np.column_stack([nodes, types])
+        level = np.column_stack([nodes, types, symmetry[possible]])
         levels.append(level)
     histories = np.concatenate(levels)
     return _numbered(layout, histories, *map(np.concatenate, (parents, actions, probabilities)))
+
+
+def _following(tree: PublicTree) -> Indices:
+    """Return the nodes by those before them, each with -1 and with the symmetries of its images."""
+    images = [() if outcome is None else outcome.images.values() for outcome in tree.outcome]
+    nodes = 1 + np.argsort(tree.parent[1:], kind="stable")
+    pairs = [(node, symmetry) for node in nodes.tolist() for symmetry in (-1, *images[node])]
+    return np.array(pairs).reshape(-1, 2)
 
 
 def pair_payoffs(layout: Layout, player: int = 0) -> tuple[Indices, Indices, Vector]:
@@ -101,6 +113,8 @@ def _numbered(
     for mover in (0, 1):
         rows = np.flatnonzero(player == mover)
         types = histories[rows, 1 + mover]
+        at = layout.context[nodes[rows]]
+        types = layout.first_types(mover)[at, types]
         keys = nodes[rows] * len(names[mover]) + types
         distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
@@ -128,7 +142,9 @@ def _numbered(
 
 def _outcome(layout: Layout, history: list[int]) -> str:
     """Return the name of the outcome of chance that leads to a history."""
-    node, first, second = history
+    node, first, second, symmetry = history
+    if symmetry >= 0 and (outcome := layout.tree.outcome[node]) is not None:
+        return next(name for name, number in outcome.images.items() if number == symmetry)
     if node > 0:
         return layout.tree.path(node)[-1]
     return layout.deal.types[0][first] if node < 0 else layout.deal.types[1][second]
@@ -139,7 +155,7 @@ def payoffs_at(layout: Layout, histories: Indices) -> NDArray[np.float64]:
     payoffs = np.empty((len(histories), 2))
     for node in np.unique(histories[:, 0]).tolist():
         rows = histories[:, 0] == node
-        first, second = histories[rows, 1:].T
+        first, second = histories[rows, 1:3].T
         terminal = layout.tree.nodes[node]
         if isinstance(terminal, Compare):
             strengths = layout.deal.strengths[terminal.order]

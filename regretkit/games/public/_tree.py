@@ -15,6 +15,7 @@ from regretkit._util._validate import (
     must_be,
     number,
     quote,
+    whole_number,
 )
 from regretkit.games._game import check_payoffs, check_player
 from regretkit.games.tree._history import CHANCE, TERMINAL
@@ -181,6 +182,12 @@ def _both_factors(
     return first, second
 
 
+def _images(value: Mapping[str, int]) -> dict[str, int]:
+    if not isinstance(value, Mapping):
+        raise TypeError(must_be("images", "a mapping from names to symmetries", value))
+    return {name: whole_number(symmetry, "images", least=0) for name, symmetry in value.items()}
+
+
 @final
 @frozen(eq=False)
 class Outcome:
@@ -200,6 +207,9 @@ class Outcome:
         The part of the probability that does not depend on types.
     factors
         For each player, a factor at least 0 for each type; None for ones.
+    images
+        Names of further outcomes, each with the number of the ``Deal``'s symmetry that makes it
+        of this one: it has the same probability, with factors and all that follows permuted.
 
     Examples
     --------
@@ -214,6 +224,7 @@ class Outcome:
     factors: tuple[Vector | None, Vector | None] = field(
         converter=_both_factors, default=(None, None)
     )
+    images: Mapping[str, int] = field(factory=dict, converter=_images)
 
     def __attrs_post_init__(self) -> None:
         kinds = (Decision, Chance, Free, Compare, Table)
@@ -243,7 +254,13 @@ class Chance:
     outcomes: Mapping[str, Outcome]
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "outcomes", _children(self.outcomes, (Outcome,), "outcomes"))
+        outcomes = _children(self.outcomes, (Outcome,), "outcomes")
+        names = [*outcomes, *(name for outcome in outcomes.values() for name in outcome.images)]
+        if len({*names}) < len(names) or any("/" in name for name in names):
+            raise ValueError(
+                must_be("outcomes", "of different names without a slash, with images", names)
+            )
+        object.__setattr__(self, "outcomes", outcomes)
 
 
 @final
@@ -319,16 +336,28 @@ class PublicTree:
         return tuple(reversed(path))
 
     def find(self, path: Path) -> int:
-        """Return the node after these actions: ``"/check/bet 500"`` or ``("check", "bet 500")``."""
-        actions = [name for name in path.split("/") if name] if isinstance(path, str) else path
-        node = 0
-        for name in actions:
+        """Return the node after these actions: ``"/check/bet 500"`` or ``("check", "bet 500")``.
+
+        After an image of an outcome it is the node after the outcome itself.
+        """
+        return self.find_image(path)[0]
+
+    def find_image(self, path: Path) -> tuple[int, tuple[int, ...]]:
+        """Return the same node, and the numbers of the symmetries of images on the path to it."""
+        node, symmetries = 0, list[int]()
+        for name in actions_of(path):
+            known = self.nodes[node]
+            for outcome in known.outcomes.values() if isinstance(known, Chance) else ():
+                symmetries += [outcome.images[name]] if name in outcome.images else []
             node = self.child(node, name)
-        return node
+        return node, tuple(symmetries)
 
     def child(self, node: int, action: str) -> int:
-        """Return the node after an action."""
+        """Return the node after an action, or after the outcome of which it is an image."""
         names = self.names[node]
+        if isinstance(known := self.nodes[node], Chance):
+            items = known.outcomes.items()
+            action = next((name for name, outcome in items if action in outcome.images), action)
         if action not in names:
             raise ValueError(
                 f"{quote(action)} is no action at {quote('/' + '/'.join(self.path(node)))}, where "
@@ -339,6 +368,11 @@ class PublicTree:
     def __repr__(self) -> str:
         decisions = " + ".join(str(np.count_nonzero(self.player == i)) for i in (0, 1))
         return f"<PublicTree: {decisions} decisions, {self.terminals.size} terminals>"
+
+
+def actions_of(path: Path) -> tuple[str, ...]:
+    """Return the actions of a path."""
+    return tuple(filter(None, path.split("/"))) if isinstance(path, str) else tuple(path)
 
 
 def children_of(node: Node) -> "Mapping[str, Node | Outcome]":

@@ -1,0 +1,332 @@
+"""Public games in which outcomes are merged that are the same up to a symmetry of the deal."""
+
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from public_games import leduc, on_tree, on_whole, random_profile
+from refusals import refusals
+
+from regretkit.evaluation import hold_em_report, nash_conv, solve_zero_sum
+from regretkit.games import fingerprint, hold_em
+from regretkit.games.poker._cards import deck_cards
+from regretkit.games.poker._ranges import hand_names, hands_of
+from regretkit.games.public import (
+    Chance,
+    Compare,
+    Deal,
+    Decision,
+    Free,
+    Outcome,
+    PublicGame,
+    PublicTree,
+    Table,
+)
+from regretkit.play import ALGORITHMS, solve
+
+ALL = ("*", "*")
+TURN = ("2c3d3h4c", ALL, 40, 100)
+DECK = {"deck": "2-4"}
+
+
+def exchanged(text, one="d", other="h"):
+    """Return cards, or a path, with two suits exchanged."""
+    swap = {one: other, other: one}
+    return re.sub(f"(?<=[2-9TJQKA])[{one}{other}]", lambda suit: swap[suit[0]], text)
+
+
+def hand(name):
+    return frozenset((name[:2], name[2:]))
+
+
+def ranges(seed, deck="2-4"):
+    """Return random ranges that exchanging diamonds and hearts leaves as they are."""
+    names = hand_names(hands_of(deck_cards(deck)))
+    drawn = np.random.default_rng(seed).uniform(0.5, 1, (2, len(names)))
+    there = {hand(name): i for i, name in enumerate(names)}
+    other = [there[hand(exchanged(name))] for name in names]
+    return tuple((drawn + drawn[:, other]) / 2)
+
+
+def endgame(*arguments, **options):
+    return [hold_em(*arguments, **options, isomorphism=merged) for merged in (False, True)]
+
+
+def tables(merged, seed=18):
+    """Return a game of random tables with a coin of which the two sides exchange types."""
+    generator, other = np.random.default_rng(seed), np.array([1, 0, 3, 2])
+    drawn = generator.uniform(0.2, 0.8, (2, 4))
+    share = drawn[0] / (drawn[0] + drawn[0, other])
+
+    def table():
+        return generator.normal(size=(4, 4))
+
+    def coin():
+        paid = table(), table()
+        sides = [
+            Decision(1, {"x": Table(x), "y": Table(y)})
+            for x, y in (paid, [each[np.ix_(other, other)] for each in paid])
+        ]
+        if merged:
+            return Chance({"u": Outcome(sides[0], 1, (share, None), {"v": 1})})
+        factors = (share, None), (share[other], None)
+        return Chance(
+            {name: Outcome(*of) for name, *of in zip("uv", sides, (1, 1), factors, strict=True)}
+        )
+
+    def end():
+        paid = table()
+        return Table(paid + paid[np.ix_(other, other)])
+
+    root = {first: Decision(1, {"x": coin(), "y": coin(), "z": end()}) for first in ("a", "b", "c")}
+    return PublicGame(
+        PublicTree(Decision(0, root)),
+        Deal(
+            ("abcd", "efgh"),
+            weights=list(drawn + drawn[:, other]),
+            symmetries=[(np.arange(4),) * 2, (other, other)] if merged else (),
+        ),
+    )
+
+
+WEIGHTS = np.random.default_rng(1).uniform(0.5, 1, (2, 3))
+CASES = {
+    "leduc": lambda: (leduc(3, WEIGHTS), leduc(3, WEIGHTS, merged=True)),
+    "tables": lambda: (tables(False), tables(True)),
+    "turn": lambda: endgame(*TURN[:1], ranges(5), *TURN[2:], **DECK),
+    "rake": lambda: endgame(*TURN, rake=0.05, cap=5, **DECK),
+    "one suit": lambda: endgame("2d3d4d6d", ALL, 40, 40, "100%", "", deck="2-6"),
+    "river": lambda: endgame("2d3d4d6d6c", ALL, 40, 90, deck="2-6"),
+    "three suits": lambda: endgame("2c2d3c3d", ("44,43,5h4h", "*"), 40, 60, deck="2-5cdh"),
+    # Exchanging clubs and hearts moves no hand onto a river deuce or off it, yet changes strengths.
+    "strengths": lambda: endgame("3c3h4c4h", ("6c5c,6h5h,5d5s", "6c6h,6d5d"), 40, 60, deck="2-6"),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def pair(request):
+    return CASES[request.param]()
+
+
+def test_merging_leaves_fewer_decision_points(pair):
+    whole, merged = pair
+    for player in (0, 1):
+        assert merged.domains[player].points < whole.domains[player].points
+
+
+def test_values_are_those_of_the_whole_game(pair):
+    whole, merged = pair
+    profile = random_profile(merged)
+    there = on_whole(merged, whole, profile)
+    assert_allclose(merged.value(profile), whole.value(there), atol=1e-12)
+    assert_allclose(nash_conv(merged, profile), nash_conv(whole, there), rtol=1e-12)
+
+
+def test_types_have_what_they_have_in_the_whole_game(pair):
+    whole, merged = pair
+    profile = random_profile(merged, 2)
+    there = on_whole(merged, whole, profile)
+    decisions = np.flatnonzero(whole.tree.player >= 0)
+    for node in map(whole.tree.path, decisions[:: max(1, decisions.size // 40)].tolist()):
+        for player in (0, 1):
+            both = (merged, profile), (whole, there)
+            for read in (PublicGame.reach, PublicGame.ev):
+                assert_allclose(*(read(game, player, x, node) for game, x in both), atol=1e-11)
+            if whole.deal.strengths:
+                for read in ((None, None), (there, profile)):
+                    found, expected = (
+                        game.equity(player, node, x) for game, x in zip(pair, read, strict=True)
+                    )
+                    assert_allclose(found, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("case", ["leduc", "tables", "three suits", "strengths"])
+def test_the_game_tree_is_the_same(case):
+    merged = CASES[case]()[1]
+    profile, tree = random_profile(merged, 3), merged.to_tree()
+    there = on_tree(merged, tree, profile)
+    assert_allclose(merged.value(profile), tree.value(there), atol=1e-12)
+    assert_allclose(nash_conv(merged, profile), nash_conv(tree, there), rtol=1e-12)
+
+
+def test_leduc_poker_has_its_value():
+    tree = leduc(3, merged=True).to_tree()
+    assert solve_zero_sum(tree).value == pytest.approx(-0.0856064240784, abs=1e-10)
+
+
+# Play
+
+# mccfr plays trees alone, and linear maps mix what types play.
+NAMES = [name for name in ALGORITHMS if name not in ("mccfr", "linear-swap")]
+
+
+def assert_played_alike(case, name, engine, iterations):
+    whole, merged = CASES[case]()
+    found, expected = (
+        solve(game, name, iterations=iterations, engine=engine).average for game in (merged, whole)
+    )
+    for ours, theirs in zip(on_whole(merged, whole, found), expected, strict=True):
+        assert_allclose(ours, theirs, rtol=0, atol=1e-10)
+
+
+@pytest.mark.deep_beyond(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_play_is_that_of_the_whole_game(name):
+    # One of few random games in which no regrets come close to a tie, where rounding grows
+    assert_played_alike("tables", name, "vectorized", 100)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("engine", ["vectorized", "compiled"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_turn_is_played_as_the_whole_one(name, engine):
+    assert_played_alike("turn", name, engine, 100 if name == "cfr" else 20)
+
+
+# Suits
+
+
+def rivers(game):
+    return game.tree.names[game.tree.find("/check/check")]
+
+
+def test_rivers_are_merged_up_to_suits():
+    assert [len(rivers(game)) for game in CASES["turn"]()] == [8, 6]
+    assert [len(rivers(game)) for game in CASES["one suit"]()] == [16, 6]
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_one_weight_breaks_the_merging(player):
+    weights = ranges(5)
+    names = hand_names(hands_of(deck_cards("2-4")))
+    weights[player][names.index("4h2d")] *= 1 + 1e-15
+    whole, merged = endgame(*TURN[:1], weights, *TURN[2:], **DECK)
+    assert rivers(merged) == rivers(whole)
+    assert fingerprint(merged) == fingerprint(whole)
+
+
+def test_images_have_the_hands_in_other_suits():
+    merged = CASES["turn"]()[1]
+    profile = random_profile(merged)
+    assert "2d" in rivers(merged)
+    assert "2h" not in rivers(merged)
+    for player, names in enumerate(merged.deal.types):
+        there = {hand(name): i for i, name in enumerate(names)}
+        other = [there[hand(exchanged(name))] for name in names]
+        for path in ("/check/check/2d/check", "/check/bet 40/call/4d", "/check/check/2d"):
+            image = exchanged(path)
+            assert_allclose(
+                merged.reach(player, profile, image), merged.reach(player, profile, path)[other]
+            )
+            assert_allclose(
+                merged.ev(player, profile, image), merged.ev(player, profile, path)[other]
+            )
+            assert_allclose(merged.equity(player, image), merged.equity(player, path)[other])
+    report = hold_em_report(merged, profile, nodes=["/check/check/2d", "/check/check/2h"])
+    first, second = (node["hands"] for node in report["nodes"].values())
+    both = {hand(exchanged(name)): about for name, about in first.items()}
+    assert {hand(name): about for name, about in second.items()} == both
+
+
+@pytest.mark.parametrize(("one", "other"), ["cd", "ds", "hs"])
+def test_other_suits_permute_everything(one, other):
+    def relabelled(text):
+        return exchanged(text, one, other)
+
+    game = hold_em("2c3d3h4c", ranges(5), 40, 100, **DECK, isomorphism=True)
+    there = hold_em(
+        relabelled("2c3d3h4c"),
+        [
+            {relabelled(name): weight for name, weight in zip(names, weights, strict=True)}
+            for names, weights in zip(
+                [hand_names(hands_of(deck_cards("2-4")))] * 2, ranges(5), strict=True
+            )
+        ],
+        40,
+        100,
+        **DECK,
+        isomorphism=True,
+    )
+    averages = [solve(each, "cfr+", 5, engine="vectorized").average for each in (game, there)]
+    values = [each.value(average) for each, average in zip((game, there), averages, strict=True)]
+    assert_allclose(*values, atol=1e-12)
+    for player, names in enumerate(game.deal.types):
+        place = {hand(name): i for i, name in enumerate(there.deal.types[player])}
+        other_names = [place[hand(relabelled(name))] for name in names]
+        for path in ("", "/check/check/2s/check", "/check/check/2h", "/check/check/4s"):
+            found = there.ev(player, averages[1], relabelled(path))[other_names]
+            assert_allclose(found, game.ev(player, averages[0], path), atol=1e-12)
+
+
+# What is told of types that are merged
+
+
+def test_locked_behavior_holds_for_all_images():
+    whole, merged = CASES["leduc"]()
+    behavior = np.random.default_rng(0).dirichlet(np.ones(2), 6)
+    other = [1, 0, 3, 2, 5, 4]
+    shown = "/c/c/Qs", "/c/c/Qh"
+    locked = merged.lock({shown[1]: behavior})
+    expected = whole.lock({shown[1]: behavior, shown[0]: behavior[other]})
+    profile = random_profile(locked)
+    there = on_whole(locked, expected, profile)
+    assert_allclose(locked.value(profile), expected.value(there), atol=1e-12)
+    assert_allclose(nash_conv(locked, profile), nash_conv(expected, there), rtol=1e-12)
+
+
+SWAP = [([0, 1], [0, 1]), ([1, 0], [1, 0])]
+PAID = Decision(0, {"a": Free(1), "b": Compare(1, -1)})
+COIN = Chance({"h": Outcome(PAID, 0.5, images={"t": 1})})
+
+
+def two(**options):
+    return Deal(("ab", "cd"), **options)
+
+
+test_what_is_no_symmetry_is_refused = refusals(
+    (lambda: two(symmetries=[([0, 0], [0, 1])]), "symmetries must be permutations of 2 types"),
+    (lambda: two(symmetries=[[0, 1]]), "symmetries must be"),
+    (lambda: two(symmetries=[([0, 1],)]), "symmetries must be a pair"),
+    (lambda: two(symmetries=SWAP[1:]), "symmetries must have with any two"),
+    (
+        lambda: two(weights=([1, 1], [1, 2]), symmetries=SWAP),
+        r"symmetries\[1\] changes weights\[1\]",
+    ),
+    (
+        lambda: two(cards=([[0], [1]], [[1], [2]]), symmetries=SWAP),
+        r"symmetries\[1\] changes who can meet whom; leave it out",
+    ),
+    (
+        lambda: PublicGame(PublicTree(PAID), two(strengths=([0, 1], [1, 1]), symmetries=SWAP)),
+        r"symmetries\[1\] of the deal changes what is paid before a move of chance",
+    ),
+    (
+        lambda: PublicGame(
+            PublicTree(Decision(0, {"a": Table([[1, 0], [0, 2]])})), two(symmetries=SWAP)
+        ),
+        r"symmetries\[1\] of the deal changes what is paid",
+    ),
+    (
+        lambda: PublicGame(PublicTree(COIN), two(strengths=([0, 1], [1, 1]))),
+        "image 't' of outcome '/h' has symmetry 1, but there the deal has those of",
+    ),
+    (lambda: Outcome(PAID, images={"t": -1}), "images must be a whole number, at least 0"),
+    (lambda: Outcome(PAID, images=["t"]), "images must be a mapping from names to symmetries"),
+    (
+        lambda: Chance({"h": Outcome(PAID, 0.5, images={"h": 1})}),
+        "outcomes must be of different names without a slash, with images",
+    ),
+    (
+        lambda: leduc(2, merged=True).lock({"/": [[0.5, 0.5], [0.4, 0.6], [1, 0], [1, 0]]}),
+        "the behavior at '/' differs for types that symmetries of the deal exchange; give them the",
+    ),
+    error=(ValueError, TypeError),
+)
+
+
+def test_a_deal_that_chance_makes_unequal_is_played_apart():
+    # Before the coin falls both types play alike, and after it each for itself.
+    game = PublicGame(PublicTree(COIN), two(strengths=([0, 1], [0.5, 0.5]), symmetries=SWAP))
+    labels = game.domains[0].simplices.labels
+    assert [labels.block(i) for i in range(game.domains[0].points)] == ["a /h", "b /h"]
