@@ -277,7 +277,7 @@ def test_locked_behavior_holds_for_all_images():
 
 SWAP = [([0, 1], [0, 1]), ([1, 0], [1, 0])]
 PAID = Decision(0, {"a": Free(1), "b": Compare(1, -1)})
-COIN = Chance({"h": Outcome(PAID, 0.5, images={"t": 1})})
+COIN = Chance({"h": Outcome(PAID, 0.5, images={"t": 1}, symmetries=[0])})
 
 
 def two(**options):
@@ -299,7 +299,7 @@ test_what_is_no_symmetry_is_refused = refusals(
     ),
     (
         lambda: PublicGame(PublicTree(PAID), two(strengths=([0, 1], [1, 1]), symmetries=SWAP)),
-        r"symmetries\[1\] of the deal changes what is paid before a move of chance",
+        r"symmetries\[1\] of the deal changes what is paid at '/b'; leave it out, or pass the",
     ),
     (
         lambda: PublicGame(
@@ -309,7 +309,14 @@ test_what_is_no_symmetry_is_refused = refusals(
     ),
     (
         lambda: PublicGame(PublicTree(COIN), two(strengths=([0, 1], [1, 1]))),
-        "image 't' of outcome '/h' has symmetry 1, but there the deal has those of",
+        r"images and symmetries of outcome '/h' must be of the deal's symmetries \(\), and the",
+    ),
+    (
+        lambda: PublicGame(
+            PublicTree(Chance({"h": Outcome(PAID, 0.5, ([0.5, 1], None), {"t": 1}, [0, 1])})),
+            two(strengths=([1, 1], [1, 1]), symmetries=SWAP),
+        ),
+        r"the latter a group that leaves factors as they are, got images={'t': 1} and symm",
     ),
     (lambda: Outcome(PAID, images={"t": -1}), "images must be a whole number, at least 0"),
     (lambda: Outcome(PAID, images=["t"]), "images must be a mapping from names to symmetries"),

@@ -350,7 +350,7 @@ def hold_em(
     >>> float(game.value(solve(game, "dcfr", iterations=1000).average)[0])  # 25 in equilibrium
     24.9999999...
 
-    Suits that can be exchanged leave 7 rivers of 16, and fewer decision points:
+    Suits that can be exchanged leave 6 rivers of 16, and fewer decision points:
 
     >>> terms = {"pot": 40, "stack": 40, "deck": "2-6", "bets": "100%", "raises": ""}
     >>> whole = hold_em("2d 3d 4d 6d", ("*", "*"), **terms)
@@ -358,8 +358,9 @@ def hold_em(
     >>> [len(game.tree.names[game.tree.find("/check/check")]) for game in (whole, merged)]
     [16, 6]
     >>> [game.domains[0].points for game in (whole, merged)]
-    []
-    >>> merged.behavior([d.uniform() for d in merged.domains], "/check/check/5h").shape
+    [3600, 710]
+    >>> profile = solve(merged, "dcfr", iterations=10).average
+    >>> merged.behavior(profile, "/check/check/5h").shape  # played as /check/check/5c
     (120, 2)
 
     References
@@ -459,8 +460,7 @@ def _symmetries(
     for permutation in itertools.permutations(suits.tolist()):
         new = np.arange(4)
         new[suits] = permutation
-        places = [_permuted(hand, weight, new) for hand, weight in zip(hands, weights, strict=True)]
-        first, second = places
+        first, second = (_permuted(*each, new) for each in zip(hands, weights, strict=True))
         if first is not None and second is not None and np.isin(_in_suits(dealt, new), dealt).all():
             found[tuple(new.tolist())] = first, second
     return found if len(found) > 1 else {}
@@ -492,23 +492,16 @@ def _dealer(
         first, second = ((hand != card).all(axis=1).astype(np.float64) for hand in hands)
         return first, second
 
-    every, images = dict[str, tuple[Vector, Vector]](), dict[str, dict[str, int]]()
+    terms = dict[str, tuple[float, tuple[Vector, Vector], dict[str, int], list[int]]]()
     for card in left.tolist():
-        into = {
-            card_names([int(_in_suits(np.array(card), np.array(suits)))]): i
-            for i, suits in enumerate(symmetries)
-        }
-        name = card_names([card])
-        if not any(name in known for known in images.values()):
-            every[name], images[name] = factors(card), into
-            into.pop(name, None)
+        name, rank, suit = card_names([card]), card - card % 4, card % 4
+        made = [card_names([rank + suits[suit]]) for suits in symmetries]
+        if all(name not in images for *_, images, _ in terms.values()):
+            images = {other: i for i, other in enumerate(made) if other != name}
+            fixed = [i for i, other in enumerate(made) if other == name]
+            terms[name] = 1.0 / (len(left) - 4), factors(card), images, fixed
 
     def deal(follow: Callable[[str], Node]) -> Chance:
-        return Chance(
-            {
-                name: Outcome(follow(name), 1.0 / (len(left) - 4), alive, images[name])
-                for name, alive in every.items()
-            }
-        )
+        return Chance({name: Outcome(follow(name), *given) for name, given in terms.items()})
 
     return deal

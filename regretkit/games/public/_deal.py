@@ -268,13 +268,20 @@ class Deal:
             if not all(kept) or not np.array_equal(pairs[np.ix_(first, second)], pairs):
                 what = "who can meet whom" if all(kept) else f"weights[{kept.index(False)}]"
                 raise ValueError(f"symmetries[{i}] changes {what}; leave it out")
-        known = {np.concatenate(pair).tobytes() for pair in self.symmetries}
-        for (a, b), (c, d) in itertools.product(self.symmetries, repeat=2):
-            if np.concatenate([a[c], b[d]]).tobytes() not in known:
-                raise ValueError(
-                    "symmetries must have with any two of them the one that does both, in one "
-                    "order and the other; add those that are missing"
-                )
+        if not self.is_group(range(len(self.symmetries))):
+            raise ValueError(
+                "symmetries must have with any two of them the one that does both, in one "
+                "order and the other; add those that are missing"
+            )
+
+    def is_group(self, numbers: Sequence[int]) -> bool:
+        """Return whether any two of these symmetries, one after the other, are one of them."""
+        chosen = [self.symmetries[number] for number in numbers]
+        known = {np.concatenate(pair).tobytes() for pair in chosen}
+        return all(
+            np.concatenate([a[c], b[d]]).tobytes() in known
+            for (a, b), (c, d) in itertools.product(chosen, repeat=2)
+        )
 
     def __repr__(self) -> str:
         symmetries = f", {len(self.symmetries)} symmetries" if self.symmetries else ""

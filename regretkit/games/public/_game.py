@@ -183,12 +183,8 @@ class PublicGame:
         node, symmetries = self.tree.find_image(path)
         first, second = map(np.arange, self.deal.sizes)
         for number in symmetries:
-            first, second = (
-                types[permutation]
-                for types, permutation in zip(
-                    (first, second), self.deal.symmetries[number], strict=True
-                )
-            )
+            one, other = self.deal.symmetries[number]
+            first, second = first[one], second[other]
         return node, (np.argsort(first), np.argsort(second))
 
     def _reach(self, player: int, strategy: Vector, node: int) -> Vector:
@@ -393,11 +389,13 @@ class PublicGame:
         for permutations in self.deal.symmetries:
             yield "symmetry", np.concatenate(permutations)
         orders: dict[str, int] = {}
-        for node, outcome in zip(self.tree.nodes, self.tree.outcome, strict=True):
-            if outcome is not None:
+        for at, node in enumerate(self.tree.nodes):
+            if (outcome := self.tree.outcome[at]) is not None:
                 yield "probability", np.array([outcome.probability])
-                if outcome.images:
+                if self.deal.symmetries:
                     yield "images", np.array([*outcome.images.values()])
+                    kept = self.layout.contexts[self.layout.context[at]].symmetries
+                    yield "symmetries", np.array(kept)
                 for factors in outcome.factors:
                     yield "factors", np.empty(0) if factors is None else factors
             if isinstance(node, Compare):

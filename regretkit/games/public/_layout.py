@@ -184,74 +184,63 @@ def _contexts(tree: PublicTree, deal: Deal) -> tuple[list[Context], Indices]:
     total = float(first @ deal.meeting(0).sums(second[np.newaxis]).free[0])
     if not total > 0.0:
         raise ValueError("deal has no types that can meet; give some types other cards or weights")
-    paid = _paid(tree)
     every = tuple(range(len(deal.symmetries)))
-    if changed := {*every}.difference(_kept(deal, every, paid[0])):
-        raise ValueError(
-            f"symmetries[{min(changed)}] of the deal changes what is paid before a move of chance; "
-            "leave it out, or pay the same to types that it exchanges"
-        )
     contexts = [_context(deal, 1 / total, (first, second), every)]
     context = np.zeros(tree.player.size, dtype=np.int64)
     # Outcomes of equal factors share a context, however many lines of play they follow.
-    known: dict[tuple[int, object, object], int] = {}
+    known: dict[tuple[int, object], int] = {}
     checked: set[tuple[int, object]] = set()
     for node, before in enumerate(tree.parent.tolist()):
         outcome = tree.outcome[node]
         if outcome is None:
             context[node] = context[before] if node else 0
             continue
-        key = int(context[before]), _key(outcome), paid[node] if every else None
+        key = int(context[before]), _key(outcome)
         if key not in known:
             known[key] = len(contexts)
-            contexts.append(_following(deal, contexts[key[0]], outcome, tree, node, paid[node]))
+            contexts.append(_following(deal, contexts[key[0]], outcome, tree, node))
         context[node] = known[key]
     for at, chance in enumerate(tree.nodes):
         if isinstance(chance, Chance):
             outcomes = tuple(chance.outcomes.values())
-            found = int(context[at]), tuple(map(_key, outcomes))
-            if found not in checked:
-                checked.add(found)
-                _check_sum(deal, contexts[found[0]], outcomes, tree.path(at))
+            key = int(context[at]), tuple(map(_key, outcomes))
+            if key not in checked:
+                checked.add(key)
+                _check_sum(deal, contexts[key[0]], outcomes, tree.path(at))
+    _check_paid(tree, deal, contexts, context)
     return contexts, context
 
 
-def _paid(tree: PublicTree) -> dict[int, frozenset[str | Table]]:
-    """Return what is paid after each outcome, and at first, until the next: orders and tables."""
-    since, found = list[int](), dict[int, set[str | Table]]()
-    for node, (before, outcome) in enumerate(zip(tree.parent.tolist(), tree.outcome, strict=True)):
-        since.append(node if outcome or not node else since[before])
-        paid = found.setdefault(since[-1], set())
-        if isinstance(terminal := tree.nodes[node], Compare | Table):
-            paid.add(terminal.order if isinstance(terminal, Compare) else terminal)
-    return {node: frozenset(paid) for node, paid in found.items()}
-
-
-def _kept(
-    deal: Deal,
-    symmetries: tuple[int, ...],
-    paid: frozenset[str | Table],
-    factors: Sequence[Vector | None] = (),
-) -> tuple[int, ...]:
-    """Return the symmetries that change neither factors nor what is paid."""
-
-    def kept(number: int) -> bool:
-        both = deal.symmetries[number]
-        values = [factors, *(deal.strengths[name] for name in paid if isinstance(name, str))]
-        fixed = all(
-            each is None or np.array_equal(each[permutation], each)
-            for pair in values
-            for each, permutation in zip(pair, both, strict=False)
-        )
-        tables = [table.payoffs * deal.pairs() for table in paid if isinstance(table, Table)]
-        return fixed and all(np.array_equal(t[(slice(None), *np.ix_(*both))], t) for t in tables)
-
-    return tuple(filter(kept, symmetries))
+def _check_paid(tree: PublicTree, deal: Deal, contexts: Sequence[Context], at: Indices) -> None:
+    """Raise a ValueError if types are paid differently that share a decision point."""
+    checked = set[tuple[str | Table, int]]()
+    for node in tree.terminals.tolist():
+        terminal = tree.nodes[node]
+        paid = terminal.order if isinstance(terminal, Compare) else terminal
+        if not isinstance(paid, str | Table):
+            continue
+        for number in contexts[at[node]].symmetries:
+            first, second = deal.symmetries[number]
+            if (paid, number) in checked:
+                continue
+            checked.add((paid, number))
+            if isinstance(paid, Table):
+                table = paid.payoffs * deal.pairs()
+                fixed = np.array_equal(table[:, first[:, np.newaxis], second], table)
+            else:
+                one, other = deal.strengths[paid]
+                fixed = np.array_equal(one[first], one) and np.array_equal(other[second], other)
+            if not fixed:
+                raise ValueError(
+                    f"symmetries[{number}] of the deal changes what is paid at "
+                    f"{quote('/' + '/'.join(tree.path(node)))}; leave it out, or pass the "
+                    "symmetries of the outcome before"
+                )
 
 
 def _key(outcome: Outcome) -> tuple[object, ...]:
     factors = (None if factor is None else factor.tobytes() for factor in outcome.factors)
-    return outcome.probability, *factors, *outcome.images.items()
+    return outcome.probability, *factors, *outcome.images.items(), outcome.symmetries
 
 
 def _context(
@@ -272,12 +261,7 @@ def _context(
 
 
 def _following(
-    deal: Deal,
-    before: Context,
-    outcome: Outcome,
-    tree: PublicTree,
-    node: int,
-    paid: frozenset[str | Table],
+    deal: Deal, before: Context, outcome: Outcome, tree: PublicTree, node: int
 ) -> Context:
     priors = []
     for player, factors in enumerate(outcome.factors):
@@ -288,15 +272,22 @@ def _following(
                 f"{factors.shape}, but player {player} has {prior.size} types; pass one for each"
             )
         priors.append(prior if factors is None else prior * factors)
-    for name, number in outcome.images.items():
-        if number not in before.symmetries:
-            raise ValueError(
-                f"image {quote(name)} of outcome {quote('/' + '/'.join(tree.path(node)))} has "
-                f"symmetry {number}, but there the deal has those of {quote(before.symmetries)}"
-            )
-    kept = _kept(deal, before.symmetries, paid, outcome.factors)
+    fixed = tuple(i for i in before.symmetries if _fixes(deal, i, outcome.factors))
+    kept = fixed if outcome.symmetries is None else outcome.symmetries
+    known = before.symmetries
+    if not ({*outcome.images.values()} <= {*known} and {*kept} <= {*fixed} and deal.is_group(kept)):
+        raise ValueError(
+            f"images and symmetries of outcome {quote('/' + '/'.join(tree.path(node)))} must be "
+            f"of the deal's symmetries {quote(known)}, and the latter a group that leaves factors "
+            f"as they are, got images={quote(outcome.images)} and symmetries={quote(kept)}"
+        )
     probability = before.probability * outcome.probability * (1 + len(outcome.images))
     return _context(deal, probability, (priors[0], priors[1]), kept)
+
+
+def _fixes(deal: Deal, number: int, factors: tuple[Vector | None, Vector | None]) -> bool:
+    pairs = zip(factors, deal.symmetries[number], strict=True)
+    return all(f is None or np.array_equal(f[permutation], f) for f, permutation in pairs)
 
 
 def _check_sum(

@@ -1,6 +1,6 @@
 """Public trees: decisions, public moves of chance, and what terminals pay."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from regretkit._util._validate import (
     number,
     quote,
     whole_number,
+    whole_numbers,
 )
 from regretkit.games._game import check_payoffs, check_player
 from regretkit.games.tree._history import CHANCE, TERMINAL
@@ -188,6 +189,10 @@ def _images(value: Mapping[str, int]) -> dict[str, int]:
     return {name: whole_number(symmetry, "images", least=0) for name, symmetry in value.items()}
 
 
+def _numbers(value: Iterable[int] | None) -> tuple[int, ...] | None:
+    return None if value is None else tuple(whole_numbers(value, "symmetries").tolist())
+
+
 @final
 @frozen(eq=False)
 class Outcome:
@@ -210,6 +215,9 @@ class Outcome:
     images
         Names of further outcomes, each with the number of the ``Deal``'s symmetry that makes it
         of this one: it has the same probability, with factors and all that follows permuted.
+    symmetries
+        The numbers of the symmetries that leave the outcome and all that follows as they are, a
+        group; by default those that leave the factors.
 
     Examples
     --------
@@ -225,6 +233,7 @@ class Outcome:
         converter=_both_factors, default=(None, None)
     )
     images: Mapping[str, int] = field(factory=dict, converter=_images)
+    symmetries: tuple[int, ...] | None = field(default=None, converter=_numbers)
 
     def __attrs_post_init__(self) -> None:
         kinds = (Decision, Chance, Free, Compare, Table)
