@@ -261,6 +261,9 @@ TURNS: dict[str, dict[str, Any]] = {
         "bets": "50%,100%",
     },
     "1,128 x 1,128 hands, one size": {"ranges": ("*", "*"), "bets": "100%"},
+    "the same, of one suit and merged": {
+        **{"board": "Td9d6dQd", "ranges": ("*", "*"), "bets": "100%", "isomorphism": True},
+    },
 }
 
 
@@ -286,9 +289,8 @@ def turn_memory(hands: str, quick: bool) -> Figures:
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
         other.submit(play_a_river).result()  # which compiles what is not on disk, and takes memory
     before = play_a_river()
-    game: Any = rk.load(
-        "hold_em", board="Td9d6hQc", pot=200, stack=900, raises="100%", **TURNS[hands]
-    )
+    terms: dict[str, Any] = {"board": "Td9d6hQc", "pot": 200, "stack": 900, "raises": "100%"}
+    game: Any = rk.load("hold_em", **terms | TURNS[hands])
     figures: Figures = {"sequences": sum(domain.dimension for domain in game.domains)}
     figures["game, MiB"] = peak() - before
     run = cfr_run(game).run(10)

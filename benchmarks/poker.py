@@ -71,6 +71,13 @@ SPOTS: dict[str, dict[str, Any]] = {
         **{"board": "Td9d6hQc", "ranges": NARROW, "pot": 200, "stack": 900},
         **{"bets": "75%,a", "raises": "a"},
     },
+    **{
+        f"turn of {suits}": {
+            **{"board": board, "ranges": EVERY, "pot": 200, "stack": 900, "isomorphism": True},
+            **{"bets": "100%", "raises": "a"},
+        }
+        for suits, board in (("one suit", "Td9d6dQd"), ("two suits", "Td9d6cQc"))
+    },
     "short deck": {
         **{"board": "AhKd9c8c6s", "ranges": EVERY, "pot": 300, "stack": 900, "deck": "6-A"},
         **{"bets": "33%,75%,a", "raises": "50%,a", "max_bets": 3},
@@ -166,6 +173,11 @@ def of_points(quick: bool) -> Figures:
     return {"measured": (best["whole"] - best["payoffs"]) / points * 1e9}
 
 
+def suits_apart(name: str) -> Callable[[PublicGame], Action]:
+    """Return what plays an endgame of which no suits are merged."""
+    return lambda game: plus(hold_em(**SPOTS[name] | {"isomorphism": False})).run
+
+
 def to_mistake(quick: bool) -> Figures:
     """Return what DCFR takes to 0.3 % of the pot, without measuring it."""
     game, least = spot("every hand"), ALGORITHMS["dcfr"]
@@ -207,6 +219,10 @@ ROWS: dict[str, Row] = {
     "turn of 167 x 250 hands": Row(
         ratio("every hand", lambda game: plus(spot("turn")).run), 80, 50, True
     ),
+    **{
+        f"suits apart, {name}": Row(ratio(name, suits_apart(name)), floor, goal)
+        for name, floor, goal in (("turn of one suit", 2, 3), ("turn of two suits", 1.2, 1.5))
+    },
     "a decision point, ns": Row(of_points, 8, 4, True),
     "DCFR to 0.3 % of the pot, ms": Row(to_mistake, 60, 25, True),
     "texts to first iteration, s": Row(to_first, 1.0, 0.4, True),

@@ -10,8 +10,7 @@ from refusals import refusals
 
 from regretkit.evaluation import hold_em_report, nash_conv, solve_zero_sum
 from regretkit.games import fingerprint, hold_em
-from regretkit.games.poker._cards import deck_cards
-from regretkit.games.poker._ranges import hand_names, hands_of
+from regretkit.games.poker._cards import deck_cards, hand_names, hands_of
 from regretkit.games.public import (
     Chance,
     Compare,
