@@ -296,7 +296,7 @@ class PublicGame:
             hint = "pass {'/': [0.5, 0.5]}"
             raise TypeError(must_be("behaviors", "probabilities by node", behaviors, hint))
         changed: dict[int, dict[int, Node]] = {}
-        locked = {}
+        locked = dict[int, tuple[Any, tuple[Indices, Indices]]]()
         for path, behavior in behaviors.items():
             at, image = self._find(path)
             locked[at] = behavior, image

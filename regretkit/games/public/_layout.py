@@ -219,7 +219,7 @@ def _check_paid(tree: PublicTree, deal: Deal, contexts: Sequence[Context], at: I
         paid = terminal.order if isinstance(terminal, Compare) else terminal
         if not isinstance(paid, str | Table):
             continue
-        for number in contexts[at[node]].symmetries:
+        for number in contexts[int(at[node])].symmetries:
             first, second = deal.symmetries[number]
             if (paid, number) in checked:
                 continue
