@@ -374,14 +374,14 @@ def hold_em(
     dealt = read_board(board, cards)
     hands, alive = _alive(weights, cards, dealt)
     left, streets = np.setdiff1d(cards, dealt), ("turn", "river")[len(dealt) - 4 :]
-    symmetries = _symmetries(hands, alive, cards, dealt) if isomorphism else {}
+    suits, symmetries = _symmetries(hands, alive, cards, dealt, isomorphism)
     betting = Betting(
         pot=pot,
         stack=stack,
         bets=sizes_by_street(bets, streets, "bets"),
         raises=sizes_by_street(raises, streets, "raises"),
         donks=sizes_by_street(bets if donks is None else donks, streets, "donks"),
-        deal=_dealer(hands, left, [*symmetries]),
+        deal=_dealer(hands, left, suits),
         rake=rake,
         cap=None if cap == math.inf else cap,
         max_bets=max_bets,
@@ -392,11 +392,8 @@ def hold_em(
     given["ranges"] = tuple(write_range(weight, deck) for weight in weights)
     name = call_text(hold_em, **given)
     name = name if len(name) <= _LONGEST_NAME else f"hold_em on {card_names(dealt.tolist())}"
-    names = hand_names(hands[0]), hand_names(hands[1])
-    orders = _orders(hands, dealt, left, int(cards[0]) // 4)
-    deal = Deal(
-        names, weights=alive, cards=hands, strengths=orders, symmetries=[*symmetries.values()]
-    )
+    names, strengths = map(hand_names, hands), _orders(hands, dealt, left, int(cards[0]) // 4)
+    deal = Deal([*names], weights=alive, cards=hands, strengths=strengths, symmetries=symmetries)
     return PublicGame(PublicTree(betting.root()), deal, name=name)
 
 
@@ -449,21 +446,22 @@ def _orders(
 
 
 def _symmetries(
-    hands: _Hands, weights: _Both, cards: Indices, dealt: Indices
-) -> dict[tuple[int, ...], _Hands]:
-    """Return the permutations of suits that leave deck, board and ranges as they are.
+    hands: _Hands, weights: _Both, cards: Indices, dealt: Indices, wanted: bool
+) -> tuple[list[Indices], list[_Hands]]:
+    """Return the permutations of suits that leave the board and both ranges as they are.
 
-    Each with those of both players' hands.
+    And those of both players' hands; none if they are not wanted, or if there is but one.
     """
-    found = dict[tuple[int, ...], _Hands]()
+    found, permutations = list[Indices](), list[_Hands]()
     suits = np.unique(cards % 4)
-    for permutation in itertools.permutations(suits.tolist()):
+    for permutation in itertools.permutations(suits) if wanted else ():
         new = np.arange(4)
         new[suits] = permutation
         first, second = (_permuted(*each, new) for each in zip(hands, weights, strict=True))
         if first is not None and second is not None and np.isin(_in_suits(dealt, new), dealt).all():
-            found[tuple(new.tolist())] = first, second
-    return found if len(found) > 1 else {}
+            found.append(new)
+            permutations.append((first, second))
+    return (found, permutations) if len(found) > 1 else ([], [])
 
 
 def _in_suits(cards: Indices, suits: Indices) -> Indices:
@@ -481,11 +479,11 @@ def _permuted(hands: Indices, weights: Vector, suits: Indices) -> Indices | None
 
 
 def _dealer(
-    hands: _Hands, left: Indices, symmetries: Sequence[tuple[int, ...]]
+    hands: _Hands, left: Indices, permutations: Sequence[Indices]
 ) -> Callable[[Callable[[str], Node]], Node]:
     """Return what deals one of the cards that are left, of which two hands hold four.
 
-    Of cards that symmetries make of one another, the first stands for all.
+    Of cards that permutations of suits make of one another, the first stands for all.
     """
 
     def factors(card: int) -> tuple[Vector, Vector]:
@@ -494,8 +492,8 @@ def _dealer(
 
     terms = dict[str, tuple[float, tuple[Vector, Vector], dict[str, int], list[int]]]()
     for card in left.tolist():
-        name, rank, suit = card_names([card]), card - card % 4, card % 4
-        made = [card_names([rank + suits[suit]]) for suits in symmetries]
+        name = card_names([card])
+        made = [card_names([int(_in_suits(np.array(card), suits))]) for suits in permutations]
         if all(name not in images for *_, images, _ in terms.values()):
             images = {other: i for i, other in enumerate(made) if other != name}
             fixed = [i for i, other in enumerate(made) if other == name]

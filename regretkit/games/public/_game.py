@@ -351,22 +351,11 @@ class PublicGame:
                 f"{name} has shape {behavior.shape}; pass one probability for each action, "
                 f"{shape[1:]}, or for each type as well, {shape}"
             )
-        rows, types = np.atleast_2d(behavior), self.deal.types[player]
-        sums, several = rows.sum(axis=1), behavior.ndim > 1
-        right = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= 1e-9)
-        wrong = alive[~right[alive]] if several else np.flatnonzero(~right)
-        if wrong.size:
-            told = [
-                f"{format_array(rows[i])}, of sum {sums[i]:.6g}" + f", for {types[i]}" * several
-                for i in wrong[:3]
-            ]
-            told += [f"and {wrong.size - 3} more types"] if wrong.size > 3 else []
-            wanted = f"{name} must be at least 0 and sum to 1 for each type"
-            raise ValueError(f"{wanted}, got {'; '.join(told)}")
+        _check_probabilities(behavior, alive, self.deal.types[player], name)
         full = np.zeros(shape)
         full[context.alive[player]] = np.broadcast_to(behavior, shape)[alive]
-        first = context.first[player][context.places[player]]
-        if not np.array_equal(full, full[first] * (context.places[player] >= 0)[:, np.newaxis]):
+        first = self.layout.first_types(player)[self.layout.context[at]]
+        if not np.array_equal(full, full[first] * (first >= 0)[:, np.newaxis]):
             raise ValueError(
                 f"{name} differs for types that symmetries of the deal exchange; give them the "
                 "same, or lock the game without symmetries"
@@ -416,6 +405,24 @@ class PublicGame:
         points = " + ".join(str(domain.points) for domain in self.domains)
         types = " x ".join(map(str, self.deal.sizes))
         return f"<{self.name or 'PublicGame'}: {points} decision points, {types} types>"
+
+
+def _check_probabilities(
+    behavior: NDArray[np.float64], alive: Indices, types: Sequence[str], name: str
+) -> None:
+    """Raise a ValueError unless rows, those of types that are alive, are distributions."""
+    rows = np.atleast_2d(behavior)
+    sums, several = rows.sum(axis=1), behavior.ndim > 1
+    right = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= 1e-9)
+    wrong = alive[~right[alive]] if several else np.flatnonzero(~right)
+    if wrong.size:
+        told = [
+            f"{format_array(rows[i])}, of sum {sums[i]:.6g}" + f", for {types[i]}" * several
+            for i in wrong[:3]
+        ]
+        told += [f"and {wrong.size - 3} more types"] if wrong.size > 3 else []
+        wanted = f"{name} must be at least 0 and sum to 1 for each type"
+        raise ValueError(f"{wanted}, got {'; '.join(told)}")
 
 
 def _ratio(sums: Vector, weights: Vector) -> Vector:
