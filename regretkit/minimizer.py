@@ -81,7 +81,9 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
 
     _hints: ClassVar[Mapping[str, str]] = {
         "average": "averages are kept by Average, as in average.add(minimizer.next_strategy())",
-        "regret": "RegretLedger(minimizer) tracks regrets",
+        "^(n|size|dim|actions|n_actions)$": "the number of coordinates is its dimension",
+        "regret": "RegretLedger(minimizer) tracks regrets; a rule of yours declares its own, as in "
+        "regrets: np.ndarray = rk.state()",
         "updat|observ|learn|fit|step|loss|reward": "it learns by observe_utility(utility)",
         "strateg|polic|act$|next|play|predict": "the strategy is returned by next_strategy()",
     }

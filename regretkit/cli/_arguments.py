@@ -412,6 +412,13 @@ def option(names: str, text: str, kind: Any = None, **more: Any) -> Callable[[An
     return click.option(*names.split(), type=kind, help=text, is_eager=eager, **more)
 
 
+def _only_one(context: Context, parameter: Parameter, given: Sequence[str]) -> str | None:
+    """Return the one text that was given, if any."""
+    if len(given) > 1:
+        raise Refusal(f"{_name(parameter)}: got {' and '.join(given)}; compare plays several")
+    return given[0] if given else None
+
+
 def _together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator that adds several options, which are listed in this order."""
     return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
@@ -442,6 +449,8 @@ algorithm = option(
     f"One of {', '.join(ALGORITHMS)}, or a rule as after --rule, or one for each player with "
     "commas between them; by default cfr+, and lcfr with --sample.",
     metavar="NAME",
+    multiple=True,
+    callback=_only_one,
 )
 rule = option(
     "--rule",

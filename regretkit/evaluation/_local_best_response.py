@@ -167,6 +167,7 @@ def sampled_local_best_response(
     >>> 0.125 < low < 0.5 < high  # uniform play earns 1/8, a best response 1/2
     True
     """
+    whole_number(player, "player", least=0)
     samples = whole_number(samples, "samples", least=1)
     if rollouts is not None:
         rollouts = whole_number(rollouts, "rollouts", least=1)

@@ -8,7 +8,7 @@ from attrs import define, field
 from regretkit._regret_tracker import LARGEST, RegretBound, RegretTracker
 from regretkit._util._errors import REGRETS, Hints
 from regretkit._util._state import Stateful, parts
-from regretkit._util._validate import positive, quote, truth
+from regretkit._util._validate import must_be, positive, quote, truth
 from regretkit.circuits import PhiRegret
 from regretkit.minimizer import RegretMinimizer
 
@@ -174,7 +174,8 @@ def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
     if not isinstance(players, Sequence) or not all(
         isinstance(player, RegretMinimizer) for player in players
     ):
-        raise TypeError(f"subject must be a minimizer or a run of several, got {quote(subject)}")
+        hint = "pass what you play with, as RegretMatching(3), and not its class"
+        raise TypeError(must_be("subject", "a minimizer or a run of several", subject, hint))
     for player, minimizer in enumerate(players):
         yield from _below(f"player {player}", minimizer)
 

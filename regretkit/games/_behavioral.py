@@ -74,7 +74,7 @@ def behaviors(
                 f"strategies[{player}] must be a function of an information set and its actions, "
                 f"or a dict from information sets to probabilities, got {quote(strategy)}"
                 + "; pass its average, run.average"
-                * hasattr(strategy, "last_profile")
+                * hasattr(strategy, "average")
             )
     given = cast("Sequence[BehavioralStrategyLike]", strategies)
     return tuple(_validated(strategy, player) for player, strategy in enumerate(given))

@@ -403,6 +403,7 @@ def _known(name: str) -> str:
         elif plain in ("cce", "nfcce"):
             hint = "; 'cfr' and its kin lead there, as CorrelatedPlay measures"
         raise ValueError(
-            f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class{hint}"
+            f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class, in a "
+            f"shell module:Class{hint}"
         )
     return name.lower()

@@ -86,6 +86,8 @@ def _content(path: Path) -> dict[str, Any]:
                 raise ValueError("its content does not belong to its name")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {quote(str(error))}") from error
+    if not isinstance(version, int):
+        raise ValueError(f"{path} is no result of an experiment, but a {quote(version)}")
     if version != FORMAT:
         raise OtherVersionError(
             f"{path} was written by another version of regretkit, in format {quote(version)}, and "

@@ -128,7 +128,7 @@ def test_a_rule_that_fails_is_told_in_one_line_and_the_others_play(run, folder):
 
 def test_errors_that_differ_in_sizes_alone_are_told_once_with_their_games(run, folder):
     names = ["rule_of_bench.py:TooLong", "rule_of_bench.py:Outside"]
-    code, _, err = run("bench", *names, "--suite", "smoke", "--seeds", 1, *HERE)
+    code, _, err = run("bench", *names, "--suite", "smoke,smoke", "--seeds", 1, *HERE)
     first, second = err.splitlines()
     games = "kuhn_poker, leduc_poker, matching_pennies, random_matrix_game\\(10\\): "
     assert code == 1

@@ -350,6 +350,14 @@ CURES = [
     (lambda: BY_RULES.average_policy, "strategies are in average and in current"),
     (lambda: Profile.from_json(KUHN, "p.json"), "pass from_json(path, game)"),
     (lambda: play.StrategyAgent(RUN, 1), "pass its average, run.average"),
+    (lambda: play.StrategyAgent(BY_RULES, 1), "pass its average, run.average"),
+    (lambda: rk.RegretMatching(3).n, "the number of coordinates is its dimension"),
+    (lambda: rk.Hedge(3, rate=1).cumulative_regret, "as in regrets: np.ndarray = rk.state()"),
+    (lambda: rk.evaluation.RegretLedger(rk.Hedge), "pass what you play with, as RegretMatching(3)"),
+    (
+        lambda: rk.evaluation.sampled_local_best_response(KUHN, RUN.average, 0, 9, 1),
+        "player must be a whole number, at least 0, got player 0",
+    ),
     (lambda: certify(KUHN, solve_zero_sum(KUHN)), "pass its profile, solution.profile"),
     (lambda: solve_zero_sum(KUHN_3), "team_maxmin says what all but one are sure of"),
     (

@@ -151,7 +151,7 @@ def _games(games: Sequence[str], suites: Sequence[str]) -> list[str | SuiteGame]
     if not suites and not games:
         raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
     with reporting("--suite"):
-        listed = [each for name in suites for each in suite(name)]
+        listed = [each for text in suites for name in split_at_commas(text) for each in suite(name)]
     unique = {each.game: each for each in listed}
     return [*dict.fromkeys(text for text in games if text not in unique), *unique.values()]
 

@@ -441,7 +441,7 @@ def verify(certificate: str, game: NamedGame, as_json: bool) -> int:
     except OSError as error:
         raise Failure(f"CERTIFICATE: cannot read {certificate}: {reason(error)}") from error
     except (TypeError, ValueError) as error:
-        raise Failure(f"CERTIFICATE: {error}") from error
+        raise Failure(f"CERTIFICATE: {reason(error)}") from error
     facts, lines = _described(proof)
     report = {"game": game.name, "certificate": certificate, **facts}
     return answer(report, [f"game    {game.name}", *lines, "proven"], as_json=as_json)
