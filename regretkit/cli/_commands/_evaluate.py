@@ -187,13 +187,13 @@ def _estimates(
     "Of a game in extensive form, report the correlated equilibrium of largest welfare too.",
     click.Choice(get_args(Concept)),
 )
-@option("--finish", "Of a zero-sum game: play DCFR to the end.", is_flag=True)
+@option("--finish", "Of a zero-sum game: play to the end.", is_flag=True)
 @option(
     "--linear-program",
     "Of a zero-sum game: solve a linear program; by default what is faster.",
     is_flag=True,
 )
-@option("--time seconds", "Of a zero-sum game: play DCFR for S seconds at most.", SECONDS)
+@option("--time seconds", "Of a zero-sum game: play for S seconds at most.", SECONDS)
 @option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
 @option(
     "--certificate",
@@ -306,8 +306,8 @@ def _value(
             raise Refusal("--time: a linear program cannot be stopped; leave out --linear-program")
         solution = solve_zero_sum(game)
     else:
-        algorithm = "dcfr" if "--finish" in asked or limit else None
-        solution = solve(game, algorithm, exact=True, time_limit=limit)
+        limit = 60.0 if "--finish" in asked and limit is None else limit
+        solution = solve(game, exact=True, time_limit=limit)
     lower, upper = solution.lower, solution.upper
     report["value"] = [solution.value, game.constant_sum - solution.value]
     report |= {"lower": lower, "upper": upper, "gap": solution.gap, "method": solution.method}
