@@ -17,9 +17,10 @@ from regretkit._util._validate import number
 from regretkit.evaluation._certificate import Certificate, Shares, fractions, reach_in_fractions
 from regretkit.evaluation._gap_certificate import as_fractions
 from regretkit.evaluation._linear_programs import check_constant_sum
-from regretkit.games import NormalFormGame
+from regretkit.games import ExtensiveFormGame, NormalFormGame
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._memory_budget import available
+from regretkit.games.public import PublicGame
 from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
@@ -57,7 +58,8 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     Parameters
     ----------
     game
-        A constant-sum game of two players, in normal form or in extensive form.
+        A constant-sum game of two players, in normal form or in extensive form; or a public one,
+        of which the tree, ``game.to_tree()``, is certified: it is what ``verify`` takes.
     profile
         A strategy for each player, as ``ExactSolution.profile``.
     time_limit
@@ -87,7 +89,9 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     Wan (2006), "An algorithm to solve integer linear systems exactly using numerical methods",
     Journal of Symbolic Computation 41(6), for the refinement.
     """
-    given = as_vectors(check_constant_sum(game), profile)
+    given = as_vectors(check_constant_sum(game, public=True), profile)
+    if isinstance(game, PublicGame):
+        game, given = _as_tree(game, given)
     limit = math.inf if time_limit is None else number(time_limit, "time_limit", least=0.0)
     end, payoffs, problem = time.monotonic() + limit, _Payoffs.of(game), ""
     try:
@@ -108,6 +112,17 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
         f"{float(upper):.17g}, a gap of {float(upper - lower):.3g}; pass one of a smaller gap, as "
         "of finish(run)"
     )
+
+
+def _as_tree(game: PublicGame, given: Sequence[Vector]) -> tuple[ExtensiveFormGame, list[Vector]]:
+    """Return the tree of a public game, where labels are the same, and a profile of it."""
+    tree, strategies = game.to_tree(), []
+    for own, domain, strategy in zip(game.domains, tree.domains, given, strict=True):
+        labels, names = own.simplices.labels, domain.simplices.labels
+        numbers = {labels.block(number): number for number in range(own.points)}
+        actions = own.simplices.coordinates([numbers[names.block(j)] for j in range(domain.points)])
+        strategies.append(domain.sequence_form(own.behavior(strategy)[actions]))
+    return tree, strategies
 
 
 class _UnprovenError(RuntimeError):

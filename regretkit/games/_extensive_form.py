@@ -425,13 +425,14 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     digits, exponent = np.frexp(game.payoffs[0, entries])
     value = np.ldexp(np.round(np.ldexp(digits, _DIGITS)), exponent).view(np.uint64)
     points, classes = [tree.sizes.astype(np.uint64) for tree in trees], 0
+    actions = [_actions(tree) for tree in trees]
     while True:
-        of_sequence = [_following(tree, color) for tree, color in zip(trees, points, strict=True)]
+        of_sequence = [_following(*each) for each in zip(trees, actions, points, strict=True)]
         for player, tree in enumerate(trees):
             earned = mixed(value + of_sequence[1 - player][last[1 - player]])
             after = _sums(tree.parent_sequence, mixed(points[player]), tree.dimension)
             told = mixed(_sums(last[player], earned, tree.dimension) + mixed(after))[1:]
-            total = np.add.reduceat(mixed(told + _actions(tree)), tree.simplices.first)
+            total = np.add.reduceat(mixed(told + actions[player]), tree.simplices.first)
             before = of_sequence[player][tree.parent_sequence]
             points[player] = mixed(mixed(total + points[player]) + before)
         found = [np.unique(color, return_index=True, return_inverse=True) for color in points]
@@ -467,9 +468,9 @@ def _actions(tree: DecisionTree) -> Hashes:
     return mixed((1 + np.arange(first.size) - first).astype(np.uint64))
 
 
-def _following(tree: DecisionTree, points: Hashes) -> Hashes:
+def _following(tree: DecisionTree, actions: Hashes, points: Hashes) -> Hashes:
     """Return the colours of sequences, of their decision points and actions."""
-    own = mixed(np.repeat(points, tree.sizes) + _actions(tree))
+    own = mixed(np.repeat(points, tree.sizes) + actions)
     return np.append(np.zeros(1, dtype=np.uint64), own)
 
 

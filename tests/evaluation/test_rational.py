@@ -50,6 +50,17 @@ def test_known_values_are_proven(call):
         certificate.verify(game)
 
 
+def test_a_public_game_is_proven_as_its_tree():
+    river = {"board": "Ks Th 7s 4d 2s", "pot": 100, "stack": 200, "bets": "100%"}
+    game = games.hold_em(ranges=("AA,KQs,99", "KJs,JJ"), **river)
+    certificate, tree = certify(game, solve(game, exact=True).profile), game.to_tree()
+    certificate.verify(tree)
+    assert certificate.value != 0
+    assert float(certificate.value) == pytest.approx(solve_zero_sum(tree).value, abs=1e-10)
+    with pytest.raises(TypeError, match=r"pass game\.to_tree\(\)"):
+        certificate.verify(game)
+
+
 @pytest.mark.parametrize("deck", range(4, 14))
 def test_kuhn_poker_with_more_cards_is_proven(deck):
     game = games.kuhn_poker(deck=deck)
