@@ -204,6 +204,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(run, folder, monkeypatc
     monkeypatch.setattr(_bench, "_TOLD_EVERY", 0.0)
     lines = run(*words, "--out", "told")[2].splitlines()
     assert all(re.match(r"regretkit: \d of 2 runs", line) for line in lines)
+    assert re.search(r"; cfr on kuhn_poker 0\.\S+ \d+%$", lines[0])
     assert lines[-1].startswith("regretkit: 2 of 2 runs")
     assert run(*words, "--out", "quiet", "--quiet")[2] == ""
 

@@ -333,7 +333,9 @@ def _live(workers: int, *, quiet: bool) -> Iterator[Callable[[Sequence[Entry]], 
             nonlocal told
             if monotonic() - told >= _TOLD_EVERY:
                 told = monotonic()
-                say(_status(entries, workers))
+                running = [entry for entry in entries if entry.state == "running"][:_COLUMNS]
+                each = [f"{_place((*e.task.names, e.task.seed))} {_cell([e])}" for e in running]
+                say("; ".join([_status(entries, workers), *each]))
 
         yield tell
         return
