@@ -386,7 +386,7 @@ def average_profile(averages: Iterable[Average], game: Game) -> Profile:
     with responder(game, 0.05) as lent:
         if lent is not None:
             return Profile(lent.scaled(strategies), game.domains, game)
-    scaled = map(_normalized, strategies, game.domains)
+    scaled = [*map(_normalized, strategies, game.domains)]
     return Profile(scaled, game.domains, game)
 
 

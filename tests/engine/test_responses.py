@@ -257,6 +257,8 @@ def test_a_run_is_averaged_and_measured_in_machine_code(used, at_once):
     average, gap = run.average, run.nash_conv()
     assert used == ["scaled", "scaled", "gains"]
     assert gap == nash_conv(run.game, average)
+    with pytest.raises(ValueError, match="play at least one iteration first"):
+        _ = rk.play.named("cfr+").start(run.game).average
 
 
 def test_functions_are_asked_as_numpy_does(used, at_once):
