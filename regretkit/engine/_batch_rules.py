@@ -9,7 +9,7 @@ import copy
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -18,17 +18,29 @@ from regretkit._util._typing import Indices
 from regretkit.games.tree._history import CHANCE, LONGEST, TERMINAL, HistoryBatch
 from regretkit.trace import UntraceableError
 from regretkit.trace._cell_arrays import Cells, tracing
-from regretkit.trace._cells import Cell, Recorded, all_ways, cast, cell, code, given
+from regretkit.trace._cells import (
+    Cell,
+    Recorded,
+    all_ways,
+    cast,
+    cell,
+    code,
+    computed_from,
+    given,
+    is_input,
+)
 
 _ROW: Indices = np.zeros(1, dtype=np.int64)
 _SIGNATURES = {
-    "player": "state, at",
-    "legal": "state, at, moves",
-    "key": "state, at",
-    "payoff": "state, at, player",
-    "chance": "state, at, chances",
-    "child": "state, at, action, to",
+    "player": "state, at, dealt",
+    "legal": "state, at, dealt, moves",
+    "key": "state, at, dealt",
+    "payoff": "state, at, dealt, player",
+    "chance": "state, at, dealt, chances",
+    "child": "state, at, dealt, action, to",
 }
+_Source: TypeAlias = tuple[Sequence[Any], Callable[[list[str]], list[str]]]
+"""What a function computes, and its last lines, given the names of that."""
 _QUIET = 8
 """Stages without new code after which further ones are left until they are needed."""
 _MOST_STAGES = 2_000
@@ -39,7 +51,8 @@ _CHECKED = 20
 class RuleFunctions(NamedTuple):
     """Rules as plain functions; ``kind`` is a stage's entry in ``TracedRules.codes``.
 
-    The state of a history is a row of ``state``, which begins at ``at``.
+    The state of a history is a row of ``state``, which begins at ``at``; ``dealt`` holds numbers
+    that depend on the initial chance moves alone.
     """
 
     player: Callable[..., int]
@@ -51,6 +64,8 @@ class RuleFunctions(NamedTuple):
     """Writes the probability of each action."""
     child: Callable[..., int]
     """Writes the row after an action, at ``to``; returns which of ``nexts`` its stage is."""
+    deal: Callable[..., list[int]]
+    """Returns ``dealt``, from the row after the initial chance moves."""
 
 
 @final
@@ -63,12 +78,13 @@ class TracedRules:
         When a method of the batch does what cannot be traced.
     """
 
-    def __init__(self, root: HistoryBatch, players: int) -> None:
-        self._root, self._players = root, players
+    def __init__(self, root: HistoryBatch, players: int, moves: int = 0) -> None:
+        self._root, self._players, self._moves = root, players, moves
         self._recorded: Recorded = {}
         self._numbers: dict[Any, int] = {}
         self.stages: list[Any] = []
         self._bodies: dict[str, dict[str, int]] = {name: {} for name in _SIGNATURES}
+        self._sources: dict[str, list[_Source]] = {name: [] for name in _SIGNATURES}
         self.codes: list[list[int]] = []
         """For each stage, which code each function has."""
         self.nexts: list[list[int]] = []
@@ -81,7 +97,7 @@ class TracedRules:
 
     def explore(self) -> bool:
         """Trace further stages, until several bring nothing new; return whether code is new."""
-        quiet, new = 0, False
+        quiet, new, kept = 0, False, self._kept()
         with tracing(self._recorded):
             while quiet < _QUIET and len(self.codes) < len(self.stages):
                 before = self._size()
@@ -90,10 +106,29 @@ class TracedRules:
                 new |= quiet == 0
                 if len(self.codes) > _MOST_STAGES:
                     raise UntraceableError(f"the game has more than {_MOST_STAGES} kinds of stages")
-        return new
+        return new or kept != self._kept()
 
     def _size(self) -> tuple[int, ...]:
         return (*(len(bodies) for bodies in self._bodies.values()), self.width, self.most_actions)
+
+    def _kept(self) -> set[str]:
+        """Return the numbers of a row that no move changes after those of ``moves``."""
+        stages, seen = {0}, set[int]()
+        for _ in range(self._moves):
+            stages = self._after(stages)
+        while not stages <= seen:
+            seen |= stages
+            stages = self._after(stages)
+        kept = {f"state[at + {k}]": k for k in range(self.width)}
+        for number in {self.codes[stage][5] for stage in seen if stage < len(self.codes)}:
+            written = self._sources["child"][number][0][1:]
+            for name, k in [*kept.items()]:
+                if k < len(written) and not is_input(written[k], name):
+                    del kept[name]
+        return {*kept}
+
+    def _after(self, stages: set[int]) -> set[int]:
+        return {k for stage in stages if stage < len(self.codes) for k in self.nexts[stage]}
 
     # Stages
 
@@ -134,19 +169,19 @@ class TracedRules:
             self.width = max(self.width, len(row))
         return self._numbers[full], row
 
-    def after_chance(self, moves: int) -> list[tuple[int, list[int]]]:
-        """Return the stage and the row after each outcome of the first moves, all of chance."""
-        functions, outcomes = self.functions(), [(0, [0] * self.width)]
+    def after_chance(self) -> list[tuple[int, list[int]]]:
+        """Return the stage and the row after each outcome of the initial chance moves."""
+        functions, outcomes = self.functions(dealt=False), [(0, [0] * self.width)]
         legal, chances = [0] * (self.most_actions + 1), [0.0] * self.most_actions
-        for _ in range(moves):
+        for _ in range(self._moves):
             following = []
             for stage, state in outcomes:
                 kinds = self.codes[stage]
-                count = functions.legal(kinds[1], state, 0, legal)
-                functions.chance(kinds[4], state, 0, chances)
+                count = functions.legal(kinds[1], state, 0, [], legal)
+                functions.chance(kinds[4], state, 0, [], chances)
                 for move in (move for move in legal[:count] if chances[move] > 0.0):
                     row = state.copy()
-                    chosen = functions.child(kinds[5], row, 0, move, 0)
+                    chosen = functions.child(kinds[5], row, 0, [], move, 0)
                     following.append((self.nexts[stage][chosen], row))
             outcomes = following
         return outcomes
@@ -155,116 +190,127 @@ class TracedRules:
         batch = copy.copy(self.stages[number])
         (player,) = self._merged(batch.player)
         actors = _outcomes(player, self._players)
-        lines = {name: ["return 0"] for name in _SIGNATURES}
-        lines["player"] = code([player], lambda names: [f"return {names[0]}"])
+        made: dict[str, _Source] = dict.fromkeys(_SIGNATURES, ([0], _returned))
+        made["player"] = [player], _returned
         targets, legal = list[int](), list[Any]()
         if TERMINAL in actors:
             paid = [cast(x, "f") for x in self._merged(lambda: batch.payoffs(_ROW))]
-            lines["payoff"] = code(paid, _choice)
+            made["payoff"] = paid, _choice
         if actors - {TERMINAL}:
             legal = [cast(x, "b") for x in self._merged(lambda: batch.actions(_ROW))]
             self.most_actions = max(self.most_actions, len(legal))
             runs = [*_runs(legal)]
-            lines["legal"] = code([given for _, _, given in runs], partial(_counted, runs))
+            made["legal"] = [given for _, _, given in runs], partial(_counted, runs)
             action = Cells.of(_ROW).copy()
             action.values[0] = given("action", "i")
-            lines["child"] = self._child(lambda: batch.child(_ROW, action), targets)
+            made["child"] = self._child(lambda: batch.child(_ROW, action), targets)
         if actors - {TERMINAL, CHANCE}:
             (key,) = self._merged(lambda: batch.information_set(_ROW))
-            lines["key"] = code([cast(key, "i")], lambda names: [f"return {names[0]}"])
+            made["key"] = [cast(key, "i")], _returned
         if CHANCE in actors:
-            lines["chance"] = self._chances(batch, legal)
-        self.codes.append(
-            [
-                self._bodies[name].setdefault("\n    ".join(body), len(self._bodies[name]))
-                for name, body in lines.items()
-            ]
-        )
+            made["chance"] = self._chances(batch, legal)
+        self.codes.append([self._number(name, source) for name, source in made.items()])
         self.nexts.append(targets)
 
-    def _chances(self, batch: Any, legal: Sequence[Any]) -> list[str]:
+    def _number(self, name: str, source: _Source) -> int:
+        """Return the number of a function, which is another's of the same code."""
+        bodies, sources = self._bodies[name], self._sources[name]
+        number = bodies.setdefault("\n".join(code(*source)), len(sources))
+        if number == len(sources):
+            sources.append(source)
+        return number
+
+    def _chances(self, batch: Any, legal: Sequence[Any]) -> _Source:
         columns = [c for c, possible in enumerate(legal) if possible is not False]
         drawn = [
             cast(self._merged(partial(batch.probability, _ROW, np.array([c])))[0], "f")
             for c in columns
         ]
-        return code(
-            drawn,
-            lambda names: [f"chances[{c}] = {x}" for c, x in zip(columns, names, strict=True)],
-        )
+        return drawn, lambda names: [
+            f"chances[{c}] = {x}" for c, x in zip(columns, names, strict=True)
+        ]
 
     def _merged(self, method: Callable[[], Any]) -> list[Any]:
         """Return the entries of what a method returns for its only history."""
         ways = [(met, [*Cells.of(found).values.ravel()]) for met, found in _ways(method)]
         return _together(ways)
 
-    def _child(self, method: Callable[[], Any], targets: list[int]) -> list[str]:
+    def _child(self, method: Callable[[], Any], targets: list[int]) -> _Source:
         ways = []
         for met, batch in _ways(method):
             stage, row = self._stage(batch)
             if stage not in targets:
                 targets.append(stage)
             ways.append((met, [targets.index(stage), *row]))
-        return code(
-            _together(ways),
-            lambda names: [
-                *(f"state[to + {k}] = {name}" for k, name in enumerate(names[1:])),
-                f"return {names[0]}",
-            ],
-        )
+        return _together(ways), lambda names: [
+            *(f"state[to + {k}] = {name}" for k, name in enumerate(names[1:])),
+            f"return {names[0]}",
+        ]
 
     # Functions
 
-    def functions(self) -> RuleFunctions:
-        """Return the functions of all stages so far."""
+    def functions(self, *, dealt: bool = True) -> RuleFunctions:
+        """Return the functions of all stages so far, without ``dealt`` those of initial moves."""
+        sources = [source for name in _SIGNATURES for source in self._sources[name]]
+        kept, known = self._kept() if dealt else (), dict[Cell, str]()
+        for outputs, _ in sources:
+            for found in computed_from(kept, outputs):
+                known.setdefault(found, f"dealt[{len(known)}]")
         namespace: dict[str, Any] = {"__name__": __name__}
         for name, arguments in _SIGNATURES.items():
             lines = []
-            for body, number in self._bodies[name].items():
+            for number, source in enumerate(self._sources[name]):
+                body = "\n    ".join(code(*source, known))
                 lines += [f"def {name}_{number}({arguments}):", f"    {body}"]
             lines.append(f"def {name}(kind, {arguments}):")
-            last = len(self._bodies[name]) - 1
+            last = len(self._sources[name]) - 1
             for number in range(last):
                 lines.append(f"    if kind == {number}:")
                 lines.append(f"        return {name}_{number}({arguments})")
             lines.append(f"    return {name}_{last}({arguments})")
             exec(compile("\n".join(lines), "<rules of a game>", "exec"), namespace)
-        return RuleFunctions(*(namespace[name] for name in _SIGNATURES))
+        body = "\n    ".join(code(known, lambda names: [f"return [{', '.join(names)}]"]))
+        exec(f"def deal(state, at):\n    {body}", namespace)
+        return RuleFunctions(*(namespace[name] for name in RuleFunctions._fields))
 
     def _check(self) -> None:
         """Compare traced rules with the game's in random plays."""
-        functions, draws = self.functions(), random.Random(1)
+        rules, initial, draws = self.functions(), self.functions(dealt=False), random.Random(1)
         for _ in range(_CHECKED):
-            stage, batch = 0, self._root
+            stage, batch, dealt = 0, self._root, list[int]()
             state, moves = [0] * self.width, [0] * (self.most_actions + 1)
             chances = [0.0] * self.most_actions
-            for _ in range(LONGEST):
+            for length in range(LONGEST):
                 if stage >= len(self.codes):
                     break
+                functions = initial if length < self._moves else rules
+                dealt = rules.deal(state, 0) if length == self._moves else dealt
                 kinds, player = self.codes[stage], int(batch.player()[0])
-                found: list[Any] = [functions.player(kinds[0], state, 0)]
+                found: list[Any] = [functions.player(kinds[0], state, 0, dealt)]
                 expected: list[Any] = [player]
                 if player == TERMINAL:
-                    found += [functions.payoff(kinds[3], state, 0, i) for i in range(self._players)]
+                    found += [
+                        functions.payoff(kinds[3], state, 0, dealt, i) for i in range(self._players)
+                    ]
                     _compare(found, expected + batch.payoffs(_ROW)[0].tolist())
                     break
-                count = functions.legal(kinds[1], state, 0, moves)
+                count = functions.legal(kinds[1], state, 0, dealt, moves)
                 found += moves[:count]
                 expected += np.flatnonzero(batch.actions(_ROW)[0]).tolist()
                 if player == CHANCE:
-                    functions.chance(kinds[4], state, 0, chances)
+                    functions.chance(kinds[4], state, 0, dealt, chances)
                     found += [chances[move] for move in moves[:count]]
                     drawn = batch.probability(np.zeros(count, np.int64), np.array(moves[:count]))
                     expected += drawn.tolist()
                 else:
-                    found.append(functions.key(kinds[2], state, 0))
+                    found.append(functions.key(kinds[2], state, 0, dealt))
                     expected.append(int(batch.information_set(_ROW)[0]))
                 _compare(found, expected)
                 if count == 0:  # refused where it is played
                     break
                 move = draws.choice(moves[:count])
                 batch = batch.child(_ROW, np.array([move]))
-                stage = self.nexts[stage][functions.child(kinds[5], state, 0, move, 0)]
+                stage = self.nexts[stage][functions.child(kinds[5], state, 0, dealt, move, 0)]
 
 
 def _compare(found: Sequence[Any], expected: Sequence[Any]) -> None:
@@ -296,6 +342,10 @@ def _outcomes(player: Any, players: int) -> set[int]:
     if player.op == "where":
         return _outcomes(player.args[1], players) | _outcomes(player.args[2], players)
     return {TERMINAL, CHANCE, *range(players)} if player.op != "input" else {*range(players)}
+
+
+def _returned(names: list[str]) -> list[str]:
+    return [f"return {names[0]}"]
 
 
 def _choice(names: list[str]) -> list[str]:

@@ -160,7 +160,7 @@ class LazyExecutor(Executor):
             raise UntraceableError("players have different rules")
         if (missing := numba_missing()) is not None:
             raise UntraceableError(missing)
-        self._rules = TracedRules(run.game.batch, run.players)
+        self._rules = TracedRules(run.game.batch, run.players, tree.initial_chance[1])
         self._kernel, self._initial = _common_kernel(tree.factories[0], self._rules.most_actions)
         infosets = self._infosets()
         self._stack_and_scratch(infosets)
@@ -202,7 +202,9 @@ class LazyExecutor(Executor):
         )
         whole = partial(_zeros, visits)
         visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * most))
+        stages = self._stages()
         scratch = kernels.Scratch(
+            _zeros(stages.dealt.shape[1]),
             np.zeros(most + 1, np.int64),
             np.zeros(most),
             np.zeros(most),
@@ -213,7 +215,7 @@ class LazyExecutor(Executor):
         estimator: Any = self._run.estimator
         parameters = np.array(estimator._parameters(), np.float64)
         self._arrays = LazyArrays(
-            infosets, stack, visited, scratch, self._stages(), (NONE, NONE), parameters, np.zeros(1)
+            infosets, stack, visited, scratch, stages, (NONE, NONE), parameters, np.zeros(1)
         )
 
     def _stages(self) -> kernels.Stages:
@@ -222,13 +224,14 @@ class LazyExecutor(Executor):
         for row, targets in zip(nexts, rules.nexts, strict=True):
             row[: len(targets)] = targets
         sums, moves, _ = self._run._tree.initial_chance
-        outcomes = rules.after_chance(moves)
+        outcomes, deal = rules.after_chance(), rules.functions().deal
         rows = np.full((len(outcomes), rules.width + players), -1, np.int64)
         for row, (_, state) in zip(rows, outcomes, strict=True):
             row[players:] = state
-        dealt = InitialChance(np.uint32(0), np.uint32(moves), np.array(sums))
+        chance = InitialChance(np.uint32(0), np.uint32(moves), np.array(sums))
         stages = np.array([stage for stage, _ in outcomes], np.int64)
-        return kernels.Stages(np.array(rules.codes), nexts, dealt, rows, stages, players)
+        dealt = np.array([[*deal(state, 0), 0] for _, state in outcomes], np.int64)
+        return kernels.Stages(np.array(rules.codes), nexts, chance, rows, stages, dealt, players)
 
     def _compiled(self) -> MachineCode:
         kernel, given = self._kernel, self._rules.functions()

@@ -6,7 +6,8 @@ single number, so that arrays of them can be indexed, sorted, stacked and writte
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, final
 
 from regretkit.trace._symbols import UntraceableError
@@ -62,6 +63,7 @@ CODES = {
 }
 COMPARED = {"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}
 _LOGICAL = {"and", "or", "xor", "not"}
+_MAY_FAIL = {"divide", "floor_divide", "remainder", "left_shift", "right_shift"}
 _MOST_WAYS = 64
 """Ways through a function, by the outcomes of its decisions."""
 
@@ -216,22 +218,61 @@ def decide(value: Any) -> bool:
 # Code
 
 
-def code(outputs: Iterable[Any], results: Callable[[list[str]], list[str]]) -> list[str]:
-    """Return lines that compute outputs, and then do with their names what ``results`` says."""
-    outputs, names, lines = [*outputs], dict[Cell, str](), list[str]()
-    stack = [(output, False) for output in reversed(outputs) if isinstance(output, Cell)]
+def is_input(value: Any, name: str) -> bool:
+    """Return whether a number is the input of this name."""
+    return isinstance(value, Cell) and value.op == "input" and value.args[0] == name
+
+
+def _ordered(outputs: Iterable[Any], known: Container[Cell] = ()) -> Iterator[Cell]:
+    """Yield cells, each after those that it is computed from, unless it is known."""
+    stack = [(output, False) for output in reversed([*outputs]) if isinstance(output, Cell)]
+    seen = set[Cell]()
     while stack:
         node, expanded = stack.pop()
-        if node in names:
+        if node in seen:
             continue
-        if node.op == "input":  # read before anything is written
-            names[node] = name = f"v{len(lines)}"
-            lines.append(f"{name} = {node.args[0]}")
-        elif expanded:
-            names[node] = name = f"v{len(lines)}"
-            terms = [names[arg] if isinstance(arg, Cell) else repr(arg) for arg in node.args]
-            lines.append(f"{name} = {CODES[node.op].format(*terms)}")
+        if expanded or node.op == "input" or node in known:
+            seen.add(node)
+            yield node
         else:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args) if isinstance(arg, Cell))
+
+
+def computed_from(inputs: Container[str], outputs: Iterable[Any]) -> Iterator[Cell]:
+    """Yield the whole numbers within outputs that are computed from these inputs alone.
+
+    Of each only the last, not what it is computed from. What could fail elsewhere is left out.
+    """
+    outputs, alone = [*outputs], set[Cell]()
+    for node in _ordered(outputs):
+        cells = {arg for arg in node.args if isinstance(arg, Cell)}
+        if node.op == "input":
+            if node.args[0] in inputs:
+                alone.add(node)
+        elif cells <= alone and not (node.op in _MAY_FAIL and node.args[1] in cells):
+            alone.add(node)
+    last = {node for node in alone if node.kind == "i" and node.op != "input"}
+    for node in _ordered(outputs, last):
+        if node in last:
+            yield node
+
+
+def code(
+    outputs: Iterable[Any],
+    results: Callable[[list[str]], list[str]],
+    known: Mapping[Cell, str] = MappingProxyType({}),
+) -> list[str]:
+    """Return lines that compute outputs, and then do with their names what ``results`` says.
+
+    ``known`` tells where numbers are read that were computed before.
+    """
+    outputs, names, lines = [*outputs], dict[Cell, str](), list[str]()
+    for node in _ordered(outputs, known):
+        computed = known.get(node) or node.args[0]  # of an input, its code
+        if node.op != "input" and node not in known:
+            terms = [names[arg] if isinstance(arg, Cell) else repr(arg) for arg in node.args]
+            computed = CODES[node.op].format(*terms)
+        names[node] = f"v{len(lines)}"
+        lines.append(f"{names[node]} = {computed}")
     return lines + results([names[x] if isinstance(x, Cell) else repr(x) for x in outputs])

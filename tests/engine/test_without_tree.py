@@ -216,35 +216,39 @@ def test_information_sets_and_histories_may_be_many(uncompiled, monkeypatch):
 @pytest.mark.parametrize("batch", BATCHES)
 def test_traced_rules_are_those_of_every_history(batch):
     root = BATCHES[batch]
-    rules = TracedRules(root, players_of(root))
+    initial = run_of(root)._tree.initial_chance[1]
+    rules = TracedRules(root, players_of(root), initial)
     while len(rules.codes) < len(rules.stages) and len(rules.codes) < 40:
         rules.explore()
-    functions, moves = rules.functions(), [0] * (rules.most_actions + 1)
+    after, before = rules.functions(), rules.functions(dealt=False)
+    moves = [0] * (rules.most_actions + 1)
     row, draws = np.zeros(1, dtype=np.int64), np.random.default_rng(5)
-    waiting, seen = [(0, [0] * rules.width, root)], 0
+    waiting, seen = [(0, [0] * rules.width, root, 0, [])], 0
     while waiting and seen < 400:
-        stage, state, history = waiting.pop(int(draws.integers(len(waiting))))
+        stage, state, history, length, dealt = waiting.pop(int(draws.integers(len(waiting))))
+        functions = before if length < initial else after
+        dealt = after.deal(state, 0) if length == initial else dealt
         kinds, player, seen = rules.codes[stage], int(history.player()[0]), seen + 1
-        assert functions.player(kinds[0], state, 0) == player
+        assert functions.player(kinds[0], state, 0, dealt) == player
         if player == TERMINAL:
-            paid = [functions.payoff(kinds[3], state, 0, i) for i in range(players_of(root))]
+            paid = [functions.payoff(kinds[3], state, 0, dealt, i) for i in range(players_of(root))]
             assert paid == history.payoffs(row)[0].tolist()
             continue
-        count = functions.legal(kinds[1], state, 0, moves)
+        count = functions.legal(kinds[1], state, 0, dealt, moves)
         legal = np.flatnonzero(history.actions(row)[0]).tolist()
         assert moves[:count] == legal
         if player == CHANCE:
             chances = [0.0] * rules.most_actions
-            functions.chance(kinds[4], state, 0, chances)
+            functions.chance(kinds[4], state, 0, dealt, chances)
             expected = history.probability(np.zeros(count, dtype=np.int64), np.array(legal))
             assert [chances[move] for move in legal] == expected.tolist()
         else:
-            assert functions.key(kinds[2], state, 0) == history.information_set(row)[0]
+            assert functions.key(kinds[2], state, 0, dealt) == history.information_set(row)[0]
         for move in legal:
-            after = state.copy()
-            chosen = functions.child(kinds[5], after, 0, move, 0)
+            state_after = state.copy()
+            chosen = functions.child(kinds[5], state_after, 0, dealt, move, 0)
             child = history.child(row, np.array([move]))
-            waiting.append((rules.nexts[stage][chosen], after, child))
+            waiting.append((rules.nexts[stage][chosen], state_after, child, length + 1, dealt))
 
 
 @frozen(eq=False)

@@ -108,8 +108,9 @@ class Visits(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Buffers of a single history."""
+    """Buffers of a single history, except for the first."""
 
+    dealt: Indices
     moves: Indices
     chances: Vector
     probabilities: Vector
@@ -127,7 +128,9 @@ class Stages(NamedTuple):
     rows: Indices
     """The history after each outcome of the initial chance moves,"""
     stage: Indices
-    """and its stage."""
+    """its stage,"""
+    dealt: Indices
+    """and what the rules need that depends on these moves alone."""
     players: int
 
 
@@ -150,32 +153,32 @@ def row_width() -> int:
     raise NotImplementedError
 
 
-def player_of(kind: int, state: Indices, at: int) -> int:
+def player_of(kind: int, state: Indices, at: int, dealt: Indices) -> int:
     """Return who acts; this and the following are those of ``RuleFunctions``."""
     raise NotImplementedError
 
 
-def legal(kind: int, state: Indices, at: int, moves: Indices) -> int:
+def legal(kind: int, state: Indices, at: int, dealt: Indices, moves: Indices) -> int:
     """Write the legal actions, and return how many they are."""
     raise NotImplementedError
 
 
-def key_of(kind: int, state: Indices, at: int) -> int:
+def key_of(kind: int, state: Indices, at: int, dealt: Indices) -> int:
     """Return the number of the information set."""
     raise NotImplementedError
 
 
-def payoff(kind: int, state: Indices, at: int, player: int) -> float:
+def payoff(kind: int, state: Indices, at: int, dealt: Indices, player: int) -> float:
     """Return a player's payoff."""
     raise NotImplementedError
 
 
-def chance_moves(kind: int, state: Indices, at: int, chances: Vector) -> None:
+def chance_moves(kind: int, state: Indices, at: int, dealt: Indices, chances: Vector) -> None:
     """Write the probability of each action of chance."""
     raise NotImplementedError
 
 
-def child(kind: int, state: Indices, at: int, action: int, to: int) -> int:
+def child(kind: int, state: Indices, at: int, dealt: Indices, action: int, to: int) -> int:
     """Write the history after an action; return which of the next stages it is at."""
     raise NotImplementedError
 
@@ -257,6 +260,8 @@ def begin_sample(arrays: LazyArrays, cursor: Indices, generator: np.random.Gener
     width = row_width()
     for k in range(width):
         stack.state[width + k] = stages.rows[outcome, k]
+    for k in range(stages.dealt.shape[1]):
+        arrays.scratch.dealt[k] = stages.dealt[outcome, k]
     stack.stage[1], stack.actor[1] = stages.stage[outcome], LATER
     stack.visit[1], stack.action[1], stack.scale[1], stack.reach[1] = -1, 0, 1.0, 1.0
     cursor[PENDING], cursor[SAMPLING] = 1, 1
@@ -269,7 +274,7 @@ def visit_history(
     """Visit the last history of the stack, and put those that follow in its place."""
     stack, stages, scratch = arrays.stack, arrays.stages, arrays.scratch
     top, width, place, size = cursor[PENDING], row_width(), NOWHERE, 0
-    stage, actor = stack.stage[top], stack.actor[top]
+    stage, actor, at = stack.stage[top], stack.actor[top], stages.players
     if stage >= stages.codes.shape[0]:
         return UNKNOWN_STAGE
     if actor == player and is_full(arrays, cursor):
@@ -279,14 +284,14 @@ def visit_history(
     scratch.sampled[0], scratch.sampling[0] = 0, 1.0
     if actor != LATER:
         cursor[VISITED] += 1
-        size = legal(stages.codes[stage, 1], stack.state, stages.players, scratch.moves)
+        size = legal(stages.codes[stage, 1], stack.state, at, scratch.dealt, scratch.moves)
     if actor == CHANCE:
-        chance_moves(stages.codes[stage, 4], stack.state, stages.players, scratch.chances)
+        chance_moves(stages.codes[stage, 4], stack.state, at, scratch.dealt, scratch.chances)
         for k in range(size):
             scratch.probabilities[k] = scratch.chances[scratch.moves[k]]
         scratch.sampled[0] = pick(generator, scratch.probabilities, 0, size)
     elif actor >= 0 and size == 0:
-        cursor[KEY] = key_of(stages.codes[stage, 2], stack.state, stages.players)
+        cursor[KEY] = key_of(stages.codes[stage, 2], stack.state, at, scratch.dealt)
         cursor[PLAYER] = actor
         return NO_ACTIONS
     elif actor == player:
@@ -356,12 +361,7 @@ def follow(
     sampled: int, place: int, size: int, player: int, arrays: LazyArrays, cursor: Indices
 ) -> None:
     """Put histories after sampled actions on the stack, the first on top."""
-    stack, stages, scratch, infosets = (
-        arrays.stack,
-        arrays.stages,
-        arrays.scratch,
-        arrays.infosets,
-    )
+    stack, stages, scratch, infosets = arrays.stack, arrays.stages, arrays.scratch, arrays.infosets
     top, width, players = cursor[PENDING], row_width(), stages.players
     stage, actor = stack.stage[top], stack.actor[top]
     visit, action = stack.visit[top], stack.action[top]
@@ -374,9 +374,8 @@ def follow(
         for p in range(width):
             stack.state[to + p] = stack.state[p]
         if actor != LATER:
-            chosen = child(
-                stages.codes[stage, 5], stack.state, players, scratch.moves[a], to + players
-            )
+            kind, move = stages.codes[stage, 5], scratch.moves[a]
+            chosen = child(kind, stack.state, players, scratch.dealt, move, to + players)
             following = stages.nexts[stage, chosen]
         if actor == player:
             visit, action = cursor[VISITS] - 1, a
@@ -396,16 +395,16 @@ def follow(
 def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
     """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
     stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
-    at = top * row_width() + stages.players
+    at, dealt = top * row_width() + stages.players, arrays.scratch.dealt
     stage, visit = stack.stage[top], stack.visit[top]
     if stage >= stages.codes.shape[0]:
         stack.actor[top], cursor[PENDING] = LATER, top
         return
-    actor = player_of(stages.codes[stage, 0], stack.state, at)
+    actor = player_of(stages.codes[stage, 0], stack.state, at, dealt)
     if actor == TERMINAL:
         cursor[VISITED] += 1
         if visit >= 0:
-            paid = payoff(stages.codes[stage, 3], stack.state, at, player)
+            paid = payoff(stages.codes[stage, 3], stack.state, at, dealt, player)
             entry = visit * arrays.scratch.chances.size + stack.action[top]
             visits.utility[entry] = stack.scale[top] * paid
         return
@@ -415,7 +414,7 @@ def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
     known = stack.state[at - stages.players + actor] != NOWHERE
     stack.place[top] = LATER if known else NOWHERE  # known are those after known sequences only
     if actor == player or known:  # a new one will be written there
-        stack.key[top] = key_of(stages.codes[stage, 2], stack.state, at)
+        stack.key[top] = key_of(stages.codes[stage, 2], stack.state, at, dealt)
         prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
 
