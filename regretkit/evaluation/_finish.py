@@ -301,7 +301,7 @@ class _Systems:
     scale: int
     width: float
     """The range of payoffs,"""
-    sum: float
+    sum: float | None
     """and what those of both players add up to."""
 
     @classmethod
