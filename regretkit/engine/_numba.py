@@ -251,7 +251,7 @@ class UnsignedIndices(AnalysisPass):
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: Any) -> Any:
         if state.func_id.func.__module__ not in _WITHOUT_NEGATIVE_INDICES:
             return False
         unsigned = {}
