@@ -126,6 +126,17 @@ def test_a_rule_that_fails_is_told_in_one_line_and_the_others_play(run, folder):
     assert "ZeroDivisionError: divided (rule_of_bench.py, line" in line
 
 
+def test_a_strategy_is_neither_a_result_nor_a_certificate(run, folder):
+    run("solve", "kuhn_poker", "--iterations", 1, "--out", "a.json")
+    with pytest.warns(RuntimeWarning, match="no result of an experiment, but a 'regretkit strat"):
+        assert not read_results(".").runs
+    code, _, err = run("verify", "a.json", "kuhn_poker")
+    assert (
+        err == "regretkit: CERTIFICATE: a.json holds no certificate, but a 'regretkit strategy'\n"
+    )
+    assert code == 1
+
+
 def test_errors_that_differ_in_sizes_alone_are_told_once_with_their_games(run, folder):
     names = ["rule_of_bench.py:TooLong", "rule_of_bench.py:Outside"]
     code, _, err = run("bench", *names, "--suite", "smoke,smoke", "--seeds", 1, *HERE)

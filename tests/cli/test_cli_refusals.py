@@ -94,8 +94,6 @@ WRONG = [
     ("solve kuhn_poker --algorithm 'cfr dcfr'", "are separated by commas; write cfr,dcfr"),
     ("compare kuhn_poker --algorithms 'cfr  dcfr(alpha = 2)'", "write cfr,dcfr(alpha = 2)"),
     ("trace my_rules", "or pass a rule's class, in a shell module:Class"),
-    ("verify a_strategy.json kuhn_poker", "no certificate, but a 'regretkit strategy'"),
-    ("report .", "is no result of an experiment, but a 'regretkit strategy'"),
     ("solve kuhn_poker --engine fast", "'fast' is not one of 'auto'"),
     ("solve kuhn_poker --sample some", "'some' is not one of 'chance'"),
     ("solve chicken --sample chance", "--sample: game must be in extensive form"),
