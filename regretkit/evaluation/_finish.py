@@ -5,7 +5,7 @@ import math
 import operator
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -344,7 +344,7 @@ class _Systems:
         entries = _Entries(row, column, value)
         (x, p), (y, q) = map(_depths, game.domains)
         ranks = 1 - 4 * x, 2 - 4 * q, 3 - 4 * p, -4 * y  # those far down depend on few others
-        pair, total = (flows[0], flows[1]), cast(float, game.constant_sum)
+        pair, total = (flows[0], flows[1]), game.constant_sum
         return cls(game.domains, entries, matrices, pair, ranks, scale, width, total)
 
     def bounded(self, x: Vector, y: Vector) -> _Bounded:
