@@ -473,7 +473,8 @@ def _nearest_solutions(
     columns = place[np.concatenate([column, row + n, np.arange(order.size)])]
     in_z = order < n
     diagonal = np.where(in_z, 1.0, -_REGULARIZATION)
-    data, by_column = np.concatenate([value, value, diagonal[place]]), np.lexsort((rows, columns))
+    data = np.concatenate([value, value, diagonal[place]])
+    by_column = np.argsort(columns, kind="stable")
     begin = np.append(0, np.cumsum(np.bincount(columns)))
     system = csc_array((data[by_column], rows[by_column], begin))
     factors = splu(
