@@ -76,7 +76,8 @@ def _jitted(function: Any, specialization: Specialization) -> Any:
     """Return a function as code to be inlined, and with it those that it calls."""
     if function is prefetch:
         return _prefetch
-    whole = function in _RARE or function.__module__ == _build.__name__
+    dispatches = function.__module__ == _build.__name__ and function.__name__.endswith("_any")
+    whole = function in _RARE or dispatches  # other functions of that module are traced kernels
     inner = specialized(function, specialization, _jitted)
     return _jit(inner, WholeCompiler) if whole else _jit(inner, PartCompiler, forceinline=True)
 
