@@ -10,8 +10,8 @@ figsize
 ax
     Axes to draw on; by default those of a new figure.
 
-They raise an ImportError when matplotlib is not installed, and a TypeError or a ValueError when
-``ax`` is not an axes object of matplotlib, or another argument not what its description says.
+They raise an ImportError when matplotlib is not installed, and a TypeError when ``ax`` is not an
+axes object of matplotlib.
 """
 
 from typing import TYPE_CHECKING

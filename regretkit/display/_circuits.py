@@ -272,6 +272,11 @@ def draw_circuit(
     title, figsize, ax
         As in all figures, see ``display``.
 
+    Raises
+    ------
+    TypeError
+        When ``minimizer`` is none.
+
     Examples
     --------
     >>> from regretkit import CFR, ConvexHull, Hedge, RegretMatching

@@ -107,6 +107,13 @@ def convergence(
     title, figsize, ax
         As in all figures, see ``display``.
 
+    Raises
+    ------
+    TypeError
+        When ``curves`` is no mapping of names to measurements.
+    ValueError
+        When there is no curve, a curve lacks a column, or its columns differ in length.
+
     Examples
     --------
     >>> from regretkit.evaluation import nash_conv

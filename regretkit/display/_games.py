@@ -384,7 +384,13 @@ def game_figure(game: Game | GameTree, limit: int = LIMIT) -> "Figure":
 
 
 def size_of(game: object) -> tuple[int, str]:
-    """Return how many outcomes or histories a game has, and which of them."""
+    """Return how many outcomes or histories a game has, and which of them.
+
+    Raises
+    ------
+    TypeError
+        When it cannot be drawn.
+    """
     if isinstance(game, NormalFormGame):
         return int(game.payoffs[0].size), "outcomes"
     return tree_of(game).histories, "histories"

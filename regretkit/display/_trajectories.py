@@ -56,6 +56,14 @@ def simplex(
     title, figsize, ax
         As in all figures, see ``display``.
 
+    Raises
+    ------
+    TypeError
+        When a path does not hold numbers.
+    ValueError
+        When a path is empty, does not hold three probabilities at each point that sum to 1
+        within 1e-6, or ``actions`` are not three.
+
     Examples
     --------
     >>> axes = simplex([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.4, 0.3, 0.3]], actions="RPS")

@@ -1,8 +1,4 @@
-"""Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR.
-
-They raise a TypeError or a ValueError where an argument is not what its description says, or a game
-does not have the form that they sample.
-"""
+"""Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
 
 from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.estimators._baselines import Baseline as Baseline

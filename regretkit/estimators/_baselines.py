@@ -63,6 +63,11 @@ class LearnedBaseline(Baseline, Stateful):
     rate
         How much the newest sample counts, above 0, at most 1.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``rate`` is not such a number.
+
     Examples
     --------
     >>> from regretkit.games import leduc_poker

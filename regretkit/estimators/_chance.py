@@ -196,6 +196,11 @@ class _DrawnChance(Estimator, Stateful):
     ----------
     visited
         Number of histories that could still occur, over all calls so far.
+
+    Raises
+    ------
+    TypeError
+        When ``generator`` is not a numpy ``Generator``, or a game is not in extensive form.
     """
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)

@@ -80,6 +80,12 @@ class TraversalEstimator(Estimator, Stateful):
     visited
         Number of histories visited so far, first and last ones included; in normal form, of
         payoffs read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``generator`` is not a numpy ``Generator``, ``baseline`` is none, a parameter is out of
+        range, or a game is neither in extensive nor in normal form.
     """
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)
@@ -479,6 +485,12 @@ class BanditFeedback(Estimator, Stateful):
         c, in units of payoff; 0 in EXP3, the largest payoff in EXP3-IX, which is stated for losses.
     implicit
         At least 0, at which nothing is biased.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``generator`` is not a numpy ``Generator``, ``baseline`` not finite, ``implicit`` not
+        finite or below 0, or a game is to be sampled that is not in normal form.
 
     Examples
     --------

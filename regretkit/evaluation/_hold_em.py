@@ -44,6 +44,11 @@ def hold_em_report(
         plays to the node, its ``ev``, the ``strategy``, and the ``evs`` of the actions. None stands
         for what is not defined, such as the EV of a hand that meets no hand.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``game`` is no public game, there is no such node, or no player decides there.
+
     Examples
     --------
     >>> from regretkit.games import hold_em
@@ -90,6 +95,11 @@ def hold_em_table(
         ``exploitability`` in ``percent`` of the pot, the ``rake``, and how often player 0 takes
         each of its first actions; 0 where it has no such action. ``pandas.DataFrame`` shows them
         as a table.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``hold_em_report``, and when there are no solutions.
 
     Examples
     --------

@@ -1,9 +1,4 @@
-"""Games: normal and extensive form, a catalogue, files, and interfaces to define games.
-
-Classes and functions raise a TypeError or a ValueError where an argument is not what its
-description says, an OSError where a file cannot be read or written, and a MemoryError where a game
-does not fit into memory.
-"""
+"""Games: normal and extensive form, a catalogue, files, and interfaces to define games."""
 
 from typing import TYPE_CHECKING
 

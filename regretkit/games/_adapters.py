@@ -51,6 +51,11 @@ def as_history(game: Playable) -> History:
         A game, its tree, or its rules; a history is returned unchanged. Play continues from a
         state of OpenSpiel.
 
+    Raises
+    ------
+    TypeError
+        When ``game`` is none of these.
+
     Examples
     --------
     >>> from regretkit.games import kuhn_poker

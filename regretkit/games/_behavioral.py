@@ -421,6 +421,11 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
         """Write it into a file, from which ``from_json`` reads it by labels.
 
         With the rules of its game, it has their ``fingerprint``.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
         """
         profile = self.profile
         trees = (cast("DecisionTree", domain) for domain in profile.domains)

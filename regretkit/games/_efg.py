@@ -349,6 +349,11 @@ def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
         question marks, duplicate labels of a player get numbers, and probabilities whose sum is not
         exactly 1 are divided by it.
 
+    Raises
+    ------
+    TypeError
+        When ``game`` is no game in extensive form.
+
     Examples
     --------
     >>> from regretkit.games import read_efg

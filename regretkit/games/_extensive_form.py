@@ -273,6 +273,11 @@ class ImperfectRecallGame:
         weighted by the player's reach of each part, and uniform if no part is reached. Averages
         over time may differ between the parts.
 
+        Raises
+        ------
+        TypeError, ValueError
+            When there is not one finite vector of the right length for each player.
+
         Examples
         --------
         >>> from regretkit import solve

@@ -370,6 +370,11 @@ class GameDAG:
 
         If all players observe and remember all actions, only terminals and subtrees without
         decisions are merged.
+
+        Raises
+        ------
+        TypeError
+            When ``tree`` is not a game tree.
         """
         if not isinstance(tree, GameTree):
             raise TypeError(

@@ -206,6 +206,13 @@ def matrix_game(
     name
         Name of the game.
 
+    Raises
+    ------
+    TypeError
+        When ``payoffs`` are not numbers.
+    ValueError
+        When ``payoffs`` is not a matrix, not finite, or beyond 1e300.
+
     Examples
     --------
     >>> game = matrix_game([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]])

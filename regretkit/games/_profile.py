@@ -87,6 +87,11 @@ class Profile(Hints, tuple[Vector, ...]):
             The players' sets, as in ``game.domains``.
         game
             The game, which files name; or its description as in ``to_dict``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When there is not one finite vector of the right length for each player.
         """
         domains = as_sets(domains, "domains")
         vectors = [vector.copy() for vector in as_profile(strategies, domains)]
@@ -108,6 +113,11 @@ class Profile(Hints, tuple[Vector, ...]):
         ----------
         game
             The game.
+
+        Raises
+        ------
+        TypeError
+            When ``game`` is none.
 
         Examples
         --------

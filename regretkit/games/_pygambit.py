@@ -59,6 +59,11 @@ def to_pygambit(
     identical payoffs. Names are changed as by ``for_gambit`` of
     ``write_efg``. Players are named by number, from 1.
 
+    Raises
+    ------
+    TypeError
+        When ``game`` has neither form.
+
     Examples
     --------
     >>> from regretkit.games import kuhn_poker

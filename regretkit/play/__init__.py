@@ -1,10 +1,4 @@
-"""Self-play: minimizers play games, by orders, averagings and estimators.
-
-Classes and functions raise a TypeError or a ValueError where an argument is not what its
-description says; averages, and what is measured of them, raise a ValueError before the first
-iteration. Files that cannot be written raise an OSError, and tables or figures an ImportError where
-pandas or matplotlib is not installed.
-"""
+"""Self-play: minimizers play games, by orders, averagings and estimators."""
 
 from typing import TYPE_CHECKING
 

@@ -304,6 +304,11 @@ def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
     power
         Where the exponent of the average starts: 15 or 30 in the paper.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``horizon`` is not a whole number, at least 1, or ``power`` is not finite.
+
     Examples
     --------
     >>> from regretkit.evaluation import nash_conv
@@ -368,6 +373,11 @@ def named(algorithm: AlgorithmLike) -> Algorithm:
     """Return the algorithm of a name, a rule or a list by player; an algorithm as it is.
 
     A rule alone is played as in CFR: alternating updates, with the uniform average.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``Algorithm``.
 
     Examples
     --------

@@ -147,6 +147,11 @@ class Every(Stateful):
     callback
         What to call.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``period`` is not a whole number, at least 1, or ``callback`` cannot be called.
+
     Examples
     --------
     >>> from regretkit import RegretMatching, SelfPlay
@@ -189,6 +194,11 @@ class AtGeometricSteps(Stateful):
         What to call.
     ratio
         Smallest ratio of two iterations at which it is called, above 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``callback`` cannot be called, or ``ratio`` is not a finite number above 1.
 
     Examples
     --------
@@ -244,6 +254,11 @@ class StopAtGap(Stateful):
     ----------
     last
         The gap when it was last measured, None before.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``target`` is not a finite number above zero, or ``gap`` cannot be called.
 
     Examples
     --------
@@ -304,6 +319,11 @@ class StopAtTime(Stateful):
     limit
         The seconds, positive.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``limit`` is not a finite number above zero.
+
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -342,6 +362,11 @@ class StopWhenConverged(Stateful):
         Largest change of a coordinate, positive, a probability.
     current
         Watch the current strategies instead of the average.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``atol`` is not a finite number above zero.
 
     Examples
     --------

@@ -118,11 +118,23 @@ class Comparison(Hints):
         return rows
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets."""
+        """Write the table of ``to_rows`` into a file, for spreadsheets.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
         rows_to_csv(path, self._columns, self.to_rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed."""
+        """Return the table of ``to_rows`` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
         return rows_to_dataframe(self._columns, self.to_rows())
 
     def curves(self) -> dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]]:
@@ -145,6 +157,13 @@ class Comparison(Hints):
         options
             What ``display.convergence`` takes, such as ``x="seconds"``; ``figsize`` is that of the
             figure.
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed.
+        ValueError
+            When there are no runs, or an option does not fit.
         """
         from regretkit.display._convergence import convergence_panels
         from regretkit.display._style import require_matplotlib

@@ -64,6 +64,12 @@ class FixedStrategyIteration(Stateful):
     visited
         Number of states visited so far, in all passes forward.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``graph`` is none, ``local`` makes no minimizer for its information sets, or another
+        argument is of another kind.
+
     Examples
     --------
     >>> from regretkit import RegretMatching
@@ -187,7 +193,13 @@ class FixedStrategyIteration(Stateful):
 
     @property
     def average(self) -> Profile:
-        """The average probabilities at each information set, uniform at those never reached."""
+        """The average probabilities at each information set, uniform at those never reached.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
         averages = [average.strategy for average in self._averages]
         return self._profile(
             simplices.normalize(average)

@@ -144,6 +144,11 @@ class HumanAgent:
     tell
         Called with a line for the person to read: ``print`` will do.
 
+    Raises
+    ------
+    TypeError
+        When one of them cannot be called.
+
     Examples
     --------
     >>> answers = iter(["x", "b"])
@@ -284,6 +289,13 @@ def play_match(
     bounds
         The least and the largest payoff of any player, for intervals with guaranteed coverage; by
         default those among all terminals of the game, where these are in memory.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``game`` is none, ``agents`` are not one for each player, an agent returns no index of
+        an action, ``rounds`` is not a whole number, at least 1, ``generator`` is no numpy
+        ``Generator``, or a payoff is outside ``bounds``.
 
     Examples
     --------

@@ -123,6 +123,11 @@ class Alternating(Order):
     first
         Who learns first; the others follow in turn.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``first`` is not a whole number, at least 0; in a run, when there is no such player.
+
     Examples
     --------
     >>> Alternating()
@@ -168,6 +173,11 @@ class RandomPlayer(Order, Stateful):
     ----------
     generator
         Draws the player; or its seed.
+
+    Raises
+    ------
+    TypeError
+        When ``generator`` is not a numpy ``Generator``.
 
     Examples
     --------

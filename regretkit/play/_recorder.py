@@ -152,6 +152,11 @@ class TrajectoryRecorder(Hints, Stateful):
             Which one.
         kind
             ``"strategy"``, ``"average"`` or ``"regret"``; a regret that no rule holds is NaN.
+
+        Raises
+        ------
+        ValueError
+            When nothing was written down about it, or there is no such kind.
         """
         if kind not in KINDS:
             raise ValueError(
@@ -186,11 +191,23 @@ class TrajectoryRecorder(Hints, Stateful):
         return [row._asdict() for row in self._rows()]
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets."""
+        """Write the table of ``to_rows`` into a file, for spreadsheets.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
         write_csv(path, TrajectoryRow._fields, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed."""
+        """Return the table of ``to_rows`` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
         return rows_to_dataframe(TrajectoryRow._fields, self.to_rows())
 
     def _rows(self) -> Iterator[TrajectoryRow]:
@@ -351,9 +368,21 @@ class Recorder(Hints, Stateful):
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets."""
+        """Write the table of ``to_rows`` into a file, for spreadsheets.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
         rows_to_csv(path, ["iteration", *self.values], self.to_rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed."""
+        """Return the table of ``to_rows`` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
         return rows_to_dataframe(["iteration", *self.values], self.to_rows())

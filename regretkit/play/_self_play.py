@@ -382,16 +382,34 @@ class SelfPlay(Hints, Stateful):
 
     @property
     def average(self) -> Profile:
-        """The average of x_1 to x_T."""
+        """The average of x_1 to x_T.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
         self._check_whole()
         return average_profile(self._averages, self.game)
 
     def nash_conv(self) -> float:
-        """Return ``evaluation.nash_conv`` of the average: what best responses gain in all."""
+        """Return ``evaluation.nash_conv`` of the average: what best responses gain in all.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
         return nash_conv(self.game, self.average)
 
     def exploitability(self) -> float:
-        """Return ``evaluation.exploitability`` of the average: what a best response gains."""
+        """Return ``evaluation.exploitability`` of the average: what best responses gain on average.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
         return exploitability(self.game, self.average)
 
     def _repr_html_(self) -> str:

@@ -1,7 +1,4 @@
-"""Many algorithms on many games, in parallel, with results that stay.
-
-Functions raise a ValueError where there are no results, or these lack what is asked for.
-"""
+"""Many algorithms on many games, in parallel, with results that stay."""
 
 from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.workbench._experiment import Experiment as Experiment

@@ -42,6 +42,11 @@ def expand(text: str) -> list[str]:
     An argument may have several values, ``2|4``, or those of a range, ``1:3:0.5``: from 1 in steps
     of 0.5 up to 3.
 
+    Raises
+    ------
+    ValueError
+        When a range has no point, an alternative is empty, or there are too many.
+
     Examples
     --------
     >>> expand("dcfr(alpha=1:2:0.5,gamma=2|4)")[:3]
@@ -112,6 +117,11 @@ def algorithm_of(text: str) -> Algorithm:
     ``module:Class``. Its arguments are hyperparameters of the rule; and ``gamma``, where the rule
     has none, the power with which the average weights iterations; ``order``, ``"alternating"`` or
     ``"simultaneous"``; and ``sampling``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When there is none of this name, a rule cannot be imported, or arguments do not fit.
 
     Examples
     --------

@@ -141,6 +141,11 @@ def gap_table(
     x, y
         As ``paper_figure`` takes them.
 
+    Raises
+    ------
+    ValueError
+        When there are no runs, they lack a column, or the gap is out of range.
+
     Examples
     --------
     >>> from regretkit.games import kuhn_poker

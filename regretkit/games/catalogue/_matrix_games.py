@@ -94,6 +94,13 @@ def random_matrix_game(
     distribution
         ``"uniform"`` between -1 and 1, or ``"normal"`` with mean 0 and variance 1.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is none of these.
+    MemoryError
+        When the game does not fit into memory.
+
     Examples
     --------
     >>> random_matrix_game(2, seed=1).payoffs[0].round(2)

@@ -302,6 +302,11 @@ def write_range(weights: ArrayLike, deck: str = "2-A") -> str:
     deck
         The deck, as in ``parse_range``.
 
+    Raises
+    ------
+    ValueError
+        When there is not one finite weight, at least 0, for each hand.
+
     Examples
     --------
     >>> write_range(parse_range("QQ,JJ,TT,AKo,AKs,AQs,AJs,AhTh"))
@@ -368,6 +373,13 @@ def read_libratus(path: str | PathLike[str]) -> dict[str, Any]:
     -------
     dict
         Arguments of ``hold_em``. Each player has 20,000 chips, less half of the pot.
+
+    Raises
+    ------
+    OSError
+        When the file cannot be read.
+    ValueError
+        When it is no such file.
 
     Examples
     --------
