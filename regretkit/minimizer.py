@@ -224,7 +224,10 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
 
     @abc.abstractmethod
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        """Fold one iteration into the state. Keep no reference to either array."""
+        """Fold one iteration into the state, and return nothing.
+
+        ``self.iteration`` is how many there were before. Keep no reference to either array.
+        """
 
     def _expect(self, prediction: Vector) -> None:
         """Take ``prediction`` for the coming utility. Keep no reference to it."""
@@ -265,7 +268,12 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
     def _update(self, utility: Vector) -> None:
         """Learn from a utility that has been checked, and end the iteration."""
         strategy = self.next_strategy()
-        self._learn(utility, strategy)
+        learn: Callable[[Vector, Vector], object] = self._learn
+        if (returned := learn(utility, strategy)) is not None:
+            raise TypeError(
+                f"{type(self).__name__}._learn returned {quote(returned)}; it must change what the "
+                "rule holds, as self.regrets += ..., and return nothing"
+            )
         self.iteration += 1
         self._strategy = None
         if self._tracker is not None:

@@ -149,9 +149,9 @@ def _traced(
             trace.played = trace.node(symbolic._propose())
             for part in parts:
                 part._strategy = None
-        symbolic._learn(
-            trace.symbol(UTILITY, writeable=False), trace.symbol(STRATEGY, writeable=False)
-        )
+        utility, played = (trace.symbol(each, writeable=False) for each in (UTILITY, STRATEGY))
+        if symbolic._learn(utility, played) is not None:
+            raise UntraceableError("_learn returns a value; let it change self, and return nothing")
         for path in set(_changed(symbolic, held, before, trace)) - before.keys():
             _refuse_change(rule, "_learn", f"self.{path}")
         changed = {path: held_at(symbolic, path) for path in before}

@@ -168,6 +168,22 @@ def test_a_state_per_anything_else_is_refused():
         rk.state("tree")
 
 
+@pytest.mark.parametrize("engine", ["numpy", "auto"])
+def test_a_rule_that_returns_what_it_learned_is_told_to_keep_it(engine):
+    @define(eq=False)
+    class Returning(rk.SimplexRule):
+        regrets: np.ndarray = rk.state()
+
+        def _propose(self):
+            return self.simplices.normalize(self.regrets)
+
+        def _learn(self, utility, strategy):
+            return self.regrets + utility
+
+    with pytest.raises(TypeError, match=r"Returning._learn returned .* change what the rule holds"):
+        rk.solve(rk.games.load("kuhn_poker"), Returning, iterations=3, engine=engine)
+
+
 class Quitting(ShortRegretMatching):
     """Ends the program in its third iteration."""
 
