@@ -1,5 +1,6 @@
 """Settings that have to be in place before anything imports NumPy, and the tiers of the suite."""
 
+import gc
 import importlib.util
 import os
 import sys
@@ -48,6 +49,20 @@ SMOKE = {
 
 # Pages whose examples compile more than a main suite has time for.
 DEEP_PAGES = {"sample_large_games.md"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect tests without collections of garbage, which then leave the tests alone.
+
+    They are hundreds of thousands of objects that live until the end.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
