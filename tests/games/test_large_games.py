@@ -36,8 +36,8 @@ def test_what_both_sides_are_sure_of_encloses_the_known_value(call, value):
 
 
 @pytest.mark.deep_beyond(4)
-@pytest.mark.parametrize("information", games.catalogue._goofspiel.INFORMATION)
-@pytest.mark.parametrize("order", games.catalogue._goofspiel.ORDERS)
+@pytest.mark.parametrize("information", games.catalogue._bidding_games.INFORMATION)
+@pytest.mark.parametrize("order", games.catalogue._bidding_games.ORDERS)
 @pytest.mark.parametrize("returns", ["win_loss", "point_difference"])
 def test_goofspiel_is_fair(information, order, returns):
     # The order of bids in the tree does not matter, because it is hidden: the game is symmetric.
