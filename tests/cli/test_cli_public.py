@@ -27,6 +27,17 @@ def test_a_public_game_is_solved_exactly(report):
     assert report("evaluate", "hold_em", "a.json")["gap"] < 1e-11
 
 
+def test_the_value_of_a_public_game_is_proven_in_fractions(run, report, folder):
+    came = report("exact", "hold_em", "--finish", "--rational", "--certificate", "proof.json")
+    assert came["fraction"] == report("verify", "proof.json", "hold_em")["fraction"] == "25"
+    path = folder / "proof.json"
+    path.write_text(path.read_text().replace('"value": "25"', '"value": "24"'))
+    code, _, err = run("verify", path, "hold_em")
+    assert (code, "the strategy of player 0 proves the value '25'" in err) == (1, True)
+    code, _, err = run("verify", path, "kuhn_poker")
+    assert (code, "is of another game" in err) == (1, True)
+
+
 def test_a_public_game_is_shown_by_its_sizes(run):
     code, out, _ = run("show", "hold_em")
     assert code == 0
@@ -39,7 +50,6 @@ def test_a_public_game_is_shown_by_its_sizes(run):
     [
         (("show", "hold_em", "--plot", "game.svg"), "to_tree"),
         (("convert", "hold_em", "game.efg"), "public game"),
-        (("exact", "hold_em", "--rational"), "--rational: hold_em is a public game"),
         (("exact", "hold_em", "--linear-program"), "to_tree"),
         (("exact", "hold_em", "--concept", "efce"), "--concept: hold_em is a public game"),
         (("exact", "hold_em(rake=0.05)"), "GAME: hold_em(rake=0.05) is a public game"),

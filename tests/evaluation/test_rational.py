@@ -44,8 +44,10 @@ KNOWN = {
 )
 def test_known_values_are_proven(call):
     game = games.load(call)
-    for profile in (solve_zero_sum(game).profile, solve(game, exact=True).profile):
-        certificate = certify(game, profile)
+    finished = solve(game, "dcfr", exact=True)
+    assert finished.method.startswith("finish after ")
+    for solution in (solve_zero_sum(game), solve(game, exact=True), finished):
+        certificate = certify(game, solution.profile)
         assert certificate.value == KNOWN[call]
         certificate.verify(game)
 
@@ -64,9 +66,11 @@ def test_a_public_game_is_proven_as_its_tree():
 @pytest.mark.parametrize("deck", range(4, 14))
 def test_kuhn_poker_with_more_cards_is_proven(deck):
     game = games.kuhn_poker(deck=deck)
-    solution = solve_zero_sum(game)
-    certificate = certify(game, solution.profile)
+    solution, played = solve_zero_sum(game), solve(game, "dcfr", exact=True)
+    certificate, finished = certify(game, solution.profile), certify(game, played.profile)
     certificate.verify(game)
+    finished.verify(game)
+    assert finished.value == certificate.value
     assert float(certificate.value) == pytest.approx(solution.value, abs=1e-13)
     assert certificate.value.denominator < deck**3
 
@@ -218,6 +222,27 @@ def test_the_proof_of_another_payoff_does_not_pass(call):
     assert passed < len(game.tree.payoffs)
 
 
+def test_the_proof_of_another_matrix_does_not_pass():
+    generator, passed = np.random.default_rng(0), 0
+    for _ in range(40):
+        matrix = generator.integers(-3, 4, size=(3, 3))
+        game = matrix_game(matrix.astype(float))
+        certificate = certify(game, solve_zero_sum(game).profile)
+        for k in range(matrix.size):
+            changed = matrix.copy()
+            changed.flat[k] += 1
+            other = matrix_game(changed.astype(float))
+            with pytest.raises(ValueError, match="another game"):
+                certificate.verify(other)
+            try:
+                evolve(certificate, fingerprint=games.fingerprint(other)).verify(other)
+            except ValueError:
+                continue
+            assert value_of_matrix(changed) == certificate.value
+            passed += 1
+    assert 0 < passed < 40 * matrix.size
+
+
 def test_it_comes_back_from_a_file(tmp_path):
     game = games.kuhn_poker()
     certificate = certify(game, solve_zero_sum(game).profile)
@@ -258,9 +283,11 @@ def with_denominator(certificate, player, denominator):
 
 
 @pytest.mark.parametrize("change", CHANGED)
-@pytest.mark.parametrize("call", ["kuhn_poker", "liars_dice(sides=2)", "leduc_poker(ranks=2)"])
+@pytest.mark.parametrize(
+    "call", ["kuhn_poker", "liars_dice(sides=2)", "leduc_poker(ranks=2)", "matrix"]
+)
 def test_no_change_of_a_certificate_passes(call, change):
-    game = games.load(call)
+    game = matrix_game([[3.0, -1.0], [-2.0, 1.0]]) if call == "matrix" else games.load(call)
     certificate = certify(game, solve_zero_sum(game).profile)
     for k in range(12):
         changed = CHANGED[change](certificate, k)

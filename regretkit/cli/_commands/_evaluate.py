@@ -264,12 +264,12 @@ def _check_questions(
         raise Refusal("--finish: got --linear-program as well; leave one of them out")
     solved: Any = game.played
     if isinstance(solved, PublicGame):
-        of_trees = [name for name in asked if name not in ("--out", "--finish", "--time")]
-        if concept or of_trees or not zero_sum:
-            what = "--concept" if concept else of_trees[0] if of_trees else "GAME"
+        program = "--linear-program" in asked
+        if concept or program or not zero_sum:
+            what = "--concept" if concept else "--linear-program" if program else "GAME"
             raise Refusal(
-                f"{what}: {game.name} is a public game; if it is zero-sum, exact reports its value "
-                "and strategies, and in Python all else takes its tree, game.to_tree()"
+                f"{what}: {game.name} is a public game; if it is zero-sum, exact reports its "
+                "value, strategies and proof, and in Python all else takes its tree, game.to_tree()"
             )
         return
     normal = isinstance(solved, NormalFormGame)
@@ -433,14 +433,15 @@ def _short(value: Fraction) -> str:
 def verify(certificate: str, game: NamedGame, as_json: bool) -> int:
     """Compute again, in fractions and from the game alone, what CERTIFICATE proves.
 
-    CERTIFICATE is a file that exact or evaluate wrote with --certificate.
+    CERTIFICATE is a file that exact or evaluate wrote with --certificate. That of a public game is
+    of its tree.
     """
     try:
-        proof = read_certificate(certificate)
-        proof.verify(game.played)
+        proof, played = read_certificate(certificate), game.played
+        proof.verify(played.to_tree() if isinstance(played, PublicGame) else played)
     except OSError as error:
         raise Failure(f"CERTIFICATE: cannot read {certificate}: {reason(error)}") from error
-    except (TypeError, ValueError) as error:
+    except (MemoryError, TypeError, ValueError) as error:
         raise Failure(f"CERTIFICATE: {reason(error)}") from error
     facts, lines = _described(proof)
     report = {"game": game.name, "certificate": certificate, **facts}
