@@ -1,7 +1,7 @@
 """Best responses of games in machine code: the utilities of the compiled engine, and one climb."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any, TypeAlias, final
 from weakref import WeakKeyDictionary
@@ -48,7 +48,9 @@ def responder(game: SequenceFormGame, seconds: float) -> "Iterator[Responder | N
     lent, idle, kind = None, _IDLE.setdefault(game, []), payoffs_kind(game)
     if not _UNSUPPORTED[game] and (_is_at_hand(kind) or seconds > COMPILING):
         try:
-            lent = idle.pop() if idle else Responder(game)
+            with suppress(IndexError):  # another thread may have taken the last one
+                lent = idle.pop()
+            lent = lent or Responder(game)
             _AT_HAND[kind] = True
         except CannotCompileError:
             _UNSUPPORTED[game] = True

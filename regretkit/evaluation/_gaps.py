@@ -65,8 +65,8 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
     with responder(game) as lent:
         if lent is not None and not _has_functions(profile):
             given: Any = profile
-            vectors = as_profile(given, game.domains, ignored_player=player)
-            values = lent.best_values(vectors, player)
+            profile = as_profile(given, game.domains, ignored_player=player)
+            values = lent.best_values(profile, player)
             if values is not None and isinstance(domain, DecisionProblem):
                 return domain._best_by_values(values)
     strategies = as_vectors(game, profile, ignored_player=player)
@@ -89,7 +89,8 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     with responder(game) as lent:
         if lent is not None and not _has_functions(profile):
             given: Any = profile
-            gains: Vector | None = lent.gains(as_profile(given, game.domains))
+            profile = as_profile(given, game.domains)
+            gains: Vector | None = lent.gains(profile)
             if gains is not None:
                 return gains
     strategies = as_vectors(game, profile)

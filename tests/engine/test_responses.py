@@ -245,6 +245,8 @@ def test_what_is_no_strategy_is_refused_as_numpy_does(used, at_once):
             nash_conv(game, [first, strategy])
         with pytest.raises(ValueError, match=r"profile\[1\] must be one of player 1's"):
             best_response(game, 0, [first, strategy])
+        with pytest.raises(ValueError, match=r"profile\[1\] must be one of player 1's"):
+            nash_conv(game, iter([first, strategy]))
         best_response(game, 1, [first, strategy])  # whose own is ignored
     with pytest.raises(ValueError, match="must be finite"):
         nash_conv(game, [first, np.full_like(second, np.nan)])
@@ -266,6 +268,17 @@ def test_functions_are_asked_as_numpy_does(used, at_once):
     uniform = [domain.relative_interior_point() for domain in game.domains]
     asked = nash_conv(game, [lambda _, actions: np.ones(len(actions)) / len(actions)] * 2)
     assert asked == pytest.approx(nash_conv(game, uniform), abs=1e-14)
+
+
+def test_another_thread_may_take_the_last_arrays(used, at_once):
+    class Taken(list):
+        def __bool__(self):
+            return True
+
+    game = kuhn(4)
+    _responses._IDLE[game] = Taken()
+    assert nash_conv(game, random_profile(game)) > 0.0
+    assert used == ["gains"]
 
 
 @pytest.mark.deep

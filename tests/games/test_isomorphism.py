@@ -291,11 +291,41 @@ def two(**options):
     return Deal(("ab", "cd"), **options)
 
 
+TOLD = Outcome(Free(1), factors=([1, 0], None)), Outcome(Free(-1), factors=([0, 1], None))
+EVEN = two(strengths=([0, 1], [0.5, 0.5]), symmetries=SWAP)
+IMAGES = {"t": 1, "u": 1}
+
+
 test_what_is_no_symmetry_is_refused = refusals(
     (lambda: two(symmetries=[([0, 0], [0, 1])]), "symmetries must be permutations of 2 types"),
     (lambda: two(symmetries=[[0, 1]]), "symmetries must be"),
     (lambda: two(symmetries=[([0, 1],)]), "symmetries must be a pair"),
     (lambda: two(symmetries=SWAP[1:]), "symmetries must have with any two"),
+    (lambda: two(symmetries=2), "symmetries must be a list of pairs of permutations, got 2"),
+    (
+        # Type a would play x and type b y, which share a decision point.
+        lambda: PublicGame(
+            PublicTree(
+                Decision(0, {"x": Chance(dict(zip("ht", TOLD, strict=True))), "y": Free(0)})
+            ),
+            two(symmetries=SWAP),
+        ),
+        r"images of outcome '/x/h' must be all that the deal's symmetries \(0, 1\) make of it",
+    ),
+    (
+        lambda: PublicGame(PublicTree(Chance({"h": Outcome(PAID, symmetries=[0])})), EVEN),
+        r"each equally often, got {}, where symmetries \(0,\) leave it as it is; add images",
+    ),
+    (
+        lambda: PublicGame(
+            PublicTree(Chance({"h": Outcome(PAID, 1 / 3, images=IMAGES, symmetries=[0])})), EVEN
+        ),
+        r"each equally often, got {'t': 1, 'u': 1}",
+    ),
+    (
+        lambda: leduc(2, merged=True).lock({"/c/c/Qs": [0.5, 0.5], "/c/c/Qh": [0.5, 0.5]}),
+        "behaviors has '/c/c/Q[hs]' twice, once as '/c/c/Qh': a node and its images are locked",
+    ),
     (
         lambda: two(weights=([1, 1], [1, 2]), symmetries=SWAP),
         r"symmetries\[1\] changes weights\[1\]",
@@ -337,6 +367,16 @@ test_what_is_no_symmetry_is_refused = refusals(
     ),
     error=(ValueError, TypeError),
 )
+
+
+def test_no_symmetries_of_an_outcome_are_the_identity():
+    games = [
+        PublicGame(
+            PublicTree(Chance({"h": Outcome(PAID, 0.5, images={"t": 1}, symmetries=kept)})), EVEN
+        )
+        for kept in ([0], [])
+    ]
+    assert [game.domains[0].points for game in games] == [2, 2]
 
 
 def test_a_deal_that_chance_makes_unequal_is_played_apart():

@@ -1,6 +1,7 @@
 """The deal of a public game: private types, who can meet whom, and how types compare."""
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -154,7 +155,8 @@ class Deal:
         Pairs of permutations of both players' types, which make a group and change neither weights
         nor who can meet whom: type i becomes type ``permutation[i]``. Types that become one another
         share their decision points as long as the outcomes of chance do not tell them apart, so
-        that strategies are those that the symmetries leave as they are.
+        that strategies are those that the symmetries leave as they are. What a symmetry makes of an
+        outcome of chance is the outcome itself or one of its ``images``.
 
     Examples
     --------
@@ -209,6 +211,8 @@ class Deal:
         self._meetings = {}
         for name in self.strengths:
             self._check_twins(name)
+        if not isinstance(symmetries, Sequence):
+            raise TypeError(must_be("symmetries", "a list of pairs of permutations", symmetries))
         self.symmetries = tuple(_permutations(pair, counts) for pair in symmetries)
         self._check_symmetries()
 
@@ -277,15 +281,38 @@ class Deal:
     def is_group(self, numbers: Sequence[int]) -> bool:
         """Return whether any two of these symmetries, one after the other, are one of them."""
         chosen = [self.symmetries[number] for number in numbers]
-        known = {np.concatenate(pair).tobytes() for pair in chosen}
-        return all(
-            np.concatenate([a[c], b[d]]).tobytes() in known
-            for (a, b), (c, d) in itertools.product(chosen, repeat=2)
-        )
+        known = {*map(_key, chosen)}
+        return all(_key(_after(*pair)) in known for pair in itertools.product(chosen, repeat=2))
+
+    def makes_all(self, images: Sequence[int], kept: Sequence[int], known: Sequence[int]) -> bool:
+        """Return whether all that ``known`` make of what ``kept`` leave as it is are these images.
+
+        That is whether each of the symmetries ``known`` is equally often one of ``kept``, or one of
+        ``images`` after one of ``kept``: whether the cosets of ``kept`` are equally often there.
+        """
+
+        def distinct(numbers: Sequence[int]) -> dict[bytes, tuple[Indices, Indices]]:
+            same = np.arange(self.sizes[0]), np.arange(self.sizes[1])
+            return {_key(pair): pair for pair in (same, *(self.symmetries[i] for i in numbers))}
+
+        left = distinct(kept)
+        made = [_after(self.symmetries[i], pair) for i in images for pair in left.values()]
+        counts = Counter([*left, *map(_key, made)])
+        return counts.keys() == distinct(known).keys() and len({*counts.values()}) == 1
 
     def __repr__(self) -> str:
         symmetries = f", {len(self.symmetries)} symmetries" if self.symmetries else ""
         return f"<Deal: {self.sizes[0]} x {self.sizes[1]} types{symmetries}>"
+
+
+def _after(
+    last: tuple[Indices, Indices], first: tuple[Indices, Indices]
+) -> tuple[Indices, Indices]:
+    return last[0][first[0]], last[1][first[1]]
+
+
+def _key(pair: tuple[Indices, Indices]) -> bytes:
+    return np.concatenate(pair).tobytes()
 
 
 def _two(value: object, name: str) -> tuple[Any, Any]:

@@ -299,6 +299,11 @@ class PublicGame:
         locked = dict[int, tuple[Any, tuple[Indices, Indices]]]()
         for path, behavior in behaviors.items():
             at, image = self._find(path)
+            if at in locked:
+                raise ValueError(
+                    f"behaviors has {quote(self._at(at))} twice, once as {quote(path)}: a node and "
+                    "its images are locked at once; leave one of them out"
+                )
             locked[at] = behavior, image
         root: Any = self.tree.nodes[0]
         for at in range(max(locked, default=-1), -1, -1):

@@ -281,6 +281,13 @@ def _following(
             f"of the deal's symmetries {quote(known)}, and the latter a group that leaves factors "
             f"as they are, got images={quote(outcome.images)} and symmetries={quote(kept)}"
         )
+    if not deal.makes_all([*outcome.images.values()], kept, known):
+        raise ValueError(
+            f"images of outcome {quote('/' + '/'.join(tree.path(node)))} must be all that the "
+            f"deal's symmetries {quote(known)} make of it, each equally often, got "
+            f"{quote(outcome.images)}, where symmetries {quote(kept)} leave it as it is; add "
+            "images in place of outcomes, or leave out symmetries of the deal"
+        )
     probability = before.probability * outcome.probability * (1 + len(outcome.images))
     return _context(deal, probability, (priors[0], priors[1]), kept)
 
