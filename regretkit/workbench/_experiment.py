@@ -24,7 +24,7 @@ from regretkit._util._files import FilePath, read_file
 from regretkit._util._validate import did_you_mean, quote, whole_number
 from regretkit.games import Game, load
 from regretkit.games._adapters import has_rules_alone
-from regretkit.games._registry import _FACTORIES, OPENSPIEL
+from regretkit.games._registry import _FACTORIES, _RULES, OPENSPIEL
 from regretkit.play import Algorithm, AlgorithmLike, Comparison, RandomPlayer
 from regretkit.play._comparison import _as_seeds, _distinct, _named_algorithms, _named_games
 from regretkit.play._measures import as_measures
@@ -37,8 +37,14 @@ from regretkit.workbench._tasks import CLOCKS, Outcome, Task, versions
 NAME = "index"
 """The file in a results folder: a line for each task, with its place and the key of its result."""
 _LINE = re.compile(r"([0-9a-f]{32}) ([0-9a-f]{32})")
-_INPUT = re.compile(rb"environ|getenv|(?:open|load\w*|\w*read\w*|fromfile|genfromtxt|memmap)\(")
-"""What sources have in them that may depend on something else."""
+_LIBRARY = Path(__file__).parents[1]
+_INSTALLED = {"site-packages", "dist-packages"}
+_INPUT = re.compile(
+    rb"environ|getenv|(?:open|load\w*|\w*read\w*|fromfile|genfromtxt|memmap|exec|eval)\("
+    rb"|import_module|__import__|^(?:[ \t]+|.*[:;][ \t]*)(?:from [\w.]+ )?import ",
+    re.MULTILINE,
+)
+"""What sources have in them that may depend on something else, or import it later."""
 
 
 @final
@@ -87,13 +93,17 @@ def _place(task: Task, own: str | None) -> str | None:
     """Return what stands for all that the result of a task depends on, None if that is unknown."""
     if not isinstance(task.game, str) or not isinstance(task.algorithm, str):
         return None
-    made = _FACTORIES.get(task.game.partition("(")[0].strip())
-    mine = ":" in task.algorithm or (made is not None and is_own(made.__module__))
+    name = task.game.partition("(")[0].strip()
+    made = _FACTORIES.get(name, _RULES.get(name))
+    # Where the code of a function stands, which a wrapper or functools.partial may not say
+    module = str(getattr(made, "__globals__", {}).get("__name__"))
+    ours = task.game.lower().endswith((".efg", ".nfg")) or module.startswith("regretkit.")
+    mine = ":" in task.algorithm or not ours
     if mine and own is None:
         return None
     try:
-        content = _content(task.game) if made is None and not task.lacks_tree else ""
-    except OSError:
+        content = _content(task.game) if made is None else ""
+    except (OSError, ImportError):
         return None
     given = task.algorithm, task.seed, task.iterations, task.measures, task.sampling
     return digest([task.game, content, own if mine else "", *given, _library(), versions()])
@@ -102,27 +112,31 @@ def _place(task: Task, own: str | None) -> str | None:
 def _content(game: str) -> str:
     """Return what identifies a file, or a game of another program."""
     if game.startswith(OPENSPIEL):
+        if "file" in game:  # as in efg_game(filename=...)
+            raise OSError(game)
         return version("open_spiel")
     return hashlib.sha256(Path(game).read_bytes()).hexdigest()
 
 
 @cache
 def _library() -> str:
-    return _digest_of(Path(__file__).parents[1].rglob("*.py"))
+    return _digest_of(_LIBRARY.rglob("*.py"))
 
 
 def _own_sources() -> str | None:
-    """Return what identifies the user's sources, None where they may depend on other things."""
-    main, modules = sys.modules["__main__"], [*sys.modules.items()]  # which has two names
-    own = [module for name, module in modules if module is not main and is_own(name)]
+    """Return what identifies the user's sources, None where they may depend on other things.
+
+    Of packages that are installed, that is which ones and when.
+    """
+    own = [module for name, module in [*sys.modules.items()] if is_own(name)]
     paths = [Path(file) for module in own if (file := getattr(module, "__file__", None))]
-    files = {file for file in paths if not {"site-packages", "dist-packages"} & {*file.parts}}
+    files = {p for p in paths if not (_INSTALLED & {*p.parts} or p.is_relative_to(_LIBRARY))}
     with suppress(OSError):
         if not any(_INPUT.search(file.read_bytes()) for file in files):
-            beside = (
-                path for file in files for path in file.parent.glob("*.py")
-            )  # may be imported
-            return _digest_of({*files, *beside})
+            folders = [folder for folder in map(Path, sys.path) if folder.name in _INSTALLED]
+            installed = {path for folder in folders for path in folder.glob("*.dist-info")}
+            told = [f"{path} {path.stat().st_mtime_ns}" for path in sorted(installed)]
+            return digest([_digest_of(files), *told])
     return None
 
 

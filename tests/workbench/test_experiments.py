@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial, wraps
 
 import bench_victim
 import pytest
@@ -311,19 +312,54 @@ def test_what_is_known_is_found_without_its_game_until_a_source_changes(tmp_path
         (rule, source.replace("2.0", "3.0")),
         (helper, "STEP = 2.0\n"),
         (rule, f"{source}\nTABLE = open('table')\n"),  # whose content is not looked at
-        (tmp_path / "indexed_later.py", "# a function may import it\n"),
+        (rule, f"{source}\ndef later():\n    from parts.later import STEP\n"),
+        (rule, f"{source}\nif True: import later\n"),
     ):
-        before = path.read_text() if path.exists() else ""
+        before = path.read_text()
         path.write_text(changed)
         assert [entry.outcome.run for entry in found()[1]] == first[1:]
         path.write_text(before)
-    (tmp_path / "indexed_later.py").unlink()
     (tmp_path / "index").write_text("half a li\n" + (tmp_path / "index").read_text())
     index, again, _ = found()
     assert [entry.outcome.run for entry in again] == first
     for path in tmp_path.glob("*.json"):
         path.unlink()
     assert found()[1] == []  # what is not there any more
+
+
+def test_what_a_game_and_an_installed_package_depend_on_is_part_of_the_place(tmp_path, monkeypatch):
+    def place(game, algorithm="cfr"):
+        made = Experiment("kuhn_poker", "cfr", 20).tasks[0]
+        task = evolve(made, game=game, algorithm=algorithm)
+        return _experiment._place(task, _experiment._own_sources())
+
+    def pennies(stake=1.0):
+        return games.matching_pennies()
+
+    for name, factory in {
+        "bound": partial(games.matching_pennies),
+        "wrapped": wraps(games.matching_pennies)(pennies),
+        "plain": pennies,
+    }.items():
+        monkeypatch.setitem(_experiment._FACTORIES, name, factory)
+    (site := tmp_path / "site-packages").mkdir()
+    script = tmp_path / "script.py"
+    script.write_text("STAKE = 2.0\n")
+    monkeypatch.setattr(_experiment, "is_own", lambda name: name == "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(script))
+    monkeypatch.syspath_prepend(site)
+    cases = [("bound",), ("wrapped",), ("plain",), ("kuhn_poker", "mine.rules:Mine")]
+    first = [place(*case) for case in [*cases, ("kuhn_poker",)]]
+    script.write_text("STAKE = 5.0\n")
+    second = [place(*case) for case in [*cases, ("kuhn_poker",)]]
+    (site / "mine-2.0.dist-info").mkdir()
+    third = [place(*case) for case in [*cases, ("kuhn_poker",)]]
+    assert None not in first
+    assert first[-1] == second[-1] == third[-1]
+    assert all(len(set(places)) == 3 for places in zip(first[:-1], second, third, strict=False))
+    monkeypatch.setattr(_experiment, "version", lambda _: "1")
+    assert place("openspiel:efg_game(filename=mine.efg)") is None
+    assert place("openspiel:kuhn_poker") is not None
 
 
 def test_an_edit_while_it_runs_is_not_noted(tmp_path, monkeypatch):
@@ -359,6 +395,7 @@ class Dies(Mine):
 """
 BAD = """
 import sys
+from functools import partial, wraps
 
 
 class Raises(Mine):
