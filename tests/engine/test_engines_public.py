@@ -1,5 +1,7 @@
 """Public games in machine code: equal to Python, to their game trees, and to themselves resumed."""
 
+import threading
+
 import numpy as np
 import pytest
 from engine_cases import ENGINES, RULES, assert_same_bits, started
@@ -50,6 +52,24 @@ def test_machine_code_adds_up_in_the_order_of_numpy(name):
             begin, end = trees.sequence_offsets[player : player + 2]
             found = iterates.utility[begin:end]
             assert np.array_equal(found, game.utility(player, profile))
+
+
+def test_what_rounding_leaves_is_nothing_in_machine_code():
+    # The first type meets the last alone, which does not bet: it is what 1.5 - 0.9 - 0.6 leaves.
+    held = np.array([[0, 1], [0, 2], [1, 3], [0, 4], [1, 5], [6, 7]])
+    deal = Deal(["abcdef"] * 2, cards=[held] * 2, strengths=[np.arange(6)] * 2)
+    answer = Decision(1, {"fold": Free(1), "call": Compare(2, -2)})
+    game = PublicGame(PublicTree(Decision(0, {"bet": answer, "check": Compare(1, -1)})), deal)
+    trees = flatten_trees(game.domains)
+    payoffs, iterates = lay_out_payoffs(game, trees), zero_iterates(trees, 0)
+    bets = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.0])
+    first = game.domains[0].sequence_form(np.column_stack([bets, 1 - bets]).ravel())
+    iterates.strategy[:] = np.concatenate([first, random_profile(game)[1]])
+    settled_utility(1, True, payoffs, trees, iterates)
+    begin, end = trees.sequence_offsets[1:3]
+    by_type = iterates.utility[begin:end][1:].reshape(6, 2)
+    assert (by_type[0] == 0).all()
+    assert (by_type[1:] != 0).all()
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(cards=4)", "105 hands"])
@@ -160,6 +180,17 @@ def test_a_run_is_resumed_to_the_same_bits(engine, name, tmp_path):
         tmp_path / "run", game, fresh.minimizers, engine=engine, horizon=fresh.horizon
     )
     assert_same_bits(resumed.run(15), whole.run(30))
+
+
+def test_a_run_in_two_threads_gives_the_same_bits():
+    runs = [started(GAMES["river"], RULES["drm"], engine="vectorized") for _ in range(3)]
+    threads = [threading.Thread(target=run.run, args=(100,)) for run in runs[:2]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert_same_bits(*runs[:2])
+    assert_same_bits(runs[0], runs[2].run(100))
 
 
 def test_a_file_is_not_resumed_with_another_deal(tmp_path):

@@ -81,12 +81,14 @@ def test_sums_are_those_over_all_pairs(held, count, ties, seed):
 
 
 def test_what_rounding_leaves_is_nothing():
-    held = np.array([[0, 1], [0, 2], [0, 3], [1, 2]])
-    deal = Deal([["a", "b", "c", "d"]] * 2, cards=[held] * 2, strengths=[np.arange(4)] * 2)
-    # Types that hold 0 meet only the last type, which is not there.
-    sums = deal.meeting(0, "").sums(np.array([[0.1, 0.2, 0.3, 0.0]]))
-    assert (sums.free[0, :3] == 0).all()
-    assert (sums.more[0, :3] == 0).all()
+    held = np.array([[0, 1], [0, 2], [1, 3], [0, 4], [1, 5], [6, 7]])
+    deal = Deal(["abcdef"] * 2, cards=[held] * 2, strengths=[np.arange(6)] * 2)
+    # The first type meets the last alone, which is not there; what is left is 1.5 - 0.9 - 0.6.
+    reach = np.array([[0.1, 0.2, 0.3, 0.4, 0.5, 0.0]])
+    sums = deal.meeting(0, "").sums(reach)
+    assert reach.cumsum()[-1] - reach[0, [0, 1, 3]].sum() - reach[0, [0, 2, 4]].sum() + 0.1 != 0
+    assert sums.free[0, 0] == sums.more[0, 0] == 0
+    assert (sums.free[0, 1:] > 0.1).all()
 
 
 @each_game
@@ -122,10 +124,14 @@ def test_a_public_game_is_its_game_tree(name):
 
 @pytest.mark.parametrize(
     ("name", "known"),
-    [("kuhn", "kuhn_poker(deck=5)"), ("leduc", "leduc_poker"), ("dice", "liars_dice(sides=4)")],
+    [
+        *(("kuhn", "kuhn_poker(deck=5)"), ("leduc", "leduc_poker")),
+        *(("dice", "liars_dice(sides=4)"), ("two dice", "liars_dice(dice=2, sides=2)")),
+        ("four ranks", "leduc_poker(ranks=4)"),
+    ],
 )
 def test_public_games_of_the_catalogue_are_the_catalogues(name, known):
-    game, known = GAMES[name], games.load(known)
+    game, known = (leduc(4) if name == "four ranks" else GAMES[name]), games.load(known)
     assert [tree.points for tree in game.domains] == [tree.points for tree in known.domains]
     ours, theirs = (solve(each, "cfr+", iterations=10) for each in (game, known))
     gaps = nash_conv(game, ours.average), nash_conv(known, theirs.average)
