@@ -16,6 +16,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import number
 from regretkit.evaluation._certificate import Certificate, Shares, fractions, reach_in_fractions
 from regretkit.evaluation._gap_certificate import as_fractions
+from regretkit.evaluation._gaps import nash_conv
 from regretkit.evaluation._linear_programs import check_constant_sum
 from regretkit.games import ExtensiveFormGame, NormalFormGame
 from regretkit.games._behavioral import ProfileLike, as_vectors
@@ -70,6 +71,8 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     TypeError, ValueError
         When the game or the profile is none, or the chances of a history do not sum to one as
         fractions.
+    MemoryError
+        When the tree of a public game does not fit into memory; with the gap of the profile.
     RuntimeError
         When no equilibrium with these supports was found, or time or memory was used up; with the
         bounds that the profile itself proves in fractions.
@@ -90,10 +93,11 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     Journal of Symbolic Computation 41(6), for the refinement.
     """
     given = as_vectors(check_constant_sum(game, public=True), profile)
+    limit = math.inf if time_limit is None else number(time_limit, "time_limit", least=0.0)
+    end, problem = time.monotonic() + limit, ""
     if isinstance(game, PublicGame):
         game, given = _as_tree(game, given)
-    limit = math.inf if time_limit is None else number(time_limit, "time_limit", least=0.0)
-    end, payoffs, problem = time.monotonic() + limit, _Payoffs.of(game), ""
+    payoffs = _Payoffs.of(game)
     try:
         for least in _LEAST:
             try:
@@ -116,7 +120,11 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
 
 def _as_tree(game: PublicGame, given: Sequence[Vector]) -> tuple[ExtensiveFormGame, list[Vector]]:
     """Return the tree of a public game, where labels are the same, and a profile of it."""
-    tree, strategies = game.to_tree(), []
+    try:
+        tree, strategies = game.to_tree(), []
+    except MemoryError as error:
+        gap = float(nash_conv(game, given))
+        raise MemoryError(f"no proof: {error}; the profile has a gap of {gap:.3g}") from error
     for own, domain, strategy in zip(game.domains, tree.domains, given, strict=True):
         labels, names = own.simplices.labels, domain.simplices.labels
         numbers = {labels.block(number): number for number in range(own.points)}

@@ -20,6 +20,7 @@ from regretkit import games, matrix_game, solve
 from regretkit.evaluation import Certificate, certify, security_value, solve_zero_sum
 from regretkit.evaluation._certificate import simplest_fraction
 from regretkit.games import ExtensiveFormGame
+from regretkit.games._memory_budget import memory_capped
 
 LEDUC = Fraction(-1454920850547486749701863871533, 16995463438839962469905132501930)
 KNOWN = {
@@ -61,6 +62,11 @@ def test_a_public_game_is_proven_as_its_tree():
     assert float(certificate.value) == pytest.approx(solve_zero_sum(tree).value, abs=1e-10)
     with pytest.raises(TypeError, match=r"pass game\.to_tree\(\)"):
         certificate.verify(game)
+    with (
+        memory_capped(1e4),
+        pytest.raises(MemoryError, match=r"histories.*; the profile has a gap of 90\.5"),
+    ):
+        certify(game, games.Profile.uniform(game))
 
 
 @pytest.mark.parametrize("deck", range(4, 14))
