@@ -359,7 +359,7 @@ def test_other_suits_change_nothing_but_names(board):
         path, player = game.tree.path(node), game.tree.player[node]
         place = {cards_of(name): i for i, name in enumerate(other.deal.types[player])}
         hands = [place[cards_of(swapped(name))] for name in game.deal.types[player]]
-        renamed = "/".join(swapped(step) if len(step) == 2 else step for step in path.split("/"))
+        renamed = tuple(swapped(step) if len(step) == 2 else step for step in path)
         found = other.behavior(there, renamed)[hands]
         assert_allclose(found, game.behavior(profile, path), rtol=0, atol=1e-12)
 
