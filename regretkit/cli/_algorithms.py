@@ -1,5 +1,6 @@
 """Algorithms, and user-defined rules that are named as ``module:Class``."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -141,7 +142,7 @@ def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice
 
 def _algorithm(text: str, *, named_only: bool) -> Any:
     """Return the rule or the algorithm of a text, or that of a list by player."""
-    words = split_at_commas(text)
+    words = split_at_commas(re.sub(r"\s+\(", "(", text))
     for word in words:
         if len(several := split_at(word, " ")) > 1:
             told = f"algorithms are separated by commas; write {','.join(filter(None, several))}"

@@ -90,7 +90,7 @@ class ExtensiveFormGame:
     """The players with a decision; the strategy of the others is the number 1."""
     _rows: dict[tuple[int, int], PayoffRows] = field(init=False, factory=dict)
     _merged: tuple[Indices, ...] | None = field(init=False, default=None)
-    """For each player, the sequence that stands for each of the tree's, see ``_symmetries``."""
+    """For each player, the sequence that stands for each one, see ``merged_by_symmetry``."""
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, GameTree):

@@ -453,7 +453,7 @@ MINE = "rules_of_my_own:Mine(power=2)"
     ("words", "again"),
     [
         (["--algorithm", "pcfr+"], []),
-        (["--algorithm", "dcfr(alpha=2.5,gamma=3)"], []),
+        (["--algorithm", "dcfr (alpha=2.5,gamma=3)"], []),
         (["--rule", MINE], ["--rule", MINE]),
         (["--sample", "external", "--seed", 5], []),
         (["--algorithm", "efce", "--measure", "efce_gap", "--measure", "cce_gap"], []),

@@ -92,6 +92,7 @@ WRONG = [
     ("compare kuhn_poker --algorithms 'dcfr(alpha=0..1)'", "write 0:1:step"),
     ("solve kuhn_poker --algorithm cfr --algorithm dcfr", "got cfr and dcfr; compare plays sev"),
     ("solve kuhn_poker --algorithm 'cfr dcfr'", "are separated by commas; write cfr,dcfr"),
+    ("solve kuhn_poker --algorithm 'cfr dcfr (alpha=2)'", "write cfr,dcfr(alpha=2)"),
     ("compare kuhn_poker --algorithms 'cfr  dcfr(alpha = 2)'", "write cfr,dcfr(alpha = 2)"),
     ("trace my_rules", "or pass a rule's class, in a shell module:Class"),
     ("solve kuhn_poker --engine fast", "'fast' is not one of 'auto'"),
