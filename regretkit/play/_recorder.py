@@ -313,7 +313,7 @@ class Recorder(Hints, Stateful):
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import solve
+    >>> from regretkit.play import Every, solve
     >>> value = lambda run: float(run.game.value(run.average)[0])
     >>> record = Recorder({"gap": "nash_conv", "value": value})
     >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[Every(50, record)])

@@ -180,8 +180,9 @@ def assert_played_alike(case, name, engine, iterations):
 @pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_play_is_that_of_the_whole_game(name):
-    # One of few random games in which no regrets come close to a tie, where rounding grows
-    assert_played_alike("tables", name, "vectorized", 100)
+    # One of few random games in which no regrets come close to a tie, where rounding grows; later
+    # those of lcfr do
+    assert_played_alike("tables", name, "vectorized", 60)
 
 
 @pytest.mark.deep

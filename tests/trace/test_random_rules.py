@@ -154,8 +154,10 @@ def test_random_rules_are_computed_alike_in_every_form(hundred):
     compare(range(100 * hundred, 100 * (hundred + 1)))
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("part", range(20))
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(p, marks=pytest.mark.slow if p > 4 else pytest.mark.deep) for p in range(20)],
+)
 def test_ten_thousand_random_rules_are_computed_alike_in_every_form(part):
     compare(range(500 * part, 500 * (part + 1)))
 
