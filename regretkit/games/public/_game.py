@@ -240,8 +240,13 @@ class PublicGame:
     ) -> Vector:
         """Return how often each type of a player has the higher type, ties counting half.
 
-        Against the types that the opponent plays to the node, or all that were dealt; on average
-        over the moves of chance after the node. NaN for a type that is dead or meets no other.
+        Against the types that the opponent plays to the node, weighted as ``reach`` says, or all
+        that were dealt; on average over the moves of chance after the node. NaN for a type that is
+        dead or meets no other.
+
+        A locked node counts as a decision: without a ``profile`` equity is that of the game before
+        ``lock``, and with one, locks of the opponent before the node are part of what it plays to
+        it. Types that a lock keeps from the node have an equity there.
 
         Raises
         ------
@@ -249,33 +254,34 @@ class PublicGame:
             When types are not compared after the node, or in more than one order.
         """
         check_player(player, self.players)
-        (start, image), layout = self._find(node), self.layout
-        strategies = None if profile is None else as_strategies(self, profile)[1 - player]
+        strategies = None if profile is None else as_strategies(self, profile)
+        (start, image), tree = self._find(node), self.tree.unlocked or self.tree
+        contexts, context_of = self.layout.dealt
         orders: dict[int, set[str]] = {}  # after each move of chance
         compared, since = set(), {start: start}
-        for at in range(start, layout.ends[start]):
+        for at in range(start, self.layout.ends[start]):
             if at > start:
-                since[at] = at if self.tree.outcome[at] else since[int(self.tree.parent[at])]
-            if isinstance(terminal := self.tree.nodes[at], Compare):
+                since[at] = at if tree.outcome[at] else since[int(tree.parent[at])]
+            if isinstance(terminal := tree.nodes[at], Compare):
                 orders.setdefault(since[at], set()).add(terminal.order)
-                compared.add((int(layout.context[at]), terminal.order))
+                compared.add((int(context_of[at]), terminal.order))
         if not orders or any(len(names) > 1 for names in orders.values()):
             raise ValueError(
                 f"types are compared in {'several orders' if orders else 'no order'} after "
                 f"{quote(self._at(start))}; equity needs one"
             )
         won, met = np.zeros((2, self.deal.sizes[player]))
-        sequences = layout.sequences(1 - player, layout.last[1 - player, start])
+        start_context, shares = contexts[context_of[start]], np.ones(self.deal.sizes[1 - player])
+        if strategies is not None:
+            reach = self._reach(1 - player, strategies[1 - player], start)
+            shares = np.nan_to_num(_ratio(reach, start_context.priors[1 - player]))
         for number, order in sorted(compared):
-            context = layout.contexts[number]
-            reach = context.priors[1 - player]
-            if strategies is not None:
-                reach = reach * strategies[sequences]
+            context = contexts[number]
+            reach = context.priors[1 - player] * shares
             sums = self.deal.meeting(player, order).sums(reach[np.newaxis])
             weight = context.probability * context.priors[player]
             won += weight * (sums.free[0] + sums.more[0]) / 2
             met += weight * sums.free[0]
-        start_context = layout.contexts[layout.context[start]]
         won, met = (start_context.mean(player, values) for values in (won, met))
         return _ratio(won, met)[image[player]]
 
@@ -326,7 +332,9 @@ class PublicGame:
                 changed.setdefault(int(self.tree.parent[at]), {})[int(self.tree.action[at])] = node
             else:
                 root = node
-        return evolve(self, tree=PublicTree(root))
+        tree = PublicTree(root)
+        tree.unlocked = self.tree.unlocked or self.tree
+        return evolve(self, tree=tree)
 
     def _locked(
         self,

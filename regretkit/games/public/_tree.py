@@ -306,6 +306,8 @@ class PublicTree:
     """What stands at each node, with the payoffs of terminals."""
     outcome: tuple[Outcome | None, ...]
     """The outcome of chance that leads to each node, None after decisions."""
+    unlocked: "PublicTree | None"
+    """The tree before ``PublicGame.lock``, of the same nodes, None where nothing is locked."""
 
     def __init__(self, root: Decision | Chance) -> None:
         if not isinstance(root, Decision | Chance):
@@ -330,6 +332,7 @@ class PublicTree:
         self.nodes, self.names, self.outcome = tuple(nodes), tuple(names), tuple(outcome)
         self.parent, self.action = read_only(np.array(parent)), read_only(np.array(action))
         self.player = read_only(np.array([_mover(node) for node in nodes]))
+        self.unlocked = None
 
     @property
     def terminals(self) -> Indices:
