@@ -169,9 +169,10 @@ class TracedRules:
             self.width = max(self.width, len(row))
         return self._numbers[full], row
 
-    def after_chance(self) -> list[tuple[int, list[int]]]:
+    @np.errstate(all="ignore")
+    def after_chance(self) -> list[tuple[int, Indices]]:
         """Return the stage and the row after each outcome of the initial chance moves."""
-        functions, outcomes = self.functions(dealt=False), [(0, [0] * self.width)]
+        functions, outcomes = self.functions(dealt=False), [(0, np.zeros(self.width, np.int64))]
         legal, chances = [0] * (self.most_actions + 1), [0.0] * self.most_actions
         for _ in range(self._moves):
             following = []
@@ -181,7 +182,7 @@ class TracedRules:
                 functions.chance(kinds[4], state, 0, [], chances)
                 for move in (move for move in legal[:count] if chances[move] > 0.0):
                     row = state.copy()
-                    chosen = functions.child(kinds[5], row, 0, [], move, 0)
+                    chosen = functions.child(kinds[5], row, 0, [], np.int64(move), 0)
                     following.append((self.nexts[stage][chosen], row))
             outcomes = following
         return outcomes
@@ -202,7 +203,7 @@ class TracedRules:
             runs = [*_runs(legal)]
             made["legal"] = [given for _, _, given in runs], partial(_counted, runs)
             action = Cells.of(_ROW).copy()
-            action.values[0] = given("action", "i")
+            action.values[0] = given("action", "i", natural=True)
             made["child"] = self._child(lambda: batch.child(_ROW, action), targets)
         if actors - {TERMINAL, CHANCE}:
             (key,) = self._merged(lambda: batch.information_set(_ROW))
@@ -273,12 +274,13 @@ class TracedRules:
         exec(f"def deal(state, at):\n    {body}", namespace)
         return RuleFunctions(*(namespace[name] for name in RuleFunctions._fields))
 
+    @np.errstate(all="ignore")  # integers wrap around
     def _check(self) -> None:
         """Compare traced rules with the game's in random plays."""
         rules, initial, draws = self.functions(), self.functions(dealt=False), random.Random(1)
         for _ in range(_CHECKED):
             stage, batch, dealt = 0, self._root, list[int]()
-            state, moves = [0] * self.width, [0] * (self.most_actions + 1)
+            state, moves = np.zeros(self.width, np.int64), [0] * (self.most_actions + 1)
             chances = [0.0] * self.most_actions
             for length in range(LONGEST):
                 if stage >= len(self.codes):
@@ -308,7 +310,7 @@ class TracedRules:
                 _compare(found, expected)
                 if count == 0:  # refused where it is played
                     break
-                move = draws.choice(moves[:count])
+                move = np.int64(draws.choice(moves[:count]))
                 batch = batch.child(_ROW, np.array([move]))
                 stage = self.nexts[stage][functions.child(kinds[5], state, 0, dealt, move, 0)]
 

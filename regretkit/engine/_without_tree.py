@@ -218,6 +218,7 @@ class LazyExecutor(Executor):
             infosets, stack, visited, scratch, stages, (NONE, NONE), parameters, np.zeros(1)
         )
 
+    @np.errstate(over="ignore")
     def _stages(self) -> kernels.Stages:
         rules, players = self._rules, self._run.players
         nexts = np.zeros((len(rules.nexts), max(map(len, rules.nexts))), np.int64)

@@ -10,7 +10,17 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from regretkit.trace._cells import CODES, COMPARED, TRACING, Cell, Recorded, cast, cell, decide
+from regretkit.trace._cells import (
+    CODES,
+    COMPARED,
+    TRACING,
+    Cell,
+    Recorded,
+    cast,
+    cell,
+    decide,
+    is_natural,
+)
 from regretkit.trace._symbols import UntraceableError
 
 _zeros, _ones, _empty = np.zeros, np.ones, np.empty  # which are replaced while code is traced
@@ -160,10 +170,10 @@ class Cells(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> "Cells":
         key, unknown = _resolved(key)
         if unknown is not None:
-            choices = [self[chosen] for chosen in _chosen(key, unknown, self)]
-            index, result = Cells.of(key[unknown]), choices[0]
-            for k, choice in enumerate(choices[1:], 1):
-                result = _where(index == k, choice, result)
+            (_, first), *others = _chosen(key, unknown, self)
+            result = self[first]
+            for met, chosen in others:
+                result = _where(met, self[chosen], result)
             return result
         values = self.values[key]
         if not isinstance(values, np.ndarray):
@@ -176,9 +186,8 @@ class Cells(NDArrayOperatorsMixin):
         if unknown is None:
             self.values[key] = value.values if value.ndim else value.values.item()
             return
-        index = Cells.of(key[unknown])
-        for k, chosen in enumerate(_chosen(key, unknown, self)):
-            self[chosen] = _where(index == k, value, self[chosen])
+        for met, chosen in _chosen(key, unknown, self):
+            self[chosen] = _where(met, value, self[chosen])
 
 
 def _boxed(value: Any) -> NDArray[np.object_]:
@@ -198,11 +207,11 @@ def _each(function: Callable[..., Any], *arrays: NDArray[np.object_]) -> NDArray
 
 
 def _fit(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return what an integer is in a narrow type, where it wraps around."""
+    """Return what an integer is in its type, where it wraps around; computed in 64 bits."""
     bits = 8 * dtype.itemsize
     if dtype.kind == "u":
         return cell("unsigned", value, 2**bits - 1)
-    if dtype.kind == "i" and bits < 64:
+    if dtype.kind == "i" and (bits < 64 or not isinstance(value, Cell)):
         return cell("signed", value, 2 ** (bits - 1), 2**bits - 1)
     return value
 
@@ -263,8 +272,10 @@ def _resolved(key: Any) -> tuple[tuple[Any, ...], int | None]:
     return tuple(parts), unknown[0] if unknown else None
 
 
-def _chosen(key: tuple[Any, ...], unknown: int, array: Cells) -> Iterator[tuple[Any, ...]]:
-    """Yield an index with each value of the part that is not known yet."""
+def _chosen(
+    key: tuple[Any, ...], unknown: int, array: Cells
+) -> Iterator[tuple[Cells, tuple[Any, ...]]]:
+    """Yield an index with each value of the part that is not known yet, and whether it has it."""
     before = [part for part in key[:unknown] if part is not None]
     if any(
         part is Ellipsis or (isinstance(part, np.ndarray) and part.dtype == bool) for part in before
@@ -273,8 +284,13 @@ def _chosen(key: tuple[Any, ...], unknown: int, array: Cells) -> Iterator[tuple[
     choices, shape = array.shape[len(before)], key[unknown].shape
     if choices > _MOST_CHOICES:
         raise UntraceableError(f"an index that is not known yet chooses among {choices} entries")
+
+    def from_start(x: Any) -> Any:
+        return x if is_natural(x) else cell("where", cell("less", x, 0), cell("add", x, choices), x)
+
+    index = Cells(_each(from_start, key[unknown].values), np.int64)
     for k in range(choices):
-        yield (*key[:unknown], np.array(np.broadcast_to(k, shape)), *key[unknown + 1 :])
+        yield index == k, (*key[:unknown], np.array(np.broadcast_to(k, shape)), *key[unknown + 1 :])
 
 
 # Functions of arrays

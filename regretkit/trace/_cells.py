@@ -20,10 +20,13 @@ Result = TypeVar("Result")
 class Cell:
     """An operation on numbers, or an input. Equal ones are one object within a tracing."""
 
-    __slots__ = ("args", "kind", "op")
+    __slots__ = ("args", "kind", "natural", "op")
 
     def __init__(self, op: str, args: tuple[Any, ...], kind: str) -> None:
         self.op, self.args, self.kind = op, args, kind
+        known = [is_natural(arg) for arg in args] if op in _NATURAL else [False]
+        self.natural: bool = kind == "b" or _NATURAL.get(op, all)(known)
+        """Whether it is known not to be negative."""
 
 
 Recorded: TypeAlias = dict[tuple[Any, ...], Cell]
@@ -63,6 +66,12 @@ CODES = {
 }
 COMPARED = {"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}
 _LOGICAL = {"and", "or", "xor", "not"}
+_NATURAL: dict[str, Callable[[list[bool]], bool]] = {
+    **dict.fromkeys(("where", "int", "minimum", "floor_divide", "right_shift", "bitwise_or"), all),
+    **dict.fromkeys(("maximum", "bitwise_and", "unsigned"), any),
+    "remainder": lambda known: known[1],
+}
+"""Whether a result is not negative, by which operands are not."""
 _MAY_FAIL = {"divide", "floor_divide", "remainder", "left_shift", "right_shift"}
 _MOST_WAYS = 64
 """Ways through a function, by the outcomes of its decisions."""
@@ -86,6 +95,11 @@ def _kind(value: Scalar) -> str:
     if isinstance(value, Cell):
         return value.kind
     return "b" if isinstance(value, bool) else "i" if isinstance(value, int) else "f"
+
+
+def is_natural(value: Scalar) -> bool:
+    """Return whether a number is known not to be negative."""
+    return value.natural if isinstance(value, Cell) else value >= 0
 
 
 def cell(op: str, *args: Any) -> Any:
@@ -118,9 +132,11 @@ def _made(op: str, args: tuple[Any, ...], kind: str) -> Cell:
     return TRACING.cells.setdefault(key, Cell(op, args, kind))
 
 
-def given(name: str, kind: str) -> Cell:
-    """Return an input, whose code is ``name``."""
-    return _made("input", (name,), kind)
+def given(name: str, kind: str, *, natural: bool = False) -> Cell:
+    """Return an input, whose code is ``name``, and whether it is known not to be negative."""
+    made = _made("input", (name,), kind)
+    made.natural = natural
+    return made
 
 
 def _truth(value: Any) -> Any:

@@ -311,6 +311,50 @@ def test_a_batch_of_a_user_is_traced(uncompiled):
     assert_equal(fast, slow)
 
 
+def from_the_end(drawn, guessed):
+    rows, marked = np.arange(drawn.size), np.zeros((drawn.size, 3))
+    marked[rows, drawn - 2] += 1.0
+    marked[rows, guessed % 3 - 3] -= 0.25
+    return marked[rows, guessed // 3 - drawn] - marked[rows, drawn - guessed // 3]
+
+
+def test_negative_indices_count_from_the_end(uncompiled):
+    fast, slow = run_of(Guess(from_the_end)).run(20), in_python(run_of(Guess(from_the_end))).run(20)
+    assert fast._flat is not None
+    assert_equal(fast, slow)
+
+
+@frozen(eq=False)
+class Hashed(Guess):
+    """What is drawn and guessed is told by numbers that overflow."""
+
+    shifted: bool = False
+    stored: bool = False
+
+    def mixed(self, x):
+        x = (x + 1) * np.int64(0x1E3779B97F4A7C15)
+        return (x ^ (x >> 31) if self.shifted else x) * np.int64(0x3F58476D1CE4E5B9)
+
+    def child(self, rows, action):
+        drawn = self.mixed(action) if self.length == 0 and self.stored else action
+        return Guess.child(self, rows, drawn)
+
+    def information_set(self, rows):
+        return (self.mixed(self.drawn[rows]) + self.guessed[rows]) & (2**62 - 1)
+
+    def label(self, player, information_set):
+        return str(information_set)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("shifted", [False, True])
+def test_what_is_computed_from_the_deal_wraps_around(shifted, stored, uncompiled):
+    root = Hashed(matches, shifted=shifted, stored=stored)
+    fast, slow = run_of(root).run(20), in_python(run_of(root)).run(20)
+    assert fast._flat is not None
+    assert_equal(fast, slow)
+
+
 def test_what_cannot_be_traced_is_played_in_python(uncompiled):
     with pytest.raises(UntraceableError):
         TracedRules(Guess(one_by_one), 2)
