@@ -175,7 +175,7 @@ def of_points(quick: bool) -> Figures:
 
 def suits_apart(name: str) -> Callable[[PublicGame], Action]:
     """Return what plays an endgame of which no suits are merged."""
-    return lambda game: plus(hold_em(**(SPOTS[name] | {"isomorphism": False}))).run
+    return lambda game: plus(hold_em(**dict(SPOTS[name], isomorphism=False))).run
 
 
 def to_mistake(quick: bool) -> Figures:
