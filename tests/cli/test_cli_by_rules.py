@@ -33,6 +33,12 @@ def test_a_game_without_a_tree_is_played_as_solve_plays_its_rules(report):
     assert np.allclose(read[0](first, actions), mine.average[0](first, actions), atol=1e-12)
 
 
+def test_external_sampling_is_meant_where_none_is_named(report):
+    told = report("solve", TOO_LARGE, "--iterations", 1, "--seed", 3, "--sample")
+    named = report("solve", TOO_LARGE, "--sample", "external", "--iterations", 1, "--seed", 3)
+    assert told["information_sets"] == named["information_sets"]
+
+
 def test_the_report_says_that_no_gap_is_known(run):
     code, out, _ = run("solve", TOO_LARGE, "--algorithm", "mccfr", "--iterations", 1)
     assert code == 0

@@ -7,6 +7,7 @@ from attrs import define
 import regretkit as rk
 from regretkit import SelfPlay
 from regretkit.estimators import ExternalSampling
+from regretkit.play import LazyMCCFR
 
 KUHN, PENNIES = rk.load("kuhn_poker"), rk.matrix_game([[2.0, -1.0], [-1.0, 1.0]])
 COMPILED = pytest.param("compiled", marks=pytest.mark.deep)
@@ -79,6 +80,14 @@ def test_the_rule_and_the_iteration_are_named(engine, game, rule):
 
     with pytest.raises(RuntimeError, match=rf"iteration 3.*what .*{rule.__name__}"):
         run.run(1_000)
+
+
+@pytest.mark.parametrize("rule", [Doubled, Undefined, Negative, Unscaled])
+def test_the_rule_is_named_in_play_without_a_tree(rule):
+    run = LazyMCCFR(rk.games.load_rules("kuhn_poker"), rule, ExternalSampling(1))
+
+    with pytest.raises(ValueError, match=rf"{rule.__name__} returned at information set .* sum to"):
+        run.run(50)
 
 
 @pytest.mark.parametrize("engine", ["numpy", COMPILED])

@@ -4,6 +4,7 @@ import importlib
 import json
 import pickle
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -263,6 +264,11 @@ def test_a_game_that_is_too_large_is_refused_with_how_far_it_was_walked():
     assert games.from_openspiel("leduc_poker", max_histories=9_457).tree.histories == 9_457
     with pytest.raises(ValueError, match="more than 9,456 histories"):
         games.from_openspiel("leduc_poker", max_histories=9_456)
+
+
+def test_the_import_of_openspiel_is_not_taken_for_the_tree():
+    program = "import regretkit as rk; rk.games.from_openspiel('kuhn_poker', memory_limit=10**7)"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 test_arguments_of_no_meaning_are_refused = refusals(
