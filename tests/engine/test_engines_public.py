@@ -13,7 +13,7 @@ from regretkit.engine._layout import flatten_trees, lay_out, lay_out_payoffs, ze
 from regretkit.engine.kernels._payoffs import settled_utility
 from regretkit.games import hold_em
 from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
-from regretkit.play import ALGORITHMS, Algorithm, resume, solve
+from regretkit.play import ALGORITHMS, Algorithm, Every, Recorder, resume, solve
 
 
 def tables():
@@ -130,11 +130,10 @@ def test_rules_in_machine_code_play_the_same(rule):
 
 
 NAMES = [name for name in ALGORITHMS if name != "mccfr"]  # which plays trees alone
+IN_MACHINE_CODE = [name for name in NAMES if name != "linear-swap"]
 
 
 def assert_played_as_its_tree(game, name, engine, iterations):
-    if name == "linear-swap" and "compiled" in engine:
-        engine = "vectorized"
     tree = game.to_tree()
     found = solve(game, name, iterations=iterations, engine=engine).average
     expected = solve(tree, name, iterations=iterations, engine="numpy").average
@@ -151,15 +150,29 @@ def test_a_public_game_is_played_as_its_tree(name, engine):
     assert_played_as_its_tree(river(6, 39), name, engine, 100)
 
 
+def test_what_is_recorded_of_a_public_game_is_that_of_its_tree():
+    game = river(6, 39)
+
+    def recorded(played):
+        record = Recorder(("nash_conv", "exploitability", "strategy_change", "external_regret"))
+        solve(played, "dcfr", iterations=30, callbacks=[Every(10, record)])
+        return record.values
+
+    found, expected = recorded(game), recorded(game.to_tree())
+    assert found["nash_conv"][-1] < found["nash_conv"][0]
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name][1:], values[1:], rtol=1e-10)
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IN_MACHINE_CODE)
 @pytest.mark.parametrize("engine", ["compiled", "compiled-exact"])
 def test_machine_code_plays_a_public_game_as_its_tree(name, engine):
     assert_played_as_its_tree(river(6, 39), name, engine, 100)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "linear-swap"])
+@pytest.mark.parametrize("name", IN_MACHINE_CODE)
 @pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled-exact"])
 def test_a_turn_is_played_as_its_tree(name, engine):
     # 28 x 28 hands with random weights. There are hands on rivers for which all actions are worth
