@@ -195,8 +195,9 @@ def test_a_run_is_resumed_to_the_same_bits(engine, name, tmp_path):
     assert_same_bits(resumed.run(15), whole.run(30))
 
 
-def test_a_run_in_two_threads_gives_the_same_bits():
-    runs = [started(GAMES["river"], RULES["drm"], engine="vectorized") for _ in range(3)]
+@pytest.mark.parametrize("engine", ["vectorized", pytest.param("compiled", marks=pytest.mark.deep)])
+def test_a_run_in_two_threads_gives_the_same_bits(engine):
+    runs = [started(GAMES["river"], RULES["drm"], engine=engine) for _ in range(3)]
     threads = [threading.Thread(target=run.run, args=(100,)) for run in runs[:2]]
     for thread in threads:
         thread.start()
