@@ -1,6 +1,7 @@
 """Results on standard output, messages and progress on standard error, and Ctrl-C."""
 
 import _thread
+import abc
 import json
 import logging
 import os
@@ -217,7 +218,7 @@ _NOTICE_AFTER = 1.0
 _NOTICE = b"regretkit: stopping once this iteration is complete; Ctrl-C again ends at once\n"
 
 
-class _Handler:
+class _Handler(abc.ABC):
     """Handles signals within a block; a handler that the caller has installed is kept."""
 
     def __init__(self, *names: str) -> None:
@@ -238,8 +239,9 @@ class _Handler:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    @abc.abstractmethod
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        raise NotImplementedError
+        """Answer a signal."""
 
 
 @final

@@ -111,7 +111,7 @@ def responder(game: Game, part: float = 1.0) -> AbstractContextManager[Any]:
     _SECONDS[game] = seconds, spent
     if spent < (_LINKING if "llvmlite.binding" in sys.modules else LOADING):
         return nullcontext()
-    # A layer below this one, which is loaded where it pays off
+    # By its name: the engine stands above this layer, and is loaded only where it pays off
     lender = importlib.import_module("regretkit.engine._responses").responder
     lent: AbstractContextManager[Any] = lender(game, spent)
     return lent
