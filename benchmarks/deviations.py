@@ -113,10 +113,10 @@ QUOTIENTS = {("numpy", "efce"): 4.0, ("numpy", "efcce"): 3.0} | {
 """How many times as long as CFR an iteration should take at most, for as many coefficients."""
 
 
-def above(found: Found, figure: str, most: float) -> str:
+def above(found: Found, figure: str, maximum: float) -> str:
     """Return the rows in which a figure is above its limit, in words."""
     missed = [
-        f"{row} ({values[figure]:.2f})" for row, values in found.items() if values[figure] > most
+        f"{row} ({values[figure]:.2f})" for row, values in found.items() if values[figure] > maximum
     ]
     return f"above: {', '.join(missed)}" if missed else "none is above"
 
@@ -131,9 +131,9 @@ def missed_quotient(found: Found) -> str:
     if bound := found.get("Kuhn poker: efce"):
         told[0] += f" CFR in numpy is {bound['_CFR: ratio']:.0f} times as fast on Kuhn poker."
     told += [
-        f"The quotient of {engine} for `{name}` should be at most {most:g}; "
-        f"{above(rows(name), f'{engine}: quotient', most)}."
-        for (engine, name), most in QUOTIENTS.items()
+        f"The quotient of {engine} for `{name}` should be at most {maximum:g}; "
+        f"{above(rows(name), f'{engine}: quotient', maximum)}."
+        for (engine, name), maximum in QUOTIENTS.items()
     ]
     return "\n".join(told)
 

@@ -167,7 +167,7 @@ LOOKS = {"leduc_poker": (2_000, 300), "liars_dice(sides=5)": (300, 100)}
 def long_looks(found: Found) -> str:
     """Return which looks take longer, in words."""
     missed = [row for row in found if found[row]["ratio"] > LOOKS[row][1]]
-    limits = ", ".join(f"{row} {most}" for row, (_, most) in LOOKS.items())
+    limits = ", ".join(f"{row} {maximum}" for row, (_, maximum) in LOOKS.items())
     told = f"above: {', '.join(missed)}" if missed else "none is above"
     return f"Iterations in the time of a look, at most: {limits}; {told}."
 

@@ -155,8 +155,8 @@ def peak() -> float:
         return float(line.split()[1]) / 2**10
     import resource
 
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (2**20 if sys.platform == "darwin" else 2**10)
+    maximum = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return maximum / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def cpu_seconds(action: Callable[..., object], *arguments: object) -> float:

@@ -180,11 +180,11 @@ def suits_apart(name: str) -> Callable[[PublicGame], Action]:
 
 def to_mistake(quick: bool) -> Figures:
     """Return what DCFR takes to 0.3 % of the pot, without measuring it."""
-    game, least = spot("every hand"), ALGORITHMS["dcfr"]
-    run = least.start(game, engine="compiled").run(10)
+    game, minimum = spot("every hand"), ALGORITHMS["dcfr"]
+    run = minimum.start(game, engine="compiled").run(10)
     while percent(run, SPOTS["every hand"]["pot"]) > MISTAKE:
         run.run(5)
-    runs = [least.start(game, engine="compiled").run(0) for _ in range(3 if quick else 15)]
+    runs = [minimum.start(game, engine="compiled").run(0) for _ in range(3 if quick else 15)]
     times = [cpu_seconds(each.run, run.iteration) for each in runs]
     return {"compiled, ms": min(times) / run.iteration * 1e3, "measured": min(times) * 1e3}
 
@@ -288,10 +288,10 @@ class Race:
     times: list[float] = field(factory=list)
     percents: list[float] = field(factory=list)
 
-    def go(self, most: int, longest: float) -> None:
+    def go(self, maximum: int, longest: float) -> None:
         """Play until the smaller target is met, or as long as it may take."""
         seconds, found = 0.0, math.inf
-        while found > TARGETS[-1] and self.run.iteration < most and seconds < longest:
+        while found > TARGETS[-1] and self.run.iteration < maximum and seconds < longest:
             seconds += cpu_seconds(self.run.run, max(5, int(STEP * self.run.iteration)))
             found = percent(self.run, self.pot)
             self.iterations.append(self.run.iteration)
@@ -316,14 +316,14 @@ class Race:
         return [*cells, f"{number(min(self.percents), 2)} %", number(pace, 2)]
 
 
-def raced(name: str, terms: Mapping[str, Any], most: int, longest: float) -> list[Race]:
+def raced(name: str, terms: Mapping[str, Any], maximum: int, longest: float) -> list[Race]:
     """Run every algorithm on an endgame."""
     game = hold_em(**terms)
     races = []
     for algorithm in ALGORITHMS:
         if algorithm not in NEITHER:
             races.append(Race(algorithm, started(algorithm, game).run, float(terms["pot"])))
-            races[-1].go(most, longest)
+            races[-1].go(maximum, longest)
             print(f"{name}: {' '.join(races[-1].row())}", file=sys.stderr, flush=True)
     return races
 
@@ -341,12 +341,12 @@ def endgames(arguments: Sequence[str]) -> None:
     pin()
     quick = "--quick" in arguments
     asked = [argument for argument in arguments if argument != "--quick"]
-    most, longest = (300, 5.0) if quick else (MOST, LONGEST)
+    maximum, longest = (300, 5.0) if quick else (MOST, LONGEST)
     pages, panels = [], {}
     for name in asked or RACED[: 1 if quick else None]:
         read = {} if name in SPOTS else read_libratus(name)
         title = Path(name).stem if read else name
-        races = raced(title, read or SPOTS[name], most, longest)
+        races = raced(title, read or SPOTS[name], maximum, longest)
         head = [f"{target:g} % of the pot" for target in TARGETS]
         header = [title, f"iterations to {head[0]}", "time", f"to {head[1]}", "time", "least"]
         pages.append(table([*header, "ms each"], [race.row() for race in races]))

@@ -204,11 +204,11 @@ def batches_without_tree(row: str, quick: bool) -> Figures:
 
 def curve(name: str, game: str, quick: bool) -> tuple[list[float], list[float]]:
     """Return histories visited, and the exploitability there, as the median over seeds."""
-    most = VISITS[game][name == IN_PYTHON] * (1e-2 if quick else 1.0)
+    maximum = VISITS[game][name == IN_PYTHON] * (1e-2 if quick else 1.0)
     found = []
     for seed in range(1 if quick or name == "full sweep" else 3):
         run, points = started(GAMES[game], name, seed), []
-        for stop in np.geomspace(most / 1e3, most, 10):
+        for stop in np.geomspace(maximum / 1e3, maximum, 10):
             advance(run, stop)
             points.append((visited(run), rk.exploitability(run.game, run.average)))
         found.append(points)

@@ -60,14 +60,14 @@ def by_hand(name: str, simplices: Simplices) -> ByHand:
 
 
 def largest(found: Found) -> str:
-    def most(names: Iterable[str]) -> float:
+    def maximum(names: Iterable[str]) -> float:
         return max(float(row[name]) for row in found.values() for name in names)
 
     missed = [title for title, row in found.items() if row.get(OPENSPIEL, inf) < row["its goal"]]
     return (
-        f"The largest ratio to a kernel written by hand is {most(BUILT_IN):.2f} (goal: "
+        f"The largest ratio to a kernel written by hand is {maximum(BUILT_IN):.2f} (goal: "
         f"{AS_BY_HAND}), and that of a rule of one's own to the library's RM+ "
-        f"{most(OWN):.2f} (goal: {AS_BUILT_IN}). "
+        f"{maximum(OWN):.2f} (goal: {AS_BUILT_IN}). "
         f"OpenSpiel's goal is missed on {', '.join(missed) or 'no game'}."
     )
 

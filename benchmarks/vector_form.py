@@ -54,8 +54,8 @@ class Sums:
         below = ranked[self.below] - (by_card[self.weaker] - before).sum(axis=1)
         upto = ranked[self.upto] - (by_card[self.as_strong] - before).sum(axis=1)
         free, more = each + np.append(reach, 0.0)[self.twin], below + upto - each
-        least = NOTHING * total
-        return np.where(free <= least, 0.0, free), np.where(np.abs(more) <= least, 0.0, more)
+        minimum = NOTHING * total
+        return np.where(free <= minimum, 0.0, free), np.where(np.abs(more) <= minimum, 0.0, more)
 
 
 @final

@@ -88,8 +88,8 @@ def _absent(thing: Hints, name: str) -> AttributeError:
     every = {**thing._hints, "plot|draw": "figures are in regretkit.display"}
     hints = (f"; {hint}" for part, hint in every.items() if re.search(part, name))
     public = [known for known in dir(thing) if not known.startswith("_")]
-    same = [known for known in public if known[0] == name[0]]  # nfcce is not efcce
-    slip = did_you_mean(name, same, 0.9)  # one letter
+    initial = [known for known in public if known[0] == name[0]]  # nfcce is not efcce
+    slip = did_you_mean(name, initial, 0.9)  # one letter
     hint = slip or next(hints, "") or did_you_mean(name, public)
     return AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}{hint}")
 

@@ -71,10 +71,14 @@ def _home_of(name: str) -> str:
     """Return which public module has a name, or one like it, to end an error message."""
     from regretkit._util._validate import did_you_mean
 
-    later = vars(sys.modules["regretkit"])["_LATER"]
-    public = [f"regretkit.{module}" for module in (*later, "minimizers.contrib", "trace")]
-    found = [(m, each) for m in public for each in dir(importlib.import_module(m))]
-    homes = {each: f"{m}.{each}" for m, each in found if f"{m}.{each}" not in sys.modules}
+    lazy = vars(sys.modules["regretkit"])["_LATER"]
+    public = [f"regretkit.{module}" for module in (*lazy, "minimizers.contrib", "trace")]
+    found = [(m, public_name) for m in public for public_name in dir(importlib.import_module(m))]
+    homes = {
+        public_name: f"{m}.{public_name}"
+        for m, public_name in found
+        if f"{m}.{public_name}" not in sys.modules
+    }
     algorithm = name.lower().replace("_", "").replace("plus", "+")
     if name in homes:
         return f"; it is {homes[name]}"

@@ -147,8 +147,8 @@ def _is_plain(value: object) -> bool:
 
 
 def _is_constant(value: object) -> bool:
-    ours = is_ours(value)  # as sets and games
-    return ours or callable(value) or isinstance(value, types.ModuleType | enum.Enum)
+    constant = is_ours(value)  # as sets and games
+    return constant or callable(value) or isinstance(value, types.ModuleType | enum.Enum)
 
 
 def is_ours(thing: object) -> bool:
@@ -361,9 +361,9 @@ def _check_bits(saved: Mapping[str, Any]) -> None:
     # The next number is read at this position of a buffer; the last one says that it is used up.
     sizes = {"MT19937": (state, "pos", 624), "Philox": (saved, "buffer_pos", 4)}
     if saved["bit_generator"] in sizes:
-        holder, name, most = sizes[saved["bit_generator"]]
-        if not 0 <= holder[name] <= most:
-            raise ValueError(f"{name} must be from 0 to {most}, got {quote(holder[name])}")
+        holder, name, maximum = sizes[saved["bit_generator"]]
+        if not 0 <= holder[name] <= maximum:
+            raise ValueError(f"{name} must be from 0 to {maximum}, got {quote(holder[name])}")
     if saved["bit_generator"] == "MT19937" and not np.any(np.asarray(state["key"])[1:]):
         raise ValueError("key must not be all zeros")
     if saved["bit_generator"] in ("PCG64", "PCG64DXSM") and state["inc"] % 2 == 0:

@@ -249,13 +249,15 @@ def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
 # Numbers
 
 
-def number(value: float, name: str, *, least: float = -math.inf, most: float = math.inf) -> float:
-    """Return ``value`` as a float, if it is finite, at least ``least`` and at most ``most``."""
+def number(
+    value: float, name: str, *, minimum: float = -math.inf, maximum: float = math.inf
+) -> float:
+    """Return ``value`` as a float, if it is finite and from ``minimum`` to ``maximum``."""
     _check_number(value, name)
     # NaN, and whole numbers of more than 308 digits, are not finite.
-    if not abs(value) <= _FINITE or not least <= value <= most:
-        wanted = "a finite number" + f", at least {least:g}" * (least > -math.inf)
-        wanted = f"from {least:g} to {most:g}" if most < math.inf else wanted
+    if not abs(value) <= _FINITE or not minimum <= value <= maximum:
+        wanted = "a finite number" + f", at least {minimum:g}" * (minimum > -math.inf)
+        wanted = f"from {minimum:g} to {maximum:g}" if maximum < math.inf else wanted
         raise ValueError(must_be(name, wanted, value))
     return float(value)
 
@@ -355,15 +357,15 @@ def _a(noun: str) -> str:
 
 def at_least_one(_: object, attribute: "Attribute[int]", value: int) -> None:
     """Require a whole number, at least 1."""
-    whole_number(value, attribute.name, least=1)
+    whole_number(value, attribute.name, minimum=1)
 
 
-def whole_number(value: object, name: str, *, least: int, most: int | None = None) -> int:
-    """Return ``value`` if it is a whole number, at least ``least`` and at most ``most``."""
-    wanted = f", at least {least}" if most is None else f" from {least} to {most}"
+def whole_number(value: object, name: str, *, minimum: int, maximum: int | None = None) -> int:
+    """Return ``value`` if it is a whole number, at least ``minimum`` and at most ``maximum``."""
+    wanted = f", at least {minimum}" if maximum is None else f" from {minimum} to {maximum}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         hint = f"; pass {int(value)}" if isinstance(value, float) and value.is_integer() else ""
         raise TypeError(f"{name} must be a whole number{wanted}, got {quote(value)}{hint}")
-    if value < least or (most is not None and value > most):
+    if value < minimum or (maximum is not None and value > maximum):
         raise ValueError(f"{name} must be a whole number{wanted}, got {quote(value)}")
     return int(value)

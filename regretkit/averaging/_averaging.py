@@ -285,7 +285,7 @@ class Average(Stateful):
     def __attrs_post_init__(self) -> None:
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.horizon is not None:
-            self.horizon = whole_number(self.horizon, "horizon", least=1)
+            self.horizon = whole_number(self.horizon, "horizon", minimum=1)
         # A scheme that cannot do without a horizon says so now, and not in mid-run.
         self.averaging.weight(1, self.horizon)
 

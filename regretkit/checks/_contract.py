@@ -242,8 +242,8 @@ def copies_are_independent(make: Make) -> None:
     duplicate = copy.deepcopy(original)
     require_same_strategy(original, duplicate, "a copy plays otherwise")
     play(duplicate, utilities(original, seed=1))
-    further = utilities(original, seed=2)
-    require_same(play(original, further), play(twin, further), "a copy shares state")
+    second = utilities(original, seed=2)
+    require_same(play(original, second), play(twin, second), "a copy shares state")
 
 
 def state_round_trips(make: Make) -> None:
@@ -253,12 +253,12 @@ def state_round_trips(make: Make) -> None:
     play(restored, utilities(original, seed=3, count=5))
     state = original.state_dict()
     restored.load_state_dict(state)
-    further = utilities(original, seed=1)
-    expected = play(original, further)
-    require_same(expected, play(restored, further), "a restored state continues differently")
+    second = utilities(original, seed=1)
+    expected = play(original, second)
+    require_same(expected, play(restored, second), "a restored state continues differently")
     reloaded = make()
     reloaded.load_state_dict(state)
-    require_same(expected, play(reloaded, further), "a state changed after it was taken out")
+    require_same(expected, play(reloaded, second), "a state changed after it was taken out")
 
 
 def blocks_are_independent(make: Make) -> None:

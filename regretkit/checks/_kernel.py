@@ -56,10 +56,10 @@ def kernel_agrees(make: Make) -> None:
 
 
 def _compare_proposals(rule: RegretMinimizer, kernel: Any) -> Vector:
-    strategy, [now] = rule.next_strategy(), upcoming_parameters(rule, kernel, 0)[0]
+    strategy, [upcoming] = rule.next_strategy(), upcoming_parameters(rule, kernel, 0)[0]
     for block in _blocks(rule, kernel):
         proposed = block.alone(np.full_like(strategy, np.nan))
-        block.propose(kernel, now, proposed)
+        block.propose(kernel, upcoming, proposed)
         block.require_alike(
             proposed, strategy, 1.0, "its kernel proposes something else than the rule"
         )
@@ -90,18 +90,18 @@ def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strate
 
 def _check_zero_utility(rule: RegretMinimizer, kernel: Any) -> None:
     """Compare each block's proposal and state before an iteration of utility zero, and after it."""
-    (now, following), traits = upcoming_parameters(rule, kernel, 1)[0], kernel.traits
+    (upcoming, following), traits = upcoming_parameters(rule, kernel, 1)[0], kernel.traits
     for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
         zeros, proposed, proposed_after = (block.alone(np.zeros(rule.dimension)) for _ in range(3))
-        block.propose(kernel, now, proposed)
+        block.propose(kernel, upcoming, proposed)
         block.learn(kernel, following, zeros, 0.0, proposed)
         block.propose(kernel, following, proposed_after)
         learned = len(kernel.learned)
         pairs = list(zip(old.state[:learned], block.state[:learned], strict=True))
         if traits.invariant_to_zero_utility:
             moved = "its kernel declares invariant_to_zero_utility, but a zero utility changes it"
-            for array, after in [(proposed, proposed_after), *pairs]:
-                require(np.array_equal(array, after), moved)
+            for array, updated in [(proposed, proposed_after), *pairs]:
+                require(np.array_equal(array, updated), moved)
         if traits.only_discounts_on_zero_utility:
             moved = "its kernel declares only_discounts_on_zero_utility, but that is not all"
             own, (regrets, discounted) = block.own(proposed, 1), pairs[0]
@@ -110,8 +110,8 @@ def _check_zero_utility(rule: RegretMinimizer, kernel: Any) -> None:
             require(np.array_equal(expected[own], discounted[own]), moved)
             near = np.allclose(proposed[own], proposed_after[own], rtol=0.0, atol=_RTOL)
             require(near, moved)
-            for array, after in pairs[1:]:
-                require(np.array_equal(array, after), moved)
+            for array, updated in pairs[1:]:
+                require(np.array_equal(array, updated), moved)
 
 
 def _check_singletons(

@@ -62,8 +62,8 @@ def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: obje
 
 def as_tuple(values: Iterable[RegretMinimizer]) -> Minimizers:
     """Return several values as a tuple, and anything else as it is, for a validator to refuse."""
-    several = isinstance(values, Iterable) and not isinstance(values, RegretMinimizer | Set)
-    return tuple(values) if several else values  # type: ignore[return-value]
+    iterable = isinstance(values, Iterable) and not isinstance(values, RegretMinimizer | Set)
+    return tuple(values) if iterable else values  # type: ignore[return-value]
 
 
 def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> Minimizers:
@@ -120,8 +120,8 @@ def check_tree(value: object, kinds: Any = DecisionTree) -> None:
     if not isinstance(value, kinds):
         hint = "pass the set of one player, as in load('kuhn_poker').domains[0]"
         if hasattr(value, "domains"):
-            one = "a tree is of one player: pass game.domains[0]"
-            hint = f"{one}, or let solve(game, rule) make one for each player"
+            advice = "a tree is of one player: pass game.domains[0]"
+            hint = f"{advice}, or let solve(game, rule) make one for each player"
         elif isinstance(value, StrategySet):
             hint = "on a DAG, as of a MediatorGame, play 'pdcfr+' or CFR(domain, rule)"
         raise TypeError(must_be("tree", "a DecisionTree", value, hint))

@@ -116,12 +116,12 @@ class ConstrainedSet:
         for number, row in enumerate(self.matrix):
             best, worst = (self.source.best_response(sign * row)[1] for sign in (-1.0, 1.0))
             points += [best, worst]
-            least = float(row @ best)
-            if least - self.bound[number] > self._rounding(best)[number]:
-                least, bound = (x / self._factor[number] for x in (least, self.bound[number]))
+            minimum = float(row @ best)
+            if minimum - self.bound[number] > self._rounding(best)[number]:
+                minimum, bound = (x / self._factor[number] for x in (minimum, self.bound[number]))
                 raise ValueError(
                     f"constraint {number} cannot be met: over {quote(self.source)}, "
-                    f"matrix[{number}] @ x is at least {least}, above bound[{number}] = {bound}"
+                    f"matrix[{number}] @ x is at least {minimum}, above bound[{number}] = {bound}"
                 )
         return np.array(points)
 
@@ -132,14 +132,14 @@ class ConstrainedSet:
         largest = np.abs(excess).max(axis=0)
         unit = np.exp2(np.frexp(np.where(largest > 0.0, largest, 1.0))[1])
         shares = (excess / unit).max(axis=1)
-        most = float(np.exp2(np.frexp(shares.min())[1]))
+        maximum = float(np.exp2(np.frexp(shares.min())[1]))
 
         def oracle(direction: Vector) -> tuple[float, Vector]:
             value, point = self.source.best_response(direction[:-1])
-            give = most if direction[-1] > 0.0 else 0.0
+            give = maximum if direction[-1] > 0.0 else 0.0
             return value + give * float(direction[-1]), np.append(point, give)
 
-        reach = np.append(np.abs(points).max(axis=0), most)
+        reach = np.append(np.abs(points).max(axis=0), maximum)
 
         def is_enough(found: _Found) -> bool:
             point = found.point[:-1]
@@ -150,11 +150,11 @@ class ConstrainedSet:
             return bool((self.matrix @ point - self.bound <= self._rounding(point)).all())
 
         utility = np.append(np.zeros(points.shape[1]), -1.0)
-        start = np.append(points[shares.argmin()], most)
+        start = np.append(points[shares.argmin()], maximum)
         matrix = np.column_stack([self.matrix, -unit])
         found = _search(oracle, RestrictedMaster(utility, matrix, self.bound, start), is_enough)
         *point, give = found.point
-        if not found.settled and give + found.upper > _CLOSE * most:
+        if not found.settled and give + found.upper > _CLOSE * maximum:
             raise RuntimeError(
                 f"whether the constraints can be met together was not found out from {_LIMIT} "
                 f"points of {quote(self.source)}; the least violation is between "
@@ -277,11 +277,11 @@ class RestrictedMaster:
         """Return the row of what the entering column brings to zero first."""
         rows = [row for row in range(1, change.size) if change[row] > 0]
         for column in (self._values, *self._adjugate.T[1:]):
-            least = rows[0]
+            minimum = rows[0]
             for row in rows:
-                if column[row] * change[least] < column[least] * change[row]:
-                    least = row
-            rows = [r for r in rows if column[r] * change[least] == column[least] * change[r]]
+                if column[row] * change[minimum] < column[minimum] * change[row]:
+                    minimum = row
+            rows = [r for r in rows if column[r] * change[minimum] == column[minimum] * change[r]]
             if len(rows) == 1:
                 break
         return rows[0]
@@ -317,15 +317,15 @@ def _search(
     oracle: Oracle, mixture: RestrictedMaster, is_enough: Callable[[_Found], bool]
 ) -> _Found:
     """Ask the oracle for points to mix until the mixture is good enough, or cannot be better."""
-    count, least = 0, np.inf
+    count, minimum = 0, np.inf
     while True:
         point, prices = mixture.point, mixture.prices
         direction, charge = mixture.priced()
         value, vertex = oracle(direction)
         bound = value + charge
-        least, count = min(least, bound), count + 1
+        minimum, count = min(minimum, bound), count + 1
         settled = not mixture.add(vertex)
-        found = _Found(point, prices, direction, vertex, bound, least, settled)
+        found = _Found(point, prices, direction, vertex, bound, minimum, settled)
         if is_enough(found) or settled or count == _LIMIT:
             return found
 
@@ -532,11 +532,11 @@ def _check_prices(multipliers: RegretMinimizer, count: int) -> None:
             f"multipliers play in dimension {multipliers.dimension}, but there are {count} rows "
             "in matrix; pass a minimizer with one price for each"
         )
-    least = [-multipliers.domain.best_response(-unit)[0] for unit in np.eye(count)]
-    if min(least) < -1e-9:
+    minimum = [-multipliers.domain.best_response(-unit)[0] for unit in np.eye(count)]
+    if min(minimum) < -1e-9:
         raise ValueError(
             f"multipliers must never be negative, but those on {quote(multipliers.domain)} "
-            f"can be as low as {min(least)}"
+            f"can be as low as {min(minimum)}"
         )
     if not multipliers.domain.contains(np.zeros(count)):
         raise ValueError(

@@ -356,8 +356,8 @@ class _Layout:
             point, action = self._action(self._factor[weight])
             told.append(f"{action} at {point}")
             weight = int(self._parent[weight])
-        after = f" after {', '.join(reversed(told))}" if told else ""
-        return f"{changed}-> {self._action(target)[1]}{after}"
+        continuation = f" after {', '.join(reversed(told))}" if told else ""
+        return f"{changed}-> {self._action(target)[1]}{continuation}"
 
     def _action(self, action: int) -> tuple[str, str]:
         """Return the names of an action's decision point, and of the action."""
@@ -379,18 +379,18 @@ class _Layout:
         for depth, n in np.unique(np.stack([memory.depth, sizes])[:, choices], axis=1).T.tolist():
             points = choices[(memory.depth[choices] == depth) & (sizes[choices] == n)]
             place[points] = np.arange(points.size)
-            here = np.flatnonzero((memory.depth[point] == depth) & (sizes[point] == n))
+            at_depth = np.flatnonzero((memory.depth[point] == depth) & (sizes[point] == n))
             new = np.flatnonzero(np.isin(memory.after, points))
-            rate = place[point[here]] * n + target[here]
-            closed = n == 2 or not internal[here].any()
+            rate = place[point[at_depth]] * n + target[at_depth]
+            closed = n == 2 or not internal[at_depth].any()
             if not closed:
-                pairs = (place[point[here]] * n + source[here]) * n + target[here]
-                rate = np.where(internal[here], pairs, points.size * n * n + rate)
+                pairs = (place[point[at_depth]] * n + source[at_depth]) * n + target[at_depth]
+                rate = np.where(internal[at_depth], pairs, points.size * n * n + rate)
             yield _Stage(
                 simplices=Simplices([n] * points.size),
                 actions=as_slice(self.tree.simplices.coordinates(points)),
-                deviations=as_slice(here),
-                weight=self._weight[here],
+                deviations=as_slice(at_depth),
+                weight=self._weight[at_depth],
                 rate=rate,
                 closed=closed,
                 entries=as_slice(new),
@@ -492,9 +492,9 @@ class _Memory:
         points, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         if memory == "causal":  # all actions of the decision points on the path
             on_path = self._point_of[weights]
-            many = np.where(on_path >= 0, sizes[on_path], 1)
+            choices = np.where(on_path >= 0, sizes[on_path], 1)
             begin = np.where(on_path >= 0, tree.first_sequence[on_path], 0)
-            points, weights = np.repeat(points, many), expand_ranges(begin, many)
+            points, weights = np.repeat(points, choices), expand_ranges(begin, choices)
         order = np.lexsort((weights, points))
         self.point, self.weight = points[order], weights[order]
 
@@ -515,28 +515,28 @@ class _Memory:
         inner = np.isin(np.arange(tree.points), self._point_of[self._before[self.choices]])
         extended, total = [np.zeros(0, dtype=np.int64)], 1
         for depth in range(self.depth.max(initial=-1) + 1):
-            here = self.choices[self.depth[self.choices] == depth]
+            starts = self.choices[self.depth[self.choices] == depth]
             if depth:
-                last = self._point_of[self._before[here]]
-                begin[here], count[here] = end[last], count[last] * sizes[last]
-                action = self._before[here] - tree.first_sequence[last]
+                last = self._point_of[self._before[starts]]
+                begin[starts], count[starts] = end[last], count[last] * sizes[last]
+                action = self._before[starts] - tree.first_sequence[last]
                 offset = (self.followed[last] - begin[last]) * sizes[last]
-                self.followed[here] = end[last] + offset + action
-            extended.append(here[inner[here]])
-            many = count[extended[-1]] * sizes[extended[-1]]
-            end[extended[-1]] = total + np.cumsum(many) - many
-            total += int(many.sum())
+                self.followed[starts] = end[last] + offset + action
+            extended.append(starts[inner[starts]])
+            ways = count[extended[-1]] * sizes[extended[-1]]
+            end[extended[-1]] = total + np.cumsum(ways) - ways
+            total += int(ways.sum())
             if total > _MOST:
                 raise ValueError(
                     f"behavioral deviations have over {_MOST:,} weights in {quote(tree)}; pass "
                     "others, such as deviations='csps'"
                 )
-        here = np.concatenate(extended)
-        each = np.repeat(sizes[here], count[here])
-        self.after = np.append(-1, np.repeat(here, count[here] * sizes[here]))
-        parents = np.repeat(expand_ranges(begin[here], count[here]), each)
+        starts = np.concatenate(extended)
+        repeated = np.repeat(sizes[starts], count[starts])
+        self.after = np.append(-1, np.repeat(starts, count[starts] * sizes[starts]))
+        parents = np.repeat(expand_ranges(begin[starts], count[starts]), repeated)
         self.parent = np.append(0, parents)
-        first = np.repeat(tree.simplices.first[here], count[here])
-        self.factor = np.append(-1, expand_ranges(first, each))
+        first = np.repeat(tree.simplices.first[starts], count[starts])
+        self.factor = np.append(-1, expand_ranges(first, repeated))
         self.point = np.repeat(self.choices, count[self.choices])
         self.weight = expand_ranges(begin[self.choices], count[self.choices])

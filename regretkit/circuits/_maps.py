@@ -125,12 +125,12 @@ class MarkovDeviations(DeviationSet):
         corner[blocks.first] = 1.0
         best = start = self._gain(tracker, corner, domain)
         for number in range(len(blocks.sizes)):
-            block, most = blocks.block(number), start
+            block, maximum = blocks.block(number), start
             for unit in np.eye(blocks.sizes[number])[1:]:
                 vertex = corner.copy()
                 vertex[block] = unit
-                most = max(most, self._gain(tracker, vertex, domain))
-            best += most - start
+                maximum = max(maximum, self._gain(tracker, vertex, domain))
+            best += maximum - start
         return best
 
     def _gain(self, tracker: RegretTracker, coefficients: Vector, domain: Simplices) -> float:
@@ -333,7 +333,7 @@ def constant_maps(actions: int) -> FiniteDeviations:
            [0., 1., 0.],
            [0., 1., 0.]])
     """
-    whole_number(actions, "actions", least=1)
+    whole_number(actions, "actions", minimum=1)
     matrices = np.zeros((actions, actions, actions))
     matrices[np.arange(actions), :, np.arange(actions)] = 1.0
     return FiniteDeviations(matrices)
@@ -358,7 +358,7 @@ def internal_maps(actions: int) -> FiniteDeviations:
     ----------
     Stoltz and Lugosi (2005), "Internal regret in on-line portfolio selection", Machine Learning 59.
     """
-    whole_number(actions, "actions", least=2)
+    whole_number(actions, "actions", minimum=2)
     pairs = [(a, b) for a in range(actions) for b in range(actions) if a != b]
     matrices = np.tile(np.eye(actions), (len(pairs), 1, 1))
     for number, (a, b) in enumerate(pairs):
@@ -441,22 +441,22 @@ class LinearDeviations(DeviationSet):
                 f"coefficients, more than {_LARGEST:,}; choose a smaller game"
             )
         points, length, first_action = tree.points, tree.dimension, tree.simplices.first
-        before, point_of = tree.parent_sequence, np.repeat(np.arange(points), tree.sizes)
-        following = np.bincount(before, minlength=length)
+        preceding, point_of = tree.parent_sequence, np.repeat(np.arange(points), tree.sizes)
+        following = np.bincount(preceding, minlength=length)
         # At pair (j, s), which is number j * length + s: the actions of j, then queries, one for
         # each decision point that follows s.
         sizes = tree.sizes[:, None] + following
         first = (1 + sizes.cumsum() - sizes.ravel()).reshape(sizes.shape)
         self._play = first[point_of] + (np.arange(length - 1) - first_action[point_of])[:, None]
         place = np.empty(points, dtype=np.int64)
-        place[np.argsort(before, kind="stable")] = expand_ranges(
+        place[np.argsort(preceding, kind="stable")] = expand_ranges(
             np.zeros_like(following), following
         )
-        query = first[:, before] + tree.sizes[:, None] + place
+        query = first[:, preceding] + tree.sizes[:, None] + place
         # What leads to a pair: the action before j, with s recommended already; and the query that
         # s answers. -1 where there is none.
         start = np.where(np.arange(length) == 0, 0, -1)
-        acted = np.vstack([start, self._play])[before]
+        acted = np.vstack([start, self._play])[preceding]
         queried = np.hstack([np.full((points, 1), -1), query[:, point_of]])
         edges = np.stack([acted, queried], axis=2).reshape(-1, 2)
         self.coefficients = self.pairs = DecisionDAG(
@@ -470,7 +470,7 @@ class LinearDeviations(DeviationSet):
         self._free = np.delete(np.arange(length), np.append(0, last))
         basis = np.zeros((length, 1 + self._free.size))
         basis[np.append(0, self._free), np.arange(1 + self._free.size)] = 1.0
-        for parent, begin, end in zip(before, tree.first_sequence, last, strict=True):
+        for parent, begin, end in zip(preceding, tree.first_sequence, last, strict=True):
             basis[end] = basis[parent] - basis[begin:end].sum(axis=0)
         self._basis = csr_array(basis)
 

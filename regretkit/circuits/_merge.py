@@ -66,15 +66,15 @@ def _across_sizes(minimizer: RegretMinimizer, configuration: Hashable) -> Hashab
         rebuilt = [minimizer.on_domain(Simplices(n)) for n in (minimizer.dimension, [2, 3])]
     except Exception:  # its arguments may fit its own set alone
         return None
-    same, several = rebuilt
-    if same is None or several is None or any(generators(minimizer)):
+    same_size, across_sizes = rebuilt
+    if same_size is None or across_sizes is None or any(generators(minimizer)):
         return None
-    if _configuration(same) != configuration:  # it has learned already, or was built otherwise
+    if _configuration(same_size) != configuration:  # it has learned already, or was built otherwise
         return None
-    parts = [part for one in (minimizer, several) for part in with_parts(one)]
+    parts = [part for circuit in (minimizer, across_sizes) for part in with_parts(circuit)]
     if not all(_plays_by_block(part) for part in parts if isinstance(part, RegretMinimizer)):
         return None
-    return _configuration(several)
+    return _configuration(across_sizes)
 
 
 def _plays_by_block(part: RegretMinimizer) -> bool:

@@ -267,8 +267,8 @@ class ConvexHull(Circuit):
 
     @override
     def _couples_blocks(self) -> bool:
-        several = isinstance(self.domain, Simplices) and self.domain.blocks > 1
-        return several and not self._by_block
+        blockwise = isinstance(self.domain, Simplices) and self.domain.blocks > 1
+        return blockwise and not self._by_block
 
     @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
@@ -304,8 +304,10 @@ class ConvexHull(Circuit):
         members = [tracker_of(member) for member in self.members]
         if self._by_block:
             statement = "R <= sum over blocks of R of the mixer + largest R of a member"
-            most = np.max([member.blocks for member in members], axis=0)
-            return RegretBound(statement, regret, float((mixer.blocks + most).sum()), exact=False)
+            largest = np.max([member.blocks for member in members], axis=0)
+            return RegretBound(
+                statement, regret, float((mixer.blocks + largest).sum()), exact=False
+            )
         bound = mixer.external + max(member.external for member in members)
         statement = "R <= R of the mixer + largest R of a member"
         return RegretBound(statement, regret, bound, exact=False)
@@ -357,17 +359,17 @@ class ConvexHull(Circuit):
 def _check_weighs(mixer: RegretMinimizer, count: int, blocks: int) -> None:
     """Refuse a mixer whose strategies are not weights of ``count`` members."""
     if mixer.dimension != count:
-        several = f", or on {blocks} such simplices" if blocks > 1 else ""
+        alternative = f", or on {blocks} such simplices" if blocks > 1 else ""
         raise ValueError(
             f"mixer plays in dimension {mixer.dimension}, but there are {count} members to weigh; "
-            f"pass one on the simplex with {count} actions{several}, or its class"
+            f"pass one on the simplex with {count} actions{alternative}, or its class"
         )
     if mixer.domain == Simplices(count):
         return
     ones = np.ones(count)
     total = mixer.domain.best_response(ones)[0], -mixer.domain.best_response(-ones)[0]
-    least = [-mixer.domain.best_response(-unit)[0] for unit in np.eye(count)]
-    if min(least) < -1e-9 or not np.allclose(total, 1.0, rtol=0.0, atol=1e-9):
+    minimum = [-mixer.domain.best_response(-unit)[0] for unit in np.eye(count)]
+    if min(minimum) < -1e-9 or not np.allclose(total, 1.0, rtol=0.0, atol=1e-9):
         raise ValueError(
             f"mixer plays on {quote(mixer.domain)}, whose points are not weights that sum to one; "
             f"pass one on the simplex with {count} actions"

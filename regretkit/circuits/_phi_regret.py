@@ -406,7 +406,7 @@ class TreeSwap(Circuit):
 
     def __attrs_post_init__(self) -> None:
         check_function(self.make, "make", hint="pass one, as in lambda: RegretMatching(3)")
-        whole_number(self.branching, "branching", least=2)
+        whole_number(self.branching, "branching", minimum=2)
         made = [as_minimizer(self.make(), "what make returned") for _ in range(self.layers)]
         check_distinct(made)
         self.members = tuple(Restart(member, every=self.branching) for member in made)

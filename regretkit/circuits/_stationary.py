@@ -150,9 +150,9 @@ def _eliminate(
     and ``transient`` the states of no closed class.
     """
     # A state from which no lower state can be reached sends nothing, and any divisor will do.
-    nowhere = first + transient
+    stay = first + transient
     for k in range(len(rates) - 1, 0, -1):
-        leaving = total(rates[k, :k]) + nowhere[k]
+        leaving = total(rates[k, :k]) + stay[k]
         # Divide first: the quotient is a probability, so the product is no larger than its factors.
         rates[:k, :k] += rates[:k, k, None] * (rates[k, :k] / leaving)
         rates[:k, k] /= leaving

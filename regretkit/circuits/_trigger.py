@@ -131,14 +131,14 @@ class TriggerDeviations(DeviationSet):
         tree, own = self.tree, np.flatnonzero(self._earning >= self.tree.simplices.dimension)
         source = np.full(self.mixtures.simplices.dimension, -1)
         source[self.triggers + own] = self._pairs[0]
-        before = np.append(0, np.repeat(tree.parent_sequence, tree.sizes))
+        parent = np.append(0, np.repeat(tree.parent_sequence, tree.sizes))
         weight, target = np.zeros_like(source), np.full_like(source, -1)
         weight[self.triggers :] = self._source
-        weight[self.triggers + own] = before[self._source[own]]
+        weight[self.triggers + own] = parent[self._source[own]]
         target[self.triggers :] = self._sequence - 1
         factor = np.full(tree.dimension, -1)
         factor[weight] = weight - 1
-        return LocalDeviations(weight, source, target, before, factor)
+        return LocalDeviations(weight, source, target, parent, factor)
 
     @property
     @override
@@ -170,8 +170,8 @@ class TriggerDeviations(DeviationSet):
         value, values = self.tree.counterfactual(utility, behavior)
         gained = self.tree.simplices.regret(values, behavior)
         if not self.coarse:
-            played, instead = (values[actions] for actions in self._pairs)
-            gained = np.append(gained, zero_cancelled(instead - played, played))
+            played, alternative = (values[actions] for actions in self._pairs)
+            gained = np.append(gained, zero_cancelled(alternative - played, played))
         earned = np.zeros(self.mixtures.dimension)
         earned[0] = value
         np.multiply(point[self._source], gained[self._earning], out=earned[1 + self.triggers :])
@@ -248,16 +248,16 @@ class TriggerDeviations(DeviationSet):
         gains = self.gains(utilities)
         if largest:
             return float(gains.max()) if self.triggers else 0.0
-        after = np.zeros(self.tree.dimension)
+        continuation = np.zeros(self.tree.dimension)
         for level in reversed(self.tree._levels):
-            best = after[level.sequences]
+            best = continuation[level.sequences]
             if not self.coarse:
                 best = np.maximum(best, gains[level.actions])
-            together = level.simplices.sum(best)
+            triggered = level.simplices.sum(best)
             if self.coarse:
-                together = np.maximum(together, gains[_points(self.tree, level)])
-            level.add_to_parents(after, together)
-        return float(after[0])
+                triggered = np.maximum(triggered, gains[_points(self.tree, level)])
+            level.add_to_parents(continuation, triggered)
+        return float(continuation[0])
 
     def __repr__(self) -> str:
         kind = "coarse triggers" if self.coarse else "triggers"
@@ -288,15 +288,15 @@ def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
     """Return all pairs of a trigger, at the given decision points, and a point at or after it."""
     owner = tree._point_of_sequence
     points = ancestors = np.arange(tree.points)
-    above, below = [], []
+    after_trigger, at_trigger = [], []
     while points.size:
-        above.append(ancestors)
-        below.append(points)
+        after_trigger.append(ancestors)
+        at_trigger.append(points)
         ancestors = owner[tree.parent_sequence[ancestors]]
         points, ancestors = points[ancestors >= 0], ancestors[ancestors >= 0]
-    if not above:
+    if not after_trigger:
         return at, at
-    upper, lower = np.concatenate(above), np.concatenate(below)
+    upper, lower = np.concatenate(after_trigger), np.concatenate(at_trigger)
     # Triggers at a decision point have numbers that follow each other.
     count = np.bincount(at)
     first = np.cumsum(count) - count
@@ -318,9 +318,9 @@ def _coefficients(
     parent, is_first = tree.parent_sequence[point], point == at[trigger]
     owner = tree._point_of_sequence[parent]
     keys = trigger * tree.points
-    above = np.searchsorted(keys + point, np.where(is_first, keys, keys + owner))
+    upper = np.searchsorted(keys + point, np.where(is_first, keys, keys + owner))
     offset = parent - tree.first_sequence[owner]
-    parents = np.where(is_first, 1 + trigger, starts[above] + offset)
+    parents = np.where(is_first, 1 + trigger, starts[upper] + offset)
     names = partial(_trigger_name, tree, coarse)
     labels = partial(_point_name, tree, names, trigger, point)
     actions = partial(_action_names, tree, names, at.size, point)

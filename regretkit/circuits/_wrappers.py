@@ -112,7 +112,7 @@ class Restart(LearningWrapper):
             if not isinstance(due := self.every(1), bool | np.bool_):
                 raise TypeError(f"every(1) must be True or False, got {quote(due)}; {_EVERY}")
         elif isinstance(self.every, int | np.integer):
-            whole_number(self.every, "every", least=1)
+            whole_number(self.every, "every", minimum=1)
         else:
             wanted = "a whole number, at least 1, or a function"
             raise TypeError(must_be("every", wanted, self.every, _EVERY))
@@ -261,7 +261,7 @@ class Freeze(LearningWrapper):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        whole_number(self.after, "after", least=0)
+        whole_number(self.after, "after", minimum=0)
 
     @override
     def _weaker_guarantee(self) -> str:

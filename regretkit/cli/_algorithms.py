@@ -144,8 +144,8 @@ def _algorithm(text: str, *, named_only: bool) -> Any:
     """Return the rule or the algorithm of a text, or that of a list by player."""
     words = split_at_commas(re.sub(r"\s+\(", "(", text))
     for word in words:
-        if len(several := split_at(word, " ")) > 1:
-            told = f"algorithms are separated by commas; write {','.join(filter(None, several))}"
+        if len(texts := split_at(word, " ")) > 1:
+            told = f"algorithms are separated by commas; write {','.join(filter(None, texts))}"
             raise ValueError(f"cannot read {quote(word)}; {told}")
         if len(expand(word)) > 1:
             raise ValueError(f"{quote(word)} is a grid, which compare and bench play; name a point")

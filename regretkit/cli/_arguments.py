@@ -406,10 +406,10 @@ class Settings:
         return self if self.limited else evolve(self, iterations=1_000)
 
 
-def option(names: str, text: str, kind: Any = None, **more: Any) -> Callable[[Any], Any]:
+def option(names: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
     """Return an option; files are refused first, before a large game is built."""
     eager = isinstance(kind, OutputFile)
-    return click.option(*names.split(), type=kind, help=text, is_eager=eager, **more)
+    return click.option(*names.split(), type=kind, help=text, is_eager=eager, **settings)
 
 
 def _only_one(context: Context, parameter: Parameter, given: Sequence[str]) -> str | None:

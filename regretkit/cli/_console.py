@@ -229,8 +229,8 @@ class _Handler(abc.ABC):
         if threading.current_thread() is threading.main_thread():  # no other one may
             for number in self._numbers:
                 old = signal.getsignal(number)
-                ours = isinstance(getattr(old, "__self__", None), _Handler)
-                if ours or old in (signal.SIG_DFL, signal.default_int_handler):
+                nested = isinstance(getattr(old, "__self__", None), _Handler)
+                if nested or old in (signal.SIG_DFL, signal.default_int_handler):
                     self._before[number] = old
                     signal.signal(number, self._handle)
         return self
@@ -263,12 +263,12 @@ class AfterImports(_Handler):
             raise KeyboardInterrupt
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
+        time_now = time.monotonic()
         if self._pressed is None or not self._waits:
-            self._pressed = now
+            self._pressed = time_now
         while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
             frame = frame.f_back
-        self._waits = frame is not None and now - self._pressed < _LONGEST_IMPORT
+        self._waits = frame is not None and time_now - self._pressed < _LONGEST_IMPORT
         if not self._waits:
             raise KeyboardInterrupt
         # Not a threading.Thread: to start one takes locks that the interrupted code may hold.
@@ -305,11 +305,11 @@ class StopRequest(_Handler):
     @contextmanager
     def raising(self) -> Iterator[None]:
         """Let the first one raise ``KeyboardInterrupt`` for now."""
-        before, self._at_once = self._at_once, True
+        previous, self._at_once = self._at_once, True
         try:
             yield
         finally:
-            self._at_once = before
+            self._at_once = previous
 
     def requested(self) -> bool:
         """Return whether a stop was requested."""
@@ -317,8 +317,8 @@ class StopRequest(_Handler):
         return self.code is not None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        again, self.code = self.code is not None, self.code or 128 + number
-        if again or self._at_once:
+        repeated, self.code = self.code is not None, self.code or 128 + number
+        if repeated or self._at_once:
             raise KeyboardInterrupt
         if time.monotonic() - self._checked > _NOTICE_AFTER:
             os.write(2, _NOTICE)  # unbuffered: the interrupted code may be writing

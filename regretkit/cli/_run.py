@@ -105,8 +105,8 @@ class RunMonitor(Stateful):
     @override
     def _check_state(self, state: Mapping[str, Any]) -> None:
         columns = [[*state[name].values()] for name in ("iterations", "times", "gaps")]
-        most = state["iterations_limit"]
-        given = (most, state["gap_limit"], state["time_limit"])
+        maximum = state["iterations_limit"]
+        given = (maximum, state["gap_limit"], state["time_limit"])
         limits = [limit for limit in given if limit is not None]
         texts = [state[name] for name in ("algorithm", "rule", "sample")]
         numbers = chain([state["played"]], *columns, limits)
@@ -114,7 +114,7 @@ class RunMonitor(Stateful):
             len(set(map(len, columns))) == 1
             and all(text is None or isinstance(text, str) for text in texts)
             and all(type(x) in (int, float) and -math.inf < x < 2**62 for x in numbers)
-            and (most is None or type(most) is int)
+            and (maximum is None or type(maximum) is int)
             and all(limit > 0 for limit in limits)
         ):
             raise ValueError("the state of the command line is not one that it writes")
@@ -165,11 +165,11 @@ class RunMonitor(Stateful):
     def _show_progress(self, iteration: int) -> None:
         seconds, first = self._start
         rate = (iteration - first) / max(self.played - seconds, 1e-9)
-        most = self.iterations_limit
-        needed = min(most or math.inf, iterations_to(self.gap_limit, self.iterations, self.gaps))
+        maximum = self.iterations_limit
+        needed = min(maximum or math.inf, iterations_to(self.gap_limit, self.iterations, self.gaps))
         remaining = min((needed - iteration) / rate, (self.time_limit or math.inf) - self.played)
         left = max(remaining, 0.0) if remaining < math.inf else None
-        self.progress(facts(iteration, rate, most, self.gaps, left), self.played, left)
+        self.progress(facts(iteration, rate, maximum, self.gaps, left), self.played, left)
 
     def finish(self, run: Run) -> None:
         """Measure the last gap, and find out why the run ended."""

@@ -75,11 +75,11 @@ def outline(minimizer: RegretMinimizer, role: str = "") -> Node:
     for _, group in groupby(inner, key=partial(evolve, role="")):
         alike = list(group)
         first, last = alike[0].role, alike[-1].role.rpartition("[")[2].rstrip("]")
-        several = f"{first.rstrip(']')} to {last}], {len(alike):,} alike"
-        grouped.append(evolve(alike[0], role=several if len(alike) > 1 else first))
-    more = len(grouped) - _MOST
-    if more > 1:
-        hidden = Node("", f"... {more:,} more", "", 0, "", ())
+        text = f"{first.rstrip(']')} to {last}], {len(alike):,} alike"
+        grouped.append(evolve(alike[0], role=text if len(alike) > 1 else first))
+    remaining = len(grouped) - _MOST
+    if remaining > 1:
+        hidden = Node("", f"... {remaining:,} more", "", 0, "", ())
         grouped = [*grouped[:_MOST], hidden]
     return Node(
         role.lstrip("_"),
@@ -232,10 +232,10 @@ class CircuitFigure:
 
         color = mpl.rcParams["grid.color"]
         for parent, child in self.edges:
-            (_, level, above), (_, _, y) = self.boxes[parent], self.boxes[child]
+            (_, level, top), (_, _, y) = self.boxes[parent], self.boxes[child]
             start = self.lefts[level] + self.widths[level]
             end, bend = self.lefts[level + 1], start + 1.2 * self.size
-            ax.plot([start, bend, bend, end], [above, above, y, y], color=color, zorder=0.5)
+            ax.plot([start, bend, bend, end], [top, top, y, y], color=color, zorder=0.5)
         for node, level, middle in self.boxes:
             lines, look = self.lines(node), style(0 if node.parts else 2)["color"]
             height = self.size * (1.35 * len(lines) + 0.8)
@@ -297,9 +297,9 @@ def draw_circuit(
     check_kind(minimizer, RegretMinimizer, "minimizer", "RegretMatching(3)")
     picture = CircuitFigure(outline(minimizer))
     size, heading = text_size(), None if title is None else plain(title, 80)
-    above = 2.4 * size * (heading is not None)
+    margin = 2.4 * size * (heading is not None)
     width = max(picture.width, width_of(heading or "", 1.4 * size)) + 0.4 * size
-    ax = axes_for(ax, figsize, ((width + 2.0 * size) / 72.0, (picture.height + above) / 72.0))
+    ax = axes_for(ax, figsize, ((width + 2.0 * size) / 72.0, (picture.height + margin) / 72.0))
     ax.set(xlim=(-0.2 * size, width), ylim=(picture.height, 0.0))
     picture.draw(ax)
     ax.set_axis_off()

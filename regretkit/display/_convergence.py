@@ -213,39 +213,39 @@ def _draw(
     index: int,
     name: str,
     across: Vector,
-    each: Vector,
+    runs: Vector,
     *,
     log: bool,
     quartiles: bool = False,
 ) -> None:
     """Draw one curve, and triangles at the edges for what has no place on the scales.
 
-    Of several runs, the rows of ``each``, it is the mean, with a band from the least to the
+    Of several runs, the rows of ``runs``, it is the mean, with a band from the least to the
     largest; or the median, with a band between the quartiles.
     """
-    heights = np.median(each, axis=0) if quartiles else each.mean(axis=0)
-    below, left = ((values <= 0.0) & log for values in (heights, across))
-    shown = np.flatnonzero(~(below | left))
+    heights = np.median(runs, axis=0) if quartiles else runs.mean(axis=0)
+    nonpositive, left = ((values <= 0.0) & log for values in (heights, across))
+    shown = np.flatnonzero(~(nonpositive | left))
     look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
     look["markevery"] = max(1, math.ceil(shown.size / _MARKED))
     path = np.stack([across[shown], heights[shown]], axis=1)
     look["linewidth"] = width_of_line(np.log10(path) if log else path) if shown.size else None
     label = name if shown.size else "_nothing"
     line = ax.plot(across[shown], heights[shown], label=label, **style(index), **look)[0]
-    if len(each) > 1:
-        low, high = np.quantile(each, (0.25, 0.75) if quartiles else (0.0, 1.0), axis=0)[:, shown]
+    if len(runs) > 1:
+        low, high = np.quantile(runs, (0.25, 0.75) if quartiles else (0.0, 1.0), axis=0)[:, shown]
         low = np.where((low <= 0.0) & log, np.nan, low)
         ax.fill_between(across[shown], low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.
     edges = (
-        (below & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
+        (nonpositive & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
         (
-            below & left,
+            nonpositive & left,
             ax.transAxes,
             7,
-            f"{'_' if (below & ~left).any() else ''}{name}: zero or less",
+            f"{'_' if (nonpositive & ~left).any() else ''}{name}: zero or less",
         ),
-        (left & ~below, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
+        (left & ~nonpositive, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
     )
     for is_outside, transform, triangle, label in edges:
         if is_outside.any():
@@ -274,15 +274,15 @@ def _checked(
     if not curves:
         raise ValueError("curves must hold at least one curve, got none; pass {'cfr+': record}")
     return {
-        name: [_columns(each, f"curves[{quote(name)}]") for each in _runs(curve)]
+        name: [_columns(run, f"curves[{quote(name)}]") for run in _runs(curve)]
         for name, curve in curves.items()
     }
 
 
 def _runs(curve: Any) -> list[Any]:
     """Return the runs of a list of them, and else the only one."""
-    several = isinstance(curve, Sequence) and not isinstance(curve, str) and curve
-    return list(curve) if several and not any(map(_is_row, curve)) else [curve]
+    multiple = isinstance(curve, Sequence) and not isinstance(curve, str) and curve
+    return list(curve) if multiple and not any(map(_is_row, curve)) else [curve]
 
 
 def _is_row(entry: object) -> bool:
@@ -313,7 +313,7 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
 
 
 def _default_column(columns: Mapping[str, Sequence[Mapping[str, ArrayLike]]], x: str) -> str:
-    tables = (table for several in columns.values() for table in several)
+    tables = (table for runs in columns.values() for table in runs)
     names = dict.fromkeys(name for table in tables for name in table)
     measured = [name for name in names if name not in (x, *AXES)]
     known = [name for name in _GAPS if name in measured]

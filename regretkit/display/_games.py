@@ -205,10 +205,10 @@ class TreeFigure:
 
         edges = []
         for history, parent in enumerate(self.tree.parent.tolist()[1:], start=1):
-            level, above, y = self.depth[history], self.y[parent], self.y[history]
+            level, top, y = self.depth[history], self.y[parent], self.y[history]
             start, name = self.columns[level - 1] + self.size, self.names[level]
             bend = name - 2.4 * self.size
-            edges.append([(start, above), (bend, above), (name, y), (self.columns[level], y)])
+            edges.append([(start, top), (bend, top), (name, y), (self.columns[level], y)])
             place, size = (name + 0.4 * self.size, y - 0.15 * self.size), 0.9 * self.size
             ax.text(*place, self.actions[history], fontsize=size, verticalalignment="baseline")
         color = mpl.rcParams["grid.color"]
@@ -412,7 +412,7 @@ def _draw(game: Game | GameTree, limit: int, title: str | None, new_axes: NewAxe
     """Draw a game under its title and a legend of the players' colors; a unit is a point."""
     from matplotlib.patches import Patch
 
-    limit = whole_number(limit, "limit", least=1)
+    limit = whole_number(limit, "limit", minimum=1)
     count, unit = size_of(game)
     if count > limit:
         problem = f"game has {count} {unit}, and a picture of more than {limit} is hard to read"

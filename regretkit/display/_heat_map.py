@@ -110,7 +110,7 @@ def heat_map(
     ['p', 'b']
     """
     require_matplotlib("display.heat_map")
-    limit = whole_number(limit, "limit", least=1)
+    limit = whole_number(limit, "limit", minimum=1)
     if isinstance(profile, VisitedProfile):
         profile = profile.profile
     check_kind(profile, Profile, "profile", "run.average")
@@ -122,8 +122,8 @@ def heat_map(
         rows = [every[i] for i in sorted(by_entropy[:limit])]
     columns = list(dict.fromkeys(action for row in rows for action in row.actions))
     ax = axes_for(ax, figsize, _size(columns, rows))
-    few = len(rows) <= _FEW and len(columns) <= _WIDE
-    _paint(ax, rows, columns, annotate=few if annotate is None else annotate)
+    annotated = len(rows) <= _FEW and len(columns) <= _WIDE
+    _paint(ax, rows, columns, annotate=annotated if annotate is None else annotate)
     chosen = f", the {len(rows)} most mixed of {len(every):,}" if len(rows) < len(every) else ""
     _name(ax, rows, columns)
     label_axes(ax, title=title, xlabel="action", ylabel=f"player: information set{chosen}")
@@ -141,8 +141,8 @@ def _rows(profile: Profile, places: Iterable[Place] | None) -> list[_Row]:
     for player, index in chosen:
         simplices = simplices_of(profile.domains[player], player)
         name = label_of(simplices, index)
-        alone = name is None and simplices.blocks == 1
-        label = f"player {player}" if alone else f"{player}: {index if name is None else name}"
+        single = name is None and simplices.blocks == 1
+        label = f"player {player}" if single else f"{player}: {index if name is None else name}"
         actions, reached = simplices.labels.actions(index), index not in unreached[player]
         rows.append(_Row(player, plain(label), actions, profile[player, index], reached))
     return rows

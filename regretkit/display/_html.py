@@ -126,8 +126,8 @@ def _player(profile: Profile, player: int) -> str:
         flag = [_Cell("<td><i>never reached</i></td>")] if index in unreached else []
         name = shortened(label_of(simplices, index) or "", 60)
         rows.append([name, *(_probability(*pair) for pair in played), *flag])
-    more = simplices.blocks - MOST
-    rest = f"<p>… {more:,} more information sets</p>" if more > 0 else ""
+    remaining = simplices.blocks - MOST
+    rest = f"<p>… {remaining:,} more information sets</p>" if remaining > 0 else ""
     return f"{heading}{table(rows)}{rest}"
 
 

@@ -75,12 +75,12 @@ def simplex(
            [0.45, 0.26]])
     """
     require_matplotlib("display.simplex")
-    several = isinstance(paths, Mapping)
+    multiple = isinstance(paths, Mapping)
     named = dict(paths) if isinstance(paths, Mapping) else {"path": paths}
     if not named:
         raise ValueError("paths must hold at least one path, got none")
     points = {
-        name: _points(path, f"paths[{quote(name)}]" if several else "paths")
+        name: _points(path, f"paths[{quote(name)}]" if multiple else "paths")
         for name, path in named.items()
     }
     corners = strings(actions if actions is None else list(actions), 3, "actions")
@@ -89,7 +89,7 @@ def simplex(
     for index, (name, path) in enumerate(points.items()):
         _draw_path(ax, index, plain(title_of(str(name))), path)
     label_axes(ax, title=title)
-    if several:
+    if multiple:
         legend_of(ax, loc="upper right", frameon=False)
     return ax
 
@@ -102,8 +102,8 @@ def _points(path: ArrayLike, name: str) -> Vector:
             f"{name} has shape {strategies.shape}, but (points, 3) is wanted: strategies of three "
             "actions, one a row"
         )
-    least, sums = strategies.min(axis=1), strategies.sum(axis=1)
-    wrong = np.flatnonzero(~((least >= -_ATOL) & (np.abs(sums - 1.0) <= _ATOL)))
+    minimum, sums = strategies.min(axis=1), strategies.sum(axis=1)
+    wrong = np.flatnonzero(~((minimum >= -_ATOL) & (np.abs(sums - 1.0) <= _ATOL)))
     if wrong.size:
         raise ValueError(
             f"{name} must hold probabilities that sum to 1 within {_ATOL:g}, got "

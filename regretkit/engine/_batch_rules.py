@@ -100,9 +100,9 @@ class TracedRules:
         quiet, new, kept = 0, False, self._kept()
         with tracing(self._recorded):
             while quiet < _QUIET and len(self.codes) < len(self.stages):
-                before = self._size()
+                previous = self._size()
                 self._trace(len(self.codes))
-                quiet = quiet + 1 if self._size() == before else 0
+                quiet = quiet + 1 if self._size() == previous else 0
                 new |= quiet == 0
                 if len(self.codes) > _MOST_STAGES:
                     raise UntraceableError(f"the game has more than {_MOST_STAGES} kinds of stages")
@@ -362,33 +362,33 @@ def _runs(legal: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
     """
     column = 0
     while column < len(legal):
-        after, threshold = column + 1, _threshold(legal[column], column)
-        while threshold and after < len(legal) and _threshold(legal[after], after) == threshold:
-            after += 1
-        if threshold and after > column + 1:
+        end, threshold = column + 1, _threshold(legal[column], column)
+        while threshold and end < len(legal) and _threshold(legal[end], end) == threshold:
+            end += 1
+        if threshold and end > column + 1:
             first = cell("add", *threshold)
-            yield column, after, cell("maximum", cell("minimum", first, after), column)
+            yield column, end, cell("maximum", cell("minimum", first, end), column)
         else:
             yield column, column + 1, legal[column]
-        column = after
+        column = end
 
 
 def _threshold(legal: Any, column: int) -> tuple[Any, int] | None:
     """Return an expression and a number whose sum is the first legal column."""
     if not isinstance(legal, Cell) or legal.op not in ("greater", "less"):
         return None
-    more, less = legal.args if legal.op == "greater" else reversed(legal.args)
-    if isinstance(more, Cell) or not isinstance(less, Cell) or less.kind != "i":
+    greater, smaller = legal.args if legal.op == "greater" else reversed(legal.args)
+    if isinstance(greater, Cell) or not isinstance(smaller, Cell) or smaller.kind != "i":
         return None
-    return (less, column + 1 - int(more)) if float(more).is_integer() else None
+    return (smaller, column + 1 - int(greater)) if float(greater).is_integer() else None
 
 
 def _counted(runs: Sequence[tuple[int, int, Any]], names: list[str]) -> list[str]:
     lines = ["n = 0"]
-    for (column, after, _), name in zip(runs, names, strict=True):
-        if after > column + 1:  # all at once, without a branch
-            lines += [f"for k in range({after - column}):", f"    moves[n + k] = {name} + k"]
-            lines.append(f"n += {after} - {name}")
+    for (column, end, _), name in zip(runs, names, strict=True):
+        if end > column + 1:  # all at once, without a branch
+            lines += [f"for k in range({end - column}):", f"    moves[n + k] = {name} + k"]
+            lines.append(f"n += {end} - {name}")
         elif name != "False":
             lines += [f"moves[n] = {column}", "n += 1" if name == "True" else f"n += {name}"]
     return [*lines, "return n"]

@@ -248,15 +248,15 @@ class CompiledExecutor(KernelExecutor):
 
     def __init__(self, run: SelfPlay, exact: bool) -> None:
         found = [local_deviations(minimizer) for minimizer in run.minimizers]
-        deviating = {p: learner_domain(run.minimizers[p]) for p, these in enumerate(found) if these}
+        deviating = {p: learner_domain(run.minimizers[p]) for p, sets in enumerate(found) if sets}
         if deviating:
             trees = flatten_trees([*run.game.domains, *deviating.values()])
             payoffs, singletons = lay_out_payoffs(run.game, trees), NO_SINGLETONS
             payoffs = payoffs._replace(negligible=negligible_gains(payoffs.negligible, deviating))
             deviations = lay_out_deviations(found, trees)
         else:
-            without = not exact and all_ignore_singletons(run)
-            trees, payoffs, singletons = lay_out(run.game, without, exact)
+            skipped = not exact and all_ignore_singletons(run)
+            trees, payoffs, singletons = lay_out(run.game, skipped, exact)
             own = np.arange(trees.players, dtype=np.uint32)
             deviations = NO_DEVIATIONS._replace(learners=own)
         super().__init__(run, trees, deviations.learners, exact)

@@ -90,9 +90,9 @@ def lay_out_deviations(
         weight[own] = weights + found.weight
         source[own] = np.where(found.source >= 0, action + found.source, 0)
         target[own] = np.where(found.target >= 0, action + found.target, 0)
-        later = np.flatnonzero(found.factor >= 0)
-        factor = action + found.factor[later]
-        products = [weights + later, weights + found.parent[later], factor]
+        inherited = np.flatnonzero(found.factor >= 0)
+        factor = action + found.factor[inherited]
+        products = [weights + inherited, weights + found.parent[inherited], factor]
         parts.append(np.stack([_point_of(factor, trees), *products]))
         first_weight[player], weights = weights, weights + found.factor.size
     # Many deviations share a pair, whose gain is computed once.
@@ -103,7 +103,7 @@ def lay_out_deviations(
     begin = np.searchsorted(sources, first[: len(by_player) + 1])
     size = (trees.last - trees.first).astype(np.int64)
     flows, longest = _flows(weight, source, target, trees, weights)
-    most = int(size.max(initial=0))
+    maximum = int(size.max(initial=0))
     return DeviationArrays(
         learners=as_uint32(learners),
         first_weight=as_uint32(first_weight),
@@ -116,7 +116,7 @@ def lay_out_deviations(
         last_behavior=np.zeros(first[-1]),
         gains=np.zeros(first[-1] + keys.size),
         rates=np.zeros(flows.pairs[-1]),
-        by_action=(np.zeros(most), np.zeros(most)),
+        by_action=(np.zeros(maximum), np.zeros(maximum)),
         by_pair=(np.zeros(longest**2), np.zeros(longest**2)),
     )
 

@@ -155,14 +155,14 @@ def compile_block_functions() -> BlockFunctions:
     # Inputs may be read-only or not; this is code for both.
     indices, result, given = np.zeros(1, np.uint32), np.zeros(0), np.zeros(0)
     given.setflags(write=False)
-    one, two = (indices, given, result), (indices, given, given, result)
+    unary, binary = (indices, given, result), (indices, given, given, result)
     arguments = {
-        _vectorized.block_sum: one,
-        _vectorized.block_dot: two,
-        _vectorized.block_max: one,
-        _vectorized.add: two,
-        _vectorized.block_regret: two,
-        _vectorized.block_normalize: one,
+        _vectorized.block_sum: unary,
+        _vectorized.block_dot: binary,
+        _vectorized.block_max: unary,
+        _vectorized.add: binary,
+        _vectorized.block_regret: binary,
+        _vectorized.block_normalize: unary,
     }
     return BlockFunctions(*(compile_cached(f, {}).entry(*x) for f, x in arguments.items()))
 
@@ -184,10 +184,10 @@ def _is_fixed(used: Any) -> bool:
     if hasattr(used, "source"):
         return True
     module = vars(sys.modules.get(used.__module__, types))
-    ours = (
+    builtin = (
         str(used.__module__).startswith("regretkit.") and getattr(used, "__closure__", None) is None
     )
-    return ours and getattr(used, "__globals__", module) is module
+    return builtin and getattr(used, "__globals__", module) is module
 
 
 @lru_cache(maxsize=256)

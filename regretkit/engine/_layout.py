@@ -64,14 +64,14 @@ def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True)
     sequences = as_uint32(offsets(np.array([1 + part.dimension for part, _ in parts], dtype=int)))
     infosets = offsets(np.array([part.blocks for part, _ in parts], dtype=int))
     first, last, parent = np.zeros((3, infosets[-1]), dtype=np.uint32)
-    for (part, before), begin, *ends in zip(
+    for (part, parents), begin, *ends in zip(
         parts, sequences.tolist(), infosets[:-1], infosets[1:], strict=False
     ):
         own = slice(*ends)
         # Into arrays that are there, as a tree may be most of what is in memory
         np.add(part.first, 1 + begin, out=first[own], casting="unsafe")
         np.add(first[own], part.sizes, out=last[own], casting="unsafe")
-        np.add(before, begin, out=parent[own], casting="unsafe")
+        np.add(parents, begin, out=parent[own], casting="unsafe")
     child_offsets, children = children_by_sequence(parent, sequences[-1] if with_children else 0)
     runs, run_offsets = runs_of(first, last, parent, infosets)
     return FlatTrees(
@@ -105,9 +105,9 @@ def runs_of(
     found = {int(begin): 0 for begin in infosets}
     for at, end in zip(begins[long].tolist(), begins[long + 1].tolist(), strict=True):
         while end - at >= _SHORTEST_RUN:
-            most = min(end - at, LONGEST_RUN)
-            follows = parent[at : at + most] >= first[at]
-            length = int(follows.argmax()) if follows.any() else most
+            maximum = min(end - at, LONGEST_RUN)
+            follows = parent[at : at + maximum] >= first[at]
+            length = int(follows.argmax()) if follows.any() else maximum
             if length < _SHORTEST_RUN:
                 break
             found.setdefault(at + length, 0)
@@ -248,20 +248,20 @@ MOST_KEPT = 1_000_000
 """Entries of the largest of them."""
 
 
-def lay_out(game: Game, without: bool, exact: bool) -> "tuple[FlatTrees, Payoffs, SingletonMoves]":
+def lay_out(game: Game, skipped: bool, exact: bool) -> "tuple[FlatTrees, Payoffs, SingletonMoves]":
     """Return the trees and the payoffs of a game, without singletons if asked for.
 
     Only with ``exact`` they have the decision points after each sequence. Runs on one game share
     all but the workspace.
     """
     kept = _LAID_OUT.setdefault(game, {})
-    key = without and payoffs_kind(game) is SparsePayoffs, exact
+    key = skipped and payoffs_kind(game) is SparsePayoffs, exact
     found = kept.get(key)
     if found is None:
         trees = flatten_trees(game.domains, with_children=exact)
         payoffs = lay_out_payoffs(game, trees)
         found = trees, payoffs, NO_SINGLETONS
-        if without and isinstance(payoffs, SparsePayoffs):
+        if skipped and isinstance(payoffs, SparsePayoffs):
             found = without_singletons(trees, payoffs)
         if not isinstance(payoffs, SettledPayoffs) and payoffs.payoff.size > MOST_KEPT:
             return found
@@ -347,14 +347,14 @@ def sparse_payoffs(
         row[first[player] : first[player + 1]] = rows[-1] + position[given.row]
         parts.append(multiplied)
         rows.append(rows[-1] + count)
-    both, summed = _concatenated(parts, rows[:-1]), _concatenated(sums, groups[:-1])
+    concatenated, summed = _concatenated(parts, rows[:-1]), _concatenated(sums, groups[:-1])
     return SparsePayoffs(
         row=as_uint32(row),
         singleton_row=np.zeros(0, dtype=np.uint32),
-        batches=as_uint32(both.batches),
+        batches=as_uint32(concatenated.batches),
         batch_offsets=as_uint32(offsets(np.array([len(part.batches) for part in parts]))),
-        column=as_uint32(both.column),
-        payoff=both.value,
+        column=as_uint32(concatenated.column),
+        payoff=concatenated.value,
         sum_batches=as_uint32(summed.batches),
         sum_batch_offsets=as_uint32(offsets(np.array([len(part.batches) for part in sums]))),
         summed=as_uint32(summed.column),

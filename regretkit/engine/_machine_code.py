@@ -210,8 +210,10 @@ def machine() -> str:
     llvm.initialize_native_asmprinter()
     numba = find_spec("numba")
     told = "" if numba is None else Path(numba.origin or "").with_name("_version.py").read_text()
-    others = "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"
-    settings = {n: x for n, x in os.environ.items() if n.startswith("NUMBA_") and n not in others}
+    variables = "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"
+    settings = {
+        n: x for n, x in os.environ.items() if n.startswith("NUMBA_") and n not in variables
+    }
     features = llvm.get_host_cpu_features().flatten()
     processor = llvm.get_process_triple(), llvm.get_host_cpu_name(), features
     whole = (

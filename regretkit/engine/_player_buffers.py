@@ -106,8 +106,8 @@ class RuleBuffers:
             elif learned is not self._views[path]:
                 self._views[path][...] = learned
                 hold_at(self.rule, path, self._views[path])
-        further = zip(self._state[len(self._views) :], self.kernel.further, strict=True)
-        for array, (constant, part) in further:
+        extra = zip(self._state[len(self._views) :], self.kernel.further, strict=True)
+        for array, (constant, part) in extra:
             if constant is not None:
                 array[self._place(part)] = constant
 
@@ -117,9 +117,9 @@ class RuleBuffers:
             kernel = find_kernel(self.rule, exact=exact)
         except UntraceableError:
             return False
-        mine = self.kernel.propose, self.kernel.learn, self.kernel.learned
+        functions = self.kernel.propose, self.kernel.learn, self.kernel.learned
         self.kernel = kernel  # whose parameters may have changed
-        return (kernel.propose, kernel.learn, kernel.learned) == mine
+        return (kernel.propose, kernel.learn, kernel.learned) == functions
 
     def advance(self, updates: int) -> None:
         """Count updates of the rule, and set the numbers that it learned in them."""
@@ -144,16 +144,16 @@ class RuleBuffers:
 
     def is_current(self) -> bool:
         """Return whether nothing was changed since ``store``."""
-        same = all(held_at(self.rule, path) is view for path, view in self._views.items())
-        return same and self._proposed is not None and self.rule._strategy is self._proposed
+        current = all(held_at(self.rule, path) is view for path, view in self._views.items())
+        return current and self._proposed is not None and self.rule._strategy is self._proposed
 
     def check(self, behavior: Vector) -> None:
         """Reject proposals of a kernel that are no distributions."""
         proposed, blocks = behavior[self.actions], self.rule.domain.blocks
         # Two numbers need no memory, and NaN, which is in no order with anything, fails both.
         with np.errstate(all="ignore"):
-            total, least = float(proposed.sum()), float(proposed.min(initial=0.0))
-        if not (abs(total - blocks) <= ATOL * blocks and least >= -ATOL):
+            total, minimum = float(proposed.sum()), float(proposed.min(initial=0.0))
+        if not (abs(total - blocks) <= ATOL * blocks and minimum >= -ATOL):
             raise ValueError(
                 f"what the kernel of {quote(self.rule)} proposed must be a distribution at every "
                 f"decision point within {ATOL:g}, got {format_array(proposed)}; make each sum to 1 "
@@ -223,8 +223,8 @@ class PlayerBuffers:
 
     def same_code(self) -> bool:
         """Return whether the rules still have the functions that were compiled."""
-        same = learner_of(self.minimizer) is self.learner
-        return same and all(rule.same_code(self._exact) for rule in self.rules)
+        unchanged = learner_of(self.minimizer) is self.learner
+        return unchanged and all(rule.same_code(self._exact) for rule in self.rules)
 
     def keep_strategy(self, behavior: Vector, strategy: Vector) -> None:
         """Play what was proposed already, though a hyperparameter may have changed since."""
@@ -284,8 +284,8 @@ class PlayerBuffers:
 
     def is_current(self) -> bool:
         """Return whether nothing was changed since ``store``."""
-        same = all(rule.is_current() for rule in self.rules)
-        return same and self.minimizer._strategy is self._stored
+        current = all(rule.is_current() for rule in self.rules)
+        return current and self.minimizer._strategy is self._stored
 
     def advance(self, updates: int) -> None:
         """Count updates of the minimizer."""
@@ -310,19 +310,19 @@ class PlayerBuffers:
 def place_rules(players: Sequence[PlayerBuffers], trees: FlatTrees) -> tuple[KernelSet, State]:
     """Return the kernels of all rules as one, and the arrays of all players."""
     rules = [rule for player in players for rule in player.rules]
-    alone = all(len(player.rules) == 1 for player in players)
-    kernels = combine([rule.kernel for rule in rules], alone)
+    single = all(len(player.rules) == 1 for player in players)
+    kernels = combine([rule.kernel for rule in rules], single)
     sequences, infosets = trees.sequence_offsets[-1], trees.infoset_offsets[-1]
     state = tuple(np.zeros(sequences if part else infosets) for part in kernels.by_action)
     for rule, begin in zip(rules, kernels.begin, strict=True):
         rule.place(state[begin:])
     if kernels.dispatches:
-        which, parameters = state[-2:]
+        chosen, parameters = state[-2:]
         codes = iter(kernels.code)
         for player in players:
             begin = 0
             for rule in player.rules:
-                which[rule.infosets], parameters[rule.infosets] = next(codes), begin
+                chosen[rule.infosets], parameters[rule.infosets] = next(codes), begin
                 begin += upcoming_parameters(rule.rule, rule.kernel, 0)[0].shape[1]
     return kernels, state
 

@@ -104,7 +104,7 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
         for player, groups in enumerate(by_player)
         for group in groups
     ]
-    most, columns = max(deal.sizes), max(len(part.columns) for part in parts)
+    maximum, columns = max(deal.sizes), max(len(part.columns) for part in parts)
     cards = 1 + max(held.max(initial=-1) for held in deal.cards)
     # Those of player 0, then of player 1, context by context
     places = np.ravel(np.concatenate(layout.places, axis=1))
@@ -129,15 +129,15 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
         read_cards=_two_cards(deal.cards, cards),
         added_cards=_two_cards(deal.cards, cards + 1),
         twins=as_uint32(np.concatenate([deal.meeting(player).twin for player in (0, 1)])),
-        places=as_uint32(np.append(np.maximum(places, 0), np.zeros(most, dtype=np.int64))),
-        priors=np.append(priors, np.zeros(most)),
+        places=as_uint32(np.append(np.maximum(places, 0), np.zeros(maximum, dtype=np.int64))),
+        priors=np.append(priors, np.zeros(maximum)),
         negligible=negligible,
-        reach=np.zeros((most + 1) * LANES),
+        reach=np.zeros((maximum + 1) * LANES),
         by_card=np.zeros((cards + 2) * LANES),
-        below=np.zeros((2, most * LANES)),
-        sums=np.zeros((3, columns * most)),
+        below=np.zeros((2, maximum * LANES)),
+        sums=np.zeros((3, columns * maximum)),
         total=np.zeros(columns),
-        earned=np.zeros(most),
+        earned=np.zeros(maximum),
     )
 
 
@@ -158,9 +158,9 @@ def _begins(parts: Sequence[_Part]) -> Indices:
 def _segments(parts: Sequence[_Part]) -> Indices:
     """Return the segments of all groups, with the terminals of all numbered in order."""
     begin = np.cumsum([0, *(part.column_of_terminal.size for part in parts)])
-    ahead = np.repeat(begin[:-1], [len(part.segments) for part in parts])
+    start = np.repeat(begin[:-1], [len(part.segments) for part in parts])
     segments = np.concatenate([part.segments for part in parts])
-    segments[:, 4] += ahead
+    segments[:, 4] += start
     return np.concatenate([segments, [[0, 0, 0, 0, begin[-1]]]])
 
 
@@ -170,9 +170,9 @@ def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
     if group.order is not None:
         strengths = deal.strengths[group.order]
         own_strength, other_strength = strengths[player], strengths[other]
-    both = np.unique(np.concatenate([own_strength, other_strength]))
+    union = np.unique(np.concatenate([own_strength, other_strength]))
     ends = [
-        np.searchsorted(np.sort(strength), both, side="right")
+        np.searchsorted(np.sort(strength), union, side="right")
         for strength in (own_strength, other_strength)
     ]
     factors = group.factors[player].T

@@ -57,20 +57,20 @@ def block_sum(begin: UInt32Array, vector: Vector, sums: Vector) -> None:
         sums[block] = total
 
 
-def block_dot(begin: UInt32Array, one: Vector, two: Vector, products: Vector) -> None:
+def block_dot(begin: UInt32Array, left: Vector, right: Vector, products: Vector) -> None:
     """Set the inner product of each block."""
     for block in range(products.size):
         total = 0.0
         for a in range(as_int64(begin[block]), as_int64(begin[block + 1])):
-            total += float(one[a] * two[a])
+            total += float(left[a] * right[a])
         products[block] = total
 
 
-def add(begin: UInt32Array, one: Vector, two: Vector, totals: Vector) -> None:
+def add(begin: UInt32Array, left: Vector, right: Vector, totals: Vector) -> None:
     """Set the sum of each action's numbers, exactly zero where they cancel up to rounding."""
     for a in range(totals.size):
-        total = one[a] + two[a]
-        totals[a] = 0.0 if abs(total) <= RESOLUTION * abs(two[a]) else total
+        total = left[a] + right[a]
+        totals[a] = 0.0 if abs(total) <= RESOLUTION * abs(right[a]) else total
 
 
 def block_max(begin: UInt32Array, vector: Vector, largest: Vector) -> None:
@@ -339,8 +339,8 @@ class VectorizedExecutor(Executor):
             player.propose(1.0, 0.0)
         while iterations > 0 and not interrupted():
             # An order that draws players must not draw for iterations that are not played.
-            most = 1 if isinstance(self._run.order, Stateful) else _MAX_ITERATIONS
-            iterations -= self._advance(min(iterations, most), interrupted)
+            maximum = 1 if isinstance(self._run.order, Stateful) else _MAX_ITERATIONS
+            iterations -= self._advance(min(iterations, maximum), interrupted)
 
     def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
         """Play ``count`` iterations, or fewer if interrupted; return their number."""

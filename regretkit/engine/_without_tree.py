@@ -112,13 +112,13 @@ class FlatInfosets:
     def grow(self, arrays: LazyArrays) -> LazyArrays:
         """Double what is too small."""
         infosets, cursor, visits, stack = self.arrays, self.cursor, arrays.visits, arrays.stack
-        count, most = int(cursor[kernels.COUNT]), arrays.scratch.chances.size
+        count, maximum = int(cursor[kernels.COUNT]), arrays.scratch.chances.size
         if count + 1 > infosets.place.size:
             infosets = _doubled(infosets, "place")
         while cursor[kernels.USED] + infosets.longest > infosets.store.size:
             infosets = _doubled(infosets, "store")
             infosets = infosets._replace(heads=infosets.store.view(np.int64))
-        while cursor[kernels.NAMED] + most > infosets.actions.size:
+        while cursor[kernels.NAMED] + maximum > infosets.actions.size:
             infosets = _doubled(infosets, "actions")
         if 4 * (count + 1) > infosets.table.size:
             table = infosets.table
@@ -126,7 +126,7 @@ class FlatInfosets:
             compile_cached(kernels.copy_table, {})(table, infosets)
         if cursor[kernels.VISITS] >= visits.place.size:
             visits = _doubled(visits, *visits._fields)
-        while cursor[kernels.PENDING] + most >= stack.stage.size:
+        while cursor[kernels.PENDING] + maximum >= stack.stage.size:
             stack = _doubled(stack, *stack._fields)
         self.arrays = infosets
         return arrays._replace(infosets=infosets, visits=visits, stack=stack)
@@ -177,9 +177,9 @@ class LazyExecutor(Executor):
         if self._run._flat is not None:
             return cast("Infosets", self._run._flat.arrays)
         count, room = _FEW, max(_ROOM, 2 * self._initial.size)
-        store, most = np.empty(room), self._rules.most_actions
-        longest = self._initial.size // (most + 1)
-        strategies = self._initial.reshape(-1, longest)[:, HEAD : HEAD + most]
+        store, maximum = np.empty(room), self._rules.most_actions
+        longest = self._initial.size // (maximum + 1)
+        strategies = self._initial.reshape(-1, longest)[:, HEAD : HEAD + maximum]
         return Infosets(
             table=_zeros(4 * count),
             store=store,
@@ -193,24 +193,24 @@ class LazyExecutor(Executor):
         )
 
     def _stack_and_scratch(self, infosets: Infosets) -> None:
-        most, width = self._rules.most_actions, self._rules.width + self._run.players
-        rows, visits = 64 + 2 * most, 64
+        maximum, width = self._rules.most_actions, self._rules.width + self._run.players
+        rows, visits = 64 + 2 * maximum, 64
         whole = partial(_zeros, rows)
         state, scale, reach = _zeros(rows * width), np.zeros(rows), np.zeros(rows)
         stack = kernels.Stack(
             state, whole(), whole(), whole(), whole(), whole(), whole(), scale, reach
         )
         whole = partial(_zeros, visits)
-        visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * most))
+        visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * maximum))
         stages = self._stages()
         scratch = kernels.Scratch(
             _zeros(stages.dealt.shape[1]),
-            np.zeros(most + 1, np.int64),
-            np.zeros(most),
-            np.zeros(most),
-            np.zeros(most, np.uint32),
-            np.zeros(most),
-            np.zeros(max(1, self._kernel.workspace) * most),
+            np.zeros(maximum + 1, np.int64),
+            np.zeros(maximum),
+            np.zeros(maximum),
+            np.zeros(maximum, np.uint32),
+            np.zeros(maximum),
+            np.zeros(max(1, self._kernel.workspace) * maximum),
         )
         estimator: Any = self._run.estimator
         parameters = np.array(estimator._parameters(), np.float64)
@@ -364,7 +364,7 @@ def start_without_tree(run: Any) -> LazyExecutor | None:
         return None
 
 
-def _common_kernel(factory: Any, most: int) -> tuple[Kernel, Vector]:
+def _common_kernel(factory: Any, maximum: int) -> tuple[Kernel, Vector]:
     """Return the kernel of a rule for all numbers of actions, and the records of new ones.
 
     Raises
@@ -372,7 +372,7 @@ def _common_kernel(factory: Any, most: int) -> tuple[Kernel, Vector]:
     UntraceableError
         When there is none, or where no sample comes it has something to learn.
     """
-    records = [factory.template(size) for size in range(1, most + 1)]
+    records = [factory.template(size) for size in range(1, maximum + 1)]
     if not all(isinstance(record, KernelRecord) for record in records):
         raise UntraceableError("the rule has no kernel")
     kernel: Kernel = records[0].shared.kernel
@@ -390,7 +390,7 @@ def _common_kernel(factory: Any, most: int) -> tuple[Kernel, Vector]:
         if not (same and constant and callable(other.parameters) == callable(kernel.parameters)):
             raise UntraceableError("the rule differs between numbers of actions")
     parts = 2 + len(kernel.state)
-    initial = np.zeros((most + 1, HEAD + parts * most))
+    initial = np.zeros((maximum + 1, HEAD + parts * maximum))
     for size, record in enumerate(records, 1):
         numbers = [0.0] * HEAD + [*record.strategy, *[0.0] * size]
         numbers += [x for array in record.state for x in array]

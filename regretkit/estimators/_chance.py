@@ -140,10 +140,10 @@ class ChanceDraws:
         self.behind = np.bincount(last % (moves.size + 1), minlength=moves.size + 1)
         self.sequences = last_sequences(tree)[:, tree.terminals]
         drawn = split.probability[split.kind]
-        more = np.divide(tree.probability[moves], drawn, out=np.zeros(moves.size), where=drawn > 0)
+        scale = np.divide(tree.probability[moves], drawn, out=np.zeros(moves.size), where=drawn > 0)
         self.weight = np.append(np.zeros(moves.size), 1.0)
         for moves in self.levels:
-            self.weight[moves] = more[moves] * self.weight[self.previous[moves]]
+            self.weight[moves] = scale[moves] * self.weight[self.previous[moves]]
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.bool_]:
         """Return which moves can still come about after chance has drawn.

@@ -189,14 +189,14 @@ for _name in dir(np.random.Generator):
 
 
 def every_sample(
-    sample: Callable[[np.random.Generator], Result], most: int = MOST
+    sample: Callable[[np.random.Generator], Result], maximum: int = MOST
 ) -> Iterator[tuple[float, Result]]:
     """Yield what ``sample`` returns for everything that a generator may draw, with probabilities.
 
     It is refused if it draws in a way in which samples cannot be gone through, or too many.
     """
     path: list[tuple[int, int]] = []
-    for _ in range(most):
+    for _ in range(maximum):
         forks = _Forks(path)
         result = sample(_Script(forks))
         yield forks.probability, result
@@ -207,11 +207,13 @@ def every_sample(
         if not path:
             return
         path[-1] = path[-1][0] + 1, path[-1][1]
-    raise ValueError(f"there are more than {most:,} samples; take a smaller game, or more patience")
+    raise ValueError(
+        f"there are more than {maximum:,} samples; take a smaller game, or more patience"
+    )
 
 
 def every_estimate(
-    estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], most: int = MOST
+    estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], maximum: int = MOST
 ) -> Iterator[tuple[float, Vector]]:
     """Yield every estimate that may come next, with its probability; draw and learn nothing."""
     untouched = clone_with_rng(estimator, np.random.default_rng(0))
@@ -232,14 +234,14 @@ def every_estimate(
             "its attribute, and its samples cannot be gone through; hold one, as in "
             "self.generator = numpy.random.default_rng(seed)"
         )
-    yield from every_sample(sample, most)
+    yield from every_sample(sample, maximum)
 
 
 def mean_and_variance(
-    estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], most: int = MOST
+    estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], maximum: int = MOST
 ) -> tuple[Vector, Vector]:
     """Return the mean of all estimates that may come next, and their variance."""
-    samples = every_estimate(estimator, game, player, profile, most)
+    samples = every_estimate(estimator, game, player, profile, maximum)
     probabilities, estimates = map(np.array, zip(*samples, strict=True))
     mean: Vector = probabilities @ estimates
     return mean, probabilities @ (estimates - mean) ** 2
@@ -286,7 +288,7 @@ def assert_unbiased(
     *,
     profiles: Iterable[Sequence[Vector]] | None = None,
     tolerance: float = 1e-12,
-    most: int = MOST,
+    maximum: int = MOST,
 ) -> None:
     """Raise ``AssertionError`` unless estimates are exact on average, for every player.
 
@@ -308,7 +310,7 @@ def assert_unbiased(
     tolerance
         How far the mean may be off, in units of the largest exact utility or of 1, whichever is
         larger.
-    most
+    maximum
         How many samples to go through at most, for each player and profile.
 
     Raises
@@ -317,7 +319,7 @@ def assert_unbiased(
         When a mean is off; the message says of which player, and where.
     TypeError, ValueError
         When the game or the estimator is none, samples are drawn in a way in which they cannot be
-        gone through, are more than ``most``, or are not arrays of the player's dimension.
+        gone through, are more than ``maximum``, or are not arrays of the player's dimension.
 
     Examples
     --------
@@ -327,13 +329,13 @@ def assert_unbiased(
     """
     check_game(game)
     check_kind(estimator, Estimator, "estimator", "ExternalSampling(numpy.random.default_rng(1))")
-    most = whole_number(most, "most", least=1)
+    maximum = whole_number(maximum, "maximum", minimum=1)
     for profile in _interior(game) if profiles is None else profiles:
         strategies = [strategy.copy() for strategy in as_profile(profile, game.domains)]
         for strategy in strategies:
             strategy.setflags(write=False)
         for player, domain in enumerate(game.domains):
-            mean, _ = mean_and_variance(estimator, game, player, strategies, most)
+            mean, _ = mean_and_variance(estimator, game, player, strategies, maximum)
             exact = game.utility(player, strategies)
             _require_equal(player, "sequence", mean, exact, tolerance)
             if isinstance(domain, DecisionTree):

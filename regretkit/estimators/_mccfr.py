@@ -556,5 +556,5 @@ def sampling_estimator(sampling: str, seed: int | np.random.Generator = 0) -> Es
             f"{did_you_mean(sampling.lower(), SAMPLINGS)}"
         )
     if not isinstance(seed, np.random.Generator):
-        seed = np.random.default_rng(whole_number(seed, "seed", least=0))
+        seed = np.random.default_rng(whole_number(seed, "seed", minimum=0))
     return SAMPLINGS[sampling](seed)

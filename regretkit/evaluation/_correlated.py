@@ -235,9 +235,9 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
     check_normal_form(game, "for a tree use best_extensive_form_correlated_equilibrium")
     values = weighted_payoffs(game.payoffs.reshape(game.players, -1), objective)
     # Without a constant, which does not affect the optimum and could swamp the differences
-    least = values.min()
-    exponent = exponent_of(values - least)
-    scaled = np.ldexp(values - least, -exponent)
+    minimum = values.min()
+    exponent = exponent_of(values - minimum)
+    scaled = np.ldexp(values - minimum, -exponent)
     gains = csr_array(
         vstack([_deviation_gains(game, i, coarse=coarse) for i in range(game.players)])
     )
@@ -246,7 +246,7 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
     )
     # Weak duality: for nonnegative multipliers of the inequalities, the largest reduced objective
     # of an outcome bounds the objective of every equilibrium.
-    bound = least + np.ldexp((scaled - gains.T @ prices).max(), exponent)
+    bound = minimum + np.ldexp((scaled - gains.T @ prices).max(), exponent)
     distribution = np.maximum(point, 0.0)
     distribution /= distribution.sum()
     joint = distribution.reshape(game.payoffs.shape[1:])
@@ -297,10 +297,10 @@ def _deviation_gains(game: NormalFormGame, player: int, *, coarse: bool) -> "csr
     actions, outcomes = payoffs.shape
     numbers = np.arange(game.payoffs[0].size).reshape(game.payoffs.shape[1:])
     outcome = np.moveaxis(numbers, player, 0).reshape(actions, outcomes)
-    recommended, instead = np.nonzero(~np.eye(actions, dtype=bool))
-    gains = payoffs[instead] - payoffs[recommended]
+    recommended, alternative = np.nonzero(~np.eye(actions, dtype=bool))
+    gains = payoffs[alternative] - payoffs[recommended]
     # A coarse deviation does not depend on the recommendation.
-    deviation = instead if coarse else np.arange(recommended.size)
+    deviation = alternative if coarse else np.arange(recommended.size)
     rows, count = np.repeat(deviation, outcomes), actions if coarse else recommended.size
     scaled = np.ldexp(gains, -exponent_of(gains)).ravel()
     return csr_array((scaled, (rows, outcome[recommended].ravel())), shape=(count, outcome.size))

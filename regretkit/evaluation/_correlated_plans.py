@@ -138,13 +138,13 @@ def _components(alive: int, undecided: int, mentioned: list[int]) -> list[tuple[
         undecided ^= sets
         if not (events := alive & mentioned[sets.bit_length() - 1]):
             continue
-        apart = []
+        components = []
         for component in found:
             if component[0] & events:
                 events, sets = events | component[0], sets | component[1]
             else:
-                apart.append(component)
-        found = [*apart, (events, sets)]
+                components.append(component)
+        found = [*components, (events, sets)]
     return found
 
 
@@ -203,18 +203,18 @@ class CorrelatedPlan:
         values = np.ones(domain.dimension)
         numbers = whole_numbers(sequences, "sequences")
         trees = [self.game.domains[player] for player in self.players]
-        most = [tree.dimension - 1 for tree in trees]
-        if numbers.size != len(most) or not ((numbers >= 0) & (numbers <= most)).all():
+        maximum = [tree.dimension - 1 for tree in trees]
+        if numbers.size != len(maximum) or not ((numbers >= 0) & (numbers <= maximum)).all():
             raise ValueError(
-                f"sequences must have for each of players {self.players} a number of 0 to {most}, "
+                f"sequences must have for each of players {self.players} one of 0 to {maximum}, "
                 f"got {numbers}; 0 is for a player that may play anything"
             )
         for player, tree, last in zip(self.players, trees, numbers.tolist(), strict=True):
             while last:
                 number = int(np.searchsorted(tree.first_sequence, last, side="right")) - 1
                 action, size = last - tree.first_sequence[number], int(tree.sizes[number])
-                same = (dag.information_sets == [[player], [number]]).all(axis=0)
-                first = domain.first_sequence[same]
+                matches = (dag.information_sets == [[player], [number]]).all(axis=0)
+                first = domain.first_sequence[matches]
                 values[expand_ranges(first, np.full(first.size, size))] = 0.0
                 values[first + action] = size  # what an undecided set contributes to `share`
                 share, last = share / size, int(tree.parent_sequence[number])
@@ -222,8 +222,8 @@ class CorrelatedPlan:
         edges = np.append(0, np.cumsum(domain.parent_counts))
         # Components are independent: the last ones first, their probabilities multiply.
         for begin, end in zip(dag.levels[-2::-1], dag.levels[:0:-1], strict=True):
-            here = slice(first[begin], first[end - 1] + domain.sizes[end - 1])
-            weighted = np.append(0.0, mixed)[here] * values[here]
+            actions = slice(first[begin], first[end - 1] + domain.sizes[end - 1])
+            weighted = np.append(0.0, mixed)[actions] * values[actions]
             found = np.add.reduceat(weighted, first[begin:end] - first[begin])
             into = domain.parent_sequences[edges[begin] : edges[end]]
             np.multiply.at(values, into, np.repeat(found, domain.parent_counts[begin:end]))
@@ -249,8 +249,8 @@ class CorrelatedPlan:
         for player in self.players:
             tree = self.game.domains[player]
             plan = generator.integers(tree.sizes)
-            mine = decided[dag.information_sets[0, decided] == player]
-            plan[dag.information_sets[1, mine]] = choices[mine]
+            own = decided[dag.information_sets[0, decided] == player]
+            plan[dag.information_sets[1, own]] = choices[own]
             strategies.append(tree.sequence_form(_pure(tree.simplices, plan)))
         domains = [self.game.domains[player] for player in self.players]
         return Profile(

@@ -61,12 +61,12 @@ def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
     wanted = f"a sequence of {', '.join(map(repr, _DEVIATIONS))} or functions of a DecisionTree"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(must_be("deviations", wanted, value))
-    asked = tuple(each.lower() if isinstance(each, str) else each for each in value)
+    asked = tuple(name.lower() if isinstance(name, str) else name for name in value)
     for deviations in asked:
         if isinstance(deviations, str) and deviations not in _DEVIATIONS:
             told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
-            always = f"; {PLAY['nfcce']}" if deviations in ("cce", "nfcce") else ""
-            raise ValueError(told + (always or did_you_mean(deviations, _DEVIATIONS)))
+            hint = f"; {PLAY['nfcce']}" if deviations in ("cce", "nfcce") else ""
+            raise ValueError(told + (hint or did_you_mean(deviations, _DEVIATIONS)))
         if not isinstance(deviations, str) and not callable(deviations):
             raise TypeError(must_be("deviations", wanted, value))
     return asked
@@ -166,9 +166,9 @@ class CorrelatedPlay(Hints, Stateful):
         make = [_DEVIATIONS[d] if isinstance(d, str) else d for d in self.deviations]
         self._maps = tuple({i: of(_as_tree(d)) for i, d in domains.items()} for of in make)
         self._sums = {
-            f"{place} of player {i}": np.zeros(each.coefficients.dimension)
+            f"{place} of player {i}": np.zeros(phi.coefficients.dimension)
             for place, maps in enumerate(self._maps)
-            for i, each in maps.items()
+            for i, phi in maps.items()
         }
 
     def add(self, profile: ProfileLike, weight: float = 1.0) -> None:
@@ -182,7 +182,7 @@ class CorrelatedPlay(Hints, Stateful):
             How much it counts, at least 0. An infinite weight discards all that was added before.
         """
         discards = weight == math.inf
-        weight = 1.0 if discards else number(weight, "weight", least=0.0)
+        weight = 1.0 if discards else number(weight, "weight", minimum=0.0)
         domains, strategies = self.game.domains, as_vectors(self.game, profile)
         # Everything is validated before anything is added.
         utilities = [

@@ -165,7 +165,7 @@ class Program:
     """Probability of each terminal by the point of ``plans``."""
     objective: Vector
     """By the point of ``plans``, without a constant that could swamp the differences."""
-    least: float
+    minimum: float
     """The constant."""
     deviations: tuple[Deviations, ...]
     gains: "tuple[csr_array, ...]"
@@ -197,15 +197,15 @@ class Program:
             gains.append(factor @ plans.events[start : start + rows.size])
             start += rows.size
         reach = csr_array(diags_array(ends.chance) @ plans.events[: ends.chance.size])
-        least = float(values.min())
-        flow = reach.T @ (values - least)
-        return cls(game, ends, plans, reach, flow, least, sets, tuple(gains))
+        minimum = float(values.min())
+        flow = reach.T @ (values - minimum)
+        return cls(game, ends, plans, reach, flow, minimum, sets, tuple(gains))
 
     def best(self) -> "ExtensiveFormCorrelatedEquilibrium":
         """Return the optimal equilibrium."""
         weights, bound = self._solve()
-        value = self.least + float(self.objective @ weights)
-        return self.equilibrium(weights, value, self.least + bound)
+        value = self.minimum + float(self.objective @ weights)
+        return self.equilibrium(weights, value, self.minimum + bound)
 
     def equilibrium(
         self, weights: Vector, value: float, bound: float
@@ -500,12 +500,12 @@ class MediatorGame:
     _objective: Vector = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        number(self.penalty, "penalty", least=0.0)
+        number(self.penalty, "penalty", minimum=0.0)
         program = Program.of(self.game, self.objective, self.concept, self.memory_limit)
         self._program, self._objective = program, program.objective.copy()
         deviators = (deviations.domain for deviations in program.deviations)
         self.domains = (self._program.plans.domain, *deviators)
-        self._objective[0] += program.least  # whose weight is 1
+        self._objective[0] += program.minimum  # whose weight is 1
 
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None

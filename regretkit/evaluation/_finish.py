@@ -146,8 +146,8 @@ def finish(
     Our own construction, in the spirit of the crossover of interior-point methods: Megiddo (1991),
     "On finding primal- and dual-optimal bases", ORSA Journal on Computing 3(1).
     """
-    allowed = number(tolerance, "tolerance", least=0.0)
-    end = time.monotonic() + number(time_limit, "time_limit", least=0.0)
+    allowed = number(tolerance, "tolerance", minimum=0.0)
+    end = time.monotonic() + number(time_limit, "time_limit", minimum=0.0)
     if isinstance(run, Profile):
         return _finished_profile(run, allowed, end)
     if not all(
@@ -219,7 +219,7 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
     systems = _Systems.of(game := profile._game)
     average = as_vectors(game, profile)
     best = given = systems.bounded(*average)
-    cut = (threshold(game, average, least).profile for least in _LEAST)
+    cut = (threshold(game, average, minimum).profile for minimum in _LEAST)
     supports = ([x > 0.0 for x in profile] for profile in cut)
     for each in itertools.chain([systems.likely_supports(given)], supports):
         if best.gap <= allowed * systems.width or time.monotonic() >= end:
@@ -382,9 +382,10 @@ class _Systems:
             np.where((x > 0.0) & (lost > _LOSS), lost / np.maximum(x, _LOSS), 0.0)
             for x, lost in zip(strategies, losses, strict=True)
         ]
-        most = max(ratio.max() for ratio in ratios)
+        maximum = max(ratio.max() for ratio in ratios)
         return [
-            ((x > 0.0) | (domain.best_response(-lost)[1] > 0.0)) & ((ratio < most) | (ratio == 0.0))
+            ((x > 0.0) | (domain.best_response(-lost)[1] > 0.0))
+            & ((ratio < maximum) | (ratio == 0.0))
             for domain, x, lost, ratio in zip(self.domains, strategies, losses, ratios, strict=True)
         ]
 

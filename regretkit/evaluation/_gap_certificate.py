@@ -273,7 +273,7 @@ def certify_gaps(
     equilibrium: definition and computational complexity", Mathematics of Operations Research 33(4).
     """
     check_solvable(game)
-    allowed = Fraction(number(rounding, "rounding", least=0.0, most=1e-3))
+    allowed = Fraction(number(rounding, "rounding", minimum=0.0, maximum=1e-3))
     _check_notion(game, notion)
     parts = _parts(game, play, notion, weights, allowed)
     return _computed(game, notion, tuple(part for part in parts if part.weight))

@@ -118,9 +118,9 @@ def check_constant_sum(game: Any, *, public: bool = False) -> Any:
     tree = isinstance(game, ExtensiveFormGame)
     best = f"best_{'extensive_form_' * tree}correlated_equilibrium"
     if game.players != 2:
-        alone = "team_maxmin" if tree else "maxmin"
+        function = "team_maxmin" if tree else "maxmin"
         raise ValueError(
-            f"game must have two players, got {game.players}; {alone} says what "
+            f"game must have two players, got {game.players}; {function} says what "
             f"{'all but one are' if tree else 'one of several is'} sure of, {best} what all can "
             "agree on"
         )

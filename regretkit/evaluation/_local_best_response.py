@@ -95,7 +95,7 @@ def local_best_response(
     """
     check_game(game)
     check_player(player, len(game.domains))
-    lookahead = whole_number(lookahead, "lookahead", least=1)
+    lookahead = whole_number(lookahead, "lookahead", minimum=1)
     domain, strategies = game.domains[player], as_vectors(game, profile)
     utility = game.utility(player, strategies)
     assumed = strategies[player]
@@ -167,19 +167,19 @@ def sampled_local_best_response(
     >>> 0.125 < low < 0.5 < high  # uniform play earns 1/8, a best response 1/2
     True
     """
-    whole_number(player, "player", least=0)
-    samples = whole_number(samples, "samples", least=1)
+    whole_number(player, "player", minimum=0)
+    samples = whole_number(samples, "samples", minimum=1)
     if rollouts is not None:
-        rollouts = whole_number(rollouts, "rollouts", least=1)
+        rollouts = whole_number(rollouts, "rollouts", minimum=1)
     if time_limit is not None:
         above_zero(time_limit, "time_limit")
     generator = as_generator(generator)
     root, played = as_history(game), behaviors_in(game, strategies)
     check_player(player, len(played))
-    later = list(played)
+    remaining = list(played)
     if continuation is not None:
-        later[player] = behaviors([continuation] * len(played))[player]
-    response = _Response(root, player, played, later, rollouts, generator)
+        remaining[player] = behaviors([continuation] * len(played))[player]
+    response = _Response(root, player, played, remaining, rollouts, generator)
     drawn = np.array([[response.play()] for _ in _reported(samples, time_limit)])
     known = payoff_bounds(game)
     return estimates(drawn, known and known[player : player + 1], bounds)[0]

@@ -218,7 +218,7 @@ def sampled_value(
     >>> low < 0.125 < high and second.mean == -first.mean
     True
     """
-    samples = whole_number(samples, "samples", least=1)
+    samples = whole_number(samples, "samples", minimum=1)
     generator = as_generator(generator)
     known = payoff_bounds(game)
     if isinstance(game, ImperfectRecallGame):

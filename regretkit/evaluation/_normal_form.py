@@ -44,7 +44,7 @@ def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[i
     ()
     """
     check_normal_form(game)
-    atol = number(atol, "atol", least=0.0)
+    atol = number(atol, "atol", minimum=0.0)
     stable = np.ones(game.payoffs.shape[1:], dtype=bool)
     for player, payoffs in enumerate(game.payoffs):
         gains = payoffs.max(axis=player, keepdims=True) - payoffs
@@ -72,8 +72,8 @@ def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]
     """
     check_normal_form(game)
     payoffs = game.payoffs.reshape(game.players, -1).T
-    distinct, which = np.unique(payoffs, axis=0, return_inverse=True)
-    optimal = _undominated(distinct)[which.ravel()]
+    distinct, outcome = np.unique(payoffs, axis=0, return_inverse=True)
+    optimal = _undominated(distinct)[outcome.ravel()]
     return _outcomes(np.argwhere(optimal.reshape(game.payoffs.shape[1:])))
 
 
@@ -140,7 +140,7 @@ def dominated_actions(
     """
     check_normal_form(game)
     check_player(player, game.players)
-    rtol = number(rtol, "rtol", least=0.0)
+    rtol = number(rtol, "rtol", minimum=0.0)
     payoffs = payoff_rows(game, player)
     tolerance = rtol * (payoffs.max() - payoffs.min())
     found: list[int] = []
@@ -302,8 +302,8 @@ def nash_equilibria(game: NormalFormGame, *, solver: str | None = None) -> list[
     if solver not in (None, "pygambit", "nashpy"):
         raise ValueError(must_be("solver", "'pygambit', 'nashpy' or None", solver))
     if game.players == 1 or (game.players > 2 and solver == "nashpy"):
-        most = "two players" if solver == "nashpy" else "at least two players"
-        raise ValueError(f"game must have {most}, got {game.players}")
+        wanted = "two players" if solver == "nashpy" else "at least two players"
+        raise ValueError(f"game must have {wanted}, got {game.players}")
     if solver is None:
         installed = importlib.util.find_spec("pygambit") is not None
         solver = "pygambit" if installed or game.players > 2 else "nashpy"

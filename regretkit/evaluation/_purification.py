@@ -43,7 +43,7 @@ class PurifiedProfile:
 def threshold(
     game: Game,
     profile: ProfileLike,
-    least: float,
+    minimum: float,
     *,
     gap: Callable[[Game, Profile], float] = nash_conv,
 ) -> PurifiedProfile:
@@ -60,7 +60,7 @@ def threshold(
         The game.
     profile
         A strategy for each player.
-    least
+    minimum
         The threshold, from 0, which changes nothing, to 1.
     gap
         Called with the game and a profile; ``nash_conv`` by default, the sum over players.
@@ -81,10 +81,10 @@ def threshold(
     Ganzfried, Sandholm and Waugh (2012), "Strategy purification and thresholding: effective
     non-equilibrium approaches for playing large games", AAMAS.
     """
-    least = number(least, "least", least=0.0, most=1.0)
+    minimum = number(minimum, "minimum", minimum=0.0, maximum=1.0)
     original = Profile(as_vectors(game, profile), game.domains, game)
     purified = [
-        _thresholded(strategy, domain, player, least)
+        _thresholded(strategy, domain, player, minimum)
         for player, (strategy, domain) in enumerate(zip(original, game.domains, strict=True))
     ]
     simplified = Profile(purified, game.domains, game)
@@ -100,7 +100,7 @@ def purify(
     """Play the most probable action at each information set.
 
     Actions of exactly equal, highest probability are played equally often. It is ``threshold``
-    with ``least=1``.
+    with ``minimum=1``.
 
     Examples
     --------
@@ -116,17 +116,17 @@ def purify(
     return threshold(game, profile, 1.0, gap=gap)
 
 
-def _thresholded(strategy: Vector, domain: StrategySet, player: int, least: float) -> Vector:
+def _thresholded(strategy: Vector, domain: StrategySet, player: int, minimum: float) -> Vector:
     if isinstance(domain, DecisionTree):
         behavior = domain.behavior(strategy)
-        return domain.sequence_form(_kept(behavior, domain.simplices, least))
+        return domain.sequence_form(_kept(behavior, domain.simplices, minimum))
     if isinstance(domain, Simplices):
-        return _kept(strategy, domain, least)
+        return _kept(strategy, domain, minimum)
     raise ValueError(f"player {player} plays on {quote(domain)}, which has no actions to remove")
 
 
-def _kept(behavior: Vector, simplices: Simplices, least: float) -> Vector:
-    limit = np.minimum(simplices.max(behavior), least)
+def _kept(behavior: Vector, simplices: Simplices, minimum: float) -> Vector:
+    limit = np.minimum(simplices.max(behavior), minimum)
     kept = np.where(behavior >= simplices.repeat(limit), behavior, 0.0)
     # Distributions that lose no action stay bitwise identical.
     unchanged = simplices.repeat(simplices.sum((kept != behavior).astype(np.float64))) == 0.0

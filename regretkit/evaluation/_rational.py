@@ -93,15 +93,15 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     Journal of Symbolic Computation 41(6), for the refinement.
     """
     given = as_vectors(check_constant_sum(game, public=True), profile)
-    limit = math.inf if time_limit is None else number(time_limit, "time_limit", least=0.0)
+    limit = math.inf if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
     end, problem = time.monotonic() + limit, ""
     if isinstance(game, PublicGame):
         game, given = _as_tree(game, given)
     payoffs = _Payoffs.of(game)
     try:
-        for least in _LEAST:
+        for minimum in _LEAST:
             try:
-                return _certified(game, payoffs, given, least, end)
+                return _certified(game, payoffs, given, minimum, end)
             except _UnprovenError as error:
                 problem = str(error)
     except MemoryError as error:
@@ -138,7 +138,7 @@ class _UnprovenError(RuntimeError):
 
 
 def _certified(
-    game: Any, payoffs: "_Payoffs", given: Sequence[Vector], least: float, end: float
+    game: Any, payoffs: "_Payoffs", given: Sequence[Vector], minimum: float, end: float
 ) -> Certificate:
     """Return the certificate with the supports above a probability."""
     taken, tight = [], []
@@ -150,7 +150,7 @@ def _certified(
             strategy = given[player]
         behavior, values = tree.behavior(strategy), tree.best_values(utility)[1:]
         missed = tree.simplices.repeat(tree.simplices.max(values)) - values
-        played = _closed(tree, behavior > least)
+        played = _closed(tree, behavior > minimum)
         best = missed <= _TIGHT * float(np.abs(game.payoffs).max())
         taken.append(np.flatnonzero(played).tolist())
         tight.append(np.flatnonzero(_closed(tree, played[1:] | best)).tolist())
@@ -335,14 +335,14 @@ class _Lifted(NamedTuple):
 
     def fractions(self) -> tuple[list[int], int]:
         """Return whole numbers over a common denominator that are all but equal to them."""
-        most = 1 << (self.unit.bit_length() // 2 - 1)
+        maximum = 1 << (self.unit.bit_length() // 2 - 1)
         denominator = 1
         numerators: list[int] = []
         for count in self.numbers:
             scaled = count * denominator
             nearest = (2 * scaled + self.unit) // (2 * self.unit)
-            if abs(scaled - nearest * self.unit) * most > self.unit * denominator:
-                found = Fraction(scaled, self.unit).limit_denominator(most)
+            if abs(scaled - nearest * self.unit) * maximum > self.unit * denominator:
+                found = Fraction(scaled, self.unit).limit_denominator(maximum)
                 denominator *= found.denominator
                 numerators = [n * found.denominator for n in numerators]
                 nearest = found.numerator

@@ -131,7 +131,7 @@ class RegretLedger(Hints):
             internal = f"{tracker.internal:.6g}" if tracker.on_simplices else ""
             swap = f"{tracker.swap:.6g}" if tracker.on_simplices else ""
             bound = bounds.get(name)
-            stated = [each.statement for each in (bound, *bound.also)] if bound else []
+            stated = [part.statement for part in (bound, *bound.also)] if bound else []
             rows.append((label, f"{tracker.external:.6g}", internal, swap, ", and ".join(stated)))
         return rows
 

@@ -105,7 +105,7 @@ def behaviors_in(game: object, strategies: ProfileLike) -> tuple["ValidatedStrat
     numbered = enumerate(zip(as_vectors(typed, strategies), typed.domains, strict=True))
     by_vector = [VectorStrategy(vector, domain, player) for player, (vector, domain) in numbered]
     given = zip(strategies, by_vector, strict=True)
-    return behaviors([each if is_behavior(each) else vector for each, vector in given])
+    return behaviors([behavior if is_behavior(behavior) else vector for behavior, vector in given])
 
 
 def as_vectors(
@@ -385,20 +385,20 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
     def _repr_html_(self) -> str:
         return self.profile._repr_html_()
 
-    def threshold(self, least: float) -> "VisitedProfile":
+    def threshold(self, minimum: float) -> "VisitedProfile":
         """Return it without actions of probability below a threshold, as ``evaluation.threshold``.
 
         Parameters
         ----------
-        least
+        minimum
             The threshold, from 0, which changes nothing, to 1, which leaves the most probable
             actions.
         """
-        least = number(least, "least", least=0.0, most=1.0)
+        minimum = number(minimum, "minimum", minimum=0.0, maximum=1.0)
 
         def kept(infoset: VisitedInfoset) -> VisitedInfoset:
             probabilities = infoset.probabilities
-            kept = np.where(probabilities >= min(least, probabilities.max()), probabilities, 0.0)
+            kept = np.where(probabilities >= min(minimum, probabilities.max()), probabilities, 0.0)
             lost = (kept != probabilities).any()
             return infoset._replace(probabilities=kept / kept.sum() if lost else probabilities)
 
@@ -466,8 +466,8 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
             fits and len(players) == len(parents), source, "have parents for each player", parents
         )
         return cls(
-            _read(records, above, player, f"{source}: players[{player}]")
-            for player, (records, above) in enumerate(zip(players, parents, strict=True))
+            _read(records, parent, player, f"{source}: players[{player}]")
+            for player, (records, parent) in enumerate(zip(players, parents, strict=True))
         )
 
 
@@ -478,14 +478,16 @@ def _read(records: Any, parents: Any, player: int, place: str) -> VisitedStrateg
     except (TypeError, ValueError, KeyError, IndexError) as error:
         raise ValueError(f"{place} are no information sets with parents: {error}") from error
     behavior = tree.behavior(strategy_in(records, tree, player, place))
-    before = (np.searchsorted(tree.first_sequence, tree.parent_sequence, side="right") - 1).tolist()
-    steps = (tree.parent_sequence - tree.first_sequence[before]).tolist()
+    parent_points = (
+        np.searchsorted(tree.first_sequence, tree.parent_sequence, side="right") - 1
+    ).tolist()
+    steps = (tree.parent_sequence - tree.first_sequence[parent_points]).tolist()
     strategy = VisitedStrategy(
         {
             label: VisitedInfoset(
                 tuple(actions[number]),
                 behavior[tree.simplices.block(number)],
-                labels[before[number]] if before[number] >= 0 else None,
+                labels[parent_points[number]] if parent_points[number] >= 0 else None,
                 max(steps[number], 0),
             )
             for number, label in enumerate(labels)

@@ -432,14 +432,14 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     points, classes = [tree.sizes.astype(np.uint64) for tree in trees], 0
     actions = [_actions(tree) for tree in trees]
     while True:
-        of_sequence = [_following(*each) for each in zip(trees, actions, points, strict=True)]
+        of_sequence = [_following(*parts) for parts in zip(trees, actions, points, strict=True)]
         for player, tree in enumerate(trees):
             earned = mixed(value + of_sequence[1 - player][last[1 - player]])
-            after = _sums(tree.parent_sequence, mixed(points[player]), tree.dimension)
-            told = mixed(_sums(last[player], earned, tree.dimension) + mixed(after))[1:]
+            totals = _sums(tree.parent_sequence, mixed(points[player]), tree.dimension)
+            told = mixed(_sums(last[player], earned, tree.dimension) + mixed(totals))[1:]
             total = np.add.reduceat(mixed(told + actions[player]), tree.simplices.first)
-            before = of_sequence[player][tree.parent_sequence]
-            points[player] = mixed(mixed(total + points[player]) + before)
+            preceding = of_sequence[player][tree.parent_sequence]
+            points[player] = mixed(mixed(total + points[player]) + preceding)
         found = [np.unique(color, return_index=True, return_inverse=True) for color in points]
         coarser, classes = classes, sum(first.size for _, first, _ in found)
         if classes > _LARGEST_PART * sum(tree.points for tree in trees):
@@ -451,16 +451,18 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
 
 def _merged(game: ExtensiveFormGame, kinds: list[tuple[Indices, Indices]]) -> ExtensiveFormGame:
     """Merge information sets, given the first of each colour and the colour of each."""
-    trees, which = [], []
+    trees, groups = [], []
     for tree, (first, color) in zip(game.domains, kinds, strict=True):
         order = np.argsort(first)
         kept, kind = first[order], np.argsort(order)[color]
         begin = offsets(tree.sizes[kept])[kind] - tree.simplices.first
-        which.append(np.append(0, 1 + np.arange(tree.dimension - 1) + np.repeat(begin, tree.sizes)))
-        trees.append(DecisionTree(which[-1][tree.parent_sequence[kept]], tree.sizes[kept]))
+        groups.append(
+            np.append(0, 1 + np.arange(tree.dimension - 1) + np.repeat(begin, tree.sizes))
+        )
+        trees.append(DecisionTree(groups[-1][tree.parent_sequence[kept]], tree.sizes[kept]))
     small = copy.copy(game)
-    small.domains, small._rows, small._merged = tuple(trees), {}, tuple(which)
-    merged = np.array([own[last] for own, last in zip(which, game.sequences, strict=True)])
+    small.domains, small._rows, small._merged = tuple(trees), {}, tuple(groups)
+    merged = np.array([own[last] for own, last in zip(groups, game.sequences, strict=True)])
     dimensions = [tree.dimension for tree in trees]
     ones = np.ones(merged.shape[1])
     small.sequences, small.payoffs = merge_terminals(merged, ones, game.payoffs.T, dimensions)

@@ -82,9 +82,9 @@ class MemoryBudget:
         """Number of histories of two players that fit into memory and can be numbered."""
         return min(self._limit / (self._bytes + 2 * BYTES_A_PLAYER), _NUMBERED)
 
-    def check_histories(self, histories: int, players: int = 2, *, more: bool = False) -> None:
-        """Raise a MemoryError if a tree of this many histories, or of ``more``, does not fit."""
-        self._check(histories, players, 0, more)
+    def check_histories(self, histories: int, players: int = 2, *, growing: bool = False) -> None:
+        """Raise a MemoryError if a tree of this many histories, perhaps growing, does not fit."""
+        self._check(histories, players, 0, growing)
 
     def check_levels(self, widths: Iterable[int]) -> None:
         """Raise a MemoryError as soon as the first levels of a two-player tree do not fit.
@@ -95,11 +95,11 @@ class MemoryBudget:
         for depth, width in enumerate(widths):
             histories += width
             names += width * depth
-            self._check(histories, 2, names, more=True)
+            self._check(histories, 2, names, growing=True)
 
     def check_objects(self, histories: int) -> None:
         """Raise a MemoryError if the objects of a walk leave too little memory for the arrays."""
-        self._check(histories, 2, max(int(resident() - self._before), 0), more=True)
+        self._check(histories, 2, max(int(resident() - self._before), 0), growing=True)
 
     def check_payoffs(self, outcomes: int) -> None:
         """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
@@ -110,8 +110,8 @@ class MemoryBudget:
         size, hints = f"more than {count_text(sequences)} sequences of correlated plans", [LEARN]
         self._require(size, needed, [*hints, *([self._hint] if self._hint else [])])
 
-    def _check(self, histories: int, players: int, extra: int, more: bool) -> None:
-        size = f"{count_text(histories, more)} histories"
+    def _check(self, histories: int, players: int, extra: int, growing: bool) -> None:
+        size = f"{count_text(histories, growing)} histories"
         # As integers, because some games are larger than the range of floats
         needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
         hints = [PLAY_BY_RULES, *([self._hint] if self._hint and histories <= _NUMBERED else [])]
@@ -148,11 +148,11 @@ def _as_limit(limit: float) -> float:
     return float(limit)
 
 
-def count_text(number: int, more: bool = False) -> str:
+def count_text(number: int, growing: bool = False) -> str:
     """Return a number for messages, one above 10**15 as a power of ten."""
     if number >= 10**15:
         return f"over 10**{int(math.log10(number))}"
-    return f"{'more than ' * more}{number:,}"
+    return f"{'more than ' * growing}{number:,}"
 
 
 def _size(number: float) -> str:
@@ -192,9 +192,9 @@ def _of_process() -> float:
         import resource
     except ImportError:
         return math.inf
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    maximum, _ = resource.getrlimit(resource.RLIMIT_AS)
     pages = _numbers("/proc/self/statm", r"\d+") or [0.0]
-    return math.inf if most == resource.RLIM_INFINITY else most - PAGESIZE * pages[0]
+    return math.inf if maximum == resource.RLIM_INFINITY else maximum - PAGESIZE * pages[0]
 
 
 def _numbers(path: str | Path, pattern: str) -> list[float]:
@@ -247,13 +247,13 @@ class Growth:
         budget: MemoryBudget,
         time_limit: float | None = None,
         root: Callable[[], History] | None = None,
-        most: float = math.inf,
+        maximum: float = math.inf,
         claim: str = "",
     ) -> None:
         self._root = root
         self._seconds = _as_seconds(time_limit)
         self._largest, self._claim = budget.largest, claim
-        self._most = min(most, self._largest)
+        self._most = min(maximum, self._largest)
         self._start = time.monotonic()
         self._report_after = _REPORT_AFTER
         self._of_all = ""
@@ -296,13 +296,13 @@ class Growth:
         of (1 + estimate / largest size) / 2 are a supermartingale that begins at 1, and reach
         1000 with probability 1/1000 at most, by Ville's inequality.
         """
-        evidence, sizes, until = 1.0, list[float](), time.monotonic() + _SECONDS
+        evidence, sizes, deadline = 1.0, list[float](), time.monotonic() + _SECONDS
         generator = random.Random(1)
         while evidence < _CERTAIN:
-            if len(sizes) == _SAMPLES or time.monotonic() > until:
+            if len(sizes) == _SAMPLES or time.monotonic() > deadline:
                 self._of_all = f" of about {count_text(_mean(sizes))} in all"
                 return
-            sizes.append(estimated_size(root, generator, 2.0 * _CERTAIN * self._most, until))
+            sizes.append(estimated_size(root, generator, 2.0 * _CERTAIN * self._most, deadline))
             evidence *= (1.0 + sizes[-1] / self._most) / 2.0
         fits, estimate = self._most == self._largest, int(sum(sizes) / len(sizes))
         largest = "of which {} can be built" if fits else "and max_histories is {}"
@@ -327,8 +327,8 @@ def _as_seconds(limit: float | None) -> float:
 
 def quick_estimate(root: History) -> int:
     """Return about how many histories a game has, with two digits, in a moment."""
-    generator, until, sizes = random.Random(1), time.monotonic() + _SECONDS / 2, list[float]()
-    while len(sizes) < _SAMPLES and (not sizes or time.monotonic() < until):
+    generator, deadline, sizes = random.Random(1), time.monotonic() + _SECONDS / 2, list[float]()
+    while len(sizes) < _SAMPLES and (not sizes or time.monotonic() < deadline):
         sizes.append(estimated_size(root, generator))
     return _mean(sizes)
 
@@ -339,13 +339,13 @@ def _mean(sizes: Sequence[float]) -> int:
 
 
 def estimated_size(
-    root: History, generator: random.Random, most: float = math.inf, until: float = math.inf
+    root: History, generator: random.Random, maximum: float = math.inf, deadline: float = math.inf
 ) -> float:
     """Return an unbiased estimate of the number of histories of a game.
 
     At each depth there is one history for each player and number of actions, with a weight: of the
     next histories of the same player and number of actions, one is drawn by their weights, and has
-    the sum of them. It ends above ``most``, and at the time ``until``.
+    the sum of them. It ends above ``maximum``, and at the time ``deadline``.
 
     Examples
     --------
@@ -361,10 +361,10 @@ def estimated_size(
     total, level = 1.0, {(0, 0): (1.0, root)}
     if root.is_terminal():
         return total
-    while level and total <= most:
+    while level and total <= maximum:
         following: dict[tuple[int, int], tuple[float, History]] = {}
         for weight, history in level.values():
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 return total
             for child in map(history.child, _moves(history)):
                 total += weight
@@ -422,10 +422,10 @@ def level_widths(root: Countable, length: int | None = None) -> Iterator[int]:
                 children = [examples[shape].child(action) for action in actions[shape]]
                 shapes = [child.shape() for child in children]
                 following[shape] = Counter(shapes)
-                for each, child in zip(shapes, children, strict=True):
-                    examples.setdefault(each, child)
-            for each, ways in following[shape].items():
-                successors[each] += number * ways
+                for key, child in zip(shapes, children, strict=True):
+                    examples.setdefault(key, child)
+            for key, ways in following[shape].items():
+                successors[key] += number * ways
         counts = successors
 
 

@@ -114,8 +114,8 @@ class NormalFormGame:
         actions: Iterable[Iterable[str]] | None = None,
         name: str | None = None,
     ) -> None:
-        together = _together(payoffs, *others) if others else payoffs
-        cast(Any, self).__attrs_init__(together, actions=actions, name=name)
+        stacked = _together(payoffs, *others) if others else payoffs
+        cast(Any, self).__attrs_init__(stacked, actions=actions, name=name)
 
     def __attrs_post_init__(self) -> None:
         names = [None] * self.players if self.actions is None else list(self.actions)

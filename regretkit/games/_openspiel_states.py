@@ -158,9 +158,9 @@ def _loaded(pyspiel: Any, game: object) -> object:
     try:
         return pyspiel.load_game(game)
     except pyspiel.SpielError as error:
-        why = str(error).partition(". Available games are")[0].strip()
+        reason = str(error).partition(". Available games are")[0].strip()
         raise ValueError(
-            f"game must be one that OpenSpiel can load, got {quote(game)}: {why}; "
+            f"game must be one that OpenSpiel can load, got {quote(game)}: {reason}; "
             "pyspiel.registered_names() lists the games"
         ) from error
 

@@ -144,11 +144,11 @@ class States:
         game: OpenSpielGame,
         budget: MemoryBudget,
         growth: Growth,
-        most: float,
+        maximum: float,
         *,
         by_string: bool,
     ) -> None:
-        self._game, self._budget, self._growth, self._most = game, budget, growth, most
+        self._game, self._budget, self._growth, self._most = game, budget, growth, maximum
         self._by_string = by_string
         self.parent = array("q")
         self.player = array("q")

@@ -249,9 +249,9 @@ class Profile(Hints, tuple[Vector, ...]):
             if player not in vectors and blocks_of(domain) is None
         ]
         if missing:
-            more = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
+            ellipsis = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
             raise ValueError(
-                f"strategies lacks {', '.join(missing[:6])}{more}; add them, or pass "
+                f"strategies lacks {', '.join(missing[:6])}{ellipsis}; add them, or pass "
                 "otherwise='uniform'"
             )
 
@@ -288,7 +288,7 @@ class Profile(Hints, tuple[Vector, ...]):
             block = simplices_of(self.domains[player], player).block(number)
             return behavior_of(self[player], self.domains[player])[block]
         if not isinstance(key, slice):
-            self._check_player(key, least=-len(self))
+            self._check_player(key, minimum=-len(self))
         return super().__getitem__(key)
 
     def unreached(self, player: int) -> Indices:
@@ -411,14 +411,14 @@ class Profile(Hints, tuple[Vector, ...]):
             raise _unnamed(name)
         return player, simplices.labels.find(name)
 
-    def _check_player(self, player: SupportsIndex, *, least: int = 0) -> None:
+    def _check_player(self, player: SupportsIndex, *, minimum: int = 0) -> None:
         try:
             number = operator.index(player)
         except TypeError as error:
             raise TypeError(
                 f"a player has a number, got {quote(player)}; try profile[0] or profile[0, 'label']"
             ) from error
-        if not least <= number < len(self):
+        if not minimum <= number < len(self):
             raise ValueError(f"there is no player {player}: they go from 0 to {len(self) - 1}")
 
     def _owner(self, label: str) -> int:

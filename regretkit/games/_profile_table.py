@@ -239,10 +239,10 @@ def strategy_in(records: Any, domain: StrategySet, player: int, context: str) ->
         )
     if not read.all():
         missing = [_name_of(simplices, int(number)) for number in np.flatnonzero(~read)[:6]]
-        more = int(np.count_nonzero(~read)) - len(missing)
+        unread = int(np.count_nonzero(~read)) - len(missing)
         raise ValueError(
             f"{context} lacks the information sets {', '.join(missing)}"
-            f"{f' and {more} more' if more else ''}; give each a distribution over its actions"
+            f"{f' and {unread} more' if unread else ''}; give each a distribution over its actions"
         )
     return strategy_of(behavior, domain)
 
@@ -314,9 +314,11 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
-        twice, _ = Counter(names).most_common(1)[0]
+        repeated, _ = Counter(names).most_common(1)[0]
         shown = ", ".join(ascii(name)[:40] for name in names[:4])
-        raise ValueError(f"an entry {ascii(twice)[:40]} is a duplicate, beside {shown}; remove it")
+        raise ValueError(
+            f"an entry {ascii(repeated)[:40]} is a duplicate, beside {shown}; remove it"
+        )
     return entries
 
 

@@ -121,15 +121,15 @@ class Algorithm:
     ) -> None:
         listed = isinstance(local, Sequence) and not isinstance(local, str)
         given: Any = local if listed else [local]
-        parts = [_part(each) for each in given]
+        parts = [_part(algorithm) for algorithm in given]
         if not parts:
             raise ValueError("algorithm must have one entry for each player, got none")
         rules: Any = tuple(rule for rule, _ in parts)
         if listed and any(isinstance(rule, tuple) for rule in rules):
             raise ValueError("an algorithm of a list must have one rule, got one by player")
         bases = [base for _, base in parts if base is not None]
-        same = all(base.averaging == bases[0].averaging for base in bases)
-        mixed = not bases or not same or len(bases) < len(parts)
+        equal = all(base.averaging == bases[0].averaging for base in bases)
+        mixed = not bases or not equal or len(bases) < len(parts)
         common = Uniform() if mixed else bases[0].averaging
         cast("Any", self).__attrs_init__(
             rules if listed else rules[0],

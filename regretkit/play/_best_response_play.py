@@ -98,7 +98,7 @@ def best_response_play(
         raise ValueError(f"game must have two players, got {len(game.domains)}")
     check_player(player, 2)
     check_plays_on(as_minimizer(minimizer, "minimizer"), game.domains[player], player, "minimizer")
-    whole_number(iterations, "iterations", least=1)
+    whole_number(iterations, "iterations", minimum=1)
     opponent = 1 - player
     averages = [Average(), Average()]
     total, earned = np.zeros(minimizer.dimension), 0.0

@@ -65,7 +65,7 @@ def begin(callbacks: Iterable[Callable[..., object]], run: "SelfPlay") -> list[C
     """Call the method ``begin`` of those that have one; return what is to watch every iteration."""
     prepared = [getattr(callback, "begin", None) for callback in callbacks]
     watching = [prepare(run) or () for prepare in prepared if prepare is not None]
-    return list({id(each): each for each in chain.from_iterable(watching)}.values())
+    return list({id(watcher): watcher for watcher in chain.from_iterable(watching)}.values())
 
 
 class _Run(Protocol):
@@ -399,11 +399,11 @@ def clock(seconds: float) -> str:
 
 
 def facts(
-    iteration: int, rate: float, most: int | None, gaps: Sequence[float], left: float | None
+    iteration: int, rate: float, maximum: int | None, gaps: Sequence[float], left: float | None
 ) -> list[str]:
     """Return what progress shows: iterations, their rate, the last gap and the time left."""
     return [
-        f"iteration {iteration:,}{'' if most is None else f' of {most:,}'}",
+        f"iteration {iteration:,}{'' if maximum is None else f' of {maximum:,}'}",
         f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
         *(f"gap {gap:.2e}" for gap in gaps[-1:]),
         "time left unknown" if left is None else f"{clock(left)} left",
@@ -428,10 +428,10 @@ class _Progress(Stateful):
 
     def __call__(self, run: Any) -> None:
         self._pace(run)
-        now = time.monotonic()
-        if now - self._written < self.every:
+        seconds = time.monotonic()
+        if seconds - self._written < self.every:
             return
-        self._written = now
+        self._written = seconds
         rate = run.iteration / max(run.seconds, 1e-9)
         remaining = [] if self.iterations is None else [(self.iterations - run.iteration) / rate]
         remaining += [] if self.seconds is None else [self.seconds - run.seconds]

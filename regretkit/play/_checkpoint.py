@@ -98,7 +98,7 @@ class Checkpoint:
                 f"every={quote(self.every)}"
             )
         if self.every is not None:
-            self.every = whole_number(self.every, "every", least=1)
+            self.every = whole_number(self.every, "every", minimum=1)
         self.callbacks = tuple(as_callbacks(self.callbacks))
         if not isinstance(self.path, str | os.PathLike):
             raise TypeError(f"path must be a text or a pathlib.Path, got {quote(self.path)}")
@@ -211,7 +211,7 @@ def resume(
     >>> bool((run.average[0] == whole.average[0]).all())
     True
     """
-    whole_number(iterations, "iterations", least=0)
+    whole_number(iterations, "iterations", minimum=0)
     run = _resumed(SavedRun.read(path), game, algorithm, estimator, callbacks)
     return run.run(iterations, callbacks=callbacks) if iterations else run
 

@@ -238,7 +238,7 @@ def difference(saved: object, current: object, place: str) -> str | None:
     elif _are_equal(saved, current):
         pairs = []
     if pairs is not None:
-        found = (difference(theirs, ours, name) for name, theirs, ours in pairs)
+        found = (difference(given, expected, name) for name, given, expected in pairs)
         return next(filter(None, found), None)
     return (
         f"{place} was {shown(saved)} when the checkpoint was written, but is {shown(current)} now"

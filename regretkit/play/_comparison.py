@@ -200,8 +200,8 @@ class Comparison(Hints):
             cells += [f"{fmean(run.columns['seconds'][-1] for run in runs):.3g}"]
             cells += [f"{fmean(last):.3g}", *([spread, str(len(runs))] if seeds else []), mark]
             rows.append([game, algorithm, *cells])
-        more = ["range", "seeds"] if seeds else []
-        return ["game", "algorithm", "iterations", "seconds", measure, *more, ""], rows
+        extra = ["range", "seeds"] if seeds else []
+        return ["game", "algorithm", "iterations", "seconds", measure, *extra, ""], rows
 
     def __str__(self) -> str:
         heads, rows = self.summary()
@@ -407,17 +407,17 @@ def _as_seeds(seeds: Iterable[int]) -> list[int]:
         raise TypeError(
             must_be("seeds", "several whole numbers", seeds, "pass range(3) for 0, 1 and 2")
         )
-    numbers = [whole_number(seed, "seeds", least=0) for seed in seeds]
+    numbers = [whole_number(seed, "seeds", minimum=0) for seed in seeds]
     if not numbers or len(set(numbers)) < len(numbers):
         raise ValueError(f"seeds must be different whole numbers, one at least, got {numbers}")
     return numbers
 
 
 def _named_games(games: Any) -> dict[str, Any]:
-    one = isinstance(games, str) or hasattr(games, "domains") or has_rules_alone(games)
-    given: Any = [games] if one else games
+    single = isinstance(games, str) or hasattr(games, "domains") or has_rules_alone(games)
+    given: Any = [games] if single else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, game) for game in given]
-    swapped = [each for _, each in pairs if isinstance(each, str) and each.lower() in ALGORITHMS]
+    swapped = [text for _, text in pairs if isinstance(text, str) and text.lower() in ALGORITHMS]
     if swapped:
         raise TypeError(f"got the algorithm {quote(swapped[0])} among the games; games come first")
     found = []
@@ -431,10 +431,14 @@ def _named_games(games: Any) -> dict[str, Any]:
 
 
 def _named_algorithms(algorithms: Any, sampling: str | None) -> dict[str, Algorithm]:
-    one = isinstance(algorithms, str | Algorithm) or callable(algorithms)
-    given: Any = [algorithms] if one else algorithms
-    pairs = given.items() if isinstance(given, Mapping) else [(_name(each), each) for each in given]
-    found = [(name, Algorithm(named(each), sampling=sampling)) for name, each in pairs]
+    single = isinstance(algorithms, str | Algorithm) or callable(algorithms)
+    given: Any = [algorithms] if single else algorithms
+    pairs = (
+        given.items()
+        if isinstance(given, Mapping)
+        else [(_name(algorithm), algorithm) for algorithm in given]
+    )
+    found = [(name, Algorithm(named(algorithm), sampling=sampling)) for name, algorithm in pairs]
     return _distinct(found, "algorithms")
 
 

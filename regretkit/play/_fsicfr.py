@@ -124,7 +124,7 @@ class FixedStrategyIteration(Stateful):
         KeyboardInterrupt
             After Ctrl-C, once the iteration that it came in is whole; a second one ends within it.
         """
-        iterations = whole_number(iterations, "iterations", least=0)
+        iterations = whole_number(iterations, "iterations", minimum=0)
         with self._guard.driving() as interrupt, exits_as_errors():
             for _ in range(iterations):
                 if interrupt.requested():

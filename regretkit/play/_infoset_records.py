@@ -376,15 +376,15 @@ class RecordFactory:
             }
         return {"iteration": self.iteration, "templates": templates}
 
-    def restore(self, saved: Learned, most: int, sizes: set[int]) -> None:
+    def restore(self, saved: Learned, maximum: int, sizes: set[int]) -> None:
         """Take what ``saved`` returned from a file, of at most this many iterations.
 
         It takes a time that does not depend on what the file says of iterations.
         """
         check_entries(saved, {"iteration", "templates"})
         iteration, templates = saved["iteration"], saved["templates"]
-        if type(iteration) is not int or not 0 <= iteration <= most:
-            raise ValueError(f"a player must have learned in 0 to {most} iterations")
+        if type(iteration) is not int or not 0 <= iteration <= maximum:
+            raise ValueError(f"a player must have learned in 0 to {maximum} iterations")
         check_entries(templates, {str(size) for size in sizes})
         self.iteration = iteration
         for size in sizes:

@@ -172,14 +172,14 @@ class LazyMCCFR(Hints):
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.horizon is not None:
-            self.horizon = whole_number(self.horizon, "horizon", least=1)
+            self.horizon = whole_number(self.horizon, "horizon", minimum=1)
         self.averaging.weight(1, self.horizon)
         self.players = players_of(self.game)
         if self.order.schedule(self.players, 0) is None:
             raise ValueError(
                 f"{quote(self.order)} does more in an iteration than to let players learn"
             )
-        room = whole_number(self.cached_histories, "cached_histories", least=0)
+        room = whole_number(self.cached_histories, "cached_histories", minimum=0)
         generator = self.estimator.generator
         factories = [RecordFactory(rule, generator) for rule in self._rules]
         self._tree = LazyTree(self.game, factories, room)
@@ -206,7 +206,7 @@ class LazyMCCFR(Hints):
             After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
             second Ctrl-C ends within it.
         """
-        iterations = whole_number(iterations, "iterations", least=0)
+        iterations = whole_number(iterations, "iterations", minimum=0)
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()

@@ -274,9 +274,9 @@ def estimated_visits(game: History, players: int, estimator: TraversalEstimator)
     times as the learning player might have chosen otherwise before it.
     """
     draws, total, choose = random.Random(1), 0.0, estimator._choose()
-    most: float = 1 if choose is follow_one else math.inf
+    maximum: float = 1 if choose is follow_one else math.inf
     if choose is follow_some:
-        most = cast("Any", estimator._parameters())[0]
+        maximum = cast("Any", estimator._parameters())[0]
     for player in sorted([*range(players)] * _PLAYS):
         history, weight, moves = game, 1.0, count()
         while total < _ENDLESS:
@@ -292,7 +292,7 @@ def estimated_visits(game: History, players: int, estimator: TraversalEstimator)
             else:
                 actions = _some_actions(history)
                 action = draws.choice(actions)
-                weight *= min(most, len(actions)) if acting == player else 1.0
+                weight *= min(maximum, len(actions)) if acting == player else 1.0
             history = history.child(action)
     return total
 

@@ -313,7 +313,7 @@ def play_match(
     >>> match.estimate(0).normal_interval(0.99)[0] > 0
     True
     """
-    rounds = whole_number(rounds, "rounds", least=1)
+    rounds = whole_number(rounds, "rounds", minimum=1)
     generator = as_generator(generator)
     root, agents = as_history(game), _as_agents(agents)
     known = payoff_bounds(game) if bounds is None else None

@@ -106,11 +106,11 @@ class Seconds(Stateful):
 class BestGap(Stateful):
     """The least NashConv of last iterates among those that were measured."""
 
-    _least: float = field(default=math.inf, init=False)
+    _minimum: float = field(default=math.inf, init=False)
 
     def __call__(self, run: "SelfPlay") -> float:
-        self._least = min(self._least, _last_nash_conv(run))
-        return self._least
+        self._minimum = min(self._minimum, _last_nash_conv(run))
+        return self._minimum
 
 
 @final
@@ -167,7 +167,7 @@ class Regret(Stateful):
     @override
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
         if self._trackers:
-            self._sums = [each for tracker in self._trackers for each in tracker.sums()]
+            self._sums = [sums for tracker in self._trackers for sums in tracker.sums()]
         return super()._access(writes=writes)
 
     @override

@@ -142,7 +142,7 @@ class Alternating(Order):
     first: int = 0
 
     def __attrs_post_init__(self) -> None:
-        whole_number(self.first, "first", least=0)
+        whole_number(self.first, "first", minimum=0)
 
     @override
     def check_players(self, players: int) -> None:

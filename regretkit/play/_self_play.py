@@ -184,7 +184,7 @@ class SelfPlay(Hints, Stateful):
             After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
             second Ctrl-C ends within it.
         """
-        iterations = whole_number(iterations, "iterations", least=0)
+        iterations = whole_number(iterations, "iterations", minimum=0)
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()

@@ -211,8 +211,8 @@ def solve(
         groups = None if imperfect is None else imperfect.coarse_information_set
         run = chosen.start(game, engine=engine, groups=groups, **options)
     with shown_progress(progress, iterations, time_limit) as shown:
-        most = _EVER if iterations is None else iterations
-        return run.run(most, callbacks=[*as_callbacks(callbacks), *limits, *shown])
+        maximum = _EVER if iterations is None else iterations
+        return run.run(maximum, callbacks=[*as_callbacks(callbacks), *limits, *shown])
 
 
 def _solve_exactly(
@@ -356,7 +356,7 @@ def _limits(
             "iterations, target_gap and time_limit are all missing: pass one, or several"
         )
     if iterations is not None:
-        whole_number(iterations, "iterations", least=0)
+        whole_number(iterations, "iterations", minimum=0)
     for name, limit in (("target_gap", target_gap), ("time_limit", time_limit)):
         if limit is not None:
             above_zero(limit, name)
@@ -393,7 +393,9 @@ def doubt_of_reaching(
             f"{quote(game)}"
         )
     payoffs = game.tree.payoffs if isinstance(game, ExtensiveFormGame) else game.payoffs
-    least = _ROUNDING * float(np.abs(payoffs).max())
-    if target_gap < least:
-        return f"{quote(target_gap)} is below {least:g}, the rounding error of payoffs of this size"
+    minimum = _ROUNDING * float(np.abs(payoffs).max())
+    if target_gap < minimum:
+        return (
+            f"{quote(target_gap)} is below {minimum:g}, the rounding error of payoffs of this size"
+        )
     return None

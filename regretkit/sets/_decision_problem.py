@@ -447,9 +447,9 @@ class DecisionDAG(DecisionProblem):
                 "first"
             )
         order = np.lexsort([sequences, points])
-        same = (np.diff(sequences[order]) == 0) & (np.diff(points[order]) == 0)
-        if same.any():
-            edge = int(order[np.argmax(same)])
+        equal = (np.diff(sequences[order]) == 0) & (np.diff(points[order]) == 0)
+        if equal.any():
+            edge = int(order[np.argmax(equal)])
             raise ValueError(f"parents[{points[edge]}] has {sequences[edge]} twice; pass it once")
 
     @override
@@ -461,13 +461,13 @@ class DecisionDAG(DecisionProblem):
         if not self.points:
             return ()
         point_of_sequence = self._point_of_sequence
-        before = point_of_sequence[self.parent_sequences]
+        preceding = point_of_sequence[self.parent_sequences]
         first = np.cumsum(self.parent_counts) - self.parent_counts
         # The longest path to each decision point: at most one more than to any before it.
         depth, longer = np.full(self.points + 1, -1), np.zeros(self.points, dtype=np.int64)
         while (longer != depth[:-1]).any():
             depth[:-1] = longer
-            longer = 1 + np.maximum.reduceat(depth[before], first)
+            longer = 1 + np.maximum.reduceat(depth[preceding], first)
         levels = []
         for points in points_by_depth(longer):
             edges = expand_ranges(first[points], self.parent_counts[points])

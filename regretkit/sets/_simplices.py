@@ -97,9 +97,9 @@ class BlockOps:
         empty = totals == 0.0
         if empty.any():
             # By adding zeros elsewhere: a choice for each number would take several times longer.
-            ones = empty.astype(np.float64)
-            totals = totals + self._sizes * ones
-            vector = vector + self.repeat(ones)
+            filled = empty.astype(np.float64)
+            totals = totals + self._sizes * filled
+            vector = vector + self.repeat(filled)
         shares = self.repeat(totals)
         return np.divide(vector, shares, out=shares)
 
@@ -404,8 +404,8 @@ class Simplices(StrategySet):
         if self._ops.width:
             return f"Simplices([{self._ops.width}] * {self.blocks})"
         shown = ", ".join(str(size) for size in self.sizes[:6])
-        more = f", ... {self.blocks} blocks" if self.blocks > 6 else ""
-        return f"Simplices([{shown}{more}])"
+        ellipsis = f", ... {self.blocks} blocks" if self.blocks > 6 else ""
+        return f"Simplices([{shown}{ellipsis}])"
 
 
 def _thresholds(rows: Vector) -> Vector:

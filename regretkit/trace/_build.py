@@ -99,17 +99,17 @@ def _project(vector: Node) -> Node:
     Those that cannot be positive are left out until all that remain are (Michelot, 1986): a Newton
     search, which ends after as many steps as there are actions.
     """
-    below = elementwise("subtract", vector, repeat(reduction("max", vector)))
-    below = elementwise("maximum", below, _FARTHEST)
+    shifted = elementwise("subtract", vector, repeat(reduction("max", vector)))
+    shifted = elementwise("maximum", shifted, _FARTHEST)
     inner = sum(node.op == "root" for node in nodes_of([vector]))  # none of them is this search
     level = make("iterate", per=Per.BLOCK, detail=f"level {inner}")
-    above = elementwise("greater", below, repeat(level))
-    total = reduction("sum", elementwise("where", above, below, ZERO))
-    count = reduction("sum", elementwise("where", above, ONE, ZERO))
+    greater = elementwise("greater", shifted, repeat(level))
+    total = reduction("sum", elementwise("where", greater, shifted, ZERO))
+    count = reduction("sum", elementwise("where", greater, ONE, ZERO))
     following = elementwise("divide", elementwise("subtract", total, ONE), count)
     step = elementwise("subtract", following, level)
     root = make("root", fill(_FARTHEST, Per.BLOCK), level, step, per=Per.BLOCK, detail=0.0)
-    return elementwise("maximum", elementwise("subtract", below, repeat(root)), ZERO)
+    return elementwise("maximum", elementwise("subtract", shifted, repeat(root)), ZERO)
 
 
 def _regret(utility: Node, strategy: Node, exact: bool) -> Node:
@@ -120,8 +120,8 @@ def _regret(utility: Node, strategy: Node, exact: bool) -> Node:
         value, missed = VALUE, elementwise("subtract", VALUE, largest)
         missed = elementwise("negative", elementwise("absolute", missed))
     else:
-        below = elementwise("subtract", utility, repeat(largest))
-        missed = reduction("sum", elementwise("multiply", below, strategy))
+        difference = elementwise("subtract", utility, repeat(largest))
+        missed = reduction("sum", elementwise("multiply", difference, strategy))
         value = elementwise("add", largest, missed)
         if not exact:
             return elementwise("subtract", utility, repeat(value))
@@ -183,7 +183,7 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
         block_state=names[Per.BLOCK],
         parameters=parameters,
         traits=traits,
-        workspace=workspace.most,
+        workspace=workspace.maximum,
         constants=tuple(node.detail for node in arrays if node.per is Per.ACTION),
         block_constants=tuple(node.detail for node in arrays if node.per is not Per.ACTION),
     )
@@ -213,14 +213,14 @@ class _Workspace:
     """Arrays by action behind those of the state, as many as are asked for."""
 
     def __init__(self, begin: int) -> None:
-        self.begin, self.most = begin, 0
+        self.begin, self.maximum = begin, 0
 
-    def names(self, *before: str) -> Iterable[str]:
-        yield from before
+    def names(self, *first: str) -> Iterable[str]:
+        yield from first
         count = 0
         while True:
             count += 1
-            self.most = max(self.most, count)
+            self.maximum = max(self.maximum, count)
             yield f"w{count - 1}"
 
 
@@ -240,8 +240,8 @@ def _source(
     names |= {UTILITY: "utility", STRATEGY: "strategy", VALUE: "value", SIZE: "size"}
     for kind in ("compiled", "plain"):
         for function, outputs in functions.items():
-            before = ["strategy"] if function == "propose" else []
-            loops = Loops(outputs, names, workspace.names(*before), plain=kind == "plain")
+            arguments = ["strategy"] if function == "propose" else []
+            loops = Loops(outputs, names, workspace.names(*arguments), plain=kind == "plain")
             bodies[kind, function] = loops.code()
     code = {}
     for kind in ("compiled", "plain"):
@@ -276,8 +276,8 @@ def _loads(
     lines += [f"s{k} = state[{k}]" for k in place.values() if f"s{k}" in used]
     lines += [f"b{k} = state[{k}][block]" for k in place.values() if f"b{k}" in used]
     begin = workspace.begin
-    lines += [f"w{k} = state[{begin + k}]" for k in range(workspace.most) if f"w{k}" in used]
-    begin += workspace.most
+    lines += [f"w{k} = state[{begin + k}]" for k in range(workspace.maximum) if f"w{k}" in used]
+    begin += workspace.maximum
     lines += [f"c{k} = state[{begin + k}]" for k in range(len(arrays)) if f"c{k}" in used]
     lines += [f"d{k} = state[{begin + k}][block]" for k in range(len(arrays)) if f"d{k}" in used]
     return lines
@@ -352,8 +352,8 @@ class KernelSet(NamedTuple):
         return len(self.by_action) > 0 and self.propose.__name__ == "propose_any"
 
 
-def combine(kernels: Sequence[Kernel], alone: bool) -> KernelSet:
-    """Return kernels as one; ``alone`` where no player has several."""
+def combine(kernels: Sequence[Kernel], single: bool) -> KernelSet:
+    """Return kernels as one; ``single`` where no player has several."""
     codes: dict[tuple[object, ...], int] = {}
     begins: list[int] = []
     by_action: list[bool] = []
@@ -367,7 +367,7 @@ def combine(kernels: Sequence[Kernel], alone: bool) -> KernelSet:
             signature.append((kernel.propose, kernel.learn, begins[-1], len(by_action)))
     numbers = [codes[k.propose, k.learn, len(k.state), k.layout] for k in kernels]
     begin = tuple(begins[number] for number in numbers)
-    if alone and len(codes) == 1:
+    if single and len(codes) == 1:
         first = kernels[0]
         return KernelSet(first.propose, first.learn, tuple(by_action), begin, tuple(numbers))
     propose, learn = _dispatching(tuple(signature), len(by_action))

@@ -170,9 +170,9 @@ class Cells(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> "Cells":
         key, unknown = _resolved(key)
         if unknown is not None:
-            (_, first), *others = _chosen(key, unknown, self)
+            (_, first), *rest = _chosen(key, unknown, self)
             result = self[first]
-            for met, chosen in others:
+            for met, chosen in rest:
                 result = _where(met, self[chosen], result)
             return result
         values = self.values[key]
@@ -234,10 +234,10 @@ def _applied(ufunc: Any, inputs: Sequence[Any]) -> Cells:
 
 
 def _reduced(
-    ufunc: Any, value: Any, axis: Any = 0, keepdims: bool = False, dtype: Any = None, **more: Any
+    ufunc: Any, value: Any, axis: Any = 0, keepdims: bool = False, dtype: Any = None, **options: Any
 ) -> Cells:
-    if any(option is not np._NoValue and option is not None for option in more.values()):
-        raise UntraceableError(f"np.{ufunc.__name__}.reduce with {[*more]} is not traced")
+    if any(option is not np._NoValue and option is not None for option in options.values()):
+        raise UntraceableError(f"np.{ufunc.__name__}.reduce with {[*options]} is not traced")
     value = Cells.of(value)
     result_type = dtype or ufunc.reduce(_ones(1, value.dtype)).dtype
     if ufunc is np.add:
@@ -276,12 +276,13 @@ def _chosen(
     key: tuple[Any, ...], unknown: int, array: Cells
 ) -> Iterator[tuple[Cells, tuple[Any, ...]]]:
     """Yield an index with each value of the part that is not known yet, and whether it has it."""
-    before = [part for part in key[:unknown] if part is not None]
+    leading = [part for part in key[:unknown] if part is not None]
     if any(
-        part is Ellipsis or (isinstance(part, np.ndarray) and part.dtype == bool) for part in before
+        part is Ellipsis or (isinstance(part, np.ndarray) and part.dtype == bool)
+        for part in leading
     ):
         raise UntraceableError("x[..., k] with an index k that is not known yet is not traced")
-    choices, shape = array.shape[len(before)], key[unknown].shape
+    choices, shape = array.shape[len(leading)], key[unknown].shape
     if choices > _MOST_CHOICES:
         raise UntraceableError(f"an index that is not known yet chooses among {choices} entries")
 

@@ -169,8 +169,8 @@ def _simplified(op: str, args: tuple[Any, ...]) -> Any:
     if op == "where":
         if known[0]:
             return args[1] if first else last
-        same = type(args[1]) is type(last) and (args[1] is last or (known[1] and args[1] == last))
-        return args[1] if same else None
+        equal = type(args[1]) is type(last) and (args[1] is last or (known[1] and args[1] == last))
+        return args[1] if equal else None
     if op in ("and", "or") and any(known):
         constant, other = (first, last) if known[0] else (last, first)
         return other if constant == (op == "and") else constant
@@ -260,15 +260,15 @@ def computed_from(inputs: Container[str], outputs: Iterable[Any]) -> Iterator[Ce
 
     Of each only the last, not what it is computed from. What could fail elsewhere is left out.
     """
-    outputs, alone = [*outputs], set[Cell]()
+    outputs, independent = [*outputs], set[Cell]()
     for node in _ordered(outputs):
         cells = {arg for arg in node.args if isinstance(arg, Cell)}
         if node.op == "input":
             if node.args[0] in inputs:
-                alone.add(node)
-        elif cells <= alone and not (node.op in _MAY_FAIL and node.args[1] in cells):
-            alone.add(node)
-    last = {node for node in alone if node.kind == "i" and node.op != "input"}
+                independent.add(node)
+        elif cells <= independent and not (node.op in _MAY_FAIL and node.args[1] in cells):
+            independent.add(node)
+    last = {node for node in independent if node.kind == "i" and node.op != "input"}
     for node in _ordered(outputs, last):
         if node in last:
             yield node

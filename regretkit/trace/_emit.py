@@ -97,8 +97,8 @@ class Loops:
 
     # Stages: what a reduction needs comes before it
 
-    def _region(self, nodes: Sequence[Node], later: Sequence[Node], depth: int) -> None:
-        """Write all scalars among ``nodes``; ``later`` is what the final loop computes."""
+    def _region(self, nodes: Sequence[Node], following: Sequence[Node], depth: int) -> None:
+        """Write all scalars among ``nodes``; ``following`` is what the final loop computes."""
         level: dict[Node, int] = {}
         for node in nodes:
             level[node] = max((level.get(arg, 0) for arg in self._needs(node)), default=0)
@@ -108,7 +108,7 @@ class Loops:
             for stage in range(max(level.values(), default=0) + 1)
         ]
         loops = [[n.args[0] for n in stage if n.op in REDUCTIONS] for stage in stages] + [
-            list(later)
+            list(following)
         ]
         for number_of_stage, stage in enumerate(stages):
             reductions = [node for node in stage if node.op in REDUCTIONS]
@@ -161,20 +161,20 @@ class Loops:
         return [node for node in nodes_of(outputs) if node in found]
 
     def _to_keep(
-        self, reductions: list[Node], later: list[list[Node]], now: list[Node]
+        self, reductions: list[Node], postponed: list[list[Node]], current: list[Node]
     ) -> dict[Node, str]:
         """Return the expensive nodes of a loop that later loops need, and where they are kept."""
-        here = self._inside(now)
-        needed = set(self._inside([node for loop in later for node in loop]))
+        inside = self._inside(current)
+        needed = set(self._inside([node for loop in postponed for node in loop]))
         kept: dict[Node, str] = {}
-        for node in reversed(here):
+        for node in reversed(inside):
             if node in needed and self._is_expensive(node):
                 name = next(self._free, None)
                 if name is None:
                     break
                 kept[node] = name
                 self._stored[node] = name
-                needed = set(self._inside([n for loop in later for n in loop if n is not node]))
+                needed = set(self._inside([n for loop in postponed for n in loop if n is not node]))
                 for other in kept:
                     needed.discard(other)
         for node in kept:
@@ -193,12 +193,12 @@ class Loops:
             self._write(depth, f"{targets[node]} = {_STARTS[node.op]}")
             if node.op == "argmax":
                 self._write(depth, f"{targets[node]}_max = -inf")
-        inside = self._inside([node.args[0] for node in reductions])
+        needed = self._inside([node.args[0] for node in reductions])
         simple = not kept and all(node.op == "sum" for node in reductions)
         begin = "first"
-        if simple and not any(node.op == "cumulate" for node in inside) and len(inside) <= 8:
+        if simple and not any(node.op == "cumulate" for node in needed) and len(needed) <= 8:
             begin = self._four_sums(reductions, targets, depth)
-        self._start_cumulations(inside, depth)
+        self._start_cumulations(needed, depth)
         self._write(depth, f"for a in range({begin}, last):")
         code = self._body([node.args[0] for node in reductions], "a", depth + 1, kept)
         for node, value in zip(reductions, code, strict=True):
@@ -238,8 +238,8 @@ class Loops:
                 self._write(depth, f"if x > {target}_max:")
                 self._write(depth + 1, f"{target}_max, {target} = x, a")
 
-    def _start_cumulations(self, inside: Iterable[Node], depth: int) -> None:
-        for node in inside:
+    def _start_cumulations(self, needed: Iterable[Node], depth: int) -> None:
+        for node in needed:
             if node.op == "cumulate":
                 if node not in self._names:
                     self._names[node] = next(self._variables)
@@ -249,10 +249,10 @@ class Loops:
         """Write the loop that stores outputs, one for either outcome of a condition by block."""
         if not outputs:
             return
-        inside = self._inside(outputs.values())
+        needed = self._inside(outputs.values())
         conditions = [
             node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
-            for node in inside
+            for node in needed
             if node.op == "where"
         ]
         by_block = [c for c in conditions if c.per is not Per.ACTION]
@@ -264,12 +264,12 @@ class Loops:
                     self._nonzero.add(by_block[0].args[0])
                 assumed = _assume(outputs, by_block[0], outcome)
                 self._bound.update((n, self._iterates(n)) for n in nodes_of(assumed.values()))
-                before = dict(self._names)
+                previous = dict(self._names)
                 self._name_scalars(nodes_of(assumed.values()), depth + 1)
                 self._final(assumed, depth + 1, unswitched + 1)
-                self._names = before
+                self._names = previous
             return
-        self._start_cumulations(inside, depth)
+        self._start_cumulations(needed, depth)
         self._write(depth, "for a in range(first, last):")
         values = self._body(list(outputs.values()), "a", depth + 1, {})
         if len(outputs) > 1:  # all is read before anything is written
@@ -284,9 +284,9 @@ class Loops:
         self, outputs: list[Node], index: str, depth: int, kept: Mapping[Node, str]
     ) -> list[str]:
         """Write what outputs need inside a loop, and return their expressions."""
-        inside = self._inside(outputs)
+        needed = self._inside(outputs)
         uses = Counter(outputs)
-        for node in inside:
+        for node in needed:
             code = ELEMENTWISE[node.op].code if node.op in ELEMENTWISE else "{0}"
             for k, arg in enumerate(node.args):
                 uses[arg] += max(code.count(f"{{{k}}}"), 1)
@@ -296,7 +296,7 @@ class Loops:
         codes: dict[Node, str] = {node: f"{name}[{index}]" for node, name in self._stored.items()}
         fresh = 0
         suffix = index.replace("a + ", "")
-        for node in inside:
+        for node in needed:
             if node.op == "input" or node.op == "array":
                 code = f"{self._names[node]}[{index}]"
             elif node.op in ("repeat", "fill"):
@@ -335,12 +335,12 @@ class Loops:
 
     def _root(self, node: Node, depth: int) -> None:
         start, iterate, step = node.args
-        within = [n for n in nodes_of([step]) if iterate in self._bound[n]]
-        for inner in within:  # another search may have had the same steps
+        dependent = [n for n in nodes_of([step]) if iterate in self._bound[n]]
+        for inner in dependent:  # another search may have had the same steps
             self._names.pop(inner, None)
         captured = [
             arg
-            for n in within
+            for n in dependent
             for arg in n.args
             if arg.per is Per.ACTION and not self._bound[arg] and arg not in self._stored
             if arg.op not in ("input", "array", "repeat", "fill")
@@ -355,7 +355,7 @@ class Loops:
         self._names[node] = self._names[iterate] = position
         self._write(depth, f"{position} = {self._scalar(start)}")
         self._write(depth, f"for _ in range({_ROOT_STEPS}):")
-        self._region(within, [], depth + 1)
+        self._region(dependent, [], depth + 1)
         move = self._scalar(step)
         self._write(depth + 1, f"{position} += {move}")
         bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"

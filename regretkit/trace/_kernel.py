@@ -22,7 +22,7 @@ def _function(_: object, attribute: "Attribute[Any]", value: object) -> None:
 
 
 def _count(_: object, attribute: "Attribute[Any]", value: object) -> None:
-    whole_number(value, attribute.name, least=0)
+    whole_number(value, attribute.name, minimum=0)
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ class Kernel:
     @property
     def layout(self) -> tuple[bool, ...]:
         """Whether each array of ``state`` has a number for each action, or for each block."""
-        further = [by_action for _, by_action in self.further]
-        return (*[True] * len(self.state), *[False] * len(self.block_state), *further)
+        extra = [by_action for _, by_action in self.further]
+        return (*[True] * len(self.state), *[False] * len(self.block_state), *extra)
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ class RuleGraph:
     """Single numbers that it learns; they depend on such numbers and the iteration alone."""
     per: Mapping[str, Per]
     """What each array has a number for."""
-    least: Mapping[str, float]
+    minimum: Mapping[str, float]
     """The least number of each array at first, minus infinity where it is not known;"""
     alone: Mapping[str, float]
     """what it is at first in a block with a single action; nothing where that is not known."""
@@ -88,7 +88,7 @@ def trace_rule(rule: Any) -> RuleGraph:
     while True:
         _refuse_shared(rule, pers, snapshot)
         try:
-            one, other = [_traced(rule, pers, numbers, snapshot) for _ in range(2)]
+            first, other = [_traced(rule, pers, numbers, snapshot) for _ in range(2)]
             break
         except _UndeclaredError as found:  # what it changes is learned, declared or not
             value = held_at(rule, found.path)
@@ -96,16 +96,16 @@ def trace_rule(rule: Any) -> RuleGraph:
                 pers = {**pers, found.path: _per_of(value, rule.domain, found.path)}
             else:
                 numbers.append(found.path)
-    same = one.strategy is other.strategy
-    if not same or (one.learned, one.numbers) != (other.learned, other.numbers):
-        hook = "_learn" if same else "_propose"
+    equal = first.strategy is other.strategy
+    if not equal or (first.learned, first.numbers) != (other.learned, other.numbers):
+        hook = "_learn" if equal else "_propose"
         raise refusal(
             rule,
             hook,
             f"{hook} of {type(rule).__name__} computes something else every time, as with random "
             "numbers; a compiled rule computes with what it learned alone",
         )
-    return one
+    return first
 
 
 class _UndeclaredError(Exception):
@@ -129,32 +129,32 @@ def _traced(
     rule: Any, pers: Mapping[str, Per], numbers: list[str], snapshot: Snapshot
 ) -> RuleGraph:
     inputs = {path: make("input", per=per, detail=path) for path, per in pers.items()}
-    before = {**inputs, **{path: number_before(path) for path in numbers}}
-    after = {**inputs, **{path: number_after(path) for path in numbers}}
+    old = {**inputs, **{path: number_before(path) for path in numbers}}
+    new = {**inputs, **{path: number_after(path) for path in numbers}}
 
     def propose(trace: Trace) -> dict[str, Node]:
-        symbolic = _symbolic(rule, after, trace, ITERATION)
+        symbolic = _symbolic(rule, new, trace, ITERATION)
         held = _attributes(symbolic)
         strategy = symbolic._propose()
-        changed = _changed(symbolic, held, after, trace)
+        changed = _changed(symbolic, held, new, trace)
         if changed:
             _refuse_change(rule, "_propose", f"self.{changed[0]}")
         return {"strategy": _as(Per.ACTION, strategy, trace, "_propose returns")}
 
     def learn(trace: Trace) -> dict[str, Node]:
-        symbolic = _symbolic(rule, before, trace, elementwise("subtract", ITERATION, ONE))
+        symbolic = _symbolic(rule, old, trace, elementwise("subtract", ITERATION, ONE))
         held = _attributes(symbolic)
         parts = [part for path, part in owners(symbolic) if path]
         if parts:  # they may play what is played
             trace.played = trace.node(symbolic._propose())
             for part in parts:
                 part._strategy = None
-        utility, played = (trace.symbol(each, writeable=False) for each in (UTILITY, STRATEGY))
+        utility, played = (trace.symbol(name, writeable=False) for name in (UTILITY, STRATEGY))
         if symbolic._learn(utility, played) is not None:
             raise UntraceableError("_learn returns a value; let it change self, and return nothing")
-        for path in set(_changed(symbolic, held, before, trace)) - before.keys():
+        for path in set(_changed(symbolic, held, old, trace)) - old.keys():
             _refuse_change(rule, "_learn", f"self.{path}")
-        changed = {path: held_at(symbolic, path) for path in before}
+        changed = {path: held_at(symbolic, path) for path in old}
         _refuse_one_array(changed)
         return {
             path: _as(pers.get(path, Per.RULE), value, trace, f"{path} becomes")
@@ -164,11 +164,11 @@ def _traced(
     spaces = _namespaces(rule)
     strategy = _all_ways(rule, propose, spaces, snapshot)["strategy"]
     learned = _all_ways(rule, learn, spaces, snapshot)
-    few, one = _at_first(rule, [2, 3], pers), _at_first(rule, [1], pers)
-    least = {path: float(np.min(few[path])) if path in few else -np.inf for path in pers}
-    alone = {path: float(array[0]) for path, array in one.items()}
+    wide, single = _at_first(rule, [2, 3], pers), _at_first(rule, [1], pers)
+    minimum = {path: float(np.min(wide[path])) if path in wide else -np.inf for path in pers}
+    alone = {path: float(array[0]) for path, array in single.items()}
     numbered = {path: learned.pop(path) for path in numbers}
-    return RuleGraph(strategy, learned, numbered, pers, least, alone)
+    return RuleGraph(strategy, learned, numbered, pers, minimum, alone)
 
 
 def _refuse_one_array(changed: Mapping[str, Any]) -> None:
@@ -259,12 +259,12 @@ def _attributes(rule: Any) -> dict[str, Any]:
     }
 
 
-def _as(per: Per, value: Any, trace: Trace, what: str) -> Node:
+def _as(per: Per, value: Any, trace: Trace, role: str) -> Node:
     if isinstance(value, Symbol) and value.mask is not None:
-        raise UntraceableError(f"{what} x[mask], whose shape depends on the mask")
+        raise UntraceableError(f"{role} x[mask], whose shape depends on the mask")
     node = as_float(trace.node(value))
     if node.per is not per:
-        raise UntraceableError(f"{what} {KIND[node.per]}, and should be {KIND[per]}")
+        raise UntraceableError(f"{role} {KIND[node.per]}, and should be {KIND[per]}")
     return node
 
 
@@ -429,13 +429,13 @@ class _NumberFunction:
         is_number = isinstance(number, Symbol) and number.node.per is Per.RULE
         if is_number and self.opaque:
             return self._called(number)
-        before = getattr(RAISED, "last", None)
+        previous = getattr(RAISED, "last", None)
         try:
             return self.function(*given, **named)
         except (UntraceableError, TypeError):
             if not is_number:
                 raise
-            RAISED.last = before
+            RAISED.last = previous
             return self._called(number)
 
     def _called(self, number: Any) -> Any:
@@ -507,15 +507,15 @@ _PASSING = {"_strategy", "next_strategy", "_update", "_tracker"}
 
 
 def _changed(
-    symbolic: Any, before: Mapping[str, Any], inputs: Mapping[str, Node], trace: Trace
+    symbolic: Any, old: Mapping[str, Any], inputs: Mapping[str, Node], trace: Trace
 ) -> list[str]:
     """Return the paths of what a hook changed."""
     changed = [path for path in inputs if trace.node(held_at(symbolic, path)) is not inputs[path]]
     states = {id(learned_by(part)) for _, part in owners(symbolic)}
     constants = _kept_constants(symbolic)
     for path, new in _attributes(symbolic).items():
-        same = before.get(path) is new or isinstance(new, RegretMinimizer) or path in constants
-        if not same and path not in inputs and id(new) not in states:
+        unchanged = old.get(path) is new or isinstance(new, RegretMinimizer) or path in constants
+        if not unchanged and path not in inputs and id(new) not in states:
             changed.append(path)
     return changed
 

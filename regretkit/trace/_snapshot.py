@@ -342,8 +342,8 @@ class Snapshot:
 
     def _may_hold(self, name: str, value: object) -> bool:
         """Return whether something is looked into; refuse what a copy of the rule would change."""
-        elsewhere = name.startswith(("the global", "the class"))  # as in a list of all rules
-        if id(value) in self._parts and not elsewhere:
+        shared = name.startswith(("the global", "the class"))  # as in a list of all rules
+        if id(value) in self._parts and not shared:
             raise UntraceableError(
                 f"{name} refers to the rule itself; write a method in its place, or pass what it "
                 "needs"
@@ -366,17 +366,17 @@ class Snapshot:
         return list(dict.fromkeys(watched.name for watched in changed))
 
 
-def _differ(now: Any, before: Any) -> bool:
-    if isinstance(now, list):
-        return len(now) != len(before) or not all(map(operator.is_, now, before))
-    if isinstance(now, np.ndarray):
-        if (now.shape, now.dtype) != (before.shape, before.dtype):
+def _differ(current: Any, saved: Any) -> bool:
+    if isinstance(current, list):
+        return len(current) != len(saved) or not all(map(operator.is_, current, saved))
+    if isinstance(current, np.ndarray):
+        if (current.shape, current.dtype) != (saved.shape, saved.dtype):
             return True
-        if now.dtype != np.float64:
-            return bool(now.tobytes() != before.tobytes())
-        one, other = (np.ascontiguousarray(x).view(np.uint64) for x in (now, before))
-        return not np.array_equal(one, other)  # also nan, and the sign of zero
-    return bool(now != before)
+        if current.dtype != np.float64:
+            return bool(current.tobytes() != saved.tobytes())
+        first, other = (np.ascontiguousarray(x).view(np.uint64) for x in (current, saved))
+        return not np.array_equal(first, other)  # also nan, and the sign of zero
+    return bool(current != saved)
 
 
 def _held_in(value: Any) -> Iterator[object]:
@@ -408,9 +408,9 @@ def _accesses(value: Any) -> Iterator[tuple[Callable[[], Contents], Callable[[An
     elif isinstance(value, np.random.BitGenerator):
         yield _pickled(lambda: value.state), lambda b: setattr(value, "state", pickle.loads(b))
     elif isinstance(value, np.random.RandomState):
-        yield _pickled(value.get_state), lambda before: value.set_state(pickle.loads(before))
+        yield _pickled(value.get_state), lambda state: value.set_state(pickle.loads(state))
     elif isinstance(value, random.Random):
-        yield _pickled(value.getstate), lambda before: value.setstate(pickle.loads(before))
+        yield _pickled(value.getstate), lambda state: value.setstate(pickle.loads(state))
     elif isinstance(value, dict):
         yield lambda: [*value.keys(), *value.values()], partial(_put_entries, value)
     elif isinstance(value, list | deque):
@@ -425,13 +425,13 @@ def _pickled(read: Callable[[], object]) -> Callable[[], bytes]:
     return lambda: pickle.dumps(read())
 
 
-def _put_items(value: Any, add: Callable[[Any], object], before: list[object]) -> None:
+def _put_items(value: Any, add: Callable[[Any], object], saved: list[object]) -> None:
     value.clear()
-    add(before)
+    add(saved)
 
 
-def _put_objects(value: np.ndarray[Any, Any], before: list[object]) -> None:
-    for k, x in enumerate(before):
+def _put_objects(value: np.ndarray[Any, Any], saved: list[object]) -> None:
+    for k, x in enumerate(saved):
         value.flat[k] = x
 
 
@@ -439,16 +439,16 @@ def _entry(namespace: dict[str, Any], name: str) -> list[object]:
     return [namespace.get(name, ABSENT)]
 
 
-def _put_entry(namespace: dict[str, Any], name: str, before: list[object]) -> None:
-    namespace[name] = before[0]
-    if before[0] is ABSENT:
+def _put_entry(namespace: dict[str, Any], name: str, saved: list[object]) -> None:
+    namespace[name] = saved[0]
+    if saved[0] is ABSENT:
         del namespace[name]
 
 
-def _put_entries(value: dict[Any, Any], before: list[Any]) -> None:
-    count = len(before) // 2
+def _put_entries(value: dict[Any, Any], saved: list[Any]) -> None:
+    count = len(saved) // 2
     value.clear()
-    value.update(zip(before[:count], before[count:], strict=True))
+    value.update(zip(saved[:count], saved[count:], strict=True))
 
 
 # Attributes
@@ -478,12 +478,12 @@ def _attributes(value: Any) -> dict[str, object]:
     return held
 
 
-def _put_attributes(value: Any, before: list[Any]) -> None:
-    held = dict(zip(before[: len(before) // 2], before[len(before) // 2 :], strict=True))
+def _put_attributes(value: Any, saved: list[Any]) -> None:
+    held = dict(zip(saved[: len(saved) // 2], saved[len(saved) // 2 :], strict=True))
     base: Any = type if isinstance(value, type) else object
-    now = _attributes(value)
-    for name in now.keys() - held.keys():
+    current = _attributes(value)
+    for name in current.keys() - held.keys():
         base.__delattr__(value, name)
     for name, old in held.items():
-        if now.get(name, ABSENT) is not old:
+        if current.get(name, ABSENT) is not old:
             base.__setattr__(value, name, old)

@@ -120,8 +120,8 @@ class SymbolicOps(BlockOps):
 class _Unknown:
     """A number that no block knows."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, role: str) -> None:
+        self._what = role
 
     def __getattr__(self, name: str) -> Any:
         raise UntraceableError(f"{self._what}, is not known to a block")

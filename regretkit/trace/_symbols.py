@@ -459,9 +459,9 @@ def check_shapes(nodes: list[Node]) -> None:
         raise _broadcast(Per.BLOCK, Per.ACTION)
 
 
-def _broadcast(one: Per, other: Per) -> UntraceableError:
+def _broadcast(left: Per, right: Per) -> UntraceableError:
     return UntraceableError(
-        f"{KIND[one]} and {KIND[other]} do not fit; use self.simplices.repeat(x)"
+        f"{KIND[left]} and {KIND[right]} do not fit; use self.simplices.repeat(x)"
     )
 
 

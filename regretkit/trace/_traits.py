@@ -160,9 +160,9 @@ _STEEPEST = 4.0
 
 def traits_of(graph: RuleGraph, only_discounts: bool) -> KernelTraits:
     """Return what engines may rely on."""
-    same = unchanged_by_zero(graph, nonnegative_arrays(graph))
+    unchanged = unchanged_by_zero(graph, nonnegative_arrays(graph))
     return KernelTraits(
-        invariant_to_zero_utility=same and not _depends_on_iteration([graph.strategy]),
+        invariant_to_zero_utility=unchanged and not _depends_on_iteration([graph.strategy]),
         only_discounts_on_zero_utility=only_discounts,
         ignores_singleton_blocks=ignores_singletons(graph),
     )
@@ -170,13 +170,13 @@ def traits_of(graph: RuleGraph, only_discounts: bool) -> KernelTraits:
 
 def nonnegative_arrays(graph: RuleGraph) -> set[str]:
     """Return the arrays whose numbers are never negative: not at first, and then by induction."""
-    known = {name for name, least in graph.least.items() if least >= 0.0}
+    known = {name for name, minimum in graph.minimum.items() if minimum >= 0.0}
     while True:
         found = nonnegative_nodes(graph.learned.values(), known | {"strategy"})
-        still = {name for name in known if graph.learned[name] in found}
-        if still == known:
+        kept = {name for name in known if graph.learned[name] in found}
+        if kept == known:
             return known
-        known = still
+        known = kept
 
 
 def _inputs(graph: RuleGraph) -> dict[str, Node]:
@@ -205,20 +205,20 @@ def discounts(graph: RuleGraph, positive: set[str]) -> tuple[str, Node, Node] | 
         return None
     factor = new.args[1] if new.args[0] is array else new.args[0]
     if factor.op == "where" and factor.args[0] is elementwise("greater", array, ZERO):
-        up, down = factor.args[1:]
+        growth, decay = factor.args[1:]
     else:
-        up = down = factor
-    if up.per is not Per.RULE or down.per is not Per.RULE:
+        growth = decay = factor
+    if growth.per is not Per.RULE or decay.per is not Per.RULE:
         return None
-    if any(node.op in ("input", "call") for node in nodes_of([up, down])):
+    if any(node.op in ("input", "call") for node in nodes_of([growth, decay])):
         return None  # not known beforehand
     part = make("normalize", elementwise("maximum", array, ZERO), per=Per.ACTION)
-    if graph.strategy is not part or not _keeps_positive(up, down):
+    if graph.strategy is not part or not _keeps_positive(growth, decay):
         return None
-    return name, up, down
+    return name, growth, decay
 
 
-def _keeps_positive(up: Node, down: Node) -> bool:
+def _keeps_positive(growth: Node, decay: Node) -> bool:
     """Return whether discounts are at least 0, and leave positive numbers positive.
 
     They do if t iterations leave at least a power of 1 / t: if between t and 2 t the logarithms add
@@ -227,13 +227,13 @@ def _keeps_positive(up: Node, down: Node) -> bool:
     near = 2**_DOUBLINGS_IN_FULL
     powers = np.ldexp(1.0, np.arange(_DOUBLINGS_IN_FULL, _DOUBLINGS))
     t = np.concatenate([np.arange(2.0, near), powers])
-    kept, dropped = values_at([up, down], t)
+    kept, dropped = values_at([growth, decay], t)
     if not ((kept > 0.0).all() and (dropped >= 0.0).all()):
         return False
     lost = -np.log(kept)
-    until = np.concatenate([[0.0, 0.0, 0.0], np.cumsum(lost[: near - 2])])  # before each t
+    bounds = np.concatenate([[0.0, 0.0, 0.0], np.cumsum(lost[: near - 2])])  # before each t
     doubled = np.arange(2, near // 2)
-    steepness = np.concatenate([until[2 * doubled] - until[doubled], (lost * t)[near - 2 :]])
+    steepness = np.concatenate([bounds[2 * doubled] - bounds[doubled], (lost * t)[near - 2 :]])
     return bool((steepness <= _STEEPEST).all())
 
 
@@ -244,7 +244,7 @@ def ignores_singletons(graph: RuleGraph) -> bool:
     starts = {name: constant(number) for name, number in graph.alone.items()}
     known = {UTILITY: VALUE, STRATEGY: ONE, SIZE: ONE}
     known |= {node: starts[name] for name, node in _inputs(graph).items()}
-    outputs = _folded([graph.strategy, *graph.learned.values()], known, set(), alone=True)
+    outputs = _folded([graph.strategy, *graph.learned.values()], known, set(), single=True)
     bare = [node.args[0] if node.op == "fill" else node for node in outputs]
     return bare == [ONE, *(starts[name] for name in graph.learned)]
 
@@ -263,29 +263,29 @@ def _depends_on_iteration(outputs: Iterable[Node]) -> bool:
 
 
 def _folded(
-    outputs: Iterable[Node], known: Mapping[Node, Node], positive: set[str], alone: bool = False
+    outputs: Iterable[Node], known: Mapping[Node, Node], positive: set[str], single: bool = False
 ) -> list[Node]:
     """Return outputs for known inputs, simplified where all numbers are finite.
 
-    ``alone`` is for a block with a single action.
+    ``single`` is for a block with a single action.
     """
 
     def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
         if node in known:
             return known[node]
         bare = [arg.args[0] if arg.op == "fill" else arg for arg in args]
-        result = _fold(node, args, bare, positive, alone)
+        result = _fold(node, args, bare, positive, single)
         return result if result is not None else _finite(node, args, bare, positive)
 
     return rebuild(outputs, replace)
 
 
 def _fold(
-    node: Node, args: tuple[Node, ...], bare: list[Node], positive: set[str], alone: bool
+    node: Node, args: tuple[Node, ...], bare: list[Node], positive: set[str], single: bool
 ) -> Node | None:
     """Fold operations by block."""
     op, per = node.op, node.per
-    if alone:
+    if single:
         if op in ("sum", "max", "cumulate", "repeat", "fill"):
             return bare[0]
         if op in ("normalize", "project", "chosen"):
@@ -293,7 +293,7 @@ def _fold(
         if op == "norm":
             return elementwise("absolute", bare[0])
     if op == "regret":
-        if alone and bare[1] is ONE:
+        if single and bare[1] is ONE:
             return ZERO
         return fill(ZERO, per) if bare[0] is ZERO else None
     if op == "add_cancelling":

@@ -82,8 +82,8 @@ class Index:
         own, lines = None if self.here else _own_sources(), ""
         for entry, task, place in done:
             # A rule that was edited meanwhile may be either one, and a tree may fit another time.
-            same = entry.task is task and _place(task, own) == place
-            if same and entry.outcome is not None and entry.outcome.identity:
+            matches = entry.task is task and _place(task, own) == place
+            if matches and entry.outcome is not None and entry.outcome.identity:
                 lines += f"{place} {key_of(entry.outcome.identity)}\n"
         with suppress(OSError), (self.folder / NAME).open("a") as file:
             file.write(lines)
@@ -97,16 +97,16 @@ def _place(task: Task, own: str | None) -> str | None:
     made = _FACTORIES.get(name, _RULES.get(name))
     # Where the code of a function stands, which a wrapper or functools.partial may not say
     module = str(getattr(made, "__globals__", {}).get("__name__"))
-    ours = task.game.lower().endswith((".efg", ".nfg")) or module.startswith("regretkit.")
-    mine = ":" in task.algorithm or not ours
-    if mine and own is None:
+    builtin = task.game.lower().endswith((".efg", ".nfg")) or module.startswith("regretkit.")
+    relative = ":" in task.algorithm or not builtin
+    if relative and own is None:
         return None
     try:
         content = _content(task.game) if made is None else ""
     except (OSError, ImportError):
         return None
     given = task.algorithm, task.seed, task.iterations, task.measures, task.sampling
-    return digest([task.game, content, own if mine else "", *given, _library(), versions()])
+    return digest([task.game, content, own if relative else "", *given, _library(), versions()])
 
 
 def _content(game: str) -> str:
@@ -299,7 +299,7 @@ class Experiment:
     """The runs."""
 
     def __attrs_post_init__(self) -> None:
-        iterations = whole_number(self.iterations, "iterations", least=1)
+        iterations = whole_number(self.iterations, "iterations", minimum=1)
         names = [self.measures] if isinstance(self.measures, str) else list(self.measures)
         if not names:
             raise ValueError("measures must be one at least, got none")
@@ -408,7 +408,7 @@ def _workers(on: object, workers: int | None) -> int:
     if not (on in (None, "ray") or (isinstance(on, str) and ":" in on)):
         told = "the address of a cluster, as 'head:6379'"
         raise ValueError(f"on must be 'ray', or {told}, got {quote(on)}")
-    count = cores() if workers is None else whole_number(workers, "workers", least=0)
+    count = cores() if workers is None else whole_number(workers, "workers", minimum=0)
     if on is not None and not count:
         raise ValueError(f"on is {quote(on)}, so workers must be 1 at least, got 0")
     return count
@@ -416,19 +416,21 @@ def _workers(on: object, workers: int | None) -> int:
 
 def _games(games: Any) -> dict[str, tuple[Any, int]]:
     """Return by name what to play, and how many histories it has, 0 if unknown."""
-    one = isinstance(games, str | SuiteGame) or hasattr(games, "domains") or has_rules_alone(games)
-    given: Any = [games] if one else games
-    pairs = given.items() if isinstance(given, Mapping) else [(None, each) for each in given]
+    single = (
+        isinstance(games, str | SuiteGame) or hasattr(games, "domains") or has_rules_alone(games)
+    )
+    given: Any = [games] if single else games
+    pairs = given.items() if isinstance(given, Mapping) else [(None, entry) for entry in given]
     found: list[tuple[str, tuple[Any, int]]] = []
-    for name, each in pairs:
-        size = each.histories or 0 if isinstance(each, SuiteGame) else 0
-        text = each.game if isinstance(each, SuiteGame) else each
+    for name, entry in pairs:
+        size = entry.histories or 0 if isinstance(entry, SuiteGame) else 0
+        text = entry.game if isinstance(entry, SuiteGame) else entry
         if isinstance(text, str):
-            texts = [_checked_game(one) for one in expand(text.strip())]
-            found += [(one if name is None else name, (one, size)) for one in texts]
+            texts = [_checked_game(part) for part in expand(text.strip())]
+            found += [(part if name is None else name, (part, size)) for part in texts]
         else:
             named = _named_games([text] if name is None else {name: text})
-            found += [(one, (game, 0)) for one, game in named.items()]
+            found += [(key, (game, 0)) for key, game in named.items()]
     return _distinct(found, "games")
 
 
@@ -450,16 +452,16 @@ def _checked_game(text: str) -> str:
 def _algorithms(algorithms: Any) -> dict[str, tuple[Any, bool]]:
     """Return algorithms by name, as text or as they are, and whether each draws at random."""
     given: Any = split_at_commas(algorithms) if isinstance(algorithms, str) else algorithms
-    one = callable(given) or isinstance(given, Algorithm)
-    given = [given] if one else given
-    pairs = given.items() if isinstance(given, Mapping) else [(None, each) for each in given]
+    single = callable(given) or isinstance(given, Algorithm)
+    given = [given] if single else given
+    pairs = given.items() if isinstance(given, Mapping) else [(None, entry) for entry in given]
     found: list[tuple[str, tuple[Any, bool]]] = []
-    for name, each in pairs:
+    for name, entry in pairs:
         made: list[tuple[str, Any, Algorithm]]
-        if isinstance(each, str):
-            made = [(name or text, text, algorithm_of(text)) for text in expand(each)]
+        if isinstance(entry, str):
+            made = [(name or text, text, algorithm_of(text)) for text in expand(entry)]
         else:
-            named = _named_algorithms([each] if name is None else {name: each}, None)
+            named = _named_algorithms([entry] if name is None else {name: entry}, None)
             made = [(label, algorithm, algorithm) for label, algorithm in named.items()]
         for label, sent, algorithm in made:
             draws = algorithm.sampling is not None or isinstance(algorithm.order, RandomPlayer)

@@ -187,11 +187,11 @@ def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([begin, *middle, r"\end{tabular}"])
 
 
-def _cell(value: float | None, least: float) -> str:
+def _cell(value: float | None, minimum: float) -> str:
     if value is None or value == math.inf:
         return "--"
     text = f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
-    return rf"\textbf{{{text}}}" if value == least else text
+    return rf"\textbf{{{text}}}" if value == minimum else text
 
 
 def _latex(text: str) -> str:
@@ -209,10 +209,10 @@ def _needed(
     """Return by game and algorithm where a target is first reached, infinity if it is not."""
     found: dict[str, dict[str, float]] = {}
     for game, curves in results.curves().items():
-        goal = target([columns for several in curves.values() for columns in several])
+        goal = target([columns for runs in curves.values() for columns in runs])
         found[game] = {
-            name: median(_first(columns, x, y, goal) for columns in several)
-            for name, several in curves.items()
+            name: median(_first(columns, x, y, goal) for columns in runs)
+            for name, runs in curves.items()
         }
     return found
 
@@ -228,10 +228,10 @@ def _first(columns: Columns, x: str, y: str, goal: float) -> float:
 def _figure(width: float, panels: int, ratio: float) -> tuple["Figure", list["Axes"]]:
     from matplotlib.figure import Figure
 
-    down = math.ceil(panels / max(1, round(width / _PANEL)))
-    across = math.ceil(panels / down)  # so that few places stay empty
-    figure = Figure(figsize=(width, down * width / across * ratio + 0.4), layout="constrained")
-    axes = figure.subplots(down, across, squeeze=False).ravel()
+    rows = math.ceil(panels / max(1, round(width / _PANEL)))
+    across = math.ceil(panels / rows)  # so that few places stay empty
+    figure = Figure(figsize=(width, rows * width / across * ratio + 0.4), layout="constrained")
+    axes = figure.subplots(rows, across, squeeze=False).ravel()
     for ax in axes[panels:]:
         ax.set_axis_off()
     return figure, list(axes[:panels])
@@ -285,8 +285,8 @@ def _curves(results: Comparison, x: str, y: str, width: float) -> "Figure":
 
 def _ratio(found: Mapping[str, float], name: str) -> float:
     """Return what an algorithm needs as a multiple of the least, infinity if it is never there."""
-    mine = found.get(name, math.inf)
-    return mine / max(min(found.values()), 1e-9) if mine < math.inf else math.inf
+    own = found.get(name, math.inf)
+    return own / max(min(found.values()), 1e-9) if own < math.inf else math.inf
 
 
 def _profile(results: Comparison, x: str, y: str, width: float, share: float) -> "Figure":
@@ -334,10 +334,10 @@ def _ranking(found: Ranking, width: float) -> "Figure":
     ax.text(1, 2.0, f"{told} (Nemenyi, level {number(found.level)})", ha="left", va="bottom")
     for place, name in enumerate(names):
         edge, side = (1.0, "right") if place < half else (float(k), "left")
-        below = first + (place if place < half else k - 1 - place)
+        lower = first + (place if place < half else k - 1 - place)
         rank, gap = found.ranks[name], 0.01 * unit * (1 if place >= half else -1)
-        ax.plot([rank, rank, edge], [0, -below, -below], **thin)
-        ax.text(edge + gap, -below, plain(title_of(name)), ha=side, va="center")
+        ax.plot([rank, rank, edge], [0, -lower, -lower], **thin)
+        ax.text(edge + gap, -lower, plain(title_of(name)), ha=side, va="center")
     for row, group in enumerate(groups):
         ends = [found.ranks[group[0]] - 0.01 * unit, found.ranks[group[-1]] + 0.01 * unit]
         ax.plot(ends, [-0.4 - 0.6 * row] * 2, color="black", linewidth=2.5)

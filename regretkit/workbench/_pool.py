@@ -68,8 +68,8 @@ class Entry:
     @property
     def bytes(self) -> float:
         """Memory that the task takes, about."""
-        each = BYTES_A_HISTORY + 2 * BYTES_A_PLAYER * self.task.players
-        return _PROCESS + each * self.task.histories
+        size = BYTES_A_HISTORY + 2 * BYTES_A_PLAYER * self.task.players
+        return _PROCESS + size * self.task.histories
 
     @property
     def work(self) -> float:
@@ -97,11 +97,11 @@ class Entry:
 
     def settle(self, outcome: Outcome, *, beside: bool) -> bool:
         """Note the outcome, or return False where the task waits, for room or without a tree."""
-        without = self.task.by_rules() if outcome.needs_memory else None
+        task = self.task.by_rules() if outcome.needs_memory else None
         if outcome.needs_memory and beside and not self.alone:
             self.alone = True
-        elif without is not None:
-            self.task, self.alone = without, False
+        elif task is not None:
+            self.task, self.alone = task, False
         else:
             self.finish(outcome)
             return True
@@ -143,9 +143,9 @@ def paced(send: Callable[[tuple[Any, ...]], object]) -> Report:
 
     def report(*facts: Any) -> None:
         nonlocal last
-        now = time.monotonic()
-        if now - last > LOOK:
-            last = now
+        current = time.monotonic()
+        if current - last > LOOK:
+            last = current
             with suppress(OSError):
                 send(facts)
 
@@ -219,12 +219,12 @@ class _Worker:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let processes that begin now compute in one thread each."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    saved = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in saved.items():
             if value is None:
                 del os.environ[name]
             else:
@@ -321,7 +321,7 @@ def run_on_ray(
     ray = _import_ray()
     with _connected(ray, cluster, folder, workers, memory):
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        most = {name: max(node.get(name, 0) for node in nodes) for name in ("CPU", "memory")}
+        largest = {name: max(node.get(name, 0) for node in nodes) for name in ("CPU", "memory")}
         options = {"max_retries": DEATHS - 1, "runtime_env": {"env_vars": ONE_THREAD}}
         task = ray.remote(**options)(_execute_on_node)
         restarted = {"num_cpus": 0, "max_restarts": -1}
@@ -330,8 +330,8 @@ def run_on_ray(
 
         def submit(number: int, found: Any) -> Any:
             entry = entries[number]
-            needs = {"memory": int(min(entry.bytes, most["memory"]))}
-            needs |= {"num_cpus": int(most["CPU"])} if entry.alone else {}
+            needs = {"memory": int(min(entry.bytes, largest["memory"]))}
+            needs |= {"num_cpus": int(largest["CPU"])} if entry.alone else {}
             return task.options(**needs).remote(entry.task, folder, found, reports, number)
 
         running = {submit(number, known): number for number in range(len(entries))}
@@ -376,9 +376,9 @@ def _connected(
     elif workers is not None or memory is not None:
         raise ValueError("workers and memory are for this machine; a cluster has its own")
     else:  # rules and games may be in files
-        here = Path.cwd()
-        inside = [f"/{folder.relative_to(here)}"] if folder.is_relative_to(here) else []
-        options["runtime_env"] = {"working_dir": str(here), "excludes": inside}
+        directory = Path.cwd()
+        excluded = [f"/{folder.relative_to(directory)}"] if folder.is_relative_to(directory) else []
+        options["runtime_env"] = {"working_dir": str(directory), "excludes": excluded}
     try:
         host, colon, port = address.removeprefix("ray://").rpartition(":")
         if colon:  # for minutes Ray tries to reach what is not there

@@ -67,7 +67,7 @@ def html_report(
         games.setdefault(run.game, []).append(run)
     algorithms = {name: n for n, name in enumerate(algorithms_of(results))}
     given = [_hyperparameters(name) for name in algorithms]
-    chosen = list(dict.fromkeys(name for each in given for name in each))
+    chosen = list(dict.fromkeys(name for curves in given for name in curves))
     labels = [_line(n) + escaped(title_of(name)) for name, n in algorithms.items()]
     parts = {
         "TITLE": escaped(title),
@@ -112,7 +112,7 @@ def _line(index: int) -> str:
 
 def _slider(name: str, given: Sequence[Mapping[str, str]]) -> str:
     """Return a slider over the values of a hyperparameter, if there are two, from all of them."""
-    values = sorted({each[name] for each in given if name in each}, key=_size)
+    values = sorted({row[name] for row in given if name in row}, key=_size)
     if len(values) < 2:
         return ""
     asked = f'name="{escaped(name)}" data-values="{escaped(json.dumps(values))}"'
@@ -168,7 +168,7 @@ def _panel(
 
 def _curve(run: ComparedRun, index: int, columns: Sequence[str], x: str, y: str) -> dict[str, Any]:
     """Return a curve for plotly, in which a point has the row of its measurements."""
-    nothing, look = [None] * len(run.columns[x]), look_of(index)
+    empty, look = [None] * len(run.columns[x]), look_of(index)
     values = [
         f"{escaped(_LABELS.get(name, name))}: %{{customdata[{place}]:.5~g}}"
         for place, name in enumerate(columns)
@@ -182,7 +182,7 @@ def _curve(run: ComparedRun, index: int, columns: Sequence[str], x: str, y: str)
         "meta": index,
         "x": run.columns[x],
         "y": run.columns[y],
-        "customdata": list(zip(*(run.columns.get(name, nothing) for name in columns), strict=True)),
+        "customdata": list(zip(*(run.columns.get(name, empty) for name in columns), strict=True)),
         "line": {"color": look["color"], "dash": _DASHES[look["linestyle"]], "width": 1.5},
         "marker": {"size": 5, "symbol": _MARKERS[index % len(_MARKERS)]},
         "hovertemplate": "<br>".join(["<b>%{fullData.name}</b>", *seed, *values])

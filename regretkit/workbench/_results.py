@@ -41,7 +41,7 @@ def digest(value: object) -> str:
     while waiting:
         part = waiting.pop()
         if isinstance(part, Mapping):
-            waiting += [each for name in sorted(part) for each in (part[name], name)]
+            waiting += [entry for name in sorted(part) for entry in (part[name], name)]
             part = len(part)
         elif isinstance(part, list | tuple):
             waiting += part[::-1]
@@ -167,8 +167,8 @@ def read_results(folder: FilePath) -> Comparison:
         if place not in newest or newest[place]["written"] < content["written"]:
             newest[place] = content
     if damaged:
-        more = f"; and {len(damaged) - 1} more" if len(damaged) > 1 else ""
-        warn(f"{damaged[0]}{more}; left out")
+        remaining = f"; and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+        warn(f"{damaged[0]}{remaining}; left out")
     names = ("game", "algorithm", "seed", "columns", "command")
     return Comparison(
         [
@@ -252,8 +252,8 @@ class Ranking:
     """By Wilcoxon's test, a p-value for each two algorithms, corrected by Holm's method."""
 
     def __str__(self) -> str:
-        less = [f"{a} < {b} (p = {p:.2g})" for (a, b), p in self.pairs.items() if p < self.level]
-        told = ", ".join(less) or f"no two differ at level {number(self.level)}"
+        pairs = [f"{a} < {b} (p = {p:.2g})" for (a, b), p in self.pairs.items() if p < self.level]
+        told = ", ".join(pairs) or f"no two differ at level {number(self.level)}"
         return "\n".join(
             [
                 "average rank  algorithm",

@@ -235,13 +235,13 @@ def test_algorithms_race_to_a_share_of_the_pot():
     run = rk.play.ALGORITHMS["dcfr"].start(game, engine="vectorized").run(0)
     race = poker.Race("dcfr", run, 40.0)
     race.go(1000, 60.0)
-    name, *reached, least, _ = race.row()
+    name, *reached, minimum, _ = race.row()
     assert name == "`dcfr`"
     assert all(reached)
     assert race.percents[-1] <= 0.03 < race.percents[-2]
     shown = 50.0 * rk.nash_conv(game, run.average) / 40.0
     assert race.percents[-1] == pytest.approx(shown)
-    assert least.endswith(" %")
+    assert minimum.endswith(" %")
 
 
 # Files, and times to a gap

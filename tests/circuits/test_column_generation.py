@@ -332,11 +332,11 @@ def test_a_product_of_a_ball_and_simplices_is_restricted_across_its_factors():
 def test_a_search_that_is_cut_short_says_so_and_its_bounds_are_true(monkeypatch):
     matrix, bound, utility = np.eye(2, 3), np.array([-0.5, 0.5]), np.array([1.0, 2.0, 0.5])
     found = restricted(Ball(np.zeros(3), 1.0), matrix, bound)
-    _, least, most = found.best_response(utility)
+    _, minimum, maximum = found.best_response(utility)
 
     monkeypatch.setattr(_constrained, "_LIMIT", 4)
 
     _, lower, upper = found.best_response(utility)
-    assert lower < least <= most < upper
+    assert lower < minimum <= maximum < upper
     with pytest.raises(RuntimeError, match=r"was not found out from 4 points of Ball.* between"):
         restricted(Ball(np.zeros(3), 1.0), matrix, np.full(2, -np.sqrt(0.5) + 1e-6))

@@ -208,9 +208,9 @@ def test_feasible_regret_is_what_a_linear_program_over_all_vertices_says(kind, s
     shares = np.ones((1, len(vertices)))
     program = linprog(-vertices @ total, matrix @ vertices.T, bound, shares, [1.0])
     assert player.feasible_regret == pytest.approx(-program.fun - earned, abs=1e-8)
-    point, earns, most = player.best_feasible()
+    point, earns, maximum = player.best_feasible()
     assert total @ point == pytest.approx(earns, abs=1e-9)
-    assert 0.0 <= most - earns < 1e-10
+    assert 0.0 <= maximum - earns < 1e-10
     assert player.domain.contains(point)
     assert (matrix @ point <= bound + 1e-9).all()
 
@@ -224,12 +224,12 @@ def test_feasible_regret_on_a_ball_is_within_its_tolerance():
         earned += float(player.next_strategy() @ [2.0, 1.0])
         player.observe_utility([2.0, 1.0])
 
-    _, earns, most = player.best_feasible()
+    _, earns, maximum = player.best_feasible()
 
     best = 50.0 * (1.0 + math.sqrt(0.75))
     assert earns <= best + 1e-9
-    assert best <= most + 1e-9
-    assert most - earns < 1e-9
+    assert best <= maximum + 1e-9
+    assert maximum - earns < 1e-9
     assert player.feasible_regret == pytest.approx(best - earned, abs=1e-8)
 
 

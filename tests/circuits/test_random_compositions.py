@@ -76,8 +76,8 @@ class Lot:
     def pick(self, *choices):
         return choices[int(self.numbers.integers(len(choices)))]
 
-    def upto(self, most):
-        return int(self.numbers.integers(most + 1))
+    def upto(self, maximum):
+        return int(self.numbers.integers(maximum + 1))
 
     def again(self, make, depth):
         """Return a factory that makes the same at each call with the same actions."""

@@ -115,9 +115,9 @@ def test_a_component_below_the_smallest_float_is_zero_and_the_others_are_right()
 
 
 def test_the_smallest_floats_are_entries_like_others():
-    least = 5e-324
-    assert_right([[1.0, least], [least, 1.0]])
-    assert_right([[1.0, least, 0.0], [0.0, 1.0, least], [least, 0.0, 1.0]])
+    minimum = 5e-324
+    assert_right([[1.0, minimum], [minimum, 1.0]])
+    assert_right([[1.0, minimum, 0.0], [0.0, 1.0, minimum], [minimum, 0.0, 1.0]])
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7])

@@ -525,9 +525,9 @@ def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
 
     theorem = ledger.regret_bounds()["top"]
     ranges = sum(domain.best_response(u)[0] + domain.best_response(-u)[0] for _, u in history)
-    least = {n: 1.0 - min((n - 1) * threshold, 1.0 - 1.0 / n) for n in (1, 2, 3, 4)}
+    minimum = {n: 1.0 - min((n - 1) * threshold, 1.0 - 1.0 / n) for n in (1, 2, 3, 4)}
     # The path with the most to lose makes a decision of two, one of three and one of two.
-    kept = least[2] * least[3] * least[2] if is_tree else least[4]
+    kept = minimum[2] * minimum[3] * minimum[2] if is_tree else minimum[4]
     assert theorem.regret == pytest.approx(regret(domain, history), abs=1e-9)
     assert theorem.bound == pytest.approx(regret(domain, alone) + (1.0 - kept) * ranges, abs=1e-8)
 

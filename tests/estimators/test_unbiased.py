@@ -213,10 +213,10 @@ def test_what_is_no_utility_is_refused_with_the_name_of_the_estimator(returned, 
 
 
 test_bad_arguments_are_refused = refusals(
-    ({"most": 10}, ValueError, "more than 10 samples; take a smaller game"),
+    ({"maximum": 10}, ValueError, "more than 10 samples; take a smaller game"),
     ({"estimator": generator()}, TypeError, "estimator must be an Estimator"),
     ({"game": "kuhn_poker"}, TypeError, "game must be a Game"),
-    ({"most": 0}, ValueError, "most"),
+    ({"maximum": 0}, ValueError, "maximum"),
     ({"profiles": [[np.ones(13)]]}, ValueError, "profile"),
     call=lambda change: assert_unbiased(
         **{"game": KUHN, "estimator": ExternalSampling(generator())} | change

@@ -120,13 +120,13 @@ def test_the_range_of_welfare_is_the_known_one(best, kind):
     seen, wrong = 0, {}
     for name, expected, game in tables("correlated"):
         scale = max(1.0, np.abs(game.payoffs).max())
-        most, least = best(game), best(game, -np.ones(game.players))
+        maximum, minimum = best(game), best(game, -np.ones(game.players))
         known = [expected["correlated"][f"{kind}_{which}_welfare"] for which in ("max", "min")]
         seen += 1
-        if [most.value, -least.value] != pytest.approx(known, abs=1e-9 * scale):
-            wrong[name] = most.value, -least.value, known
-        if max(most.gap, least.gap, most.bound - most.value) > 1e-9 * scale:
-            wrong[name] = most, least
+        if [maximum.value, -minimum.value] != pytest.approx(known, abs=1e-9 * scale):
+            wrong[name] = maximum.value, -minimum.value, known
+        if max(maximum.gap, minimum.gap, maximum.bound - maximum.value) > 1e-9 * scale:
+            wrong[name] = maximum, minimum
 
     assert not wrong
     assert seen > 150

@@ -415,10 +415,10 @@ def test_no_joint_action_of_the_others_earns_a_player_less(shape, seed):
         sure, held = maxmin(game, player), minmax(game, player)
 
         opponents = itertools.product(*(range(n) for n in payoffs.shape[1:]))
-        least = min(sure.strategy @ payoffs[(slice(None), *actions)] for actions in opponents)
-        most = max((held.strategy * payoffs[action]).sum() for action in range(len(payoffs)))
-        assert sure.value == pytest.approx(least, abs=1e-13)
-        assert held.value == pytest.approx(most, abs=1e-13)
+        minimum = min(sure.strategy @ payoffs[(slice(None), *actions)] for actions in opponents)
+        maximum = max((held.strategy * payoffs[action]).sum() for action in range(len(payoffs)))
+        assert sure.value == pytest.approx(minimum, abs=1e-13)
+        assert held.value == pytest.approx(maximum, abs=1e-13)
         assert held.strategy.shape == payoffs.shape[1:]
         assert held.strategy.sum() == pytest.approx(1.0, abs=1e-14)
         # Mixed strategies and the minimax theorem

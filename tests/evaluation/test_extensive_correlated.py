@@ -133,14 +133,14 @@ def test_chicken_as_a_tree():
     assert best(game, [-1, -1]).value == pytest.approx(-36 / 5, abs=1e-9)
 
 
-def small_games(players, count, most=200):
+def small_games(players, count, maximum=200):
     """Yield random games with chance that have few joint plans."""
     seeds = itertools.count()
     while count:
         root = random_game(np.random.default_rng(next(seeds)), players, depth=players + 1)
         sets = [information_sets(root, player) for player in range(players)]
         joint = np.prod([float(len(acts)) for own in sets for acts, _ in own.values()])
-        if 8 <= joint <= most and sum(map(len, sets)) >= players + 1:
+        if 8 <= joint <= maximum and sum(map(len, sets)) >= players + 1:
             yield root
             count -= 1
 

@@ -82,13 +82,13 @@ def test_learning_finds_the_optimum(make, concept, penalty, value, iterations):
 def test_nash_conv_is_the_distance_of_the_bounds():
     mediator = MediatorGame(kuhn_poker(), 0, penalty=2.0)
     profile = rk.solve(mediator, "cfr+", iterations=20).average
-    least = mediator.value(profile)[0] - sum(
+    minimum = mediator.value(profile)[0] - sum(
         domain.best_response(mediator.utility(i, profile))[0] - mediator.value(profile)[i]
         for i, domain in enumerate(mediator.domains)
         if i
     )
     bound = mediator.equilibrium(profile).bound
-    assert rk.nash_conv(mediator, profile) == pytest.approx(bound - least, abs=1e-12)
+    assert rk.nash_conv(mediator, profile) == pytest.approx(bound - minimum, abs=1e-12)
 
 
 test_refused = refusals(

@@ -25,20 +25,20 @@ def random_games():
         yield seed, root, game, *random_profile(generator, game)
 
 
-def naively_cleaned(behavior, least):
+def naively_cleaned(behavior, minimum):
     """Return the same, information set by information set, in plain Python."""
     cleaned = {}
     for key, mixed in behavior.items():
-        kept = [p if p >= least or p == max(mixed) else 0.0 for p in mixed]
+        kept = [p if p >= minimum or p == max(mixed) else 0.0 for p in mixed]
         cleaned[key] = np.array(kept) / sum(kept)
     return cleaned
 
 
-@pytest.mark.parametrize("least", [0.0, 0.1, 0.3, 0.6, 1.0])
-def test_a_cleaned_strategy_is_the_one_found_action_by_action(least):
+@pytest.mark.parametrize("minimum", [0.0, 0.1, 0.3, 0.6, 1.0])
+def test_a_cleaned_strategy_is_the_one_found_action_by_action(minimum):
     for _, root, game, profile, behavior in random_games():
-        cleaned = threshold(game, profile, least)
-        expected = naively_cleaned(behavior, least)
+        cleaned = threshold(game, profile, minimum)
+        expected = naively_cleaned(behavior, minimum)
         for player, labels in enumerate(game.tree.labels):
             unreached = set(cleaned.profile.unreached(player).tolist())
             for number in {*range(len(labels))} - unreached:
@@ -49,19 +49,19 @@ def test_a_cleaned_strategy_is_the_one_found_action_by_action(least):
         np.testing.assert_allclose(game.value(cleaned.profile), value, atol=1e-12)
 
 
-@pytest.mark.parametrize("least", [0.0, 0.2, 1.0])
-def test_both_gaps_are_those_of_the_profiles(least):
+@pytest.mark.parametrize("minimum", [0.0, 0.2, 1.0])
+def test_both_gaps_are_those_of_the_profiles(minimum):
     changed = 0
     for _, root, game, profile, behavior in random_games():
-        cleaned = threshold(game, profile, least)
+        cleaned = threshold(game, profile, minimum)
         gap_before = naive_nash_conv(root, behavior)
         assert cleaned.gap_before == pytest.approx(gap_before, abs=1e-12)
         assert cleaned.gap_after == nash_conv(game, cleaned.profile)
         changed += cleaned.gap_after != cleaned.gap_before
-        assert threshold(game, profile, least, gap=exploitability).gap_before == pytest.approx(
+        assert threshold(game, profile, minimum, gap=exploitability).gap_before == pytest.approx(
             gap_before / game.players, abs=1e-12
         )
-    assert (changed > 1) == (least > 0.0)
+    assert (changed > 1) == (minimum > 0.0)
 
 
 def test_a_threshold_of_zero_leaves_every_bit_as_it_was():
@@ -72,9 +72,11 @@ def test_a_threshold_of_zero_leaves_every_bit_as_it_was():
 
 def test_thresholding_is_idempotent_and_monotone_in_the_threshold():
     for _, _, game, profile, _ in random_games():
-        thresholded = [threshold(game, profile, least).profile for least in (0.05, 0.2, 0.5, 1.0)]
-        for least, first in zip((0.05, 0.2, 0.5, 1.0), thresholded, strict=True):
-            for found, repeated in zip(first, threshold(game, first, least).profile, strict=True):
+        thresholded = [
+            threshold(game, profile, minimum).profile for minimum in (0.05, 0.2, 0.5, 1.0)
+        ]
+        for minimum, first in zip((0.05, 0.2, 0.5, 1.0), thresholded, strict=True):
+            for found, repeated in zip(first, threshold(game, first, minimum).profile, strict=True):
                 np.testing.assert_allclose(found, repeated, atol=1e-15)
         for more, less in itertools.pairwise(thresholded):
             for player in range(game.players):
@@ -122,15 +124,15 @@ def test_what_was_passed_is_as_it_was_and_the_result_can_be_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("least", "error", "message"),
+    ("minimum", "error", "message"),
     [
         *((wrong, ValueError, "from 0 to 1") for wrong in (-0.1, 1.1, np.nan, np.inf)),
         *((wrong, TypeError, "a number") for wrong in ("0.1", None, True)),
     ],
 )
-def test_a_threshold_that_is_no_probability_is_refused(least, error, message):
-    with pytest.raises(error, match=f"least must be {message}, got"):
-        threshold(RPS, [np.ones(3) / 3] * 2, least)
+def test_a_threshold_that_is_no_probability_is_refused(minimum, error, message):
+    with pytest.raises(error, match=f"minimum must be {message}, got"):
+        threshold(RPS, [np.ones(3) / 3] * 2, minimum)
 
 
 @pytest.mark.parametrize("clean", [purify, lambda game, profile: threshold(game, profile, 0.1)])

@@ -23,7 +23,7 @@ ROOTS = [
 # Independent recomputation: rounds are matrix games, the sign of the position is the result
 
 
-def rounds(coins, size, least, horizon, alesia):
+def rounds(coins, size, minimum, horizon, alesia):
     """Return functions of the coins and the pushes so far: the result, or None; bids."""
 
     def result(first_coins, second_coins, pushes, played):
@@ -32,7 +32,7 @@ def rounds(coins, size, least, horizon, alesia):
         return 0 if alesia and abs(pushes) <= size else np.sign(pushes)
 
     def bids(first_coins):
-        return [bid for bid in range(first_coins + 1) if bid >= least] or [first_coins]
+        return [bid for bid in range(first_coins + 1) if bid >= minimum] or [first_coins]
 
     return result, bids
 

@@ -222,9 +222,9 @@ def test_the_estimate_is_the_size_where_histories_of_one_kind_go_on_alike():
 def test_a_game_that_fits_is_not_refused_and_one_a_little_larger_is(monkeypatch):
     monkeypatch.setattr(_memory_budget, "_LOOK_AFTER", -1.0)
     root, histories = games.load_rules("kuhn_poker(players=3)"), 617
-    for most in (histories, histories // 2):
-        growth = _memory_budget.Growth(MemoryBudget(), root=lambda: root, most=most)
-        with nullcontext() if most == histories else pytest.raises(ValueError, match=TOO_LARGE):
+    for maximum in (histories, histories // 2):
+        growth = _memory_budget.Growth(MemoryBudget(), root=lambda: root, maximum=maximum)
+        with nullcontext() if maximum == histories else pytest.raises(ValueError, match=TOO_LARGE):
             growth.check(1, 1)
 
 

@@ -189,12 +189,12 @@ def test_the_value_of_the_game_lies_between_what_the_players_can_secure(games, k
     game = games(key)
     profile = average(game, "dcfr", 200)
     response = game.domains[1].best_response(game.utility(1, profile))[0]
-    most = game.domains[0].best_response(game.utility(0, profile))[0]
+    maximum = game.domains[0].best_response(game.utility(0, profile))[0]
     low, high = VALUES[key]
     assert -response - 1e-9 <= high
-    assert low <= most + 1e-9
-    assert_allclose(most + response, duality_gap(game, profile), atol=1e-9)
-    assert most + response < 0.01 * ENDGAMES[key].get("pot", 100)
+    assert low <= maximum + 1e-9
+    assert_allclose(maximum + response, duality_gap(game, profile), atol=1e-9)
+    assert maximum + response < 0.01 * ENDGAMES[key].get("pot", 100)
 
 
 @pytest.mark.deep

@@ -12,9 +12,9 @@ from regretkit import evaluation, games
 def interval(game, iterations):
     """Return what player 0 is sure of, and what player 1 lets it have at most."""
     average = rk.solve(game, "cfr+", iterations=iterations).average
-    least = game.value(average)[1] - evaluation.best_response(game, 1, average)[0]
-    most = evaluation.best_response(game, 0, average)[0]
-    return game.value(average)[0] + least, most
+    minimum = game.value(average)[1] - evaluation.best_response(game, 1, average)[0]
+    maximum = evaluation.best_response(game, 0, average)[0]
+    return game.value(average)[0] + minimum, maximum
 
 
 @pytest.mark.parametrize(

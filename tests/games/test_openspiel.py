@@ -82,11 +82,11 @@ def test_what_a_value_is_known_to_lie_between_is_what_both_sides_are_sure_of(nam
     game = games.from_openspiel(load(name), refine=name in IMPERFECT_RECALL)
     x, y = rk.solve(game, "cfr+", iterations=20).average
 
-    most, _ = evaluation.best_response(game, 0, [x, y])
+    maximum, _ = evaluation.best_response(game, 0, [x, y])
     best_of_second, _ = evaluation.best_response(game, 1, [x, y])
 
     assert known["constant_sum"] - best_of_second <= known["upper"] + 1e-12
-    assert known["lower"] - 1e-12 <= most
+    assert known["lower"] - 1e-12 <= maximum
 
 
 # Of names that load without anything else at hand

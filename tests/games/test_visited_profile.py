@@ -72,7 +72,7 @@ def test_a_threshold_removes_what_is_below_it_as_on_the_tree():
     assert (average.threshold(0.2).profile["Kb"] == [0, 1]).all()
     for key in average[0]:
         assert (average.threshold(0.0)[0][key] == average[0][key]).all()
-    with pytest.raises(ValueError, match=r"least must be from 0 to 1, got 2"):
+    with pytest.raises(ValueError, match=r"minimum must be from 0 to 1, got 2"):
         average.threshold(2)
 
 

@@ -123,18 +123,18 @@ def river(cards=6, seed=0, rake=0.0, *, ties=False, weights=None, chips=1.0, han
 
     def decision(player, paid, raises):
         """Return the node at which a player acts after bets; ``paid`` by both, in order."""
-        stake, most = min(paid), max(paid)
+        stake, maximum = min(paid), max(paid)
         following = {}
-        if most > stake:
+        if maximum > stake:
             following["fold"] = fold(player, stake)
-            following["call"] = showdown(most)
+            following["call"] = showdown(maximum)
         elif player == 0:
             following["check"] = decision(1, paid, raises)
         else:
             following["check"] = showdown(stake)
         if raises < 2:
             raised = [*paid]
-            raised[player] = most + 2 * most
+            raised[player] = maximum + 2 * maximum
             following["bet"] = decision(1 - player, tuple(raised), raises + 1)
         return Decision(player, following)
 

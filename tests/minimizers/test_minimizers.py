@@ -52,8 +52,8 @@ def test_a_rule_plays_its_recurrence(name, adversary, actions):
         player.observe_utility(utility)
         naive.learn(utility.tolist())
         if hasattr(naive, "R"):
-            most = np.abs(player.regrets).max()
-            near = 1e-12 * most if tight else 1e-10 * max(1.0, most)
+            maximum = np.abs(player.regrets).max()
+            near = 1e-12 * maximum if tight else 1e-10 * max(1.0, maximum)
             np.testing.assert_allclose(player.regrets, naive.R, rtol=0.0, atol=near)
 
 

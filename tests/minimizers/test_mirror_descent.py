@@ -75,8 +75,10 @@ def naive_leader(name, scores, rate):
     def weights(level):
         return [(factor * (level + max(s) - one)) ** (-1.0 / (1.0 - q)) for one in s]
 
-    least, most = 0.5 / factor, 2.0 * len(s) / factor
-    level = brentq(lambda level: sum(weights(level)) - 1.0, least, most, xtol=1e-15, rtol=1e-15)
+    minimum, maximum = 0.5 / factor, 2.0 * len(s) / factor
+    level = brentq(
+        lambda level: sum(weights(level)) - 1.0, minimum, maximum, xtol=1e-15, rtol=1e-15
+    )
     return weights(level)
 
 

@@ -324,14 +324,14 @@ class NaiveAdaHedge:
         self.gap = 0.0
 
     def mix(self):
-        n, least = len(self.L), min(self.L)
+        n, minimum = len(self.L), min(self.L)
         if self.gap == 0.0 or n == 1:
-            leaders = [float(loss == least) for loss in self.L]
-            return [one / sum(leaders) for one in leaders], least
+            leaders = [float(loss == minimum) for loss in self.L]
+            return [one / sum(leaders) for one in leaders], minimum
         rate = math.log(n) / self.gap
-        weights = [math.exp(-rate * (loss - least)) for loss in self.L]
+        weights = [math.exp(-rate * (loss - minimum)) for loss in self.L]
         x = [weight / sum(weights) for weight in weights]
-        return x, least - math.log(sum(weights) / n) / rate
+        return x, minimum - math.log(sum(weights) / n) / rate
 
     def play(self):
         return self.mix()[0]

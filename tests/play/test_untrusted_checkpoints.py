@@ -229,8 +229,8 @@ def test_many_iterations_in_a_file_take_no_time(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "value"),
     [
-        ("most", -1),
-        ("most", 2.5),
+        ("iterations_limit", -1),
+        ("iterations_limit", 2.5),
         ("target", "x"),
         ("target", float("nan")),
         ("last_profile", float("inf")),

@@ -210,7 +210,7 @@ PROFILES = {
             "local_best_response": partial(evaluation.local_best_response, KUHN, 0),
             "nash_conv": partial(rk.nash_conv, PENNIES),
             "purify": partial(evaluation.purify, PENNIES),
-            "threshold": partial(evaluation.threshold, PENNIES, least=0.1),
+            "threshold": partial(evaluation.threshold, PENNIES, minimum=0.1),
             "BanditFeedback.utility": partial(BanditFeedback(rng()).utility, PENNIES, 0),
             "ExactUtility.utility": partial(ExactUtility().utility, PENNIES, 0),
             "Estimator.utility": partial(ExternalSampling(rng()).utility, KUHN, 0),

@@ -54,10 +54,10 @@ def value_of_matrix(matrix):
                 x, y = equalizer(part), equalizer(list(zip(*part, strict=True)))
                 if x is None or y is None or min(*x, *y) < 0:
                     continue
-                least = min(_earned(x, [c[i] for i in chosen]) for c in columns)
-                most = max(_earned(y, [row[j] for j in against]) for row in A)
-                if least == most:
-                    return least - shift
+                minimum = min(_earned(x, [c[i] for i in chosen]) for c in columns)
+                maximum = max(_earned(y, [row[j] for j in against]) for row in A)
+                if minimum == maximum:
+                    return minimum - shift
     raise AssertionError("Shapley and Snow are wrong")
 
 

@@ -164,9 +164,9 @@ def test_the_interior_point_is_on_the_edge_only_where_all_of_the_set_is(kind, se
 
     assert domain.contains(point)
     for direction in generator.normal(size=(30, domain.dimension)):
-        most, least = domain.best_response(direction)[0], -domain.best_response(-direction)[0]
-        flat = most - least < 1e-12
-        assert flat or least + 1e-6 < direction @ point < most - 1e-6
+        maximum, minimum = domain.best_response(direction)[0], -domain.best_response(-direction)[0]
+        flat = maximum - minimum < 1e-12
+        assert flat or minimum + 1e-6 < direction @ point < maximum - 1e-6
     point += 100.0
     assert domain.contains(domain.relative_interior_point())
 

@@ -134,7 +134,7 @@ def bench(
     heads, rows = results.summary()
     lines = table(heads, rows, right=range(2, len(heads) - 1), soft=1)
     lines += ["", f"{len(results.runs)} results in {out}; {_FOOT}"]
-    failures = [[*place, why] for place, why in results.failures.items()]
+    failures = [[*place, cause] for place, cause in results.failures.items()]
     report = {"rows": results.to_rows(), "failures": failures, "out": out}
     code = INTERRUPTED if results.interrupted else FAILED if failures else DONE
     return answer(report, lines, as_json=as_json, code=code)
@@ -151,8 +151,8 @@ def _games(games: Sequence[str], suites: Sequence[str]) -> list[str | SuiteGame]
     if not suites and not games:
         raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
     with reporting("--suite"):
-        listed = [each for text in suites for name in split_at_commas(text) for each in suite(name)]
-    unique = {each.game: each for each in listed}
+        listed = [game for text in suites for name in split_at_commas(text) for game in suite(name)]
+    unique = {game.game: game for game in listed}
     return [*dict.fromkeys(text for text in games if text not in unique), *unique.values()]
 
 
@@ -162,8 +162,8 @@ _FOOT = "* is the smallest of a game."
 def _run(
     experiment: Experiment, out: str, options: Mapping[str, Any], *, quiet: bool
 ) -> Comparison:
-    here = options["on"] is None
-    workers = cores() if options["workers"] is None and here else options["workers"] or 0
+    local = options["on"] is None
+    workers = cores() if options["workers"] is None and local else options["workers"] or 0
     with reporting("bench"), _live(workers, quiet=quiet) as watch:
         try:
             return experiment.run(out, watch=watch, **options)
@@ -175,15 +175,15 @@ def _run(
 def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
     """Yield a line for each algorithm and reason, the first of those that differ in numbers."""
     groups: dict[tuple[str, ...], dict[tuple[str, int | None], str]] = {}
-    for (game, algorithm, seed), why in failures.items():
-        words = re.findall(r"line \d+|[^\W\d]\w*", why.replace(game, "").replace(" blocks", ""))
-        groups.setdefault((algorithm, *words), {})[game, seed] = why
+    for (game, algorithm, seed), cause in failures.items():
+        words = re.findall(r"line \d+|[^\W\d]\w*", cause.replace(game, "").replace(" blocks", ""))
+        groups.setdefault((algorithm, *words), {})[game, seed] = cause
     for (algorithm, *_), found in groups.items():
         games = [*dict.fromkeys(game for game, _ in found)]
-        more = f" and {len(games) - _REASONS} more games" if len(games) > _REASONS else ""
+        remaining = f" and {len(games) - _REASONS} more games" if len(games) > _REASONS else ""
         runs = f", {len(found)} runs" if len(found) > len(games) else ""
         first = next(iter(found.values()))
-        yield f"{algorithm} on {', '.join(games[:_REASONS])}{more}{runs}: {first}"
+        yield f"{algorithm} on {', '.join(games[:_REASONS])}{remaining}{runs}: {first}"
 
 
 def _place(place: Sequence[Any]) -> str:
@@ -200,13 +200,13 @@ def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Compar
             f"FOLDER: there are no results in {quote(folder)}; regretkit bench writes them"
         )
     named = split_at_commas(algorithms) if algorithms else []
-    for option_, asked, there in (
+    for option_, asked, known in (
         ("--only", games, {run.game: 0 for run in runs}),
         ("--algorithms", named, {run.algorithm: 0 for run in runs}),
     ):
         for name in asked:
-            if name not in there:
-                told = f"there are no results of {quote(name)}, only of {candidates([*there])}"
+            if name not in known:
+                told = f"there are no results of {quote(name)}, only of {candidates([*known])}"
                 raise Refusal(f"{option_}: {told}")
     return Comparison(
         [
@@ -334,8 +334,8 @@ def _live(workers: int, *, quiet: bool) -> Iterator[Callable[[Sequence[Entry]], 
             if monotonic() - told >= _TOLD_EVERY:
                 told = monotonic()
                 running = [entry for entry in entries if entry.state == "running"][:_COLUMNS]
-                each = [f"{_place((*e.task.names, e.task.seed))} {_cell([e])}" for e in running]
-                say("; ".join([_status(entries, workers), *each]))
+                names = [f"{_place((*e.task.names, e.task.seed))} {_cell([e])}" for e in running]
+                say("; ".join([_status(entries, workers), *names]))
 
         yield tell
         return

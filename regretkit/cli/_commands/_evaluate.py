@@ -66,7 +66,7 @@ _MOST = 20
 @click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
 @arguments.game_or_rules
 @click.argument("strategy", metavar="STRATEGY")
-@option("--threshold least", "First remove every action of a smaller probability.", PROBABILITY)
+@option("--threshold minimum", "First remove every action of a smaller probability.", PROBABILITY)
 @option("--purify", "First keep only the most probable actions.", is_flag=True)
 @option("--samples", "Without a tree, play N games for each number; 100 by default.", COUNT)
 @option("--seed", "The seed of the samples; 0 by default.", FROM_ZERO)
@@ -81,7 +81,7 @@ _MOST = 20
 def evaluate(
     game: AnyNamed,
     strategy: str,
-    least: float | None,
+    minimum: float | None,
     purify: bool,
     samples: int | None,
     seed: int | None,
@@ -98,7 +98,7 @@ def evaluate(
     Where the tree does not fit, both are estimated: the value by playing the game, and the gains by
     sampled local best responses, which gain less than best responses.
     """
-    if purify and least is not None:
+    if purify and minimum is not None:
         raise Refusal(
             "--purify: it is --threshold 1, got --threshold as well; leave one of them out"
         )
@@ -107,7 +107,7 @@ def evaluate(
     if certificate and (recall or not isinstance(game.played, NormalFormGame | ExtensiveFormGame)):
         raise Refusal(f"--certificate: {game.name} has no tree of perfect recall; leave it out")
     if isinstance(game, NamedRules):
-        played = game.load_strategy(strategy).threshold(1.0 if purify else least or 0.0)
+        played = game.load_strategy(strategy).threshold(1.0 if purify else minimum or 0.0)
         write_strategy(played, out, game.played)
         report, lines = _estimates(game, played, samples or 100, seed or 0)
         report |= {"strategy": strategy, "out": out and str(out)}
@@ -116,8 +116,8 @@ def evaluate(
         if given is not None:
             raise Refusal(f"--{name}: got {given}, but with the tree all is exact; leave it out")
     profile, gap_before = game.load_strategy(strategy), {}
-    if purify or least is not None:
-        cleaned = threshold(game.played, profile, 1.0 if least is None else least)
+    if purify or minimum is not None:
+        cleaned = threshold(game.played, profile, 1.0 if minimum is None else minimum)
         profile, gap_before = game.coarsen(cleaned.profile), {"gap_before": cleaned.gap_before}
     write_strategy(profile, out)
     measured, lines = _measured(game, profile, gap_before)
@@ -266,9 +266,9 @@ def _check_questions(
     if isinstance(solved, PublicGame):
         program = "--linear-program" in asked
         if concept or program or not zero_sum:
-            what = "--concept" if concept else "--linear-program" if program else "GAME"
+            given = "--concept" if concept else "--linear-program" if program else "GAME"
             raise Refusal(
-                f"{what}: {game.name} is a public game; if it is zero-sum, exact reports its "
+                f"{given}: {game.name} is a public game; if it is zero-sum, exact reports its "
                 "value, strategies and proof, and in Python all else takes its tree, game.to_tree()"
             )
         return
@@ -382,8 +382,8 @@ def _extensive_form(
 
 def _first(lines: Iterable[str]) -> list[str]:
     listed = [f"  {line}" for line in lines]
-    more = len(listed) - _MOST
-    return listed if more <= 0 else [*listed[:_MOST], f"  ... {more} more"]
+    remaining = len(listed) - _MOST
+    return listed if remaining <= 0 else [*listed[:_MOST], f"  ... {remaining} more"]
 
 
 _READINGS = 3
@@ -415,8 +415,8 @@ def _described(proof: Certificate | GapCertificate) -> tuple[dict[str, Any], lis
         facts = {"notion": proof.notion, "earned": earned, "gaps": gaps}
         lines = [f"exactly {proof}"]
     meant = [f"{value:g} as {_short(read)}" for value, read in proof.readings.items()]
-    more = [f"{len(meant) - _READINGS} more"] if len(meant) > _READINGS else []
-    lines += [f"read    {', '.join(meant[:_READINGS] + more)}"] if meant else []
+    remaining = [f"{len(meant) - _READINGS} more"] if len(meant) > _READINGS else []
+    lines += [f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []
     readings = {repr(value): str(read) for value, read in proof.readings.items()}
     return facts | {"readings": readings}, lines
 

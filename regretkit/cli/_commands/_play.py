@@ -141,8 +141,8 @@ class Lineup:
         """
         if self.seat is None:
             return [(player - number) % self.players for player in range(self.players)]
-        others = list(range(1, self.players))
-        return [*others[: self.seat], 0, *others[self.seat :]]
+        opponents = list(range(1, self.players))
+        return [*opponents[: self.seat], 0, *opponents[self.seat :]]
 
     def seatings(self) -> list[tuple[list[int], Profile | VisitedProfile]]:
         """Return which participant each player is, and their profile, for each of the rotations."""
@@ -215,13 +215,13 @@ def _result(lineup: Lineup, participant: int, payoffs: Sequence[Payoffs]) -> dic
         values = lineup.game.value(profile)
         expected += [] if values is None else [count / sum(matches) * values[player]]
     estimate = pooled(earned)
-    several = estimate.samples > 1
+    sampled = estimate.samples > 1
     return {
         "strategy": lineup.strategies[participant % len(lineup.strategies)][0],
         "players": players,
         "mean": estimate.mean,
-        "standard_error": estimate.standard_error if several else None,
-        "interval": list(estimate.normal_interval(_CONFIDENCE)) if several else None,
+        "standard_error": estimate.standard_error if sampled else None,
+        "interval": list(estimate.normal_interval(_CONFIDENCE)) if sampled else None,
         "expected": math.fsum(expected) if expected else None,
     }
 

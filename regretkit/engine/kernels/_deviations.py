@@ -92,9 +92,9 @@ def set_regrets(first: int, last: int, value: float, utility: Vector, regrets: V
         regrets[a] = 0.0 if abs(regret) <= rounding else regret
 
 
-def difference(one: float, other: float) -> float:
+def difference(left: float, right: float) -> float:
     """Return the difference of two numbers, exactly zero where it is rounding."""
-    return 0.0 if abs(one - other) <= RESOLUTION * abs(other) else one - other
+    return 0.0 if abs(left - right) <= RESOLUTION * abs(right) else left - right
 
 
 # Fixed points
@@ -169,16 +169,16 @@ def set_stationary(
     by_pair: tuple[Vector, Vector],
 ) -> None:
     """Set the stationary distribution of a chain; with several closed classes, the mean of all."""
-    scales, same = by_pair
+    scales, closed = by_pair
     visits, visit_scales = by_action
-    classes = keep_closed_classes(size, rates, scales, same)
+    classes = keep_closed_classes(size, rates, scales, closed)
     for k in range(size - 1, 0, -1):
         eliminate(k, size, rates, scales)
     for k in range(size):
         # The first state of a class is its unit; states of no class have no visits.
-        visit, scale = float(same[size * k + k]), 0.0
+        visit, scale = float(closed[size * k + k]), 0.0
         for i in range(k):
-            if same[size * i + k] > 0.0:
+            if closed[size * i + k] > 0.0:
                 visit = 0.0
         for i in range(k):
             term = float(visits[i] * rates[size * i + k])
@@ -188,7 +188,7 @@ def set_stationary(
     for k in range(size):
         total, scale = 0.0, 0.0
         for i in range(size):
-            if same[size * i + k] > 0.0:
+            if closed[size * i + k] > 0.0:
                 total, scale = scaled_sum(total, scale, float(visits[i]), float(visit_scales[i]))
         share = visits[k] / total if total > 0.0 else 0.0
         scale = visit_scales[k] - scale

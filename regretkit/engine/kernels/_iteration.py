@@ -184,8 +184,8 @@ def backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
     """Propagate values to the root, and update each decision point of a player on the way."""
     trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
     stop = as_int64(trees.run_offsets[player + 1])
-    for back in range(stop - as_int64(trees.run_offsets[player])):
-        run = stop - 1 - back
+    for offset in range(stop - as_int64(trees.run_offsets[player])):
+        run = stop - 1 - offset
         begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
         if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
             update_run(begin, end, 2, parameters, arrays)

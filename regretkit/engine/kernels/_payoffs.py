@@ -91,10 +91,10 @@ def sum_batch(batch: UInt32Array, summed: UInt32Array, strategy: Vector, sums: V
         as_int64(batch[3]),
     )
     if slices == 0:
-        alone = 0.0
+        single = 0.0
         for entry in range(k, k + length):
-            alone += float(strategy[summed[entry]])
-        sums[row] = alone
+            single += float(strategy[summed[entry]])
+        sums[row] = single
     # For lengths known at compile time, which most are, the compiler unrolls the loop.
     elif length == 1:
         sum_slices(row, slices, 1, k, summed, strategy, sums)
@@ -119,15 +119,20 @@ def sum_slices(
 ) -> None:
     """Add up four sums of one length at once, and then the next four."""
     for number in range(slices):
-        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
         for entry in range(length):
             k = begin + 4 * (length * number + entry)
-            one += float(strategy[summed[k]])
-            two += float(strategy[summed[k + 1]])
-            three += float(strategy[summed[k + 2]])
-            four += float(strategy[summed[k + 3]])
+            first += float(strategy[summed[k]])
+            second += float(strategy[summed[k + 1]])
+            third += float(strategy[summed[k + 2]])
+            fourth += float(strategy[summed[k + 3]])
         target = row + 4 * number
-        sums[target], sums[target + 1], sums[target + 2], sums[target + 3] = one, two, three, four
+        sums[target], sums[target + 1], sums[target + 2], sums[target + 3] = (
+            first,
+            second,
+            third,
+            fourth,
+        )
 
 
 def multiply_batch(
@@ -141,10 +146,10 @@ def multiply_batch(
         as_int64(batch[3]),
     )
     if slices == 0:
-        alone = 0.0
+        single = 0.0
         for entry in range(k, k + length):
-            alone += float(payoff[entry] * strategy[column[entry]])
-        values[row] = alone
+            single += float(payoff[entry] * strategy[column[entry]])
+        values[row] = single
     elif length == 1:  # as above
         multiply_slices(row, slices, 1, k, column, payoff, strategy, values)
     elif length == 2:
@@ -169,19 +174,19 @@ def multiply_slices(
 ) -> None:
     """Multiply four rows of one length at once, and then the next four."""
     for number in range(slices):
-        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
         for entry in range(length):
             k = begin + 4 * (length * number + entry)
-            one += float(payoff[k] * strategy[column[k]])
-            two += float(payoff[k + 1] * strategy[column[k + 1]])
-            three += float(payoff[k + 2] * strategy[column[k + 2]])
-            four += float(payoff[k + 3] * strategy[column[k + 3]])
+            first += float(payoff[k] * strategy[column[k]])
+            second += float(payoff[k + 1] * strategy[column[k + 1]])
+            third += float(payoff[k + 2] * strategy[column[k + 2]])
+            fourth += float(payoff[k + 3] * strategy[column[k + 3]])
         target = row + 4 * number
         values[target], values[target + 1], values[target + 2], values[target + 3] = (
-            one,
-            two,
-            three,
-            four,
+            first,
+            second,
+            third,
+            fourth,
         )
 
 
@@ -253,14 +258,14 @@ def dense_magnitude(a: int, player: int, payoffs: DensePayoffs, strategy: Vector
     begin = outcomes * (player * as_int64(sizes[player]) + a - root - 1)
     magnitude = 0.0
     for outcome in range(outcomes):
-        term, digits, after = abs(payoffs.payoff[begin + outcome]), outcome, end
+        term, digits, stop = abs(payoffs.payoff[begin + outcome]), outcome, end
         for step in range(players):
             opponent = players - 1 - step
             size = as_int64(sizes[opponent])
             if opponent != player:
-                term *= strategy[after - size + digits % size]
+                term *= strategy[stop - size + digits % size]
                 digits //= size
-            after -= 1 + size
+            stop -= 1 + size
         magnitude += term
     return magnitude
 
@@ -409,8 +414,8 @@ def write_sums(
     if compared:
         for i in range(types):
             whole = write_free(column, i, player, total, bound, payoffs)
-            both = add(load(below[0], LANES * i), load(below[1], LANES * i))
-            store_apart(payoffs.sums[1], column, i, types, subtract(both, whole), bound)
+            pair = add(load(below[0], LANES * i), load(below[1], LANES * i))
+            store_apart(payoffs.sums[1], column, i, types, subtract(pair, whole), bound)
     else:
         for i in range(types):
             write_free(column, i, player, total, bound, payoffs)
@@ -438,22 +443,22 @@ def twin(own: int, player: int, payoffs: SettledPayoffs) -> int:
 
 def sum_table(group: int, player: int, payoffs: SettledPayoffs, strategy: Vector) -> None:
     """Multiply the table of a group by the opponent's reach."""
-    own, others = as_int64(payoffs.types[player]), as_int64(payoffs.types[1 - player])
+    own, opposing = as_int64(payoffs.types[player]), as_int64(payoffs.types[1 - player])
     begin, table = as_int64(payoffs.groups[group, 3]), as_int64(payoffs.groups[group, 6])
     largest = 0.0
-    for k in range(table, table + own * others):
+    for k in range(table, table + own * opposing):
         largest = max(largest, abs(payoffs.table[k]))
     for column in range(begin, as_int64(payoffs.groups[group + 1, 3]), LANES):
         read_reach(column, player, payoffs, strategy)
         for lane in range(LANES):
             total = 0.0
-            for j in range(others):
+            for j in range(opposing):
                 total += payoffs.reach[LANES * j + lane]
             payoffs.total[column - begin + lane] = largest * total
             for i in range(own):
                 value = 0.0
-                for j in range(others):
-                    entry = payoffs.table[table + i * others + j]
+                for j in range(opposing):
+                    entry = payoffs.table[table + i * opposing + j]
                     value += entry * payoffs.reach[LANES * j + lane]
                 value = 0.0 if abs(value) <= RESOLUTION * (largest * total) else value
                 payoffs.sums[0, (column - begin + lane) * own + i] = value

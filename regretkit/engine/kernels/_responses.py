@@ -79,8 +79,8 @@ def best_values(player: int, trees: FlatTrees, iterates: Iterates) -> None:
     root, stop = as_int64(trees.sequence_offsets[player]), as_int64(trees.run_offsets[player + 1])
     for k in range(as_int64(trees.sequence_offsets[player + 1]) - root):
         total[k] = 0.0
-    for back in range(stop - as_int64(trees.run_offsets[player])):
-        run = stop - 1 - back
+    for offset in range(stop - as_int64(trees.run_offsets[player])):
+        run = stop - 1 - offset
         begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
         if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
             best_of_run(begin, end, 2, root, trees, iterates)

@@ -167,11 +167,11 @@ def backward_pass_sampled(
     utility, behavior = iterates.utility, iterates.behavior
     for step in range(touched):
         k = touched - 1 - step
-        j, only = as_int64(buffers.points[k]), as_int64(buffers.single_action[k])
+        j, sampled = as_int64(buffers.points[k]), as_int64(buffers.single_action[k])
         first = as_int64(flat.place[2 * j])
         last = first + as_int64(flat.place[2 * j + 1])
-        if only > 0:
-            value = utility[only] * behavior[only]
+        if sampled > 0:
+            value = utility[sampled] * behavior[sampled]
         else:
             value = infoset_value(first, last, utility, behavior)
         if last - first == 2:  # unrolled, as in _iteration.update_infoset
@@ -182,7 +182,7 @@ def backward_pass_sampled(
             update_visited(j, first, last, value, proposing, parameters, arrays)
         utility[buffers.parent_sequence[k]] += value
         if not keep_utility:
-            clear(only, first, last, utility)
+            clear(sampled, first, last, utility)
 
 
 def update_visited(
@@ -201,10 +201,10 @@ def update_visited(
         propose(j, first, last, iterates.behavior, state, parameters)
 
 
-def clear(only: int, first: int, last: int, utility: Vector) -> None:
-    """Set utilities at a decision point to zero, where at most that of ``only`` is not, if > 0."""
-    if only > 0:
-        utility[only] = 0.0
+def clear(sampled: int, first: int, last: int, utility: Vector) -> None:
+    """Set utilities at a decision point to zero, where at most that of ``sampled`` > 0 is not."""
+    if sampled > 0:
+        utility[sampled] = 0.0
     else:
         for a in range(first, last):
             utility[a] = 0.0

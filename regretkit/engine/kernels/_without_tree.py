@@ -312,11 +312,11 @@ def visit_own(
     Its record is on its way from memory while the histories that follow are put on the stack.
     """
     stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
-    width, most, place = row_width(), arrays.scratch.chances.size, NOWHERE
+    width, maximum, place = row_width(), arrays.scratch.chances.size, NOWHERE
     key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
     kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
-    for a in range(most * number, most * number + size):
+    for a in range(maximum * number, maximum * number + size):
         visits.utility[a] = 0.0
     cursor[VISITS] = number + 1
     if is_adaptive():
@@ -346,8 +346,8 @@ def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Ge
         locate_all(stack, infosets, top)
     place = int(stack.place[top])
     if place == NOWHERE:
-        most = arrays.scratch.chances.size
-        sums = infosets.initial_sums[most * size : most * size + size]
+        maximum = arrays.scratch.chances.size
+        sums = infosets.initial_sums[maximum * size : maximum * size + size]
         sampled[0], _ = deal(InitialChance(np.uint32(0), np.uint32(0), sums), generator)
         return NOWHERE
     kind = (sequence_of(int(stack.state[actor]), actor) << SIZE_BITS) + size
@@ -432,7 +432,7 @@ def settle(place: int, size: int, infosets: Infosets, weight: Vector) -> None:
 
 def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> int:
     """Propagate values over visited decision points, and update the rule at each."""
-    visits, infosets, most = arrays.visits, arrays.infosets, arrays.scratch.chances.size
+    visits, infosets, maximum = arrays.visits, arrays.infosets, arrays.scratch.chances.size
     for number in range(cursor[VISITS]):
         place, kind = int(visits.place[number]), int(visits.kind[number])
         if infosets.heads[place] != kind:
@@ -443,12 +443,12 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> i
         place = int(visits.place[number])
         kind, begin = int(visits.kind[number]), place + HEAD
         size = kind & SIZE
-        utility = visits.utility[most * number : most * number + size]
+        utility = visits.utility[maximum * number : maximum * number + size]
         strategy = infosets.store[begin : begin + size]
         state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.scratch.workspace)
         value = infoset_value(0, size, utility, strategy)
         if visits.parent[number] >= 0:
-            visits.utility[most * visits.parent[number] + visits.action[number]] = value
+            visits.utility[maximum * visits.parent[number] + visits.action[number]] = value
         given = parameters[kind >> SIZE_BITS & PLAYER_MASK]
         learn(0, 0, size, utility, value, strategy, state, given)
         propose(0, 0, size, strategy, state, given)
@@ -461,13 +461,13 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> i
 
 def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
     """Return whether some array may be too small for one more visit."""
-    infosets, most, count = arrays.infosets, arrays.scratch.chances.size, cursor[COUNT] + 1
+    infosets, maximum, count = arrays.infosets, arrays.scratch.chances.size, cursor[COUNT] + 1
     return bool(
         count > infosets.place.size
         or 4 * count > infosets.table.size
         or cursor[USED] + infosets.longest > infosets.store.size
-        or cursor[NAMED] + most > infosets.actions.size
-        or cursor[PENDING] + most >= arrays.stack.stage.size
+        or cursor[NAMED] + maximum > infosets.actions.size
+        or cursor[PENDING] + maximum >= arrays.stack.stage.size
         or cursor[VISITS] >= arrays.visits.place.size
     )
 

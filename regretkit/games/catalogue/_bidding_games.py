@@ -130,9 +130,9 @@ def _rules(
     ):
         if value not in options:
             raise ValueError(must_be(name, f"one of {', '.join(map(repr, options))}", value))
-    cards = whole_number(cards, "cards", least=1, most=_MOST_CARDS)
-    players = whole_number(players, "players", least=2)
-    turns = cards if turns is None else whole_number(turns, "turns", least=1, most=cards)
+    cards = whole_number(cards, "cards", minimum=1, maximum=_MOST_CARDS)
+    players = whole_number(players, "players", minimum=2)
+    turns = cards if turns is None else whole_number(turns, "turns", minimum=1, maximum=cards)
     return Rules(cards, order, information, players, turns, returns, ties)
 
 
@@ -275,9 +275,9 @@ class Goofspiel:
         """Return the same histories after the prize is won and the next one revealed."""
         highest = self.bids == self.bids.max(axis=0)
         count = np.count_nonzero(highest, axis=0)
-        alone = count == 1
-        share = highest / count if self.rules.split else highest & alone
-        winner = np.where(alone, highest.argmax(axis=0), self.rules.players)
+        unique = count == 1
+        share = highest / count if self.rules.split else highest & unique
+        winner = np.where(unique, highest.argmax(axis=0), self.rules.players)
         reported = self.rules.report(self.bids.astype(np.int64), winner)
         return evolve(
             self,
@@ -425,11 +425,11 @@ def oshi_zumo_history(
     horizon: int | None = None,
     alesia: bool = False,
 ) -> "OshiZumoHistory":
-    coins = whole_number(coins, "coins", least=1, most=_MOST_COINS)
-    size = whole_number(size, "size", least=0)
-    minimum_bid = whole_number(minimum_bid, "minimum_bid", least=0, most=coins)
+    coins = whole_number(coins, "coins", minimum=1, maximum=_MOST_COINS)
+    size = whole_number(size, "size", minimum=0)
+    minimum_bid = whole_number(minimum_bid, "minimum_bid", minimum=0, maximum=coins)
     if horizon is not None:
-        horizon = whole_number(horizon, "horizon", least=1)
+        horizon = whole_number(horizon, "horizon", minimum=1)
     elif minimum_bid == 0:
         raise ValueError(
             "horizon must be a whole number where minimum_bid is 0, because the game "

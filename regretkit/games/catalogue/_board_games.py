@@ -92,7 +92,7 @@ def battleship(
     rules, budget = root.rules, MemoryBudget(memory_limit, walked=True)
     fit = sum(rules.lengths) <= rules.area
     # A fleet of each player, and one shot of each
-    budget.check_histories(rules.area * (rules.area - 1) if fit else 1, more=True)
+    budget.check_histories(rules.area * (rules.area - 1) if fit else 1, growing=True)
     if not (fit and any(_openings(rules))):
         raise ValueError(
             f"ships of lengths {list(rules.lengths)} do not fit on {rules.height} x {rules.width} "
@@ -117,10 +117,10 @@ def battleship_history(
     repeated_shots: bool = False,
 ) -> "BattleshipHistory":
     """Return the empty history of Battleship, whose ships must fit on the board."""
-    height = whole_number(height, "height", least=1, most=len(ascii_lowercase))
-    width = whole_number(width, "width", least=1)
+    height = whole_number(height, "height", minimum=1, maximum=len(ascii_lowercase))
+    width = whole_number(width, "width", minimum=1)
     sizes = whole_numbers(lengths, "lengths").tolist()
-    lengths = tuple(whole_number(size, "each of lengths", least=1) for size in sizes)
+    lengths = tuple(whole_number(size, "each of lengths", minimum=1) for size in sizes)
     if not lengths:
         raise ValueError("lengths must have one number for each ship, got none; pass at least one")
     earned = vector([1.0] * len(lengths) if values is None else values, len(lengths), "values")
@@ -128,8 +128,8 @@ def battleship_history(
         raise ValueError(f"values must be at least 0, got {quote(earned.tolist())}")
     if not isinstance(repeated_shots, bool):
         raise TypeError(must_be("repeated_shots", "True or False", repeated_shots))
-    most = None if repeated_shots else height * width
-    shots = whole_number(shots, "shots", least=1, most=most)
+    maximum = None if repeated_shots else height * width
+    shots = whole_number(shots, "shots", minimum=1, maximum=maximum)
     multiplier = number(loss_multiplier, "loss_multiplier")
     if multiplier < 0.0:
         raise ValueError(must_be("loss_multiplier", "a finite number, at least 0", loss_multiplier))
@@ -206,8 +206,8 @@ def _openings(rules: Rules) -> tuple[Mapping[frozenset[str], int], ...]:
         list(zip(pairwise(openings), rules.lengths, strict=True))
     ):
         for free in list(opening):
-            later = (free.difference(ship) for ship in places[length] if free.issuperset(ship))
-            if following.keys().isdisjoint(later):
+            rest = (free.difference(ship) for ship in places[length] if free.issuperset(ship))
+            if following.keys().isdisjoint(rest):
                 del opening[free]
     return tuple(openings)
 
@@ -215,8 +215,8 @@ def _openings(rules: Rules) -> tuple[Mapping[frozenset[str], int], ...]:
 def _widths(root: "BattleshipHistory") -> Iterator[int]:
     """Yield the numbers of histories by length."""
     ways = [sum(opening.values()) for opening in _openings(root.rules)]
-    for fewer, more in pairwise(ways):
-        yield from (fewer * fewer, more * fewer)
+    for fewer, wider in pairwise(ways):
+        yield from (fewer * fewer, wider * fewer)
     placed = root
     while not placed._placed:
         placed = placed.child(placed.actions()[0])

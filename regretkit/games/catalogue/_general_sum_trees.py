@@ -245,9 +245,9 @@ def sheriff_history(
     compensation: float = 1.0,
 ) -> "SheriffHistory":
     return SheriffHistory(
-        whole_number(items, "items", least=0),
-        whole_number(bribe, "bribe", least=0),
-        whole_number(rounds, "rounds", least=1),
+        whole_number(items, "items", minimum=0),
+        whole_number(bribe, "bribe", minimum=0),
+        whole_number(rounds, "rounds", minimum=1),
         number(value, "value"),
         number(penalty, "penalty"),
         number(compensation, "compensation"),
@@ -288,8 +288,8 @@ class SheriffHistory:
     def actions(self) -> Sequence[str]:
         if self.player() == 1:
             return _ANSWERS
-        most = self.items if self.loaded is None else self.bribe
-        return [str(quantity) for quantity in range(most + 1)]
+        maximum = self.items if self.loaded is None else self.bribe
+        return [str(quantity) for quantity in range(maximum + 1)]
 
     def child(self, action: str) -> "SheriffHistory":
         if self.loaded is None:
@@ -324,8 +324,8 @@ class _SheriffBatch:
     """Offers and answers in turn, as digits of a number after a first 1."""
 
     def player(self) -> Indices:
-        over = self.length > 2 * self.rules.rounds
-        mover = TERMINAL if over else int(self.length > 0 and self.length % 2 == 0)
+        finished = self.length > 2 * self.rules.rounds
+        mover = TERMINAL if finished else int(self.length > 0 and self.length % 2 == 0)
         return np.full(self.loaded.size, mover)
 
     @property

@@ -107,10 +107,10 @@ def liars_dice_batch(
 
 def _rules(dice: int, sides: int, players: int, memory: int | None = None) -> "_Rules":
     return _Rules(
-        whole_number(dice, "dice", least=1),
-        whole_number(sides, "sides", least=1),
-        whole_number(players, "players", least=2),
-        None if memory is None else whole_number(memory, "memory", least=1),
+        whole_number(dice, "dice", minimum=1),
+        whole_number(sides, "sides", minimum=1),
+        whole_number(players, "players", minimum=2),
+        None if memory is None else whole_number(memory, "memory", minimum=1),
     )
 
 
@@ -360,7 +360,7 @@ def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) ->
     """
     dice, sides = _dice(dice, sides)
     if memory is not None:
-        memory = whole_number(memory, "memory", least=1)
+        memory = whole_number(memory, "memory", minimum=1)
     claims = [(number, face) for number in range(1, 2 * dice + 1) for face in FACES[:sides]]
     claims.sort(key=lambda claim: _strength(*claim))
     names = tuple(f"{number}x{face}" for number, face in claims)
@@ -369,8 +369,8 @@ def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) ->
 
 def _dice(dice: int, sides: int) -> tuple[int, int]:
     return (
-        whole_number(dice, "dice", least=1),
-        whole_number(sides, "sides", least=1, most=len(FACES)),
+        whole_number(dice, "dice", minimum=1),
+        whole_number(sides, "sides", minimum=1, maximum=len(FACES)),
     )
 
 

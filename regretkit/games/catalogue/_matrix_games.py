@@ -108,10 +108,10 @@ def random_matrix_game(
            [-0.71,  0.9 ]])
     """
     shape = (
-        whole_number(rows, "rows", least=1),
-        whole_number(rows if columns is None else columns, "columns", least=1),
+        whole_number(rows, "rows", minimum=1),
+        whole_number(rows if columns is None else columns, "columns", minimum=1),
     )
-    whole_number(seed, "seed", least=0)
+    whole_number(seed, "seed", minimum=0)
     MemoryBudget().check_payoffs(shape[0] * shape[1])
     generator = np.random.default_rng(seed)
     if distribution == "uniform":
@@ -296,8 +296,8 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     Borel (1921), "La théorie du jeu et les équations intégrales à noyau symétrique", Comptes
     rendus de l'Académie des sciences 173. Rules as in OpenSpiel's ``blotto``.
     """
-    soldiers = whole_number(soldiers, "soldiers", least=1)
-    fields = whole_number(fields, "fields", least=1)
+    soldiers = whole_number(soldiers, "soldiers", minimum=1)
+    fields = whole_number(fields, "fields", minimum=1)
     # comb(n, k) is symmetric in k and n - k, and large enough at _COUNTED to be refused
     chosen = min(soldiers, fields - 1, _COUNTED)
     MemoryBudget().check_payoffs(math.comb(soldiers + fields - 1, chosen) ** 2)
@@ -336,7 +336,7 @@ def el_farol(players: int = 5, capacity: int = 3) -> NormalFormGame:
     ----------
     Arthur (1994), "Inductive reasoning and bounded rationality", American Economic Review 84(2).
     """
-    capacity = whole_number(capacity, "capacity", least=0)
+    capacity = whole_number(capacity, "capacity", minimum=0)
     played = _profiles(players, 2)
     going = played == 0
     crowded = np.count_nonzero(going, axis=0) > capacity
@@ -378,9 +378,9 @@ def congestion_game(
     if delays.ndim != 2 or delays.shape[1] != 2 or not delays.size:
         raise ValueError(must_be("roads", "pairs such as ((0, 1), (2, 0))", roads))
     played = _profiles(players, len(delays))
-    fixed, each = delays.T.reshape(2, -1, *[1] * len(played))
+    fixed, slope = delays.T.reshape(2, -1, *[1] * len(played))
     taken = np.stack([np.count_nonzero(played == road, axis=0) for road in range(len(delays))])
-    costs = fixed + each * taken
+    costs = fixed + slope * taken
     payoffs = -np.take_along_axis(costs, played, axis=0)
     name = call_text(
         congestion_game, players=len(payoffs), roads=tuple(map(tuple, delays.tolist()))
@@ -425,7 +425,7 @@ def sealed_bid_auction(
     if price not in ("first", "second"):
         raise ValueError(must_be("price", "'first' or 'second'", price))
     default = max(math.floor(worth.max()), 0) + 1
-    count = default if bids is None else whole_number(bids, "bids", least=1)
+    count = default if bids is None else whole_number(bids, "bids", minimum=1)
     bid = _profiles(worth.size, count)
     ranked = np.sort(bid, axis=0)
     wins = bid == ranked[-1]
@@ -444,7 +444,7 @@ def sealed_bid_auction(
 
 def _profiles(players: int, actions: int) -> Indices:
     """Return each player's action in all pure profiles, ``(players, actions, actions, ...)``."""
-    players = whole_number(players, "players", least=1)
+    players = whole_number(players, "players", minimum=1)
     MemoryBudget().check_payoffs(players * actions ** min(players, _COUNTED))
     return np.indices((actions,) * players)
 

@@ -94,7 +94,7 @@ def _rules(turns: int, goals: Sequence[float]) -> "_Rules":
         raise ValueError(
             f"goals must be 1 to {_MOST_ROWS} numbers, one for each row, got {quote(goals)}"
         )
-    return _Rules(whole_number(turns, "turns", least=1), tuple(paid.tolist()))
+    return _Rules(whole_number(turns, "turns", minimum=1), tuple(paid.tolist()))
 
 
 @final
@@ -181,8 +181,8 @@ class PursuitEvasion:
     def player(self) -> Indices:
         if self.length % 2:
             return np.where(self._is_home(slice(None)), TERMINAL, 1)
-        over = (self.rules.patrolled[:, self.pair] == self.node).any(axis=0)
-        return np.where(over | (self.length == 2 * self.rules.turns), TERMINAL, 0)
+        caught = (self.rules.patrolled[:, self.pair] == self.node).any(axis=0)
+        return np.where(caught | (self.length == 2 * self.rules.turns), TERMINAL, 0)
 
     def actions(self, rows: Indices) -> NDArray[np.bool_]:
         """Return the evader's nodes, with ``wait`` in place of the start; or pairs of rows."""

@@ -69,10 +69,10 @@ def kuhn_poker(
 
 @rules_of("kuhn_poker")
 def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
-    players = whole_number(players, "players", least=2, most=len(RANKS))
+    players = whole_number(players, "players", minimum=2, maximum=len(RANKS))
     cards = players + 1 if deck is None else deck
     return KuhnHistory(
-        players, RANKS[-whole_number(cards, "deck", least=players, most=len(RANKS)) :]
+        players, RANKS[-whole_number(cards, "deck", minimum=players, maximum=len(RANKS)) :]
     )
 
 
@@ -222,9 +222,11 @@ def leduc_batch(
 
 
 def _rules(players: int, ranks: int | None, suits: int, merge_suits: bool, raises: int) -> "_Rules":
-    players = whole_number(players, "players", least=2)
-    ranks = whole_number(players + 1 if ranks is None else ranks, "ranks", least=1, most=len(RANKS))
-    suits = whole_number(suits, "suits", least=1, most=len(SUITS))
+    players = whole_number(players, "players", minimum=2)
+    ranks = whole_number(
+        players + 1 if ranks is None else ranks, "ranks", minimum=1, maximum=len(RANKS)
+    )
+    suits = whole_number(suits, "suits", minimum=1, maximum=len(SUITS))
     if not isinstance(merge_suits, bool):
         raise TypeError(must_be("merge_suits", "True or False", merge_suits))
     if ranks * suits <= players:
@@ -232,7 +234,7 @@ def _rules(players: int, ranks: int | None, suits: int, merge_suits: bool, raise
             f"{ranks} ranks in {suits} suits are {ranks * suits} cards, but {players} players "
             f"need at least {players + 1}; pass more ranks or suits"
         )
-    raises = whole_number(raises, "raises", least=0, most=_BITS // 2)
+    raises = whole_number(raises, "raises", minimum=0, maximum=_BITS // 2)
     return _Rules(players, ranks, suits, merge_suits, raises)
 
 
@@ -334,10 +336,10 @@ class Leduc:
     def player(self) -> Indices:
         if self.length < self.rules.players:
             return np.full(len(self.cards), CHANCE)
-        alone = np.count_nonzero(~self.folded, axis=1) == 1
+        unopposed = np.count_nonzero(~self.folded, axis=1) == 1
         ended = self.to_act == 0
-        following = np.where(self._public | alone, TERMINAL, CHANCE)
-        return np.where(ended | alone, following, self.mover)
+        following = np.where(self._public | unopposed, TERMINAL, CHANCE)
+        return np.where(ended | unopposed, following, self.mover)
 
     def actions(self, rows: Indices) -> NDArray[np.bool_]:
         """Return the cards that are left, or which of fold, call and raise are legal."""
@@ -377,8 +379,8 @@ class Leduc:
         stake = self.paid[rows].max(axis=1) + raises * np.where(second, RAISES[1], RAISES[0])
         self.paid[rows, mover] = np.where(folds, self.paid[rows, mover], stake)
         remaining = ~self.folded[rows]
-        others = np.count_nonzero(remaining, axis=1) - 1
-        self.to_act[rows] = np.where(raises, others, self.to_act[rows] - 1)
+        opponents = np.count_nonzero(remaining, axis=1) - 1
+        self.to_act[rows] = np.where(raises, opponents, self.to_act[rows] - 1)
         self.raises[rows] += raises
         self.rounds[rows, second] = 4 * self.rounds[rows, second] + action + 1
         players = self.rules.players

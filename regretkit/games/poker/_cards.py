@@ -63,9 +63,9 @@ def read_board(text: str, deck: Indices) -> Indices:
         if not _CARD.fullmatch(name) or card_of(name) not in deck:
             raise ValueError(f"board {quote(text)} has {quote(name)}, no card of the deck; {hint}")
     board = np.array([card_of(name) for name in names], dtype=np.int64)
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice:
-        raise ValueError(f"board {quote(text)} has {twice} twice; give every card once")
+    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if repeated:
+        raise ValueError(f"board {quote(text)} has {repeated} twice; give every card once")
     if len(board) not in (4, 5):
         raise ValueError(must_be("board", "a turn or a river", text, hint))
     return board
@@ -94,17 +94,17 @@ def strengths(cards: NDArray[np.int64], lowest: int = 0) -> NDArray[np.int64]:
     pair = _highest(two & ~trips, 1)
     flush = np.max([np.where(_count(suit) >= 5, _highest(suit, 5), 0) for suit in suits], axis=0)
     straight_flush = np.max([_straight(suit, lowest) for suit in suits], axis=0)
-    full_house, above = (trips > 0) & (pair > 0), lowest == RANKS.index("6")
+    full_house, flush_above = (trips > 0) & (pair > 0), lowest == RANKS.index("6")
     kinds = [  # in falling order: whether it is one, what counts first, and what then
         (straight_flush > 0, straight_flush, 0),
         (quads > 0, quads, _highest(one & ~quads, 1)),
-        *[(full_house, trips, pair), (flush > 0, flush, 0)][:: -1 if above else 1],
+        *[(full_house, trips, pair), (flush > 0, flush, 0)][:: -1 if flush_above else 1],
         ((straight := _straight(one, lowest)) > 0, straight, 0),
         (trips > 0, trips, _highest(one & ~trips, 2)),
         (_count(pairs) == 2, pairs, _highest(one & ~pairs, 1)),
         (pairs > 0, pairs, _highest(one & ~pairs, 3)),
     ]
-    numbers = [(8 - i) << 28 | first << 14 | then for i, (_, first, then) in enumerate(kinds)]
+    numbers = [(8 - i) << 28 | first << 14 | second for i, (_, first, second) in enumerate(kinds)]
     return np.select([kind[0] for kind in kinds], numbers, _highest(one, 5))
 
 
@@ -321,8 +321,8 @@ def write_range(weights: ArrayLike, deck: str = "2-A") -> str:
     ranks = np.unique(cards // 4)[::-1].tolist()
     groups = list(_runs([(rank, rank, "") for rank in ranks], left))
     for high in ranks[:-1]:
-        below = [low for low in ranks if low < high]
-        suited, other = (list(_runs([(high, low, s) for low in below], left)) for s in "so")
+        lower = [low for low in ranks if low < high]
+        suited, other = (list(_runs([(high, low, s) for low in lower], left)) for s in "so")
         either = [group.replace("s", "") for group in suited]
         plain = [group.replace("o", "") for group in other]
         groups += [e if e in plain else group for e, group in zip(either, suited, strict=True)]
@@ -345,8 +345,8 @@ def _runs(kinds: list[_Class], left: dict[tuple[int, int], float]) -> Iterator[s
             left.update((hand, 0.0) for hand in hands if hand in left)
             first, *_, last = classes * 2
             names = [f"{RANKS[high]}{RANKS[low]}{suited}" for high, low, suited in (first, last)]
-            above = [f"{names[1]}+"] if first == kinds[0] else ["-".join(names)]
-            yield _weighted((names if first == last else above)[0], weight)
+            shorthand = [f"{names[1]}+"] if first == kinds[0] else ["-".join(names)]
+            yield _weighted((names if first == last else shorthand)[0], weight)
 
 
 def _weighted(group: str, weight: float) -> str:
@@ -410,11 +410,11 @@ def read_libratus(path: str | PathLike[str]) -> dict[str, Any]:
     if numbers.size != 2 * _HANDS or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
         raise _unreadable(path, f"{2 * _HANDS:,} finite numbers, at least 0, in a line -reach")
     cards = [card_of(rank + suit) for rank in RANKS for suit in "shdc"]
-    theirs = np.sort(np.array(list(itertools.combinations(cards, 2))))
-    ours = np.lexsort((theirs[:, 1], theirs[:, 0]))
+    libratus_order = np.sort(np.array(list(itertools.combinations(cards, 2))))
+    order = np.lexsort((libratus_order[:, 1], libratus_order[:, 0]))
     return {
         "board": board,
-        "ranges": (numbers[:_HANDS][ours], numbers[_HANDS:][ours]),
+        "ranges": (numbers[:_HANDS][order], numbers[_HANDS:][order]),
         "pot": int(pot),
         "stack": _STACK - int(pot) // 2,
     }

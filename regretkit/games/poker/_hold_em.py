@@ -59,12 +59,14 @@ class BetSize:
     unit: str
     number: float = 0.0
     """Percent, factor or chips; of a geometric size the streets, 0 for all that are left."""
-    most: float = math.inf
+    maximum: float = math.inf
     """Percent of the pot that a geometric size has at most."""
 
     def __str__(self) -> str:
         number = _digits(self.number) if self.number else ""
-        return f"{number}{self.unit}" + (f"{_digits(self.most)}%" if self.most < math.inf else "")
+        return f"{number}{self.unit}" + (
+            f"{_digits(self.maximum)}%" if self.maximum < math.inf else ""
+        )
 
 
 def _digits(number: float) -> str:
@@ -81,15 +83,15 @@ def parse_sizes(text: str, name: str = "bets") -> tuple[BetSize, ...]:
         match = _SIZE.fullmatch(part)
         if not match:
             raise ValueError(f"{name} has the size {quote(part)}, which has no known unit; {_HINT}")
-        number, unit, streets, most, everything = match.groups()
+        number, unit, streets, maximum, all_in = match.groups()
         if unit == "x" and name != "raises":
             raise ValueError(f"{name} has the size {quote(part)}, but no bet comes before; {_HINT}")
-        if any(digits and not float(digits) for digits in (number, streets, most)):
+        if any(digits and not float(digits) for digits in (number, streets, maximum)):
             raise ValueError(f"{name} has the size {quote(part)}, of no chips; {_HINT}")
-        if everything or unit:
-            sizes.append(BetSize(everything or unit, float(number or 0)))
+        if all_in or unit:
+            sizes.append(BetSize(all_in or unit, float(number or 0)))
         else:
-            sizes.append(BetSize("e", float(streets or 0), float(most) if most else math.inf))
+            sizes.append(BetSize("e", float(streets or 0), float(maximum) if maximum else math.inf))
     return tuple(sizes)
 
 
@@ -181,21 +183,21 @@ class Betting:
                 f"the betting tree has more than {_LARGEST:,} decisions; pass fewer sizes, or "
                 "max_bets=4"
             )
-        after: dict[str, Node] = {}
+        children: dict[str, Node] = {}
         other = 1 - spot.player
         if spot.highest:
             win, lose = self._earned(spot.paid + spot.own)
-            after["fold"] = Free((lose, win) if spot.player == 0 else (win, lose))
+            children["fold"] = Free((lose, win) if spot.player == 0 else (win, lose))
             paid = spot.paid + spot.highest
-            after["call"] = self._ended(spot.street, paid, spot.card, leads=other == 1)
+            children["call"] = self._ended(spot.street, paid, spot.card, leads=other == 1)
         elif spot.player == 0:
-            after["check"] = self._decision(evolve(spot, player=1, leads=False))
+            children["check"] = self._decision(evolve(spot, player=1, leads=False))
         else:
-            after["check"] = self._ended(spot.street, spot.paid, spot.card)
+            children["check"] = self._ended(spot.street, spot.paid, spot.card)
         for amount in self._amounts(spot):
             verb = "raise" if spot.highest else "bet"
             name = "all-in" if amount == self.stack - spot.paid else verb
-            after[f"{name} {amount}"] = self._decision(
+            children[f"{name} {amount}"] = self._decision(
                 evolve(
                     spot,
                     player=other,
@@ -205,7 +207,7 @@ class Betting:
                     count=spot.count + 1,
                 )
             )
-        return Decision(spot.player, after)
+        return Decision(spot.player, children)
 
     def _earned(self, paid: int) -> tuple[float, float]:
         """Return what the winner and the loser earn, against the middle of the pot."""
@@ -249,15 +251,15 @@ class Betting:
         # In each of the streets the same share of the pot, with which all chips are in at last
         streets = size.number or len(self.bets) - spot.street
         ratio = ((1 + 2 * (left - highest) / pot) ** (1 / streets) - 1) / 2
-        return highest + _rounded(pot * min(ratio, size.most / 100))
+        return highest + _rounded(pot * min(ratio, size.maximum / 100))
 
     def _merged(self, amounts: list[int], highest: int, pot: int) -> list[int]:
         """Return the amounts without those too close to the next larger one that is left."""
         kept: list[int] = []
         for amount in reversed(amounts):
             ratio, larger = ((x - highest) / pot for x in (amount, kept[-1] if kept else math.inf))
-            least = (larger - self.merging_threshold) / (1 + self.merging_threshold)
-            if ratio < least * (1 - _CLOSE):
+            minimum = (larger - self.merging_threshold) / (1 + self.merging_threshold)
+            if ratio < minimum * (1 - _CLOSE):
                 kept.append(amount)
         return kept[::-1]
 
@@ -416,20 +418,20 @@ def _alive(weights: _Both, cards: Indices, dealt: Indices) -> tuple[_Hands, _Bot
                 f"{card_names(dealt.tolist())}; add hands to it"
             )
     first, second = alive
-    both = hands[first], hands[second]
-    if len(dealt) + 4 > len(cards) - (len(dealt) == 4) or _never_meet(*both):
+    pair = hands[first], hands[second]
+    if len(dealt) + 4 > len(cards) - (len(dealt) == 4) or _never_meet(*pair):
         raise ValueError(
             "no hand of ranges[0] can meet one of ranges[1], as each pair shares a card or the "
             "deck is too small; add hands to the ranges, or ranks to the deck"
         )
-    return both, (weights[0][first], weights[1][second])
+    return pair, (weights[0][first], weights[1][second])
 
 
 def _never_meet(first: Indices, second: Indices) -> bool:
     """Return whether each hand of one player shares a card with each of the other."""
     # Many hands of a player never all share a card with one of the other.
     pairs = itertools.product(first[:200].tolist(), second[:200].tolist())
-    return not any(set(one).isdisjoint(other) for one, other in pairs)
+    return not any(set(hand).isdisjoint(other) for hand, other in pairs)
 
 
 def _orders(
@@ -457,7 +459,7 @@ def _symmetries(
     for permutation in itertools.permutations(suits) if wanted else ():
         new = np.arange(4)
         new[suits] = permutation
-        first, second = (_permuted(*each, new) for each in zip(hands, weights, strict=True))
+        first, second = (_permuted(*given, new) for given in zip(hands, weights, strict=True))
         if first is not None and second is not None and np.isin(_in_suits(dealt, new), dealt).all():
             found.append(new)
             permutations.append((first, second))
@@ -474,8 +476,8 @@ def _permuted(hands: Indices, weights: Vector, suits: Indices) -> Indices | None
     keys = hands @ number
     images = np.sort(_in_suits(hands, suits), axis=1) @ number
     places = np.minimum(np.searchsorted(keys, images), keys.size - 1)
-    same = np.array_equal(keys[places], images) and np.array_equal(weights[places], weights)
-    return places if same else None
+    preserved = np.array_equal(keys[places], images) and np.array_equal(weights[places], weights)
+    return places if preserved else None
 
 
 def _dealer(

@@ -68,21 +68,23 @@ class Meeting:
         against: Vector | None = None,
     ) -> "Meeting":
         """Return the meeting of types of these cards and strengths with others."""
-        ours = np.zeros(len(cards)) if strength is None else strength
-        theirs = np.zeros(len(others)) if against is None else against
-        order = np.argsort(theirs, kind="stable")
-        below = np.searchsorted(theirs[order], ours, side="left")
-        upto = np.searchsorted(theirs[order], ours, side="right")
+        own_strength = np.zeros(len(cards)) if strength is None else strength
+        opposing = np.zeros(len(others)) if against is None else against
+        order = np.argsort(opposing, kind="stable")
+        below = np.searchsorted(opposing[order], own_strength, side="left")
+        upto = np.searchsorted(opposing[order], own_strength, side="right")
         count = 1 + max(cards.max(initial=-1), others.max(initial=-1))
         has = np.zeros((count, len(others)), dtype=bool)
         for card in others.T:
             has[card[order], np.arange(len(others))] = True
-        before = np.concatenate([np.zeros((count, 1), dtype=np.int64), has.cumsum(axis=1)], axis=1)
-        longest = int(before[:, -1].max(initial=0))
+        preceding = np.concatenate(
+            [np.zeros((count, 1), dtype=np.int64), has.cumsum(axis=1)], axis=1
+        )
+        longest = int(preceding[:, -1].max(initial=0))
         by_card = np.full((count, longest), len(others))
-        by_card[np.arange(longest) < before[:, -1:]] = np.nonzero(has)[1]
+        by_card[np.arange(longest) < preceding[:, -1:]] = np.nonzero(has)[1]
         ends = np.stack([below, upto, np.full(len(cards), len(others))])
-        places = cards * (longest + 1) + before[cards, ends[:, :, np.newaxis]]
+        places = cards * (longest + 1) + preceding[cards, ends[:, :, np.newaxis]]
         return Meeting(cards, order, below, upto, _twins(cards, others), by_card, places)
 
     def sums(self, reach: NDArray[np.float64]) -> Sums:
@@ -200,8 +202,8 @@ class Deal:
                 raise ValueError(
                     f"weights[{player}] must be at least 0 and not all 0, got {quote(weight)}"
                 )
-        none = tuple(np.empty((count, 0), dtype=np.int64) for count in counts)
-        self.cards = _cards(cards or none, counts)
+        empty = tuple(np.empty((count, 0), dtype=np.int64) for count in counts)
+        self.cards = _cards(cards or empty, counts)
         orders = strengths if isinstance(strengths, Mapping) else {"": strengths}
         self.strengths = {
             name: _numbers(order, counts, f"strengths[{quote(name)}]" if name else "strengths")
@@ -270,8 +272,8 @@ class Deal:
                 np.array_equal(w[p], w) for w, p in zip(self.weights, (first, second), strict=True)
             ]
             if not all(kept) or not np.array_equal(pairs[np.ix_(first, second)], pairs):
-                what = "who can meet whom" if all(kept) else f"weights[{kept.index(False)}]"
-                raise ValueError(f"symmetries[{i}] changes {what}; leave it out")
+                changed = "who can meet whom" if all(kept) else f"weights[{kept.index(False)}]"
+                raise ValueError(f"symmetries[{i}] changes {changed}; leave it out")
         if not self.is_group(range(len(self.symmetries))):
             raise ValueError(
                 "symmetries must have with any two of them the one that does both, in one "
@@ -292,8 +294,8 @@ class Deal:
         """
 
         def distinct(numbers: Sequence[int]) -> dict[bytes, tuple[Indices, Indices]]:
-            same = np.arange(self.sizes[0]), np.arange(self.sizes[1])
-            return {_key(pair): pair for pair in (same, *(self.symmetries[i] for i in numbers))}
+            identity = np.arange(self.sizes[0]), np.arange(self.sizes[1])
+            return {_key(pair): pair for pair in (identity, *(self.symmetries[i] for i in numbers))}
 
         left = distinct(kept)
         made = [_after(self.symmetries[i], pair) for i in images for pair in left.values()]
@@ -339,10 +341,12 @@ def _numbers(value: object, counts: tuple[int, int], name: str) -> Both:
 
 
 def _permutations(value: object, counts: tuple[int, int]) -> tuple[Indices, Indices]:
-    first, second = (whole_numbers(each, "symmetries") for each in _two(value, "symmetries"))
-    for each, count in zip((first, second), counts, strict=True):
-        if not np.array_equal(np.sort(each), np.arange(count)):
-            raise ValueError(must_be("symmetries", f"permutations of {count} types", each))
+    first, second = (
+        whole_numbers(permutation, "symmetries") for permutation in _two(value, "symmetries")
+    )
+    for permutation, count in zip((first, second), counts, strict=True):
+        if not np.array_equal(np.sort(permutation), np.arange(count)):
+            raise ValueError(must_be("symmetries", f"permutations of {count} types", permutation))
     return read_only(first), read_only(second)
 
 

@@ -221,13 +221,13 @@ class PublicGame:
         layout, tree = self.layout, self.tree
         values = self._settling(player).values(strategies[1 - player], start)
         behavior = np.append(self.domains[player].behavior(strategies[player]), 0.0)
-        for after in range(start + len(values) - 1, start, -1):
-            before = int(tree.parent[after])
-            played = values[after - start]
-            if tree.player[before] == player:
-                sequences = layout.sequences(player, layout.last[player, after])
+        for child in range(start + len(values) - 1, start, -1):
+            parent = int(tree.parent[child])
+            played = values[child - start]
+            if tree.player[parent] == player:
+                sequences = layout.sequences(player, layout.last[player, child])
                 played = played * behavior[sequences - 1]
-            values[before - start] += played
+            values[parent - start] += played
         context = layout.contexts[layout.context[start]]
         other = self._reach(1 - player, strategies[1 - player], start)
         met = self.deal.meeting(player).sums(other[np.newaxis]).free[0]
@@ -258,12 +258,12 @@ class PublicGame:
         (start, image), tree = self._find(node), self.tree.unlocked or self.tree
         contexts, context_of = self.layout.dealt
         orders: dict[int, set[str]] = {}  # after each move of chance
-        compared, since = set(), {start: start}
+        compared, starts = set(), {start: start}
         for at in range(start, self.layout.ends[start]):
             if at > start:
-                since[at] = at if tree.outcome[at] else since[int(tree.parent[at])]
+                starts[at] = at if tree.outcome[at] else starts[int(tree.parent[at])]
             if isinstance(terminal := tree.nodes[at], Compare):
-                orders.setdefault(since[at], set()).add(terminal.order)
+                orders.setdefault(starts[at], set()).add(terminal.order)
                 compared.add((int(context_of[at]), terminal.order))
         if not orders or any(len(names) > 1 for names in orders.values()):
             raise ValueError(
@@ -373,10 +373,10 @@ class PublicGame:
                 f"{name} differs for types that symmetries of the deal exchange; give them the "
                 "same, or lock the game without symmetries"
             )
-        none = None
+        free = None
         return Chance(
             {
-                name: Outcome(node, factors=(none, column) if player else (column, none))
+                name: Outcome(node, factors=(free, column) if player else (column, free))
                 for column, (name, node) in zip(full.T, following.items(), strict=True)
             }
         )
@@ -425,12 +425,12 @@ def _check_probabilities(
 ) -> None:
     """Raise a ValueError unless rows, those of types that are alive, are distributions."""
     rows = np.atleast_2d(behavior)
-    sums, several = rows.sum(axis=1), behavior.ndim > 1
+    sums, by_type = rows.sum(axis=1), behavior.ndim > 1
     right = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= 1e-9)
-    wrong = alive[~right[alive]] if several else np.flatnonzero(~right)
+    wrong = alive[~right[alive]] if by_type else np.flatnonzero(~right)
     if wrong.size:
         told = [
-            f"{format_array(rows[i])}, of sum {sums[i]:.6g}" + f", for {types[i]}" * several
+            f"{format_array(rows[i])}, of sum {sums[i]:.6g}" + f", for {types[i]}" * by_type
             for i in wrong[:3]
         ]
         told += [f"and {wrong.size - 3} more types"] if wrong.size > 3 else []

@@ -69,8 +69,8 @@ class PublicHistory:
             if (
                 action in outcome.images
             ):  # as if the outcome of which it is the image had been dealt
-                both = zip(self.game.deal.symmetries[outcome.images[action]], types, strict=True)
-                types = tuple(int(np.flatnonzero(p == i)[0]) for p, i in both)
+                mapped = zip(self.game.deal.symmetries[outcome.images[action]], types, strict=True)
+                types = tuple(int(np.flatnonzero(p == i)[0]) for p, i in mapped)
         return evolve(self, types=types, node=self.game.tree.child(self.node, action))
 
     def information_set(self) -> InformationSet:

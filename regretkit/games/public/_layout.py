@@ -104,14 +104,14 @@ class Layout:
             firsts[nodes] = 1 + np.cumsum(actions[nodes]) - actions[nodes]
         self.ends = np.arange(1, tree.player.size + 1)
         for node in range(tree.player.size - 1, 0, -1):
-            before = tree.parent[node]
-            self.ends[before] = max(self.ends[before], self.ends[node])
+            parent = tree.parent[node]
+            self.ends[parent] = max(self.ends[parent], self.ends[node])
         self.last, depth = np.zeros((2, 2, tree.player.size), dtype=np.int64)
         edges = zip(tree.parent[1:].tolist(), tree.action[1:].tolist(), strict=True)
-        for node, (before, action) in enumerate(edges, 1):
-            self.last[:, node], depth[:, node] = self.last[:, before], depth[:, before]
-            if (player := tree.player[before]) != CHANCE:
-                self.last[player, node] = firsts[before] + action
+        for node, (parent, action) in enumerate(edges, 1):
+            self.last[:, node], depth[:, node] = self.last[:, parent], depth[:, parent]
+            if (player := tree.player[parent]) != CHANCE:
+                self.last[player, node] = firsts[parent] + action
                 depth[player, node] += 1
         # A domain's levels are then slices of its decision points.
         decisions = [np.flatnonzero(tree.player == player) for player in (0, 1)]
@@ -194,12 +194,12 @@ def _contexts(tree: PublicTree, deal: Deal) -> tuple[list[Context], Indices]:
     # Outcomes of equal factors share a context, however many lines of play they follow.
     known: dict[tuple[int, object], int] = {}
     checked: set[tuple[int, object]] = set()
-    for node, before in enumerate(tree.parent.tolist()):
+    for node, parent in enumerate(tree.parent.tolist()):
         outcome = tree.outcome[node]
         if outcome is None:
-            context[node] = context[before] if node else 0
+            context[node] = context[parent] if node else 0
             continue
-        key = int(context[before]), _key(outcome)
+        key = int(context[parent]), _key(outcome)
         if key not in known:
             known[key] = len(contexts)
             contexts.append(_following(deal, contexts[key[0]], outcome, tree, node))
@@ -253,9 +253,9 @@ def _context(
     def of(player: int) -> tuple[Vector, Indices, Indices, Indices]:
         met = deal.meeting(player).sums(priors[1 - player][np.newaxis]).free[0]
         permutations = [deal.symmetries[number][player] for number in symmetries]
-        least = np.min([np.arange(met.size), *permutations], axis=0)
-        living = ((priors[player] * probability > 0.0) & (met > 0.0))[least]
-        first, inverse = np.unique(least[living], return_inverse=True)
+        minimum = np.min([np.arange(met.size), *permutations], axis=0)
+        living = ((priors[player] * probability > 0.0) & (met > 0.0))[minimum]
+        first, inverse = np.unique(minimum[living], return_inverse=True)
         places = np.full(met.size, -1)
         places[living] = inverse
         return np.where(living, priors[player], 0.0), np.flatnonzero(living), first, places
@@ -265,20 +265,20 @@ def _context(
 
 
 def _following(
-    deal: Deal, before: Context, outcome: Outcome, tree: PublicTree, node: int
+    deal: Deal, context: Context, outcome: Outcome, tree: PublicTree, node: int
 ) -> Context:
     priors = []
     for player, factors in enumerate(outcome.factors):
-        prior = before.priors[player]
+        prior = context.priors[player]
         if factors is not None and factors.shape != prior.shape:
             raise ValueError(
                 f"factors[{player}] of outcome {quote('/' + '/'.join(tree.path(node)))} has shape "
                 f"{factors.shape}, but player {player} has {prior.size} types; pass one for each"
             )
         priors.append(prior if factors is None else prior * factors)
-    fixed = tuple(i for i in before.symmetries if _fixes(deal, i, outcome.factors))
+    fixed = tuple(i for i in context.symmetries if _fixes(deal, i, outcome.factors))
     kept = fixed if outcome.symmetries is None else outcome.symmetries
-    known = before.symmetries
+    known = context.symmetries
     if not ({*outcome.images.values()} <= {*known} and {*kept} <= {*fixed} and deal.is_group(kept)):
         raise ValueError(
             f"images and symmetries of outcome {quote('/' + '/'.join(tree.path(node)))} must be "
@@ -292,7 +292,7 @@ def _following(
             f"{quote(outcome.images)}, where symmetries {quote(kept)} leave it as it is; add "
             "images in place of outcomes, or leave out symmetries of the deal"
         )
-    probability = before.probability * outcome.probability * (1 + len(outcome.images))
+    probability = context.probability * outcome.probability * (1 + len(outcome.images))
     return _context(deal, probability, (priors[0], priors[1]), kept)
 
 

@@ -158,8 +158,8 @@ def _groups(layout: Layout, player: int) -> Iterator[Group]:
         columns, column = np.unique(
             np.stack([other[terminals], layout.context[terminals]]), axis=1, return_inverse=True
         )
-        mine = np.stack([own[terminals], layout.context[terminals]])
-        new = np.append(True, (mine[:, 1:] != mine[:, :-1]).any(axis=0))
+        keys = np.stack([own[terminals], layout.context[terminals]])
+        new = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
         yield Group(
             order=None if isinstance(key, Table) else key,
             table=_oriented(layout, player, key) if isinstance(key, Table) else None,

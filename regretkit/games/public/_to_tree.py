@@ -36,10 +36,10 @@ def game_tree(layout: Layout, memory_limit: float | None = None) -> GameTree:
     begin = 1 + dealt.size
     following = _following(tree)
     counts = np.bincount(tree.parent[following[:, 0]], minlength=tree.player.size)
-    where = np.cumsum(counts) - counts
+    offset = np.cumsum(counts) - counts
     while level.size:
         count = counts[level[:, 0]]
-        nodes, symmetry = following[expand_ranges(where[level[:, 0]], count)].T
+        nodes, symmetry = following[expand_ranges(offset[level[:, 0]], count)].T
         rows = np.repeat(np.arange(len(level)), count)
         types = level[rows, 1:3]
         for number in np.unique(symmetry[symmetry >= 0]).tolist():

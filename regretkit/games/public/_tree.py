@@ -186,7 +186,7 @@ def _both_factors(
 def _images(value: Mapping[str, int]) -> dict[str, int]:
     if not isinstance(value, Mapping):
         raise TypeError(must_be("images", "a mapping from names to symmetries", value))
-    return {name: whole_number(symmetry, "images", least=0) for name, symmetry in value.items()}
+    return {name: whole_number(symmetry, "images", minimum=0) for name, symmetry in value.items()}
 
 
 def _numbers(value: Iterable[int] | None) -> tuple[int, ...] | None:
@@ -239,7 +239,7 @@ class Outcome:
         kinds = (Decision, Chance, Free, Compare, Table)
         if not isinstance(self.node, kinds):
             raise TypeError(must_be("node", "a Decision, a Chance or a terminal", self.node))
-        object.__setattr__(self, "probability", number(self.probability, "probability", least=0))
+        object.__setattr__(self, "probability", number(self.probability, "probability", minimum=0))
 
 
 @final
@@ -318,10 +318,10 @@ class PublicTree:
         # Without recursion, as a tree may be deep.
         waiting: list[tuple[Node | Outcome, int, int]] = [(root, -1, -1)]
         while waiting:
-            entry, before, number = waiting.pop()
+            entry, source, number = waiting.pop()
             node = entry.node if isinstance(entry, Outcome) else entry
             outcome.append(entry if isinstance(entry, Outcome) else None)
-            parent.append(before)
+            parent.append(source)
             action.append(number)
             following = children_of(node)
             names.append(tuple(following))

@@ -298,8 +298,10 @@ def expand(
     """
     if not isinstance(root, HistoryBatch) or isinstance(root, type):
         missing = [name for name in _BATCH_METHODS if not hasattr(root, name)]
-        without = f" without {missing}" if missing else ""
-        raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}{without}")
+        missing_text = f" without {missing}" if missing else ""
+        raise TypeError(
+            f"root must have the methods of a HistoryBatch, got {quote(root)}{missing_text}"
+        )
     growth = Growth(budget, time_limit, first)
     expansion = _Expansion(root, budget, growth)
     level: HistoryBatch | None = root
@@ -410,7 +412,7 @@ class _Expansion:
                 f"False for each action of each, shape ({rows.size}, actions)"
             )
         cells = np.flatnonzero(possible)
-        self._budget.check_histories(self.found + cells.size, more=True)
+        self._budget.check_histories(self.found + cells.size, growing=True)
         row, action = np.divmod(cells, max(possible.shape[1], 1))
         counts = np.bincount(row, minlength=rows.size)
         if not counts.all():
@@ -557,13 +559,13 @@ def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
     >>> numbers.tolist(), new.tolist()
     ([1, 2, 1, 0, 2], [0, 1])
     """
-    least = min(keys.min(initial=0), known.min(initial=0))
-    most = max(keys.max(initial=0), known.max(initial=0))
-    if least < 0 or most >= _DENSE * (keys.size + known.size):
+    minimum = min(keys.min(initial=0), known.min(initial=0))
+    maximum = max(keys.max(initial=0), known.max(initial=0))
+    if minimum < 0 or maximum >= _DENSE * (keys.size + known.size):
         # Too sparse for a table: use ranks.
         _, ranks = np.unique(np.append(known, keys), return_inverse=True)
-        known, keys, most = ranks[: known.size], ranks[known.size :], ranks.max(initial=0)
-    table = np.full(int(most) + 1, -1, dtype=np.int32)
+        known, keys, maximum = ranks[: known.size], ranks[known.size :], ranks.max(initial=0)
+    table = np.full(int(maximum) + 1, -1, dtype=np.int32)
     table[known] = np.arange(known.size)
     missing = np.flatnonzero(table[keys] < 0)
     wanted = keys[missing]

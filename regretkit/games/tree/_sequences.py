@@ -228,26 +228,26 @@ def _merge_columns(rows: SparseRows, columns: int) -> tuple[SparseRows, SparseRo
     """Merge equal columns; return what is left, and which columns have to be summed."""
     of_row = rows.row_of_entry
     transposed = _by_rows(rows.column, of_row, rows.value, columns)
-    which, representative = _kinds(transposed)
+    kind, representative = _kinds(transposed)
     used = transposed.lengths > 0
-    size = np.bincount(which[used], minlength=representative.size)
+    size = np.bincount(kind[used], minlength=representative.size)
     multiple = np.flatnonzero(size > 1)
     name = representative.copy()
     name[multiple] = columns + np.arange(multiple.size)
-    kept = representative[which[rows.column]] == rows.column
+    kept = representative[kind[rows.column]] == rows.column
     lengths = np.bincount(of_row[kept], minlength=rows.lengths.size)
-    merged_rows = SparseRows(offsets(lengths), name[which[rows.column[kept]]], rows.value[kept])
-    members = np.flatnonzero(used & (name[which] >= columns))
-    members = members[np.argsort(name[which[members]], kind="stable")]
+    merged_rows = SparseRows(offsets(lengths), name[kind[rows.column[kept]]], rows.value[kept])
+    members = np.flatnonzero(used & (name[kind] >= columns))
+    members = members[np.argsort(name[kind[members]], kind="stable")]
     return merged_rows, SparseRows(offsets(size[multiple]), members, np.ones(members.size))
 
 
 def _distinct(rows: SparseRows) -> tuple[SparseRows, Indices]:
     """Return one of each kind of equal rows, and of which kind each row is."""
-    which, representative = _kinds(rows)
+    kind, representative = _kinds(rows)
     lengths = rows.lengths[representative]
     entries = expand_ranges(rows.begin[representative], lengths)
-    return SparseRows(offsets(lengths), rows.column[entries], rows.value[entries]), which
+    return SparseRows(offsets(lengths), rows.column[entries], rows.value[entries]), kind
 
 
 def _kinds(rows: SparseRows) -> tuple[Indices, Indices]:
@@ -256,19 +256,19 @@ def _kinds(rows: SparseRows) -> tuple[Indices, Indices]:
     running = np.zeros(hashed.size + 1, dtype=np.uint64)
     np.cumsum(hashed, out=running[1:])
     hashes = running[rows.begin[1:]] - running[rows.begin[:-1]]
-    _, representative, which = np.unique(hashes, return_index=True, return_inverse=True)
+    _, representative, kind = np.unique(hashes, return_index=True, return_inverse=True)
     # Neighbours stay neighbours, also in memory.
     order = np.argsort(representative)
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    representative, which = representative[order], place[which.ravel()]
+    representative, kind = representative[order], place[kind.ravel()]
     # Equal rows have equal hashes; that unequal ones do is all but impossible, and checked.
-    like = representative[which]
+    like = representative[kind]
     if np.array_equal(rows.lengths, rows.lengths[like]):
         entries = expand_ranges(rows.begin[like], rows.lengths)
         same_columns = np.array_equal(rows.column, rows.column[entries])
         if same_columns and np.array_equal(rows.value, rows.value[entries]):
-            return which, representative
+            return kind, representative
     return np.arange(rows.lengths.size), np.arange(rows.lengths.size)
 
 

@@ -122,12 +122,12 @@ class AdaptivePredictionWeight(Accumulator):
 
     @override
     def start(self, simplices: Simplices) -> State:
-        nothing = np.zeros(simplices.blocks)
+        zeros = np.zeros(simplices.blocks)
         return {
             "regrets": np.zeros(simplices.dimension),
             "prediction_weight": np.full(simplices.dimension, 1.0 / (1.0 + self.limit)),
-            "errors": nothing,
-            "steps": nothing.copy(),
+            "errors": zeros,
+            "steps": zeros.copy(),
         }
 
     @override
@@ -266,8 +266,11 @@ class NormPreserving(Accumulator):
         regrets = np.maximum(moved, 0.0)
         shorter = np.flatnonzero(simplices.norm(regrets) < lengths)
         if shorter.size:
-            coordinates, few = simplices.coordinates(shorter), Simplices(simplices.sizes[shorter])
-            regrets[coordinates] = restore_norm(few, moved[coordinates], lengths[shorter])
+            coordinates, reduced = (
+                simplices.coordinates(shorter),
+                Simplices(simplices.sizes[shorter]),
+            )
+            regrets[coordinates] = restore_norm(reduced, moved[coordinates], lengths[shorter])
         return {"regrets": regrets}
 
 
