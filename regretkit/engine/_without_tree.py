@@ -22,7 +22,7 @@ from regretkit.estimators._mccfr import NONE
 from regretkit.estimators._traversal import even_search_start, follow_all, search_start
 from regretkit.games._adapters import BatchHistory
 from regretkit.play._engines import Executor
-from regretkit.play._infoset_records import InfosetRow, KernelRecord
+from regretkit.play._infoset_records import InfosetRow, KernelRecord, invalid_strategy
 from regretkit.play._lazy_tree import imperfect_recall, no_actions
 from regretkit.trace import Kernel, UntraceableError
 
@@ -208,7 +208,7 @@ class LazyExecutor(Executor):
             np.zeros(maximum + 1, np.int64),
             np.zeros(maximum),
             np.zeros(maximum),
-            np.zeros(maximum, np.uint32),
+            np.arange(maximum, dtype=np.uint32),
             np.zeros(maximum),
             np.zeros(max(1, self._kernel.workspace) * maximum),
         )
@@ -343,6 +343,13 @@ class LazyExecutor(Executor):
             raise no_actions(player, name)
         if status == kernels.OTHER_PARENT:
             raise imperfect_recall(player, name)
+        if status == kernels.INVALID:
+            infosets = self._flat.arrays
+            with np.errstate(over="ignore"):
+                place = kernels.place_at(kernels.find(key, player, infosets), infosets)
+            begin, size = place + HEAD, int(infosets.heads[place] & kernels.SIZE)
+            rule = self._run._tree.factories[player].template(size)._rule_name()
+            raise invalid_strategy(rule, name, infosets.store[begin : begin + size].tolist())
         raise ValueError(
             f"information set {quote(name)} of player {player} has different actions at different "
             "histories; give them the same actions, or different information sets"

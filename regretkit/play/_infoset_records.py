@@ -68,11 +68,7 @@ class InfosetRecord(abc.ABC):
         """Set the strategy, and its cumulative sums."""
         self.strategy, self.cumulative = strategy, list(accumulate(strategy))
         if not (abs(self.cumulative[-1] - 1.0) <= ATOL and min(strategy) >= -ATOL):
-            raise ValueError(
-                f"the strategy that {self._rule_name()} returned at information set "
-                f"{quote(self.key)} must be probabilities that sum to 1 within {ATOL:g}, got "
-                f"{quote(strategy)}"
-            )
+            raise invalid_strategy(self._rule_name(), self.key, strategy)
 
     def settle(self, weight: float) -> None:
         """Add what was played since the last visit; ``weight`` is that of the empty sequence.
@@ -101,6 +97,14 @@ class InfosetRecord(abc.ABC):
     @abc.abstractmethod
     def restore(self, learned: Learned) -> None:
         """Take what was learned from a file."""
+
+
+def invalid_strategy(rule: str, infoset: Hashable, strategy: Numbers) -> ValueError:
+    """Return the refusal of a strategy that is none."""
+    return ValueError(
+        f"the strategy that {rule} returned at information set {quote(infoset)} must be "
+        f"probabilities that sum to 1 within {ATOL:g}, got {quote(strategy)}"
+    )
 
 
 class InfosetRow(NamedTuple):

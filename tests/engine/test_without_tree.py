@@ -1,5 +1,6 @@
 """Play without a tree in machine code is play without a tree in Python, sample by sample."""
 
+import ast
 import copy
 import pickle
 import re
@@ -8,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 import regretkit as rk
 from regretkit.engine import _without_tree
@@ -399,6 +400,68 @@ def test_an_opponent_without_actions_is_refused(play, uncompiled, monkeypatch):
 def test_imperfect_recall_is_refused(uncompiled):
     with pytest.raises(ValueError, match="imperfect recall: player"):
         run_of(liars_dice_batch(sides=3, memory=1)).run(20)
+
+
+@define(eq=False)
+class Unscaled(rk.SimplexRule):
+    """Plays probabilities that sum to 1 until it has a regret."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.uniform() + np.maximum(self.regrets, 0.0)
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+class Negative(Unscaled):
+    """Plays what sums to 1, and is below 0 where there is no regret."""
+
+    def _propose(self):
+        return 3.0 * self.simplices.normalize(np.maximum(self.regrets, 0.0)) - (
+            2.0 * self.simplices.uniform()
+        )
+
+
+class Undefined(Unscaled):
+    """Plays what is no number once a regret has no largest one."""
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(1e308 * self.regrets, 0.0))
+
+
+def refusal(rule, play):
+    """Return what a run with a rule says when it breaks off, and the run."""
+    game = BATCHES["of two dice"]
+    run = play(LazyMCCFR(game, rule, ExternalSampling(np.random.default_rng(1))))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="must be prob") as refused:
+        run.run(50)
+    with pytest.raises(RuntimeError, match="the run broke off half-way"):
+        run.run(1)
+    assert (run._flat is None) == (play is in_python)
+    return str(refused.value), run
+
+
+def assert_refused_alike(rule):
+    (fast, run), (slow, _) = refusal(rule, lambda run: run), refusal(rule, in_python)
+    found = re.fullmatch(r"(the .* set) (.*) (must .*)", fast).groups()
+    assert f"strategy that {rule.__name__} returned" in found[0]
+    assert found[::2] == re.fullmatch(r"(the .* set) (.*) (must .*)", slow).groups()[::2]
+    labels = {run._tree.label(p, row.key) for p in (0, 1) for row in run._flat.rows(p)}
+    assert ast.literal_eval(found[1]) in labels
+
+
+@pytest.mark.parametrize("rule", [Unscaled, Negative, Undefined])
+def test_a_strategy_that_is_none_is_refused_as_in_python(rule, uncompiled):
+    assert_refused_alike(rule)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("rule", [Unscaled, Negative, Undefined])
+def test_so_it_is_in_machine_code(rule, at_once):
+    pytest.importorskip("numba")
+    assert_refused_alike(rule)
 
 
 @pytest.mark.parametrize("limits", [{"iterations": 1}, {"time_limit": 1e-3}])

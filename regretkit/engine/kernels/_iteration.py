@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit._util._validate import ATOL
 from regretkit.engine._deviations import NO_DEVIATIONS, DeviationArrays
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMoves
 
@@ -254,6 +255,15 @@ def infoset_value(first: int, last: int, utility: Vector, behavior: Vector) -> f
     for a in range(first, last):
         difference += float((utility[a] - top) * behavior[a])
     return top + difference
+
+
+def is_strategy(size: int, strategy: Vector) -> bool:
+    """Return whether these are probabilities, as ``InfosetRecord.play`` requires."""
+    total, least = 0.0, 0.0
+    for a in range(size):
+        total += strategy[a]
+        least = min(least, strategy[a])
+    return bool(abs(total - 1.0) <= ATOL and least >= -ATOL)
 
 
 def exact_backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:

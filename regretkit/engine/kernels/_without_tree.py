@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
-from regretkit.engine.kernels._iteration import State, infoset_value, learn, propose
+from regretkit.engine.kernels._iteration import State, infoset_value, is_strategy, learn, propose
 from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._traversal import Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
-DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS = range(7)
+DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS, INVALID = range(8)
 """Why a call returns."""
 
 ITERATION, MOVER, SAMPLING, PENDING, VISITS, COUNT, USED, NAMED, VISITED = range(9)
@@ -115,6 +115,7 @@ class Scratch(NamedTuple):
     chances: Vector
     probabilities: Vector
     sampled: UInt32Array
+    """All actions, as long as ``choose`` writes nothing here and entry 0 is put back."""
     sampling: Vector
     workspace: Vector
 
@@ -316,17 +317,17 @@ def visit_own(
     key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
     kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
-    for a in range(maximum * number, maximum * number + size):
-        visits.utility[a] = 0.0
     cursor[VISITS] = number + 1
-    if is_adaptive():
+    sampled, scratch, store = size, arrays.scratch, arrays.infosets.store
+    if is_adaptive():  # else all actions are followed, which ``scratch.sampled`` has
+        for a in range(maximum * number, maximum * number + size):
+            visits.utility[a] = 0.0
         place = find_own(key, kind, visit, action, arrays, cursor)
         if place < 0:
             return NOWHERE - place
-    decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
-    rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
-    scratch, store = arrays.scratch, arrays.infosets.store
-    sampled = choose(decision, store, scratch.sampled, scratch.sampling, rule)
+        decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
+        rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
+        sampled = choose(decision, store, scratch.sampled, scratch.sampling, rule)
     follow(sampled, place, size, player, arrays, cursor)
     if not is_adaptive():
         place = find_own(key, kind, visit, action, arrays, cursor)
@@ -440,18 +441,19 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> i
         settle(place, kind & SIZE, infosets, arrays.weight)
     for step in range(cursor[VISITS]):
         number = cursor[VISITS] - 1 - step
-        place = int(visits.place[number])
-        kind, begin = int(visits.kind[number]), place + HEAD
-        size = kind & SIZE
+        place, kind = int(visits.place[number]), int(visits.kind[number])
+        begin, size, player = place + HEAD, kind & SIZE, kind >> SIZE_BITS & PLAYER_MASK
         utility = visits.utility[maximum * number : maximum * number + size]
         strategy = infosets.store[begin : begin + size]
         state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.scratch.workspace)
         value = infoset_value(0, size, utility, strategy)
         if visits.parent[number] >= 0:
             visits.utility[maximum * visits.parent[number] + visits.action[number]] = value
-        given = parameters[kind >> SIZE_BITS & PLAYER_MASK]
-        learn(0, 0, size, utility, value, strategy, state, given)
-        propose(0, 0, size, strategy, state, given)
+        learn(0, 0, size, utility, value, strategy, state, parameters[player])
+        propose(0, 0, size, strategy, state, parameters[player])
+        if not is_strategy(size, strategy):
+            cursor[KEY], cursor[PLAYER] = infosets.heads[place + 1], player
+            return INVALID
     cursor[VISITS] = 0
     return DONE
 
