@@ -8,6 +8,7 @@ of actions.
 
 import contextlib
 import gc
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,7 @@ from regretkit.engine._machine_code import (
     CannotCompileError,
     ObjectCode,
     Specialization,
+    digest,
     specialized,
 )
 from regretkit.engine.kernels import _deviations, _iteration, _without_tree
@@ -47,6 +49,8 @@ _RARE = {_iteration.zero_cancelled_sum, _deviations.set_stationary}
 """Functions that are called so rarely that they are not inlined."""
 _WITHOUT_NEGATIVE_INDICES = {_without_tree.__name__, _traversal.__name__, _batch_rules.__name__}
 """Modules, the last for what it makes of a game's rules."""
+_PARTS: dict[tuple[Any, str], Any] = {}
+"""Parts compiled in this process that call nothing of a rule or a game, which serve all of them."""
 
 
 def compile_function(
@@ -57,8 +61,11 @@ def compile_function(
         compiled = _jit(specialized(template, specialization, _jitted), WholeCompiler)
         kinds = compiled._compiler.fold_argument_types(tuple(map(numba.typeof, arguments)), {})[1]
         compiled.compile(kinds)
-    except (NumbaError, UnsupportedBytecodeError) as error:
-        raise CannotCompileError(str(error)) from error
+    except BaseException as error:
+        _PARTS.clear()  # an interrupt may have left one half compiled
+        if isinstance(error, NumbaError | UnsupportedBytecodeError):
+            raise CannotCompileError(str(error)) from error
+        raise
     found = compiled.overloads[kinds]
     module, codegen = found.library._final_module, found.library._codegen
     entry = binding.parse_assembly(str(_entry(found.target_context, found.fndesc, results)))
@@ -76,10 +83,23 @@ def _jitted(function: Any, specialization: Specialization) -> Any:
     """Return a function as code to be inlined, and with it those that it calls."""
     if function is prefetch:
         return _prefetch
+    key = function, digest(function, specialization)
+    if key in _PARTS:
+        return _PARTS[key]
     dispatches = function.__module__ == _build.__name__ and function.__name__.endswith("_any")
     whole = function in _RARE or dispatches  # other functions of that module are traced kernels
     inner = specialized(function, specialization, _jitted)
-    return _jit(inner, WholeCompiler) if whole else _jit(inner, PartCompiler, forceinline=True)
+    part = _jit(inner, WholeCompiler) if whole else _jit(inner, PartCompiler, forceinline=True)
+    ours = {p: f for p, f in specialization.items() if _is_ours(f)}
+    if _is_ours(function) and digest(function, ours) == key[1]:
+        _PARTS[key] = part
+    return part
+
+
+def _is_ours(function: Any) -> bool:
+    """Return whether a function stands in this library, and is not made for a rule or a game."""
+    name = str(function.__module__)
+    return name.startswith("regretkit.") and vars(sys.modules[name]) is function.__globals__
 
 
 @intrinsic

@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from engine_cases import RULES, started
+from engine_cases import RULES, assert_same_bits, started
 
 from regretkit import games
 from regretkit.engine import _jit, _machine_code, _numba
@@ -50,6 +50,18 @@ def test_other_code_is_no_reason_to_compile():
     started(KUHN, RULES["rm+"], engine="compiled").run(1)
     run = started(KUHN, RULES["hedge"], engine="auto")
     assert run.run(MEDIUM, callbacks=[lambda run: True]).engine == "numpy"
+
+
+@pytest.mark.deep
+def test_rules_share_the_parts_that_are_of_none_which_changes_no_bit(tmp_path, monkeypatch):
+    monkeypatch.setattr(_numba, "_PARTS", {})
+    alone = started(KUHN, RULES["hedge"], engine="compiled").run(50)
+    parts = dict(_numba._PARTS)
+    started(KUHN, RULES["rm+"], engine="compiled").run(1)
+    assert parts == _numba._PARTS != {}
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "anew"))
+    monkeypatch.setattr(_machine_code, "_ENTRIES", {})
+    assert_same_bits(alone, started(KUHN, RULES["hedge"], engine="compiled").run(50))
 
 
 def slow(*_):
