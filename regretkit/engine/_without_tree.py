@@ -1,6 +1,6 @@
 """Self-play without a tree in machine code, of games that are given as batches of histories."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast, final
 
@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define
 from typing_extensions import override
 
+from regretkit._util._arrays import expand_ranges
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
@@ -22,7 +23,8 @@ from regretkit.estimators._mccfr import NONE
 from regretkit.estimators._traversal import even_search_start, follow_all, search_start
 from regretkit.games._adapters import BatchHistory
 from regretkit.play._engines import Executor
-from regretkit.play._infoset_records import InfosetRow, KernelRecord, invalid_strategy
+from regretkit.play._infoset_records import KernelRecord, invalid_strategy
+from regretkit.play._infoset_table import InfosetTable
 from regretkit.play._lazy_tree import imperfect_recall, no_actions
 from regretkit.trace import Kernel, UntraceableError
 
@@ -41,8 +43,6 @@ class FlatInfosets:
 
     arrays: Infosets
     cursor: Indices
-    names: list[str]
-    """Those of the rule's arrays."""
 
     def count(self, player: int) -> int:
         """Return how many a player has."""
@@ -55,75 +55,72 @@ class FlatInfosets:
         players = kinds >> kernels.SIZE_BITS & kernels.PLAYER_MASK
         return np.flatnonzero(players == player), places, kinds
 
-    def rows(self, player: int, *, learned: bool = False) -> Iterator[InfosetRow]:
-        """Yield a player's information sets in the order of their first visit."""
+    def table(self, player: int) -> InfosetTable:
+        """Return a player's information sets."""
         numbers, places, kinds = self._of(player)
-        sizes, store, heads = kinds & kernels.SIZE, self.arrays.store, self.arrays.heads
-        ends, places = np.cumsum(sizes), places[numbers]
-        parents = (kinds[numbers] >> kernels.PARENT_BITS) - 1
-        parent = np.searchsorted(places, parents, side="right") - 1
-        for number, place, k, last in zip(
-            numbers.tolist(), places.tolist(), parent.tolist(), parents.tolist(), strict=True
-        ):
-            size = int(sizes[number])
-            begin = place + HEAD
-            strategy, total, *state = (
-                store[begin : begin + (2 + len(self.names)) * size].reshape(-1, size).tolist()
-            )
-            yield InfosetRow(
-                int(heads[place + 1]),
-                tuple(self.arrays.actions[ends[number] - size : ends[number]].tolist()),
-                k,
-                0 if last < 0 else last - int(places[k]) - HEAD - int(sizes[numbers[k]]),
-                float(store[place + 3]),
-                total,
-                strategy,
-                {"strategy": strategy, "state": state, "discounts": [0.0] * 4} if learned else {},
-            )
+        sizes, places, infosets = kinds & kernels.SIZE, places[numbers], self.arrays
+        named, sizes = (np.cumsum(sizes) - sizes)[numbers], sizes[numbers]
+        sequence = (kinds[numbers] >> kernels.PARENT_BITS) - 1
+        parent = np.searchsorted(places, sequence, side="right") - 1
+        action = sequence - places[parent] - HEAD - sizes[parent]
+        strategy, arrays = places + HEAD, infosets.columns - 2
+        return InfosetTable(
+            keys=infosets.heads[places + 1],
+            actions=infosets.actions[expand_ranges(named, sizes)].astype(np.int64),
+            sizes=sizes,
+            parent=parent,
+            parent_action=np.where(parent < 0, 0, action),
+            reach=infosets.store[places + 3],
+            total=infosets.store[expand_ranges(strategy + sizes, sizes)],
+            strategy=infosets.store[expand_ranges(strategy, sizes)],
+            state=infosets.store[expand_ranges(strategy + 2 * sizes, arrays * sizes)],
+            discounts=np.empty(0),
+            minimizers=[],
+        )
 
-    def add(self, player: int, rows: Iterator[InfosetRow], arrays: LazyArrays) -> LazyArrays:
-        """Add a player's information sets as they were yielded."""
-        places: list[int] = []
-        for row in rows:
-            size = len(row.total)
-            if kernels.is_full(arrays, self.cursor):
-                arrays = self.grow(arrays)
-            infosets, kind = self.arrays, (player << kernels.SIZE_BITS) + size
-            if row.parent >= 0:
-                before = places[row.parent]
-                parent = before + HEAD + int(infosets.heads[before] & kernels.SIZE)
-                kind += (parent + row.parent_action + 1) << kernels.PARENT_BITS
-                kernels.lead(before, row.parent_action, infosets)
-            moves = np.zeros(arrays.scratch.moves.size, dtype=np.int64)
-            moves[:size] = cast("Sequence[int]", row.actions)
-            place = kernels.create(cast("int", row.key), kind, infosets, moves, self.cursor)
-            infosets.store[place + 3] = row.reach
-            numbers = [
-                *row.strategy,
-                *row.total,
-                *(x for part in row.learned["state"] for x in part),
-            ]
-            infosets.store[place + HEAD : place + HEAD + len(numbers)] = numbers
-            places.append(place)
-        with np.errstate(over="ignore"):
-            kernels.list_all(self.arrays, self.cursor)
+    def add(self, player: int, table: InfosetTable, arrays: LazyArrays) -> LazyArrays:
+        """Add a player's information sets; iterations write them into the hash table."""
+        cursor, sizes, columns = self.cursor, table.sizes, self.arrays.columns
+        keys, actions = np.asarray(table.keys), np.asarray(table.actions)
+        lengths, count, named = HEAD + columns * sizes, sizes.size, actions.size
+        arrays = self.grow(arrays, count, int(lengths.sum()), named)
+        places, infosets = cursor[kernels.USED] + np.cumsum(lengths) - lengths, self.arrays
+        store, heads, following = infosets.store, infosets.heads, table.parent >= 0
+        previous, action = table.parent[following], table.parent_action[following]
+        heads[places] = (player << kernels.SIZE_BITS) + sizes
+        sequence = places[previous] + HEAD + sizes[previous] + action
+        heads[places[following]] += (sequence + 1) << kernels.PARENT_BITS
+        heads[places + 1], heads[places + 2], store[places + 3] = keys, 0, table.reach
+        np.bitwise_or.at(heads, places[previous] + 2, 1 << np.minimum(action, kernels.LAST_BIT))
+        store[expand_ranges(places + HEAD, sizes)] = table.strategy
+        store[expand_ranges(places + HEAD + sizes, sizes)] = table.total
+        store[expand_ranges(places + HEAD + 2 * sizes, (columns - 2) * sizes)] = table.state
+        first, name = int(cursor[kernels.COUNT]), int(cursor[kernels.NAMED])
+        infosets.place[first : first + count] = places
+        infosets.actions[name : name + named] = actions
+        cursor[kernels.COUNT] += count
+        cursor[kernels.USED] += lengths.sum()
+        cursor[kernels.NAMED] += named
         return arrays
 
-    def grow(self, arrays: LazyArrays) -> LazyArrays:
-        """Double what is too small."""
+    def grow(self, arrays: LazyArrays, count: int = 0, used: int = 0, named: int = 0) -> LazyArrays:
+        """Double what is too small for one more information set than these."""
         infosets, cursor, visits, stack = self.arrays, self.cursor, arrays.visits, arrays.stack
-        count, maximum = int(cursor[kernels.COUNT]), arrays.scratch.chances.size
-        if count + 1 > infosets.place.size:
+        count, maximum = int(cursor[kernels.COUNT]) + count + 1, arrays.scratch.chances.size
+        while count > infosets.place.size:
             infosets = _doubled(infosets, "place")
-        while cursor[kernels.USED] + infosets.longest > infosets.store.size:
+        while cursor[kernels.USED] + used + infosets.longest > infosets.store.size:
             infosets = _doubled(infosets, "store")
             infosets = infosets._replace(heads=infosets.store.view(np.int64))
-        while cursor[kernels.NAMED] + maximum > infosets.actions.size:
+        while cursor[kernels.NAMED] + named + maximum > infosets.actions.size:
             infosets = _doubled(infosets, "actions")
-        if 4 * (count + 1) > infosets.table.size:
-            table = infosets.table
-            infosets = infosets._replace(table=_zeros(2 * table.size))
-            compile_cached(kernels.copy_table, {})(table, infosets)
+        table, slots = infosets.table, infosets.table.size
+        while 4 * count > slots:
+            slots *= 2
+        if slots > table.size:
+            infosets = infosets._replace(table=_zeros(slots))
+            if cursor[kernels.LISTED]:
+                compile_cached(kernels.copy_table, {})(table, infosets)
         if cursor[kernels.VISITS] >= visits.place.size:
             visits = _doubled(visits, *visits._fields)
         while cursor[kernels.PENDING] + maximum >= stack.stage.size:
@@ -164,9 +161,7 @@ class LazyExecutor(Executor):
         self._kernel, self._initial = _common_kernel(tree.factories[0], self._rules.most_actions)
         infosets = self._infosets()
         self._stack_and_scratch(infosets)
-        self._flat: FlatInfosets = run._flat or FlatInfosets(
-            infosets, _zeros(kernels.ENTRIES), list(self._kernel.state)
-        )
+        self._flat: FlatInfosets = run._flat or FlatInfosets(infosets, _zeros(kernels.ENTRIES))
         self._code = self._compiled()
         self._visits = 1_000.0
 
@@ -268,11 +263,9 @@ class LazyExecutor(Executor):
         run, tree = self._run, self._run._tree
         if run._flat is None:  # what was learned in Python
             for player in range(run.players):
-                rows = tree.rows(player, learned=True)
-                self._arrays = self._flat.add(player, rows, self._arrays)
+                self._arrays = self._flat.add(player, tree.table(player), self._arrays)
             run._flat = self._flat
-            for records in (*tree.infosets, *tree.learners):
-                records.clear()
+            tree.clear()
         self._arrays.weight[0] = tree.weight
         while iterations > 0 and not interrupted():
             count = int(min(iterations, max(1.0, _PAUSE / self._visits), 10_000))

@@ -25,6 +25,8 @@ from regretkit.sets import Simplices
 if TYPE_CHECKING:
     from regretkit.play._lazy_mccfr import LazyMCCFR
 
+_PLAYED = 9
+"""Seconds of play for one of saving, at least."""
 _LOOKS = 20
 """How often the clock is looked at between two checkpoints, about."""
 
@@ -45,7 +47,8 @@ class Checkpoint:
     path
         The file. Its folder must exist.
     seconds
-        Save about as often as this, positive.
+        Save about as often as this, positive, and less often where saving would take more than a
+        tenth of the time.
     every
         Save after every this many iterations, at least 1. One of the two is needed.
     callbacks
@@ -85,6 +88,8 @@ class Checkpoint:
     iteration: int | None = field(default=None, init=False)
     _saved: float = field(init=False, repr=False)
     """When that was, on the clock that never goes back; before, when this was built."""
+    _took: float = field(default=0.0, init=False, repr=False)
+    """Seconds that it took."""
     _looked: float = field(init=False, repr=False)
     _seen: int = field(default=0, init=False, repr=False)
     """Where the run was when the clock was looked at last."""
@@ -114,8 +119,10 @@ class Checkpoint:
         """Pass the call on, and save the run when it is time, or when it is to stop."""
         stop = stopped(run, self.callbacks)
         if stop or self._is_time(run):
+            began = time.monotonic()
             run.save(self.path, callbacks=self.callbacks)
             self.iteration, self._saved = run.iteration, time.monotonic()
+            self._took = self._saved - began
         return stop
 
     def next_call(self, run: SelfPlay) -> int:
@@ -131,7 +138,7 @@ class Checkpoint:
     def _is_time(self, run: SelfPlay) -> bool:
         if self.every is not None:
             return run.iteration % self.every == 0
-        clock, seconds = time.monotonic(), self.seconds or 0.0
+        clock, seconds = time.monotonic(), max(self.seconds or 0.0, _PLAYED * self._took)
         count, took = run.iteration - self._seen, max(clock - self._looked, 1e-9)
         # A quick game goes through very many iterations before the clock needs to be read.
         self._pace = max(1, int(count * min(seconds / _LOOKS / took, 8.0)))

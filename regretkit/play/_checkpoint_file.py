@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast, fina
 import numpy as np
 from attrs import define, frozen
 from numpy.typing import NDArray
+from typing_extensions import Buffer, override
 
 from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._state import Stateful, attributes, parts
@@ -52,24 +53,61 @@ _DIGEST = 64
 _ARRAY = "<array>"
 _LARGEST = 2**128
 """Whole numbers are below this; those of generators' states are the largest."""
+_PIECE = 2**17
+"""Numbers that are written at a time."""
 _TYPE = re.compile(r"[biuf][1248]")
 """Truth values, whole numbers and floats."""
 
 
-def packed(content: Mapping[str, Plain]) -> memoryview:
+def packed(content: Mapping[str, Plain]) -> bytes:
     """Return a file that holds ``content``: numbers, texts, arrays, and what is made of those."""
+    return b"".join(pieces(content))
+
+
+def pieces(content: Mapping[str, Plain]) -> Iterator[bytes]:
+    """Yield such a file in pieces, so that no second copy of large arrays is in memory."""
     arrays: Arrays = {}
     manifest = {"version": VERSION, "content": _encoded(content, arrays, "content")}
-    file = io.BytesIO()
+    file, digest = _Pieces(), hashlib.sha256()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(_MANIFEST), json.dumps(manifest))
         for kind, held in arrays.items():
             with archive.open(f"{kind}.npy", "w", force_zip64=True) as member:
-                np.save(member, np.concatenate(held))
+                shape = (sum(array.size for array in held),)
+                header = {"descr": held[0].dtype.str, "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_1_0(member, header)
+                for array in held:
+                    for begin in range(0, array.size, _PIECE):
+                        member.write(array[begin : begin + _PIECE].tobytes())
+                        digest.update(piece := file.taken())
+                        yield piece
         archive.comment = bytes(_DIGEST)
-    data = file.getbuffer()
-    data[-_DIGEST:] = hashlib.sha256(data[:-_DIGEST]).hexdigest().encode()
-    return data
+    digest.update(piece := file.taken()[:-_DIGEST])
+    yield piece
+    yield digest.hexdigest().encode()
+
+
+@final
+class _Pieces(io.RawIOBase):
+    """A file that is written from one end to the other, and taken away in pieces."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+
+    @override
+    def writable(self) -> bool:
+        return True
+
+    @override
+    def write(self, data: Buffer, /) -> int:
+        self._held.append(bytes(data))
+        return len(self._held[-1])
+
+    def taken(self) -> bytes:
+        """Return what was written since the last call."""
+        piece = b"".join(self._held)
+        self._held.clear()
+        return piece
 
 
 def _encoded(value: object, arrays: Arrays, place: str) -> object:
@@ -352,7 +390,7 @@ def write_run(
         "callbacks": [kind_of(callback) for callback in watching],
         "state": {**state, **_Whole(None, watching).state_dict()},
     }
-    replace_file(path, [packed(content)])
+    replace_file(path, pieces(content))
 
 
 def _built(run: "SelfPlay") -> dict[str, Any]:

@@ -107,21 +107,6 @@ def invalid_strategy(rule: str, infoset: Hashable, strategy: Numbers) -> ValueEr
     )
 
 
-class InfosetRow(NamedTuple):
-    """What is known of an information set, as it is read and saved."""
-
-    key: Hashable
-    actions: Sequence[Hashable]
-    parent: int
-    """Which of the player's information sets comes before, -1 for none,"""
-    parent_action: int
-    """and which action there."""
-    reach: float
-    total: Numbers
-    strategy: Numbers
-    learned: Learned
-
-
 class LazyDiscount(NamedTuple):
     """A product of discounts, of which some may be 0."""
 
@@ -150,6 +135,8 @@ def _fits(rule: SimplexRule, kernel: Kernel) -> bool:
 Discounts: TypeAlias = tuple[LazyDiscount, LazyDiscount]
 """Of positive regrets, and of others."""
 NO_DISCOUNTS = LazyDiscount(), LazyDiscount()
+DISCOUNTS = "discounts must be sums of logarithms up to 0, and numbers of zeros"
+"""What is told of others."""
 
 
 @final
@@ -256,7 +243,10 @@ class KernelRecord(InfosetRecord):
         self.state = tuple(array.tolist() for array in arrays.values())
         self.arrays = (*self.state, *self.shared.further)
         self.discounts = as_discounts(learned["discounts"])
-        self.play(as_numbers(learned["strategy"]).tolist())
+        strategy = as_numbers(learned["strategy"]).tolist()
+        if len(strategy) != len(self.actions):
+            raise ValueError(f"a strategy must have {len(self.actions)} entries")
+        self.play(strategy)
 
 
 @final
@@ -315,7 +305,7 @@ def as_discounts(row: object) -> Discounts:
     """Return the discounts of a file, or refuse what is none."""
     array = as_numbers(row)
     if array.shape != (4,) or (array[::2] > 0.0).any() or (array[1::2] < 0.0).any():
-        raise ValueError("discounts must be sums of logarithms up to 0, and numbers of zeros")
+        raise ValueError(DISCOUNTS)
     return LazyDiscount(*array[:2].tolist()), LazyDiscount(*array[2:].tolist())
 
 

@@ -1,9 +1,8 @@
 """Self-play by sampling, of games that are given by their rules alone."""
 
-import ast
 import logging
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any, Self, cast, final
@@ -15,7 +14,7 @@ from regretkit._util._errors import STRATEGIES, Hints
 from regretkit._util._files import FilePath
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
-from regretkit._util._validate import ATOL, LONGEST_ERROR, check_kind, quote, shorten, whole_number
+from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten, whole_number
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
@@ -26,13 +25,8 @@ from regretkit.games.tree._history import History
 from regretkit.play._callbacks import StopAtTime, as_callbacks, begin, play_watched
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import Executor, executor_without_tree
-from regretkit.play._infoset_records import (
-    InfosetRecord,
-    InfosetRow,
-    RecordFactory,
-    as_numbers,
-    check_entries,
-)
+from regretkit.play._infoset_records import RecordFactory, check_entries
+from regretkit.play._infoset_table import InfosetTable, listed
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._lazy_tree import (
     BufferedUniforms,
@@ -225,6 +219,7 @@ class LazyMCCFR(Hints):
                 self._fail(error)
                 raise
             return
+        self._tree.unfold()
         # Whether rules may draw as well, those of the first iteration show.
         for count in filter(None, (min(iterations, 1), iterations - 1)):
             with self._uniforms(count) as uniforms:
@@ -351,12 +346,8 @@ class LazyMCCFR(Hints):
             When an iteration failed half-way.
         """
         self._check_whole()
-        return VisitedProfile(
-            self._visited(
-                player, ((row, np.array(row.strategy)) for row in self._learned.rows(player))
-            )
-            for player in range(self.players)
-        )
+        tables = map(self._learned.table, range(self.players))
+        return VisitedProfile(self._visited(p, t, t.strategy) for p, t in enumerate(tables))
 
     @property
     def average(self) -> VisitedProfile:
@@ -368,29 +359,22 @@ class LazyMCCFR(Hints):
             When an iteration failed half-way.
         """
         self._check_whole()
-        return VisitedProfile(
-            self._visited(player, self._averages(player)) for player in range(self.players)
+        weight, tables = self._tree.weight, map(self._learned.table, range(self.players))
+        return VisitedProfile(self._visited(p, t, t.averages(weight)) for p, t in enumerate(tables))
+
+    def _visited(self, player: int, table: InfosetTable, played: Vector) -> VisitedStrategy:
+        labels = [self._tree.label(player, key) for key in listed(table.keys)]
+        names, above = self._tree.names(player, table.actions), [*labels, None]
+        columns = table.first, table.sizes, table.parent, table.parent_action
+        places = zip(labels, *map(np.ndarray.tolist, columns), strict=True)
+        return VisitedStrategy(
+            {
+                label: VisitedInfoset(
+                    tuple(names[at : at + size]), played[at : at + size], above[parent], action
+                )
+                for label, at, size, parent, action in places
+            }
         )
-
-    def _averages(self, player: int) -> Iterator[tuple[InfosetRow, Vector]]:
-        sums: list[Vector] = []
-        for row in self._learned.rows(player):  # each stands behind those before it
-            reach = self._tree.weight if row.parent < 0 else sums[row.parent][row.parent_action]
-            weighted = np.array(row.total) + (reach - row.reach) * np.array(row.strategy)
-            sums.append(weighted)
-            total = float(weighted.sum())
-            uniform = np.full(weighted.size, 1 / weighted.size)
-            yield row, weighted / total if total > 0.0 else uniform
-
-    def _visited(self, player: int, played: Iterable[tuple[InfosetRow, Vector]]) -> VisitedStrategy:
-        labels: list[Hashable] = []
-        infosets = {}
-        for row, probabilities in played:
-            labels.append(self._tree.label(player, row.key))
-            parent = None if row.parent < 0 else labels[row.parent]
-            actions = self._tree.names(player, row.actions)
-            infosets[labels[-1]] = VisitedInfoset(actions, probabilities, parent, row.parent_action)
-        return VisitedStrategy(infosets)
 
     def save(self, path: FilePath, *, callbacks: Iterable[Any] = ()) -> None:
         """Write everything into a file, from which ``load`` continues bitwise identically.
@@ -405,15 +389,19 @@ class LazyMCCFR(Hints):
         RuntimeError
             When an iteration broke off half-way, or another call drives this run.
         """
-        state = {"run": self._state(_text)}
-        write_run(path, describe(self.game), _built(self), state, callbacks)
+        write_run(path, describe(self.game), _built(self), {"run": self._saved()}, callbacks)
 
-    def _state(self, name: Callable[[Hashable], Hashable]) -> dict[str, Any]:
-        """Return what was learned and how far the run is, with names of things as ``name`` says."""
+    def _saved(self) -> dict[str, Any]:
+        """Return the state as it is in files."""
+        state = self._state()
+        return {**state, "infosets": [table.saved() for table in state["infosets"]]}
+
+    def _state(self) -> dict[str, Any]:
+        """Return what was learned and how far the run is."""
         with self._guard.reading():
             self._check_whole()
-            infosets = [self._saved(player, name) for player in range(self.players)]
-            sizes = [{len(row["total"]) for row in rows} for rows in infosets]
+            infosets = [self._learned.table(player) for player in range(self.players)]
+            sizes = [{*np.unique(table.sizes).tolist()} for table in infosets]
             factories = zip(self._tree.factories, sizes, strict=True)
             return {
                 "iteration": self.iteration,
@@ -423,22 +411,12 @@ class LazyMCCFR(Hints):
                 "infosets": infosets,
             }
 
-    def _saved(self, player: int, name: Callable[[Hashable], Hashable]) -> list[dict[str, Any]]:
-        """Return a player's information sets in the order of their first visit."""
-        rows = []
-        for row in self._learned.rows(player, learned=True):
-            entries = row._asdict()
-            del entries["strategy"]
-            rows.append(entries | {"key": name(row.key), "actions": name(tuple(row.actions))})
-        return rows
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what copies and pickles are made of: no tree, and no machine code."""
         options = {
             name: getattr(self, name) for name in (*_OPTIONS, "seconds", "processor_seconds")
         }
-        state = self._state(lambda name: name)
-        return _copied, (self.game, self.rule, self.estimator, options, state)
+        return _copied, (self.game, self.rule, self.estimator, options, self._state())
 
     @classmethod
     def load(
@@ -493,12 +471,11 @@ class LazyMCCFR(Hints):
 
 _OPTIONS = "order", "averaging", "horizon", "cached_histories"
 _STATE = {"iteration", "weight", "parts", "factories", "infosets"}
-_ROW = {"key", "actions", "parent", "parent_action", "reach", "total", "learned"}
 
 
 def _copied(game: Any, rule: Any, estimator: Any, options: dict[str, Any], state: Any) -> LazyMCCFR:
     run = LazyMCCFR(game, rule, estimator, **{name: options[name] for name in _OPTIONS})
-    _restore(run, state, lambda name: name)
+    _restore(run, state)
     run.seconds, run.processor_seconds = options["seconds"], options["processor_seconds"]
     return run
 
@@ -514,20 +491,7 @@ def _stateful_parts(run: LazyMCCFR) -> list[tuple[str, Stateful]]:
     return [(name, part) for name, part in parts if isinstance(part, Stateful)]
 
 
-def _text(thing: Hashable) -> str:
-    text = repr(thing)
-    try:
-        if ast.literal_eval(text) == thing:
-            return text
-    except (ValueError, SyntaxError):
-        pass
-    raise TypeError(
-        f"{text} names an information set or an action, and a file can only hold names made of "
-        "texts, numbers, truth values and tuples; let information_set and actions return such"
-    )
-
-
-def _restore(run: LazyMCCFR, content: Any, read: Callable[[Any], Any] = ast.literal_eval) -> None:
+def _restore(run: LazyMCCFR, content: Any) -> None:
     """Restore a run that was built in the same way, which is not to be used where this fails."""
     check_entries(content, _STATE)
     iteration, weight, infosets = content["iteration"], content["weight"], content["infosets"]
@@ -538,62 +502,17 @@ def _restore(run: LazyMCCFR, content: Any, read: Callable[[Any], Any] = ast.lite
     for name, entry in (("infosets", infosets), ("factories", content["factories"])):
         if not isinstance(entry, list) or len(entry) != run.players:
             raise ValueError(f"{name} must be a list with an entry for each player")
-    tree, restored = run._tree, []
-    for factory, saved, rows in zip(tree.factories, content["factories"], infosets, strict=True):
-        if not isinstance(rows, list):
-            raise ValueError("information sets must be a list")
-        for row in rows:
-            check_entries(row, _ROW)
-        actions = [read(row["actions"]) for row in rows]
-        if not all(isinstance(names, tuple) and names for names in actions):
-            raise ValueError("actions must be tuples")
-        factory.restore(saved, iteration, {len(names) for names in actions})
-        restored.append(_records(factory, rows, read, actions, weight))
+    tree, tables = run._tree, list[InfosetTable]()
+    for factory, saved, infoset in zip(tree.factories, content["factories"], infosets, strict=True):
+        table = infoset if isinstance(infoset, InfosetTable) else InfosetTable.read(infoset)
+        if isinstance(run.game, BatchHistory) and not table.is_numbered:
+            raise ValueError("information sets and actions of a batch must be whole numbers")
+        factory.restore(saved, iteration, {*np.unique(table.sizes).tolist()})
+        table.check(factory, weight)
+        tables.append(table)
     stateful = dict(_stateful_parts(run))
     check_entries(content["parts"], {*stateful})
+    tree.restore(tables)
     for name, part in stateful.items():  # last, because they are the caller's
         part.load_state_dict(content["parts"][name])
     run.iteration, tree.weight = iteration, weight
-    tree.infosets[:] = restored
-    tree.learners[:] = [[*records.values()] for records in restored]
-
-
-def _records(
-    factory: RecordFactory,
-    rows: Sequence[dict[str, Any]],
-    read: Callable[[Any], Any],
-    actions: Sequence[tuple[Hashable, ...]],
-    weight: float,
-) -> dict[Hashable, InfosetRecord]:
-    records: list[InfosetRecord] = []
-    for row, names in zip(rows, actions, strict=True):
-        number, action = row["parent"], row["parent_action"]
-        if type(number) is not int or not -1 <= number < len(records):
-            raise ValueError(f"an information set cannot come after number {quote(number)}")
-        parent = records[number] if number >= 0 else None
-        if type(action) is not int or not 0 <= action < (len(parent.actions) if parent else 1):
-            raise ValueError(f"an information set cannot come after action {quote(action)}")
-        record = factory.make(read(row["key"]), names, parent, action)
-        total, (record.reach,) = as_numbers(row["total"]), as_numbers([row["reach"]]).tolist()
-        record.total, record.has_learned = total.tolist(), True
-        record.restore(row["learned"])
-        reach = weight if parent is None else parent.total[action]
-        slack = ATOL * reach
-        # Sums that strategies have, and a strategy, which is a distribution, for these actions
-        if min(record.reach, *record.total) < 0.0:
-            raise ValueError("there must be no negative sums")
-        fits = record.reach <= reach + slack and abs(math.fsum(total) - record.reach) <= slack
-        if len(total) != len(names) or not fits:
-            raise ValueError(
-                f"the sums of strategies at {quote(str(record.key), 60)} do not fit together"
-            )
-        if len(record.strategy) != len(names):
-            raise ValueError(
-                f"what is played at {quote(str(record.key), 60)} must have {len(names)} "
-                f"probabilities, got {len(record.strategy)}"
-            )
-        records.append(record)
-    found = {record.key: record for record in records}
-    if len(found) < len(records):
-        raise ValueError("information sets must differ")
-    return found

@@ -35,7 +35,8 @@ from regretkit.games.tree._history import (
     outcomes_of,
     payoffs_of,
 )
-from regretkit.play._infoset_records import InfosetRecord, InfosetRow, RecordFactory
+from regretkit.play._infoset_records import InfosetRecord, RecordFactory
+from regretkit.play._infoset_table import InfosetTable, Names, listed
 
 _LOOK_EVERY = 4096
 """Number of information sets of a player between two looks at the memory that is left."""
@@ -88,6 +89,8 @@ class LazyTree:
         """Those at which their player has learned, and not only played."""
         self.weight = 0.0
         """The sum of the weights of all iterations."""
+        self._saved: Sequence[InfosetTable] = ()
+        """What was restored, until the run continues."""
         self._game, self._room = game, room
         self._root: HistoryBatch | None = None
         """The batch that has the names of actions and information sets, where they are numbers."""
@@ -184,15 +187,17 @@ class LazyTree:
         """Return the name of an information set."""
         return key if self._root is None else self._root.label(player, cast("int", key))
 
-    def names(self, player: int, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    def names(self, player: int, actions: Names) -> Sequence[Hashable]:
         """Return the names of actions."""
         if self._root is None:
-            return tuple(actions)
-        return tuple(self._root.action_name(player, cast("int", a)) for a in actions)
+            return listed(actions)
+        numbers = np.asarray(actions)
+        known = {a: self._root.action_name(player, a) for a in np.unique(numbers).tolist()}
+        return [known[action] for action in numbers.tolist()]
 
     def count(self, player: int) -> int:
         """Return at how many information sets a player has learned."""
-        return len(self.learners[player])
+        return len(self._saved[player].sizes if self._saved else self.learners[player])
 
     def settle(self, player: int, record: InfosetRecord) -> None:
         """Bring the average at an information set up to date, before its player learns there."""
@@ -207,21 +212,32 @@ class LazyTree:
             record.has_learned = True
             self.learners[player].append(record)
 
-    def rows(self, player: int, *, learned: bool = False) -> Iterator[InfosetRow]:
-        """Yield a player's information sets in the order of their first visit."""
-        numbers: dict[InfosetRecord | None, int] = {None: -1}
-        for number, record in enumerate(self.learners[player]):
-            numbers[record] = number
-            yield InfosetRow(
-                record.key,
-                record.actions,
-                numbers[record.parent],
-                record.parent_action,
-                record.reach,
-                record.total,
-                record.strategy,
-                record.learned() if learned else {},
-            )
+    def table(self, player: int) -> InfosetTable:
+        """Return the information sets at which a player has learned."""
+        return self._saved[player] if self._saved else InfosetTable.of(self.learners[player])
+
+    def restore(self, tables: Sequence[InfosetTable]) -> None:
+        """Continue from tables that were checked; records are made of them when it continues."""
+        self._saved = tables
+        if any(table.minimizers for table in tables):  # only these know what they take
+            self.unfold()
+
+    def unfold(self) -> None:
+        """Make the records of what was restored."""
+        for player, table in enumerate(self._saved):
+            self.learners[player] = table.records(self.factories[player])
+            self.infosets[player] = {record.key: record for record in self.learners[player]}
+        if self._saved:
+            self._saved = ()
+            for name in ("root", "initial_chance"):  # which may have other records
+                vars(self).pop(name, None)
+
+    def clear(self) -> None:
+        """Forget all information sets."""
+        self._saved = ()
+        for known, learners in zip(self.infosets, self.learners, strict=True):
+            known.clear()
+            learners.clear()
 
     @staticmethod
     def check_memory(met: int) -> None:

@@ -198,7 +198,7 @@ def _description(task: Task, run: Run) -> tuple[Any, list[Any], Any, str]:
     # Of rules, the fingerprint knows some plays; which numbers of actions there are it does not.
     sizes = map(Simplices, (2, 3))
     rules = [local_minimizer(rule, simplices) for simplices in sizes for rule in run._rules]
-    return _built(run), [task.load(), *rules, *parts], run._state(str), "without tree"
+    return _built(run), [task.load(), *rules, *parts], run._saved(), "without tree"
 
 
 def _code_of(things: Iterable[Any], iterations: int) -> Iterator[str]:

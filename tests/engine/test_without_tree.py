@@ -176,8 +176,24 @@ def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompile
     loaded = LazyMCCFR.load(
         tmp_path / "half", batch, rk.RegretMatching, sampling, averaging=Linear()
     )
+    assert loaded._flat is None
+    assert_equal(loaded, mixed)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "half").read_bytes()
+    assert_equal(in_python(copy.deepcopy(loaded)).run(6), whole)
     assert_equal(loaded.run(6), whole)
+    assert loaded._flat is not None
     assert_equal(mixed.run(6), whole)
+
+
+@pytest.mark.parametrize("play", [lambda run: run, in_python])
+def test_a_file_takes_hardly_more_room_than_the_arrays(play, tmp_path, uncompiled):
+    run = play(run_of(BATCHES["of two dice"])).run(8)
+    run.save(tmp_path / "run")
+    numbers = sum(
+        5 + 4 * len(strategy.actions(key)) for strategy in run.average for key in strategy
+    )
+    assert (tmp_path / "run").stat().st_size < 8 * numbers + 8_000
 
 
 def pickled(run):

@@ -60,8 +60,8 @@ def sampling(seed=1):
     return AverageStrategySampling(bits(np.random.PCG64, seed))
 
 
-def mccfr():
-    return LazyMCCFR(kuhn_history(), rk.RegretMatchingPlus, sampler())
+def mccfr(game):
+    return LazyMCCFR(game, rk.RegretMatchingPlus, sampler())
 
 
 def sampler():
@@ -102,13 +102,13 @@ def subjects(folder):
         run.save(path)
         read = resume if minimizers is None else partial(load, run.game, minimizers)
         yield path.read_bytes(), read
-    run = mccfr().run(40)
-    run.save(folder / "whole")
-    game = kuhn_history()
-    yield (
-        (folder / "whole").read_bytes(),
-        lambda path: LazyMCCFR.load(path, game, rk.RegretMatchingPlus, sampler()),
-    )
+    for game in (kuhn_history(), games.load_rules("liars_dice(sides=2)")):
+        mccfr(game).run(20).save(folder / "whole")
+        yield (folder / "whole").read_bytes(), partial(load_lazily, game)
+
+
+def load_lazily(game, path):
+    return LazyMCCFR.load(path, game, rk.RegretMatchingPlus, sampler())
 
 
 def load(game, make, path):
@@ -174,7 +174,9 @@ def another_array(array, generator):
         flat = array.reshape(-1)
         number = FLOATS[generator.integers(len(FLOATS))]
         with np.errstate(all="ignore"):
-            flat[generator.integers(flat.size)] = number if array.dtype.kind == "f" else 2**31 - 1
+            flat[generator.integers(flat.size)] = (
+                number if array.dtype.kind == "f" else np.array(2**31 - 1).astype(array.dtype)
+            )
         return array
     if kind == 3:
         return array * 2 if array.dtype.kind != "b" else array

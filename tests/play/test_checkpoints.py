@@ -2,6 +2,7 @@
 
 import inspect
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -288,14 +289,36 @@ def test_seconds_pass_between_two_checkpoints(takes, iterations, late, tmp_path,
     assert len(looks) <= 45 * len(saved) + 45
 
 
-def test_a_run_that_went_on_without_it_is_looked_at_anew(tmp_path):
-    watch = Checkpoint(tmp_path / "run", seconds=1e-9)
-    run = start(WAYS["plain"]).run(5, callbacks=[watch]).run(50)
+def test_saving_takes_at_most_a_tenth_of_the_time(tmp_path, monkeypatch):
+    clock, began, ended = Slow(lambda now: 0.5), [], [0.0]
+    monkeypatch.setattr("regretkit.play._checkpoint.time", clock)
 
-    run.run(1, callbacks=[watch])
+    def save(*_, **__):
+        began.append(clock.now)
+        clock.now += 2.0
+        ended.append(clock.now)
+
+    monkeypatch.setattr(SelfPlay, "save", save)
+    players = [rk.RegretMatching(2) for _ in "xy"]
+    watch = Checkpoint(tmp_path / "run", seconds=5.0)
+    SelfPlay(games.matching_pennies(), players, estimator=clock).run(400, callbacks=[watch])
+
+    first, *later = np.array(began) - ended[:-1]
+    assert 5.0 <= first <= 5.5
+    assert 18.0 <= min(later) <= max(later) <= 18.0 + 18.0 / 20 + 0.5
+    assert 2.0 * len(began) <= clock.now / 10 + 2.0
+
+
+def test_a_run_that_went_on_without_it_is_looked_at_anew(tmp_path, monkeypatch):
+    runs = [start(WAYS["plain"]), start(WAYS["plain"])]
+    clock = SimpleNamespace(monotonic=lambda: float(sum(run.iteration for run in runs)))
+    monkeypatch.setattr("regretkit.play._checkpoint.time", clock)
+    watch = Checkpoint(tmp_path / "run", seconds=1e-9)
+
+    runs[0].run(5, callbacks=[watch]).run(50).run(1, callbacks=[watch])
 
     assert watch.iteration == 56
-    assert start(WAYS["plain"]).run(1, callbacks=[watch]).iteration == watch.iteration == 1
+    assert runs[1].run(1, callbacks=[watch]).iteration == watch.iteration == 1
 
 
 def test_a_run_is_saved_when_what_it_holds_stops_it(tmp_path):

@@ -1,10 +1,12 @@
 """Self-play by rules alone is self-play on the tree, sample by sample."""
 
+import math
+import re
 from functools import partial
 
 import numpy as np
 import pytest
-from attrs import define
+from attrs import define, frozen
 from naive_games import chance, decision, end, random_game
 from refusals import refusals
 from test_contract import ROWS, internal
@@ -15,7 +17,7 @@ from regretkit import SelfPlay, games
 from regretkit._util._state import generators
 from regretkit.circuits import Discount, LastIterateByAveraging, Restart
 from regretkit.evaluation import nash_conv
-from regretkit.games import GameTree
+from regretkit.games import GameTree, History
 from regretkit.play import (
     Algorithm,
     Alternating,
@@ -315,6 +317,64 @@ def test_a_file_of_another_run_is_refused(tmp_path):
     (tmp_path / "cut").write_bytes(data[:-20])
     with pytest.raises(ValueError, match="truncated"):
         LazyMCCFR.load(tmp_path / "cut", history, rk.RegretMatching, ExternalSampling(rng()))
+
+
+@frozen(eq=False)
+class Guess(History):
+    """Two players guess in turn, without seeing anything, and information sets have any names."""
+
+    names: object
+    moves: tuple = ()
+
+    def is_terminal(self):
+        return len(self.moves) == 2
+
+    def player(self):
+        return len(self.moves)
+
+    def actions(self):
+        return self.names[2:]
+
+    def child(self, action):
+        return Guess(self.names, (*self.moves, action))
+
+    def information_set(self):
+        return self.names[len(self.moves)]
+
+    def payoffs(self):
+        return [1.0, -1.0] if self.moves[0] == self.moves[1] else [-1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a", 'b"', "\n", "\ud800", "ü"],
+        [2**63, -(2**63), 0, 1, 2**70],
+        [2**63 - 1, -(2**63), 0, -1, 127],
+        [("a", (1, 0.5)), (), True, 2, None],
+        [b"a", 1j, "a", -0.0, (("b",),)],
+    ],
+)
+def test_information_sets_and_actions_have_the_same_names_in_a_file(names, tmp_path):
+    run = LazyMCCFR(Guess(names), rk.RegretMatching, ExternalSampling(rng())).run(20)
+    run.save(tmp_path / "run")
+    again = LazyMCCFR.load(
+        tmp_path / "run", Guess(names), rk.RegretMatching, ExternalSampling(rng())
+    )
+    for one, other, name in zip(run.average, again.average, names[:2], strict=True):
+        assert [*map(repr, other)] == [*map(repr, one)] == [repr(name)]
+        assert repr(other.actions(name)) == repr(one.actions(name)) == repr((*names[2:],))
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "run").read_bytes()
+    assert_same_bits(again.run(5), run.run(5))
+
+
+@pytest.mark.parametrize("name", [np.int64(3), np.str_("a"), frozenset("a"), math.nan])
+def test_names_that_a_file_cannot_hold_are_told(name, tmp_path):
+    names = ["a", ("b", name), "c", "d"]
+    run = LazyMCCFR(Guess(names), rk.RegretMatching, ExternalSampling(rng())).run(20)
+    with pytest.raises(TypeError, match=re.escape(f"{names[1]!r} names an information set or an")):
+        run.save(tmp_path / "run")
 
 
 def assert_same_bits(run, other):

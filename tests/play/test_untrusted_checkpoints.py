@@ -170,31 +170,65 @@ def sampled(path=None):
     return LazyMCCFR(*arguments) if path is None else LazyMCCFR.load(path, *arguments)
 
 
+def at_first(value):
+    """Replace the first entry of a column."""
+
+    def replaced(column):
+        return np.append([value], column[1:]).astype(np.result_type(column, type(value)))
+
+    return replaced
+
+
+def first_key(name):
+    return lambda keys: json.dumps([name, *json.loads(keys)[1:]])
+
+
 UNFOLDED = {
-    "sums that do not fit": ((0, 0, "total"), [3.0, 9.0], "do not fit together"),
-    "negative sums": ((0, 0, "total"), [-1.0, 1.0], "no negative sums"),
-    "a negative reach": ((0, 0, "reach"), -1.0, "no negative sums"),
-    "too many sums": ((0, 0, "total"), [0.0, 0.0, 0.0], "do not fit together"),
-    "no number": ((0, 0, "total"), [np.inf, 0.0], "finite numbers"),
-    "a strategy": ((0, 0, "learned", "strategy"), [2.0, -1.0], "probabilities that sum to 1"),
-    "a longer one": ((0, 0, "learned", "strategy"), [0.5, 0.5, 0.0], "have 2 probabilities, got 3"),
-    "a predecessor behind": ((0, 0, "parent"), 99, "cannot come after number"),
-    "no predecessor": ((0, 0, "parent"), 0.5, "cannot come after number"),
-    "an action too many": ((0, 0, "parent_action"), 9, "cannot come after action"),
-    "no literal": ((0, 0, "key"), "print()", "malformed"),
-    "a deep literal": ((0, 0, "key"), "(" * 9_999, "does not fit this run"),
-    "one set twice": ((0, 0, "key"), "'Kpb'", "must differ"),
-    "no actions": ((0, 0, "actions"), "()", "actions must be tuples"),
-    "fewer entries": ((0, 0), {}, "must have the entries"),
-    "no rows": ((0,), {}, "must be a list"),
+    "sums that do not fit": ("total", at_first(9.0), "at 'Q' do not fit together"),
+    "a sum before that is too small": ("reach", lambda column: column + 9.0, "not fit together"),
+    "negative sums": ("total", at_first(-1.0), "no negative sums"),
+    "a negative reach": ("reach", at_first(-1.0), "no negative sums"),
+    "too many sums": ("total", lambda column: np.append(column, 0.0), "for each information set"),
+    "no number": ("total", at_first(np.inf), "finite numbers"),
+    "sums that overflow": ("total", lambda column: column * 0.0 + 1.7e308, "not fit together"),
+    "a strategy": ("strategy", at_first(2.0), "at 'Q' must be probabilities that sum to 1"),
+    "negative ones": ("strategy", lambda column: column * 0 + [2, -1] * 6, "probabilities that"),
+    "a longer one": ("strategy", lambda column: np.append(column, 0.5), "for each information set"),
+    "numbers of another type": ("strategy", lambda column: column.astype("f4"), "strategy must be"),
+    "fewer numbers of the rule": ("state", lambda column: column[1:], "state must have 12 entries"),
+    "no numbers of the rule": ("state", at_first(np.nan), "state must be an array of finite"),
+    "other discounts": ("discounts", at_first(1.0), "up to 0"),
+    "fewer discounts": ("discounts", lambda column: column[1:], "discounts must have 24 entries"),
+    "a predecessor behind": ("parent", at_first(99), "cannot come after number 99"),
+    "no predecessor": ("parent", at_first(-2), "cannot come after number -2"),
+    "half a predecessor": ("parent", at_first(0.5), "parent must be an array of whole numbers"),
+    "an action too many": ("parent_action", at_first(1), "cannot come after action 1"),
+    "an action before all": ("parent_action", at_first(-1), "cannot come after action -1"),
+    "no literal": ("keys", lambda _: ["[print()]"] * 6, "malformed"),
+    "a deep literal": ("keys", lambda _: ["(" * 9_999], "does not fit this run"),
+    "no list of literals": ("keys", lambda _: ["'a'"], "must be texts, whole numbers or literals"),
+    "no texts": ("keys", lambda _: "[1]", "must be texts, whole numbers or literals"),
+    "no name": ("keys", lambda _: 0.5, "keys must be an array of whole numbers"),
+    "what has no hash": ("keys", lambda _: ["[[], [], [], [], [], []]"], "unhashable"),
+    "one set twice": ("keys", first_key("Kpb"), "must differ"),
+    "fewer sets": ("keys", lambda _: "[]", "an entry for each information set"),
+    "no actions": ("sizes", at_first(0), "numbers of actions at least 1"),
+    "more actions": ("sizes", at_first(3), "numbers of actions must have the sum 12"),
+    "more minimizers": ("minimizers", lambda _: [{}], "minimizers must have 0 entries, got 1"),
+    "no minimizers": ("minimizers", lambda _: {}, "minimizers must be a list"),
 }
 FACTORIES = {
     "more iterations than there were": ((0, "iteration"), 2**60, "in 0 to 30"),
     "no templates": ((0, "templates"), {}, r"must have the entries \['2'\]"),
-    "other discounts": ((0, "templates", "2", "discounts"), [1.0, 0.0, 0.0, 0.0], "up to 0"),
+    "no strategy": ((0, "templates", "2", "learned", "strategy"), [], "must have 2 entries"),
+    "other discounts before": ((0, "templates", "2", "discounts"), [1.0, 0.0, 0.0, 0.0], "up to 0"),
 }
-UNFOLDED = {name: (("infosets", *place), *rest) for name, (place, *rest) in UNFOLDED.items()} | {
-    name: (("factories", *place), *rest) for name, (place, *rest) in FACTORIES.items()
+UNFOLDED = {
+    name: (("infosets", 0, column), *rest) for name, (column, *rest) in UNFOLDED.items()
+} | {
+    "no columns": (("infosets", 0), {}, "must have the entries"),
+    "fewer players": (("infosets",), [], "a list with an entry for each player"),
+    **{name: (("factories", *place), *rest) for name, (place, *rest) in FACTORIES.items()},
 }
 
 
@@ -205,7 +239,7 @@ def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
     holder = content["state"]["run"]
     for step in upper:
         holder = holder[step]
-    holder[key] = value
+    holder[key] = value(holder[key]) if callable(value) else value
     (tmp_path / "run").write_bytes(packed(content))
 
     with pytest.raises(ValueError, match=message):

@@ -45,7 +45,7 @@ SIZE_BITS, PARENT_BITS = 16, 24
 ``store`` the sum of the player's last sequence is, plus one, 0 for the empty one."""
 
 SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
-SLOT_BITS, _LAST_BIT = PARENT_BITS - SIZE_BITS, 62
+SLOT_BITS, LAST_BIT = PARENT_BITS - SIZE_BITS, 62
 
 
 class Infosets(NamedTuple):
@@ -223,6 +223,7 @@ def iterate_lazily(
     ``stop`` is the number of visited histories from which the call returns between any two. The
     other arguments are as in ``iterate_sampled``.
     """
+    list_all(arrays.infosets, cursor)  # those that were learned elsewhere, which differ
     while cursor[ITERATION] < turns.shape[0]:
         t, mover = cursor[ITERATION], cursor[MOVER]
         if mover == 0 and cursor[SAMPLING] == 0:
@@ -498,12 +499,12 @@ def find_own(
 
 def leads(place: int, action: int, infosets: Infosets) -> bool:
     """Return whether information sets of the player may be known after an action."""
-    return bool(infosets.heads[place + 2] >> min(action, _LAST_BIT) & 1)
+    return bool(infosets.heads[place + 2] >> min(action, LAST_BIT) & 1)
 
 
 def lead(place: int, action: int, infosets: Infosets) -> None:
     """Note that one is."""
-    infosets.heads[place + 2] |= 1 << min(action, _LAST_BIT)
+    infosets.heads[place + 2] |= 1 << min(action, LAST_BIT)
 
 
 def locate_all(stack: Stack, infosets: Infosets, top: int) -> None:
