@@ -464,7 +464,7 @@ def assert_refused_alike(rule):
     found = re.fullmatch(r"(the .* set) (.*) (must .*)", fast).groups()
     assert f"strategy that {rule.__name__} returned" in found[0]
     assert found[::2] == re.fullmatch(r"(the .* set) (.*) (must .*)", slow).groups()[::2]
-    labels = {run._tree.label(p, row.key) for p in (0, 1) for row in run._flat.rows(p)}
+    labels = {run._tree.label(p, key) for p in (0, 1) for key in run._flat.table(p).keys}
     assert ast.literal_eval(found[1]) in labels
 
 

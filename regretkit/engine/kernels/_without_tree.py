@@ -591,10 +591,7 @@ def first_slot(key: int, player: int, infosets: Infosets) -> int:
 
 
 def copy_table(table: Indices, infosets: Infosets) -> None:
-    """Write what is in a smaller table into that of ``infosets``, which is empty.
-
-    From one end to the other, so that memory is written in its order.
-    """
+    """Write what is in a smaller table into that of ``infosets``, in the order of memory."""
     for slot in range(0, table.size, 2):
         if table[slot + 1] != 0:
             to = find(int(table[slot]), int(table[slot + 1]) & PLAYER_MASK, infosets)
