@@ -179,6 +179,7 @@ def test_a_long_build_is_reported_at_doubled_times(monkeypatch, caplog):
 def test_a_report_says_how_large_the_game_will_be(monkeypatch, caplog):
     for when in ("_LOOK_AFTER", "_REPORT_AFTER"):
         monkeypatch.setattr(_memory_budget, when, -1.0)
+    monkeypatch.setattr(_memory_budget, "_SECONDS", 60.0)  # as many samples on a slow machine
     _memory_budget.Growth(
         MemoryBudget(), root=lambda: games.as_history(games.load_rules("liars_dice"))
     ).check(7, 2)
