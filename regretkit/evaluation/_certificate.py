@@ -1,4 +1,4 @@
-"""Certificates of exact equilibria in fractions, and a check of one that trusts nothing in it."""
+"""Certificates of exact equilibria in fractions, and how the numbers of a game are read."""
 
 import json
 import math
@@ -19,6 +19,7 @@ from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.evaluation._linear_programs import check_constant_sum
+from regretkit.evaluation._verifier import check_certificate
 from regretkit.games import CHANCE, GameTree, NormalFormGame, Profile, fingerprint
 from regretkit.games._profile_table import read_json
 from regretkit.games.tree._sequences import levels
@@ -125,17 +126,7 @@ class Certificate:
             When ``game`` is another game, a strategy is none, or one does not guarantee the value.
         """
         check_constant_sum(game)
-        if fingerprint(game) != self.fingerprint:
-            raise ValueError(f"the certificate is of another game than {quote(game)}")
-        check_readings(game, self.readings)
-        guaranteed = _in_table if isinstance(game, NormalFormGame) else _in_tree
-        for player, shares in enumerate(self.strategies):
-            found = guaranteed(game, player, shares)
-            if found != self.value:
-                raise ValueError(
-                    f"the strategy of player {player} proves the value {quote(str(found))} and "
-                    f"not {quote(str(self.value))}"
-                )
+        check_certificate(game, self._data())
 
     def profile(self, game: Any) -> Profile:
         """Return the strategies in floats."""
@@ -145,14 +136,16 @@ class Certificate:
 
     def to_json(self, path: FilePath) -> None:
         """Write it into a file, which ``from_json`` reads; numbers are decimal texts."""
-        data = {
+        replace_file(path, [json.dumps(self._data(), indent=1).encode()])
+
+    def _data(self) -> dict[str, Any]:
+        return {
             "format": _FORMAT,
             "fingerprint": self.fingerprint,
             "readings": as_texts(self.readings),
             "value": str(self.value),
             "strategies": [shares.to_dict() for shares in self.strategies],
         }
-        replace_file(path, [json.dumps(data, indent=1).encode()])
 
     @classmethod
     def from_json(cls, path: FilePath) -> "Certificate":
@@ -254,12 +247,6 @@ def readings(game: Any) -> dict[float, Fraction]:
     return {value: fraction for value, fraction in pairs if fraction != value}
 
 
-def check_readings(game: Any, claimed: Mapping[float, Fraction]) -> None:
-    """Require what a certificate says about the floats of its game."""
-    if claimed != readings(game):
-        raise ValueError("the certificate says that other fractions are meant by the game's floats")
-
-
 def reach_in_fractions(tree: GameTree) -> NDArray[np.object_]:
     """Return the probability of chance's moves to each history."""
     reach = np.empty(tree.histories, dtype=object)
@@ -279,83 +266,3 @@ def reach_in_fractions(tree: GameTree) -> NDArray[np.object_]:
     for level in levels(tree):
         reach[level] = reach[tree.parent[level]] * chances[level]
     return reach
-
-
-# What a strategy guarantees, from the game alone
-
-
-def _in_table(game: NormalFormGame, player: int, shares: Shares) -> Fraction:
-    known, size = shares.numerators, game.domains[player].dimension
-    if not known.keys() <= set(range(size)) or min(known.values(), default=-1) < 0:
-        raise ValueError(f"the strategy of player {player} is none of this game")
-    if sum(known.values()) != shares.denominator or shares.denominator < 1:
-        raise ValueError(f"the strategy of player {player} does not sum to one")
-    table = fractions(game.payoffs[0])
-    rows = table.T if player else table
-    earned = [sum(n * rows[a][b] for a, n in known.items()) for b in range(rows.shape[1])]
-    return Fraction(max(earned) if player else min(earned)) / shares.denominator
-
-
-def _in_tree(game: Any, player: int, shares: Shares) -> Fraction:
-    """Return the payoff of player 0 against a best response, by its histories from last to first.
-
-    A best response chooses at each information set the action that is best in all its histories
-    together. Those that come later in the opponent's own play are decided first.
-    """
-    tree: GameTree = game.tree
-    if not shares.is_on(game.domains[player]):
-        raise ValueError(f"the strategy of player {player} is none of this game")
-    last = _last_own_sequence(game, player)
-    reach, known = reach_in_fractions(tree), shares.numerators
-    values: dict[int, Fraction] = {}
-    payoffs = fractions(tree.payoffs[:, 0])
-    for end, paid in zip(tree.terminals.tolist(), payoffs, strict=True):
-        values[end] = reach[end] * paid * known.get(last[end], 0)
-    children, members = defaultdict(list), defaultdict(list)
-    for history, parent in enumerate(tree.parent.tolist()):
-        children[parent].append(history)
-        if tree.player[history] == 1 - player:
-            members[int(tree.information_set[history])].append(history)
-    for number in sorted(members, reverse=True):  # parents come first in a DecisionTree
-        totals: dict[int, Fraction] = defaultdict(Fraction)
-        for history in members[number]:
-            for child in children[history]:
-                totals[int(tree.action[child])] += _sum_below(child, children, values)
-        chosen = (max if player else min)(totals, key=totals.__getitem__)
-        for history in members[number]:
-            values[history] = next(
-                values[child] for child in children[history] if tree.action[child] == chosen
-            )
-    return _sum_below(0, children, values) / shares.denominator
-
-
-def _sum_below(
-    root: int, children: Mapping[int, Sequence[int]], values: dict[int, Fraction]
-) -> Fraction:
-    """Return the value of a history, where those of the opponent's later ones are known."""
-    waiting = [root]
-    while waiting:
-        history = waiting[-1]
-        if history in values:
-            waiting.pop()
-        elif unknown := [child for child in children[history] if child not in values]:
-            waiting.extend(unknown)
-        else:
-            values[history] = sum((values[child] for child in children[history]), Fraction(0))
-    return values[root]
-
-
-def _last_own_sequence(game: Any, player: int) -> list[int]:
-    """Return a player's last sequence at each history, from its parent's."""
-    tree, first = game.tree, game.domains[player].first_sequence.tolist()
-    last = [0] * tree.histories
-    movers, sets, actions = (
-        tree.player.tolist(),
-        tree.information_set.tolist(),
-        tree.action.tolist(),
-    )
-    for history, parent in enumerate(tree.parent.tolist()):
-        if history:
-            moved = movers[parent] == player
-            last[history] = first[sets[parent]] + actions[history] if moved else last[parent]
-    return last

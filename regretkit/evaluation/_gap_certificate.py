@@ -20,7 +20,6 @@ from regretkit.evaluation._certificate import (
     Shares,
     as_texts,
     certificate_data,
-    check_readings,
     fractions,
     from_texts,
     reach_in_fractions,
@@ -30,6 +29,7 @@ from regretkit.evaluation._certificate import (
 from regretkit.evaluation._correlated import check_distribution, check_probabilities
 from regretkit.evaluation._correlated_plans import CorrelatedPlan
 from regretkit.evaluation._linear_programs import check_solvable
+from regretkit.evaluation._verifier import check_certificate
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._profile_table import read_json
@@ -132,21 +132,14 @@ class GapCertificate:
             When ``game`` is another game, a strategy is none, or a number is another one.
         """
         check_solvable(game)
-        if fingerprint(game) != self.fingerprint:
-            raise ValueError(f"the certificate is of another game than {quote(game)}")
-        check_readings(game, self.readings)
-        found = _computed(game, self.notion, self.parts)
-        for name in ("lower", "upper", "gains"):
-            claimed, proven = getattr(self, name), getattr(found, name)
-            for player, (said, known) in enumerate(zip(claimed, proven, strict=False)):
-                if said != known:
-                    raise ValueError(f"{name} of player {player} is not what the profile proves")
-            if len(claimed) != len(proven):
-                raise ValueError(f"{name} must have an entry for each player")
+        check_certificate(game, self._data())
 
     def to_json(self, path: FilePath) -> None:
         """Write it into a file, which ``from_json`` reads; numbers are decimal texts."""
-        data = {
+        replace_file(path, [json.dumps(self._data()).encode()])
+
+    def _data(self) -> dict[str, Any]:
+        return {
             "format": _FORMAT,
             "fingerprint": self.fingerprint,
             "readings": as_texts(self.readings),
@@ -159,7 +152,6 @@ class GapCertificate:
                 for part in self.parts
             ],
         }
-        replace_file(path, [json.dumps(data).encode()])
 
     @classmethod
     def from_json(cls, path: FilePath) -> "GapCertificate":
@@ -433,18 +425,13 @@ class _Ends:
 
 
 def _computed(game: Any, notion: Notion, parts: tuple[Part, ...]) -> GapCertificate:
-    """Return the certificate of a distribution, or refuse what is none."""
-    _check_notion(game, notion)
+    """Return the certificate of a distribution."""
     trees, shift = [_as_tree(domain) for domain in game.domains], isinstance(game, NormalFormGame)
     if notion == "nash" and len(parts) != 1:
         raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
-    if sum(part.weight for part in parts) != 1 or min(part.weight for part in parts) < 0:
-        raise ValueError("the weights of the profiles must be at least 0 and sum to one")
     played, scales = [], []
     for weight, strategies in parts:
         whole = [x.shifted(-shift) for x in strategies]
-        if len(whole) != len(trees) or not all(map(Shares.is_on, whole, trees)):
-            raise ValueError("a strategy of the certificate is none of this game")
         played.append([x.numerators for x in whole])
         scales.append(weight / math.prod(x.denominator for x in whole))
     unit, ends = math.lcm(*(scale.denominator for scale in scales)), _Ends.of(game)

@@ -1,0 +1,247 @@
+"""The check of certificates: plain fractions, from a game's arrays and a certificate's numbers.
+
+It shares no code with what makes certificates. All that it takes from the game are its arrays.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from fractions import Fraction
+from itertools import accumulate, pairwise, product
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from regretkit._util._validate import quote
+from regretkit.games import CHANCE, GameTree, NormalFormGame, fingerprint
+
+_WITHIN = Fraction(1, 2**50)
+"""How far a fraction may be from the float that stands for it, relative to its size."""
+_NOTIONS = {True: ("nash", "ce", "cce"), False: ("nash", "efce", "efcce", "nfcce")}
+"""Of normal forms, and of trees."""
+
+Numbers: TypeAlias = dict[int, Fraction]
+"""By sequence; 0 where there is none."""
+Decisions: TypeAlias = list[tuple[range, int]]
+"""A player's information sets: their sequences, and the sequence before, those before first."""
+Played: TypeAlias = list[tuple[Numbers, Numbers]]
+"""What a player plays, times the probability, and what each sequence earns against the others."""
+
+
+def check_certificate(game: Any, data: Mapping[str, Any]) -> None:
+    """Require that a certificate, as its file holds it, says of a game what is so.
+
+    A certificate of a value holds where player 1 earns at most ``-value`` against player 0's
+    strategy, and player 0 at most ``value`` against player 1's. One of gaps holds where each of
+    its numbers is what its distribution gives.
+
+    Raises
+    ------
+    ValueError
+        When it is of another game, a strategy is none, or a number is another one.
+    """
+    if fingerprint(game) != data["fingerprint"]:
+        raise ValueError(f"the certificate is of another game than {quote(game)}")
+    arrays = _Arrays.of(game, of_value="value" in data)
+    if arrays.readings != {float(v): Fraction(f) for v, f in data["readings"].items()}:
+        raise ValueError("the certificate says that other fractions are meant by the game's floats")
+    (_check_value if "value" in data else _check_gaps)(arrays, data)
+
+
+class _Arrays(NamedTuple):
+    """A game as sequences and terminals, in fractions."""
+
+    decisions: list[Decisions]
+    ends: list[tuple[tuple[int, ...], list[Fraction]]]
+    """For each terminal the players' last sequences, and what they are paid, times chance."""
+    readings: dict[float, Fraction]
+    """Which fractions the floats stand for that are others."""
+    is_normal: bool
+
+    @classmethod
+    def of(cls, game: Any, *, of_value: bool) -> "_Arrays":
+        """Return those of a game; of a value, what player 0 loses is paid to player 1."""
+        tree = None if isinstance(game, NormalFormGame) else game.tree
+        payoffs = game.payoffs.reshape(game.players, -1).T if tree is None else tree.payoffs
+        drawn = np.zeros(0) if tree is None else tree.probability[1:][_is_drawn(tree)]
+        meant = {v: _fraction(v) for v in np.append(payoffs.ravel(), drawn).tolist()}
+        reach: Iterable[Fraction]
+        if tree is None:
+            own = [range(1, 1 + n) for n in game.payoffs.shape[1:]]
+            decisions: list[Decisions] = [[(actions, 0)] for actions in own]
+            lasts: Iterable[tuple[int, ...]] = product(*own)
+            reach = [Fraction(1)] * len(payoffs)
+        else:
+            decisions, lasts, reach = _followed(tree, meant)
+        ends = []
+        for last, chance, paid in zip(lasts, reach, payoffs.tolist(), strict=True):
+            earned = [chance * meant[value] for value in paid]
+            ends.append((last, [earned[0], -earned[0]] if of_value else earned))
+        readings = {value: fraction for value, fraction in meant.items() if fraction != value}
+        return cls(decisions, ends, readings, tree is None)
+
+    def strategy(self, player: int, told: Mapping[str, Any]) -> Numbers:
+        """Return a strategy of a certificate, or refuse what is none."""
+        total, shift = int(told["denominator"]), int(self.is_normal)
+        given = {int(s) + shift: int(n) for s, n in told["numerators"].items()}
+        x = {s: Fraction(n, total or 1) for s, n in given.items()}
+        x |= {0: Fraction(1)} if self.is_normal else {}
+        own = self.decisions[player]
+        known = range(1 + sum(len(sequences) for sequences, _ in own))
+        if (
+            total < 1
+            or x.get(0) != 1
+            or not all(s in known and share >= 0 for s, share in x.items())
+            or any(sum(x.get(s, 0) for s in at) != x.get(before, 0) for at, before in own)
+        ):
+            raise ValueError(f"the strategy of player {player} is none of this game")
+        return x
+
+    def earned(self, player: int, strategies: Sequence[Numbers]) -> Numbers:
+        """Return what each sequence of a player earns against the strategies of the others."""
+        found: Numbers = defaultdict(Fraction)
+        for last, paid in self.ends:
+            share = paid[player]
+            for other, x in enumerate(strategies):
+                if share and other != player:
+                    share *= x.get(last[other], 0)
+            if share:
+                found[last[player]] += share
+        return found
+
+
+def _is_drawn(tree: GameTree) -> Any:
+    return tree.player[tree.parent[1:]] == CHANCE
+
+
+def _fraction(value: float) -> Fraction:
+    """Return the first convergent of a float's continued fraction that is near enough."""
+    exact = Fraction(value)
+    rest, divisor = exact.as_integer_ratio()
+    before, last = (0, 1), (1, 0)
+    while True:
+        whole, (rest, divisor) = rest // divisor, (divisor, rest % divisor)
+        before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
+        if abs(Fraction(*last) - exact) <= _WITHIN * abs(exact):
+            return Fraction(*last)
+
+
+def _followed(
+    tree: GameTree, meant: Mapping[float, Fraction]
+) -> tuple[list[Decisions], list[tuple[int, ...]], list[Fraction]]:
+    """Return the decisions, and for each terminal the last sequences and chance's probability."""
+    decisions = [
+        [(range(*edges), 0) for edges in pairwise(accumulate(sizes.tolist(), initial=1))]
+        for sizes in tree.sizes
+    ]
+    lasts, reach = [(0,) * tree.players], [Fraction(1)]
+    totals: dict[int, Fraction] = defaultdict(Fraction)
+    columns = (column[1:].tolist() for column in (tree.parent, tree.action, tree.probability))
+    for before, action, probability in zip(*columns, strict=True):
+        mover, last, chance = int(tree.player[before]), lasts[before], reach[before]
+        if mover == CHANCE:
+            totals[before] += meant[probability]
+            chance *= meant[probability]
+        else:
+            number = int(tree.information_set[before])
+            sequences, _ = decisions[mover][number]
+            decisions[mover][number] = sequences, last[mover]
+            last = (*last[:mover], sequences[action], *last[mover + 1 :])
+        lasts.append(last)
+        reach.append(chance)
+    if any(total != 1 for total in totals.values()):
+        raise ValueError("the chances of the game do not sum to one as fractions")
+    ends = tree.terminals.tolist()
+    return decisions, [lasts[end] for end in ends], [reach[end] for end in ends]
+
+
+def _best(decisions: Decisions, earned: Mapping[int, Fraction]) -> Numbers:
+    """Return the most that can be earned at and after each sequence."""
+    best = defaultdict(Fraction, earned)
+    for sequences, before in reversed(decisions):
+        best[before] += max(best[s] for s in sequences)
+    return best
+
+
+def _check_value(arrays: _Arrays, data: Mapping[str, Any]) -> None:
+    value = Fraction(data["value"])
+    pair = [arrays.strategy(player, told) for player, told in enumerate(data["strategies"])]
+    for player, sign in (0, -1), (1, 1):
+        opponent = 1 - player
+        found = sign * _best(arrays.decisions[opponent], arrays.earned(opponent, pair))[0]
+        if found != value:
+            raise ValueError(
+                f"the strategy of player {player} proves the value {quote(str(found))} and not "
+                f"{quote(str(value))}"
+            )
+
+
+def _check_gaps(arrays: _Arrays, data: Mapping[str, Any]) -> None:
+    notion, parts = data["notion"], []
+    if notion not in _NOTIONS[arrays.is_normal]:
+        raise ValueError(f"there is no notion {quote(notion)} in games of this form")
+    for part in data["parts"]:
+        if len(part["strategies"]) != len(arrays.decisions):
+            raise ValueError("the certificate must have a strategy for each player")
+        strategies = [arrays.strategy(i, told) for i, told in enumerate(part["strategies"])]
+        parts.append((Fraction(part["weight"]), strategies))
+    weights = [weight for weight, _ in parts]
+    if sum(weights) != 1 or min(weights) < 0 or (notion == "nash" and len(parts) != 1):
+        raise ValueError("the weights must be at least 0 and sum to one, and nash is of a profile")
+    if not len(data["lower"]) == len(data["upper"]) == len(data["gains"]) == len(arrays.decisions):
+        raise ValueError("the certificate must have numbers for each player")
+    for player, decisions in enumerate(arrays.decisions):
+        played = [
+            ({s: weight * share for s, share in x[player].items()}, arrays.earned(player, x))
+            for weight, x in parts
+        ]
+        lower, gap, gains = _deviations(decisions, notion, played)
+        told = {tuple(at): Fraction(gain) for *at, gain in data["gains"][player]}
+        for name, said, found in (
+            ("lower", Fraction(data["lower"][player]), lower),
+            ("upper", Fraction(data["upper"][player]), lower + gap),
+            ("gains", told, gains),
+        ):
+            if said != found:
+                raise ValueError(f"{name} of player {player} is not what the profile proves")
+
+
+def _deviations(
+    decisions: Decisions, notion: str, played: Played
+) -> tuple[Fraction, Fraction, dict[tuple[int | None, ...], Fraction]]:
+    """Return what a player earns, what deviations together gain, and what each alone gains."""
+    follow: Numbers = defaultdict(Fraction)
+    for x, earned in played:
+        for s in x.keys() & earned.keys():
+            follow[s] += x[s] * earned[s]
+    for sequences, before in reversed(decisions):
+        follow[before] += sum(follow[s] for s in sequences)
+    if notion == "nfcce":
+        gain = _best(decisions, _where(played, 0, {*follow}))[0] - follow[0]
+        return follow[0], max(gain, Fraction(0)), {(None, None, None): gain}
+    together: Numbers = defaultdict(Fraction)  # by the sequence before
+    gains: dict[tuple[int | None, ...], Fraction] = {}
+    for number, (sequences, before) in reversed([*enumerate(decisions)]):
+        later, reached = [decisions[number]], set(sequences)
+        for at in decisions[number + 1 :]:
+            if at[1] in reached:
+                later.append(at)
+                reached.update(at[0])
+        triggers: list[tuple[int | None, int, Sequence[int]]] = [(None, before, sequences)]
+        if notion in ("ce", "efce"):  # the recommended action is known
+            triggers = [(told, s, [s]) for told, s in enumerate(sequences)]
+        for told, source, followed in triggers:
+            best = _best(later, _where(played, source, reached))
+            own = [best[s] - sum(follow[t] for t in followed) for s in sequences]
+            gains |= {(number, told, action): gain for action, gain in enumerate(own)}
+            together[before] += max(*own, sum((together[t] for t in followed), Fraction(0)))
+    return follow[0], together[0], gains
+
+
+def _where(played: Played, source: int, own: Set[int]) -> Numbers:
+    """Return what each of some sequences earns where a sequence is recommended."""
+    found: Numbers = defaultdict(Fraction)
+    for x, earned in played:
+        if source in x:
+            for s in earned.keys() & own:
+                found[s] += x[source] * earned[s]
+    return found
