@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from regretkit._util._validate import quote
 from regretkit.evaluation._linear_programs import check_constant_sum
 from regretkit.evaluation._verifier import check_certificate
 from regretkit.games import CHANCE, GameTree, NormalFormGame, Profile, fingerprint
+from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._profile_table import read_json
 from regretkit.games.tree._sequences import levels
 from regretkit.sets import DecisionTree
@@ -28,6 +30,8 @@ from regretkit.sets import DecisionTree
 _FORMAT = "regretkit certificate 1"
 _WITHIN = 2**50
 """A float stands for any fraction as near as this, relative to its size."""
+_BYTES_A_FRACTION = 1000
+"""Peak memory of a proof and of its check for each history or payoff, rounded up."""
 
 
 class Shares(NamedTuple):
@@ -207,6 +211,19 @@ def from_texts(texts: Mapping[str, str]) -> dict[float, Fraction]:
 
 
 # The numbers of a game as fractions
+
+
+def check_size(game: Any) -> None:
+    """Refuse a game whose numbers do not fit into memory as fractions."""
+    normal = isinstance(game, NormalFormGame)
+    size, of = (game.payoffs.size, "payoffs") if normal else (game.tree.histories, "histories")
+    MemoryBudget().require(f"{size:,} {of}", size * _BYTES_A_FRACTION, when="in fractions")
+
+
+def check_time(end: float) -> None:
+    """Raise a TimeoutError at some time of ``time.monotonic``."""
+    if time.monotonic() >= end:
+        raise TimeoutError
 
 
 def simplest_fraction(value: float, allowed: Fraction | None = None) -> Fraction:

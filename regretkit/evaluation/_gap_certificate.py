@@ -2,11 +2,13 @@
 
 import json
 import math
+import sys
+import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, final
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 import numpy as np
 from attrs import field, frozen
@@ -20,6 +22,8 @@ from regretkit.evaluation._certificate import (
     Shares,
     as_texts,
     certificate_data,
+    check_size,
+    check_time,
     fractions,
     from_texts,
     reach_in_fractions,
@@ -38,6 +42,8 @@ from regretkit.sets import DecisionTree
 
 Notion: TypeAlias = Literal["nash", "ce", "cce", "efce", "efcce", "nfcce"]
 """Of which equilibrium gaps are measured."""
+
+Item = TypeVar("Item")
 
 _FORMAT = "regretkit gap certificate 1"
 _OF_TABLES, _OF_TREES = ("nash", "ce", "cce"), ("nash", "efce", "efcce", "nfcce")
@@ -191,8 +197,8 @@ class GapCertificate:
 
 
 def _shown(value: Fraction) -> str:
-    text = str(value)
-    return text if len(text) < 40 else f"{float(value):.12g}"
+    small = max(map(abs, value.as_integer_ratio())) < 10**20
+    return str(value) if small else f"{float(value):.12g}"
 
 
 def read_certificate(path: FilePath) -> Certificate | GapCertificate:
@@ -209,6 +215,7 @@ def certify_gaps(
     *,
     weights: ArrayLike | None = None,
     rounding: float = 1e-12,
+    time_limit: float | None = None,
 ) -> GapCertificate:
     """Return what the players gain by deviating from a profile or a correlated plan, exactly.
 
@@ -239,12 +246,19 @@ def certify_gaps(
         The probability of each profile.
     rounding
         How far a probability may be from the fraction that it stands for.
+    time_limit
+        Give up after about this number of seconds; by default never.
 
     Raises
     ------
     TypeError, ValueError
         When the game, the play or the notion is none of these, or chances do not sum to one as
         fractions.
+    MemoryError
+        When the game in fractions does not fit into memory.
+    RuntimeError
+        When time was used up, or fractions have more digits than Python writes, by default 4,300;
+        with the gaps that are proven until then.
 
     Examples
     --------
@@ -267,8 +281,43 @@ def certify_gaps(
     check_solvable(game)
     allowed = Fraction(number(rounding, "rounding", minimum=0.0, maximum=1e-3))
     _check_notion(game, notion)
-    parts = _parts(game, play, notion, weights, allowed)
-    return _computed(game, notion, tuple(part for part in parts if part.weight))
+    limit = math.inf if time_limit is None else number(time_limit, "time_limit", least=0.0)
+    end, found = time.monotonic() + limit, list[_Found]()
+    check_size(game)
+    try:
+        every = _parts(game, play, notion, weights, allowed, end)
+        parts = tuple(part for part in _timely(every, end) if part.weight)
+        found.extend(_computed(game, notion, parts, end))  # and keeps those before the end
+    except TimeoutError:
+        problem = f"no proof within time_limit={limit:g} seconds"
+        raise RuntimeError(f"{problem}; {_told(found)}") from None
+    lower, upper, gains = zip(*found, strict=True)
+    numbers = [*lower, *upper, *(Fraction(1, x.denominator) for p in parts for x in p.strategies)]
+    longest = max(max(map(abs, v.as_integer_ratio())).bit_length() for v in numbers)
+    if 0 < (most := sys.get_int_max_str_digits()) < longest * math.log10(2.0):
+        raise RuntimeError(
+            f"the fractions have {longest * math.log10(2.0):,.0f} digits, and Python writes at most"
+            f" {most:,}; pass a larger rounding than {rounding:g}; {_told(found)}"
+        )
+    return GapCertificate(notion, lower, upper, gains, parts, fingerprint(game), readings(game))
+
+
+_Found: TypeAlias = tuple[Fraction, Fraction, Mapping[Deviation, Fraction]]
+"""What a player earns, at most earns by deviating, and gains by each deviation."""
+
+
+def _told(found: Sequence[_Found]) -> str:
+    gaps = (
+        f"player {i} gains {_shown(upper - lower)}" for i, (lower, upper, _) in enumerate(found)
+    )
+    return ", ".join(gaps) or "no gap is known yet"
+
+
+def _timely(items: Iterable[Item], end: float) -> Iterator[Item]:
+    """Yield items until some time."""
+    for item in items:
+        check_time(end)
+        yield item
 
 
 def _check_notion(game: Any, notion: object) -> None:
@@ -280,14 +329,16 @@ def _check_notion(game: Any, notion: object) -> None:
 # The distribution in fractions
 
 
-def _parts(game: Any, play: Any, notion: Notion, weights: Any, allowed: Fraction) -> Iterator[Part]:
+def _parts(
+    game: Any, play: Any, notion: Notion, weights: Any, allowed: Fraction, end: float
+) -> Iterator[Part]:
     """Yield the profiles of a distribution, and their probabilities."""
     if weights is not None:
         given = check_probabilities(vector(weights, len(play), "weights"), "weights")
         for weight, profile in zip(_rounded(given, allowed), play, strict=True):
-            yield Part(weight, as_fractions(game, profile, allowed))
+            yield Part(weight, as_fractions(game, profile, allowed, end))
     elif isinstance(play, Profile) or notion == "nash":
-        yield Part(Fraction(1), as_fractions(game, play, allowed))
+        yield Part(Fraction(1), as_fractions(game, play, allowed, end))
     elif isinstance(game, NormalFormGame):
         mu = check_distribution(game, getattr(play, "distribution", play))
         for outcome, weight in zip(
@@ -309,14 +360,16 @@ def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
     return found
 
 
-def as_fractions(game: Any, profile: ProfileLike, allowed: Fraction) -> tuple[Shares, ...]:
+def as_fractions(
+    game: Any, profile: ProfileLike, allowed: Fraction, end: float = math.inf
+) -> tuple[Shares, ...]:
     """Return the strategies of a profile in fractions."""
     strategies = []
     for domain, strategy in zip(game.domains, as_vectors(game, profile), strict=True):
         tree = _as_tree(domain)
         behavior = strategy if domain is not tree else tree.behavior(strategy)
         weights = [Fraction(1)] + [Fraction(0)] * behavior.size
-        for first, size, parent in _points(tree):
+        for first, size, parent in _timely(_points(tree), end):
             if weights[parent]:
                 shares = _rounded(behavior[first - 1 : first - 1 + size], allowed)
                 weights[first : first + size] = [weights[parent] * share for share in shares]
@@ -424,8 +477,8 @@ class _Ends:
         return earned
 
 
-def _computed(game: Any, notion: Notion, parts: tuple[Part, ...]) -> GapCertificate:
-    """Return the certificate of a distribution."""
+def _computed(game: Any, notion: Notion, parts: tuple[Part, ...], end: float) -> Iterator[_Found]:
+    """Yield what each player earns and gains."""
     trees, shift = [_as_tree(domain) for domain in game.domains], isinstance(game, NormalFormGame)
     if notion == "nash" and len(parts) != 1:
         raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
@@ -435,19 +488,14 @@ def _computed(game: Any, notion: Notion, parts: tuple[Part, ...]) -> GapCertific
         played.append([x.numerators for x in whole])
         scales.append(weight / math.prod(x.denominator for x in whole))
     unit, ends = math.lcm(*(scale.denominator for scale in scales)), _Ends.of(game)
-    lower, upper, gains = [], [], []
     for player, tree in enumerate(trees):
         weighted = [
             ({s: int(scale * unit) * n for s, n in x[player].items()}, ends.utility(player, x))
-            for scale, x in zip(scales, played, strict=True)
+            for scale, x in _timely(zip(scales, played, strict=True), end)
         ]
-        earned, gap, each = _deviations(tree, notion, weighted)
-        lower.append(Fraction(earned, unit * ends.unit))
-        upper.append(Fraction(earned + gap, unit * ends.unit))
-        gains.append({d: Fraction(gain, unit * ends.unit) for d, gain in each.items()})
-    return GapCertificate(
-        notion, tuple(lower), tuple(upper), tuple(gains), parts, fingerprint(game), readings(game)
-    )
+        earned, gap, each = _deviations(tree, notion, weighted, end)
+        gains = {d: Fraction(gain, unit * ends.unit) for d, gain in each.items()}
+        yield Fraction(earned, unit * ends.unit), Fraction(earned + gap, unit * ends.unit), gains
 
 
 _Weighted: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
@@ -455,7 +503,7 @@ _Weighted: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
 
 
 def _deviations(
-    tree: DecisionTree, notion: Notion, weighted: _Weighted
+    tree: DecisionTree, notion: Notion, weighted: _Weighted, end: float
 ) -> tuple[int, int, dict[Deviation, int]]:
     """Return what a player earns, what the best deviation gains, and what each one gains."""
     points, coarse = [*_points(tree)], notion not in ("ce", "efce")
@@ -472,7 +520,7 @@ def _deviations(
     gains: dict[Deviation, int] = {}
     together: dict[int, int] = defaultdict(int)  # the most that triggers after a sequence gain
     regions = _regions(tree)
-    for j, (first, size, parent) in reversed([*enumerate(points)]):
+    for j, (first, size, parent) in _timely(reversed([*enumerate(points)]), end):
         sequences, largest = range(first, first + size), []
         for told, source in [(None, parent)] if coarse else enumerate(sequences):
             lost = sum(followed[s] for s in sequences) if told is None else followed[source]

@@ -1,5 +1,7 @@
 """Linear programs, solved by HiGHS through SciPy: zero-sum games, and what a player can secure."""
 
+import math
+import time
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -7,10 +9,11 @@ from attrs import field, frozen
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be, quote
+from regretkit._util._validate import must_be, number, quote
 from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player, tree_hint
+from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.public import PublicGame
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionDAG, DecisionTree, Simplices
@@ -72,7 +75,9 @@ class ExactSolution:
         return facts(*bounds, ("gap", self.gap), ("by", self.method), profile=self.profile)
 
 
-def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
+def solve_zero_sum(
+    game: NormalFormGame | ExtensiveFormGame, *, time_limit: float | None = None
+) -> ExactSolution:
     """Return the value of a two-player zero-sum game, equilibrium strategies and duals.
 
     One linear program over player 0's strategies x, whose duals are player 1's strategy y:
@@ -93,6 +98,19 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
     ----------
     game
         A constant-sum game of two players, in normal form or in extensive form.
+    time_limit
+        Give up after HiGHS ran for about this number of seconds; by default never. There is no gap
+        to report then, as the simplex method has no strategies of both players before it ends;
+        ``finish`` always has some.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the game is none of these, or the limit is below 0.
+    MemoryError
+        When the program does not fit into memory.
+    RuntimeError
+        When the time is over, or HiGHS finds no optimum.
 
     Examples
     --------
@@ -108,7 +126,8 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
     von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
     Behavior 14(2).
     """
-    return exact_solution(game, *_saddle_of_player(check_constant_sum(game), 0))
+    limit = None if time_limit is None else number(time_limit, "time_limit", least=0.0)
+    return exact_solution(game, *_saddle_of_player(check_constant_sum(game), 0, limit))
 
 
 def check_constant_sum(game: Any, *, public: bool = False) -> Any:
@@ -268,7 +287,7 @@ def check_solvable(game: Game) -> NormalFormGame | ExtensiveFormGame:
 
 
 def _saddle_of_player(
-    game: NormalFormGame | ExtensiveFormGame, player: int
+    game: NormalFormGame | ExtensiveFormGame, player: int, time_limit: float | None = None
 ) -> tuple[Vector, Vector, float, float]:
     """Return a saddle point of one player's payoff, against all the others together.
 
@@ -285,7 +304,8 @@ def _saddle_of_player(
         opponents = game.domains[only_opponent(game, player)]
     # The payoff nearest to zero is subtracted, so that small differences count.
     offset = np.clip(0.0, payoffs.min(), payoffs.max())
-    strategy, joint = saddle_point(payoff_matrix(game, player, payoffs - offset), domain, opponents)
+    shifted = payoff_matrix(game, player, payoffs - offset)
+    strategy, joint = saddle_point(shifted, domain, opponents, time_limit)
     matrix = payoff_matrix(game, player, payoffs)
     lowest, _ = opponents.best_response(-(matrix.T @ strategy))
     highest, _ = domain.best_response(matrix @ joint)
@@ -296,6 +316,7 @@ def saddle_point(
     matrix: "csr_array",
     rows: Simplices | DecisionTree | DecisionDAG,
     columns: Simplices | DecisionTree,
+    time_limit: float | None = None,
 ) -> tuple[Vector, Vector]:
     """Return x and y where ``x^T A y`` has a saddle point: x maximizes it, and y minimizes it.
 
@@ -319,6 +340,7 @@ def saddle_point(
         totals=e,
         free=f.size,
         interior_first=isinstance(rows, DecisionDAG),
+        time_limit=time_limit,
     )
     return repaired(point[: rows.dimension], rows), repaired(prices, columns)
 
@@ -403,6 +425,8 @@ def payoff_matrix(
 
 _TOLERANCE = 1e-10
 """How far HiGHS may leave a constraint unmet; the smallest that it accepts."""
+_BYTES_AN_ENTRY = 500
+"""Peak memory of HiGHS for each entry of a sparse program, rounded up."""
 
 
 def maximize(
@@ -413,6 +437,7 @@ def maximize(
     totals: Vector,
     free: int = 0,
     interior_first: bool = False,
+    time_limit: float | None = None,
 ) -> tuple[Vector, Vector]:
     """Maximize <objective, z> with ``nonpositive z <= 0``, ``fixed z = totals`` and ``z >= 0``.
 
@@ -420,7 +445,8 @@ def maximize(
     slack of each inequality, at least 0.
 
     The last ``free`` variables may have either sign. The simplex method comes first, or the
-    interior point method with crossover; where one fails, the other follows. Entries should be at
+    interior point method with crossover; where one fails, and that is not for lack of time, the
+    other follows. Entries should be at
     most about one in size: HiGHS's tolerances are absolute, and it takes entries below 1e-9 for
     zero.
     """
@@ -428,6 +454,10 @@ def maximize(
 
     bounds = np.tile([0.0, np.inf], (objective.size, 1))
     bounds[objective.size - free :, 0] = -np.inf
+    entries = int(nonpositive.nnz + fixed.nnz)
+    when = "in its linear program"
+    MemoryBudget().require(f"{entries:,} entries", entries * _BYTES_AN_ENTRY, when=when)
+    end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     tolerances = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
     messages, methods = [], ("highs-ds", "highs-ipm")
     for method in reversed(methods) if interior_first else methods:
@@ -439,10 +469,17 @@ def maximize(
             b_eq=totals,
             bounds=bounds,
             method=method,
-            options=dict.fromkeys(tolerances, _TOLERANCE),
+            options=dict.fromkeys(tolerances, _TOLERANCE)
+            | {"time_limit": max(end - time.monotonic(), 0.0)},
         )
         if solved.status == 0:
             return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
+        if time.monotonic() >= end:
+            raise RuntimeError(
+                f"HiGHS did not solve the linear program within time_limit={time_limit:g} seconds, "
+                "and until then it has no strategies, so that no gap is known; solve(game, "
+                "exact=True, time_limit=...) returns the best so far"
+            )
         messages.append(f"{method}: {solved.message}")
     raise RuntimeError(
         "HiGHS found no optimum of a linear program that has one; payoffs of very different sizes "

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import number
-from regretkit.evaluation._certificate import Certificate, Shares, fractions, reach_in_fractions
+from regretkit.evaluation._certificate import (
+    Certificate,
+    Shares,
+    check_size,
+    check_time,
+    fractions,
+    reach_in_fractions,
+)
 from regretkit.evaluation._gap_certificate import as_fractions
 from regretkit.evaluation._gaps import nash_conv
 from regretkit.evaluation._linear_programs import check_constant_sum
@@ -72,7 +79,8 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
         When the game or the profile is none, or the chances of a history do not sum to one as
         fractions.
     MemoryError
-        When the tree of a public game does not fit into memory; with the gap of the profile.
+        When the game in fractions, or the tree of a public one, does not fit into memory; with the
+        gap of the profile.
     RuntimeError
         When no equilibrium with these supports was found, or time or memory was used up; with the
         bounds that the profile itself proves in fractions.
@@ -95,8 +103,13 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     given = as_vectors(check_constant_sum(game, public=True), profile)
     limit = math.inf if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
     end, problem = time.monotonic() + limit, ""
-    if isinstance(game, PublicGame):
-        game, given = _as_tree(game, given)
+    try:
+        if isinstance(game, PublicGame):
+            game, given = _as_tree(game, given)
+        check_size(game)
+    except MemoryError as error:
+        gap = float(nash_conv(game, given))
+        raise MemoryError(f"no proof: {error}; the profile has a gap of {gap:.3g}") from error
     payoffs = _Payoffs.of(game)
     try:
         for minimum in _LEAST:
@@ -120,11 +133,7 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
 
 def _as_tree(game: PublicGame, given: Sequence[Vector]) -> tuple[ExtensiveFormGame, list[Vector]]:
     """Return the tree of a public game, where labels are the same, and a profile of it."""
-    try:
-        tree, strategies = game.to_tree(), []
-    except MemoryError as error:
-        gap = float(nash_conv(game, given))
-        raise MemoryError(f"no proof: {error}; the profile has a gap of {gap:.3g}") from error
+    tree, strategies = game.to_tree(), []
     for own, domain, strategy in zip(game.domains, tree.domains, given, strict=True):
         labels, names = own.simplices.labels, domain.simplices.labels
         numbers = {labels.block(number): number for number in range(own.points)}
@@ -295,7 +304,7 @@ def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterato
     reduced: dict[int, tuple[int, Row]] = {}
     room = available() / _BYTES_AN_ENTRY
     for i, row in enumerate(rows):
-        _check_time(end)
+        check_time(end)
         left = {c: v % _PRIME for c, v in row.items()}
         waiting = [(reduced[c][0], c) for c in left if c in reduced]
         waiting.sort()
@@ -320,11 +329,6 @@ def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterato
             if room < 0:
                 raise MemoryError(f"{len(reduced)} of {len(rows)} equations fill it")
             yield i, column
-
-
-def _check_time(end: float) -> None:
-    if time.monotonic() >= end:
-        raise TimeoutError
 
 
 class _Lifted(NamedTuple):
@@ -368,7 +372,7 @@ def _exact_solution(
         return None
     missed, found, unit = list(right), [0] * len(columns), 1
     for step in range(1, _MOST_STEPS + 1):
-        _check_time(end)
+        check_time(end)
         floats = factors.solve(np.array([m / s for m, s in zip(missed, scales, strict=True)]))
         if not (np.abs(floats) < _DIVERGED).all():
             return None

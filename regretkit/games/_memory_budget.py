@@ -103,31 +103,34 @@ class MemoryBudget:
 
     def check_payoffs(self, outcomes: int) -> None:
         """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
-        self._require(f"{count_text(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
+        self.require(f"{count_text(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
 
     def check_plans(self, sequences: int, needed: int) -> None:
         """Raise a MemoryError if a DAG of correlated plans of ``needed`` bytes does not fit."""
         size, hints = f"more than {count_text(sequences)} sequences of correlated plans", [LEARN]
-        self._require(size, needed, [*hints, *([self._hint] if self._hint else [])])
+        self.require(size, needed, [*hints, *([self._hint] if self._hint else [])])
 
     def _check(self, histories: int, players: int, extra: int, growing: bool) -> None:
         size = f"{count_text(histories, growing)} histories"
         # As integers, because some games are larger than the range of floats
         needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
         hints = [PLAY_BY_RULES, *([self._hint] if self._hint and histories <= _NUMBERED else [])]
-        self._require(size, needed, hints)
+        self.require(size, needed, hints)
         if histories > _NUMBERED:
             problem = f"the game has {size}, but at most {_NUMBERED:,} can be numbered"
             raise _too_large(problem, hints)
 
-    def _require(self, size: str, needed: int, hints: Sequence[str] = ()) -> None:
+    def require(
+        self, size: str, needed: int, hints: Sequence[str] = (), when: str = "while it is built"
+    ) -> None:
+        """Raise a MemoryError if a game of some size needs more bytes than it may."""
         limit = self._limit
         if needed <= min(limit, _EVER):
             return
         remaining = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
         problem = (
-            f"the game has {size}, which take about {_size(needed)} of memory while it is built, "
-            f"but {remaining}"
+            f"the game has {size}, which take about {_size(needed)} of memory {when}, but "
+            f" {remaining}"
         )
         raise _too_large(problem, hints)
 

@@ -2,8 +2,9 @@
 
 import itertools
 import json
+import sys
 from fractions import Fraction
-from math import prod
+from math import pi, prod
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from naive_correlation import at_or_after, information_sets, plans, triggered
 from naive_exact import with_payoffs
 from naive_games import Node, random_game, random_profile
 from refusals import refusals
+from test_exact_corpus import tables
 
 from regretkit import games, solve
 from regretkit.evaluation import (
@@ -32,6 +34,7 @@ from regretkit.evaluation import (
     team_maxmin,
 )
 from regretkit.games import CHANCE, ExtensiveFormGame, NormalFormGame, Profile
+from regretkit.games._memory_budget import memory_capped
 
 ZERO = Fraction(0)
 OF_TREES = "nash", "efce", "efcce", "nfcce"
@@ -332,63 +335,6 @@ def test_they_come_back_from_files(number, tmp_path):
     read.verify(game)
 
 
-def with_number(values, k, by):
-    return tuple(value + by if i == k % len(values) else value for i, value in enumerate(values))
-
-
-def with_gain(certificate, k):
-    gains = [dict(own) for own in certificate.gains]
-    own = gains[k % len(gains)]
-    own[[*own][k % len(own)]] += Fraction(1, 10**k)
-    return evolve(certificate, gains=tuple(gains))
-
-
-def with_part(certificate, k, change):
-    parts = list(certificate.parts)
-    parts[k % len(parts)] = change(parts[k % len(parts)])
-    return evolve(certificate, parts=tuple(parts))
-
-
-def with_share(certificate, k, change):
-    def changed(part):
-        strategies = list(part.strategies)
-        player = k % len(strategies)
-        numerators = dict(strategies[player].numerators)
-        change(numerators, [*numerators][k % len(numerators)])
-        strategies[player] = strategies[player]._replace(numerators=numerators)
-        return part._replace(strategies=tuple(strategies))
-
-    return with_part(certificate, k, changed)
-
-
-CHANGED = {
-    "lower": lambda c, k: evolve(c, lower=with_number(c.lower, k, Fraction(1, 10**k))),
-    "upper": lambda c, k: evolve(c, upper=with_number(c.upper, k, -Fraction(1, 10**k))),
-    "player": lambda c, k: evolve(c, lower=c.lower[:-1], upper=c.upper[:-1]),
-    "gain": with_gain,
-    "deviation": lambda c, k: evolve(c, gains=({}, *c.gains[1:])),
-    "weight": lambda c, k: with_part(c, k, lambda p: p._replace(weight=p.weight + Fraction(1, 9))),
-    "negative": lambda c, k: with_part(c, k, lambda p: p._replace(weight=-p.weight)),
-    "part": lambda c, k: evolve(c, parts=c.parts[1:]),
-    "more": lambda c, k: with_share(c, k, lambda x, s: x.update({s: x[s] + 1})),
-    "less": lambda c, k: with_share(c, k, lambda x, s: x.update({s: x[s] - 1})),
-    "left out": lambda c, k: with_share(c, k, lambda x, s: x.pop(s)),
-    "beyond": lambda c, k: with_share(c, k, lambda x, s: x.update({10**6: 1})),
-    "players": lambda c, k: with_part(c, k, lambda p: p._replace(strategies=p.strategies[:-1])),
-    "fingerprint": lambda c, k: evolve(c, fingerprint=f"{k:032x}"),
-    "notion": lambda c, k: evolve(c, notion="x"),
-}
-
-
-@pytest.mark.parametrize("change", CHANGED)
-@each_proof
-def test_no_change_passes(number, change):
-    game, certificate = PROOFS[number]
-    for k in range(6):
-        with pytest.raises(ValueError, match=r"player|another game|strategy|weights|notion|each"):
-            CHANGED[change](certificate, k).verify(game)
-
-
 @each_proof
 def test_the_proof_of_a_game_with_another_payoff_does_not_pass(number):
     game, certificate = PROOFS[number]
@@ -459,6 +405,50 @@ def test_deviations_have_names():
     assert Deviation(0, None, 0).named(chicken.domains[0]) == "-> dare"
     assert Deviation(0, 1, 0).named(poker.domains[0]) == "J: b -> p"
     assert Deviation(None, None, None).named(poker.domains[0]) == "another strategy"
+
+
+def test_limits_end_with_the_gaps_so_far(monkeypatch):
+    poker, profile = games.kuhn_poker(players=3), games.Profile.uniform(games.kuhn_poker(players=3))
+    with pytest.raises(RuntimeError, match="within time_limit=0 seconds; no gap is known yet"):
+        certify_gaps(poker, profile, time_limit=0.0)
+    with (
+        memory_capped(1e4),
+        pytest.raises(MemoryError, match=r"617 histories, which take .* in fractions"),
+    ):
+        certify_gaps(poker, profile)
+    clock = itertools.chain([0.0] * 69, itertools.repeat(1.0))  # after the first player's numbers
+    monkeypatch.setattr("regretkit.evaluation._certificate.time.monotonic", lambda: next(clock))
+    with pytest.raises(RuntimeError, match=r"time_limit=1 seconds; player 0 gains 35/64$"):
+        certify_gaps(poker, profile, time_limit=1.0)
+
+
+def test_fractions_of_more_digits_than_python_writes_are_refused():
+    game = NormalFormGame(np.random.default_rng(0).normal(size=(8, *[2] * 8)))
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        with pytest.raises(
+            RuntimeError, match=r"at most 640; pass a larger .*; player 0 gains 0\."
+        ):
+            certify_gaps(game, [np.array([1 / pi, 1 - 1 / pi])] * 8, rounding=0.0)
+    finally:
+        sys.set_int_max_str_digits(before)
+    certify_gaps(game, [np.array([1 / pi, 1 - 1 / pi])] * 8, rounding=1e-6).verify(game)
+
+
+# Every equilibrium of the given corpus
+
+
+@pytest.mark.deep
+def test_equilibria_that_gambit_finds_gain_nothing():
+    pytest.importorskip("pygambit", reason="pygambit finds the equilibria, in fractions")
+    found = 0
+    for _, expected, game in tables("players"):
+        if expected["players"] == 2 and prod(game.payoffs.shape[1:]) <= 64:
+            for profile in nash_equilibria(game, solver="pygambit"):
+                assert certify_gaps(game, profile).gaps == (0, 0)
+                found += 1
+    assert found > 500
 
 
 KUHN, CHICKEN = games.kuhn_poker(), games.chicken()

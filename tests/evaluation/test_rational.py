@@ -93,6 +93,13 @@ def test_values_that_others_found_in_fractions_are_found():
     assert seen == sum("value" in expected for expected in reference("expected.json").values())
 
 
+def test_values_are_known_of_every_zero_sum_game_of_two_players_with_perfect_recall():
+    for expected in reference("expected.json").values():
+        forgetful = expected.get("perfect_recall") is False
+        if expected["players"] == 2 and expected["constant_sum"] is not None and not forgetful:
+            assert "value" in expected or "value_interval" in expected
+
+
 @pytest.mark.deep
 def test_values_that_others_bounded_are_proven():
     for _, expected, game in answers("value_interval"):
@@ -100,6 +107,8 @@ def test_values_that_others_bounded_are_proven():
         certificate.verify(game)
         low, high = expected["value_interval"]
         assert low - 1e-12 <= certificate.value <= high + 1e-12
+        if low <= LEDUC <= high:  # four of them are Leduc poker
+            assert certificate.value == LEDUC
 
 
 @pytest.mark.deep
@@ -180,6 +189,15 @@ def test_what_is_out_of_reach_says_how_near_the_profile_is(monkeypatch):
         certify(KUHN, profile)
 
 
+def test_a_game_beyond_memory_is_refused_with_its_gap():
+    profile = games.Profile.uniform(KUHN)
+    with (
+        memory_capped(1e4),
+        pytest.raises(MemoryError, match=r"58 histories, .* in fractions, .* a gap of 0\.917"),
+    ):
+        certify(KUHN, profile)
+
+
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.deep_beyond(12)
 def test_wrong_supports_never_make_a_wrong_proof(seed):
@@ -256,49 +274,6 @@ def test_it_comes_back_from_a_file(tmp_path):
     read = Certificate.from_json(tmp_path / "proof.json")
     assert (read.value, read.strategies) == (certificate.value, certificate.strategies)
     read.verify(game)
-
-
-CHANGED = {
-    "value": lambda c, k: evolve(c, value=c.value + Fraction(1, 10**k)),
-    "more": lambda c, k: with_share(c, k, 1),
-    "less": lambda c, k: with_share(c, k, -1),
-    "left out": lambda c, k: with_share(c, k, None),
-    "denominator": lambda c, k: with_denominator(c, k % 2, c.strategies[k % 2].denominator + k + 1),
-    "negative": lambda c, k: with_denominator(c, k % 2, -c.strategies[k % 2].denominator),
-    "exchanged": lambda c, k: evolve(c, strategies=c.strategies[::-1]),
-    "fingerprint": lambda c, k: evolve(c, fingerprint=f"{k:032x}"),
-    "reading": lambda c, k: evolve(c, readings={**c.readings, 0.1 * k + 0.1: Fraction(1, 9)}),
-}
-
-
-def with_share(certificate, k, by):
-    strategies = list(certificate.strategies)
-    numerators = dict(strategies[k % 2].numerators)
-    place = [*numerators][k % len(numerators)]
-    numerators[place] += by or 0
-    if by is None:
-        del numerators[place]
-    strategies[k % 2] = strategies[k % 2]._replace(numerators=numerators)
-    return evolve(certificate, strategies=tuple(strategies))
-
-
-def with_denominator(certificate, player, denominator):
-    strategies = list(certificate.strategies)
-    strategies[player] = strategies[player]._replace(denominator=denominator)
-    return evolve(certificate, strategies=tuple(strategies))
-
-
-@pytest.mark.parametrize("change", CHANGED)
-@pytest.mark.parametrize(
-    "call", ["kuhn_poker", "liars_dice(sides=2)", "leduc_poker(ranks=2)", "matrix"]
-)
-def test_no_change_of_a_certificate_passes(call, change):
-    game = matrix_game([[3.0, -1.0], [-2.0, 1.0]]) if call == "matrix" else games.load(call)
-    certificate = certify(game, solve_zero_sum(game).profile)
-    for k in range(12):
-        changed = CHANGED[change](certificate, k)
-        with pytest.raises(ValueError, match=r"strategy of player|another game|by the game"):
-            changed.verify(game)
 
 
 def test_another_strategy_proves_another_value():

@@ -193,7 +193,7 @@ def _estimates(
     "Of a zero-sum game: solve a linear program; by default what is faster.",
     is_flag=True,
 )
-@option("--time seconds", "Of a zero-sum game: play for S seconds at most.", SECONDS)
+@option("--time seconds", "Play, or look for a proof, for S seconds at most.", SECONDS)
 @option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
 @option(
     "--certificate",
@@ -246,7 +246,7 @@ def exact(
         elif not zero_sum and not normal:
             lines.append("--concept efce reports the correlated equilibrium of largest welfare")
         if proven and not zero_sum:
-            proof = certify_gaps(solved, best, concept or "ce")
+            proof = certify_gaps(solved, best, concept or "ce", time_limit=seconds)
             write_certificate(proof, certificate, report, lines)
     if profile is not None:
         write_strategy(profile, out)
@@ -283,8 +283,11 @@ def _check_questions(
             f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
             "solved exactly with --concept only; regretkit solve plays it, and measures the gap"
         )
+    proof = {"--rational", "--certificate"}
     for name in () if zero_sum else asked:
-        if name in ("--rational", "--certificate"):
+        if name == "--time" and proof.intersection(asked):
+            continue
+        if name in proof:
             if normal or concept:
                 continue
             raise Refusal(
@@ -302,9 +305,7 @@ def _value(
 ) -> Profile:
     """Report the value of a zero-sum game, and return strategies that prove it."""
     if "--linear-program" in asked:
-        if limit is not None:
-            raise Refusal("--time: a linear program cannot be stopped; leave out --linear-program")
-        solution = solve_zero_sum(game)
+        solution = solve_zero_sum(game, time_limit=limit)
     else:
         limit = 60.0 if "--finish" in asked and limit is None else limit
         solution = solve(game, exact=True, time_limit=limit)

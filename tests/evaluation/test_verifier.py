@@ -1,0 +1,235 @@
+"""The verifier shares nothing with what makes certificates, and refuses every change of one."""
+
+import ast
+import copy
+import json
+import random
+from fractions import Fraction
+from math import pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive_games import chance, end
+
+from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
+from regretkit.evaluation import (
+    Certificate,
+    _certificate,
+    _gap_certificate,
+    _rational,
+    _verifier,
+    best_correlated_equilibrium,
+    best_extensive_form_correlated_equilibrium,
+    certify,
+    certify_gaps,
+    solve_zero_sum,
+)
+from regretkit.games import GameTree, Profile
+
+
+def zero_sum(game):
+    return game, certify(game, solve_zero_sum(game).profile)
+
+
+def efce(game):
+    return game, certify_gaps(game, best_extensive_form_correlated_equilibrium(game), "efce")
+
+
+def correlated(game):
+    return game, certify_gaps(game, best_correlated_equilibrium(game), "ce")
+
+
+def uniform(game, notion):
+    return game, certify_gaps(game, Profile.uniform(game), notion)
+
+
+PROOFS = {
+    "value of a tree": zero_sum(games.kuhn_poker()),
+    "value of a table": zero_sum(matrix_game([[0.3, -0.1], [-0.2, 0.1]])),
+    "nash": uniform(games.signalling(), "nash"),
+    "nash of a table": uniform(NormalFormGame(np.arange(24).reshape(3, 2, 2, 2) / 10), "nash"),
+    "ce": correlated(games.chicken()),
+    "cce": uniform(games.battle_of_the_sexes(), "cce"),
+    "efce": efce(games.sheriff(1, 1, 1)),
+    "efcce": uniform(games.sheriff(1, 1, 1), "efcce"),
+    "nfcce": uniform(games.sheriff(1, 1, 1), "nfcce"),
+}
+each_proof = pytest.mark.parametrize("name", PROOFS)
+
+
+def test_it_imports_nothing_of_what_makes_certificates():
+    nodes = [*ast.walk(ast.parse(Path(_verifier.__file__).read_text()))]
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert not any(isinstance(node, ast.Import) and "regretkit" in ast.dump(node) for node in nodes)
+    own = {module for module in modules if module.startswith("regretkit")}
+    assert own == {"regretkit.games", "regretkit._util._validate"}
+
+
+@each_proof
+def test_it_needs_no_function_that_makes_certificates(name, monkeypatch):
+    def fail(*_):
+        raise AssertionError
+
+    game, proof = PROOFS[name]
+    for module in _certificate, _gap_certificate, _rational:
+        for key, value in vars(module).items():
+            is_made_here = getattr(value, "__module__", "") == module.__name__
+            if (
+                is_made_here
+                and not isinstance(value, type)
+                and key not in ("as_texts", "check_size")
+            ):
+                monkeypatch.setattr(module, key, fail)
+    monkeypatch.setattr(_certificate.Shares, "is_on", fail)
+    proof.verify(game)
+
+
+# Every member of a certificate
+
+ORDERED = "lower", "upper", "strategies"
+
+
+def places(data, path=()):
+    """Yield the path of every entry of plain data."""
+    entries = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in entries:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*path, key))
+
+
+def changes(value):
+    """Yield other values of an entry."""
+    if isinstance(value, str):
+        try:
+            number = Fraction(value)
+        except ValueError:
+            yield value[:-1]
+        else:
+            yield from (str(number + 1), str(-number) if number else "7", f"{number}1", "x")
+            yield str(number + Fraction(1, 10**12))
+    elif isinstance(value, int):
+        yield value + 1
+    elif value is None:
+        yield 0
+    elif value:
+        yield type(value)()
+
+
+def changed(data):
+    """Yield copies of the data of a certificate, each with one entry changed or without one."""
+    for *path, last in places(data):
+        value = at(data, [*path, last])
+        exchanged = [value[::-1]] if last in ORDERED and value != value[::-1] else []
+        for new in [*changes(value), *exchanged, None, ...]:
+            other = copy.deepcopy(data)
+            holder = at(other, path)
+            if new is ... and isinstance(holder, dict):  # the same under another name
+                holder["9" + str(last)] = holder.pop(last)
+            elif new is None or new is ...:
+                del holder[last]
+            else:
+                holder[last] = new
+            yield [*path, last], other
+
+
+def at(data, path):
+    for key in path:
+        data = data[key]
+    return data
+
+
+def is_refused(game, kind, data, path):
+    path.write_text(json.dumps(data))
+    try:
+        kind.from_json(path).verify(game)
+    except ValueError:
+        return True
+    return False
+
+
+@each_proof
+def test_each_change_of_each_entry_is_refused(name, tmp_path):
+    game, proof = PROOFS[name]
+    path, kind = tmp_path / "proof.json", type(proof)
+    proof.to_json(path)
+    data, passed, seen = json.loads(path.read_text()), [], set()
+    assert not is_refused(game, kind, data, path)
+    for where, other in changed(data):
+        seen.add(where[0])
+        if not is_refused(game, kind, other, path):
+            passed.append((where, at(data, where)))
+    assert not passed
+    assert seen == data.keys()
+
+
+@each_proof
+@pytest.mark.parametrize("seed", range(3))
+def test_what_passes_after_many_changes_is_true(name, seed, tmp_path):
+    # Strategies, weights and numbers are changed together, to ones that may be a certificate.
+    game, proof = PROOFS[name]
+    path, kind, generator = tmp_path / "proof.json", type(proof), random.Random(seed)
+    proof.to_json(path)
+    data = json.loads(path.read_text())
+    for _ in range(100):
+        other = copy.deepcopy(data)
+        for _ in range(generator.randint(1, 3)):
+            entries = [p for p in places(other) if isinstance(at(other, p), str)]
+            *before, last = generator.choice(entries)
+            texts = [at(other, p) for p in entries]
+            at(other, before)[last] = generator.choice(texts)
+        if is_refused(game, kind, other, path):
+            continue
+        read = kind.from_json(path)
+        if kind is Certificate:
+            assert read.value == proof.value
+            continue
+        profiles = [
+            [x.floats(d.dimension) for x, d in zip(part.strategies, game.domains, strict=True)]
+            for part in read.parts
+        ]
+        weights = None if read.notion == "nash" else [float(part.weight) for part in read.parts]
+        play = profiles[0] if weights is None else profiles
+        true = certify_gaps(game, play, read.notion, weights=weights)
+        assert (true.lower, true.upper, true.gains) == (read.lower, read.upper, read.gains)
+
+
+def test_chances_must_sum_to_one_as_fractions():
+    drawn = chance([1 / pi, 1 - 1 / pi], h=end(1.0, -1.0), t=end(-1.0, 1.0))
+    game = ExtensiveFormGame.from_history(drawn)
+    shares = _certificate.Shares({0: 1}, 1)
+    forged = Certificate.of(game, Fraction(0), [shares, shares])
+    with pytest.raises(ValueError, match="do not sum to one as fractions"):
+        forged.verify(game)
+
+
+@pytest.mark.parametrize("notion", ["nash", "efce", "efcce", "nfcce"])
+@pytest.mark.parametrize("call", ["kuhn_poker(players=3)", "sheriff(2, 1, 1)", "signalling"])
+def test_it_agrees_with_what_makes_them(call, notion):
+    game = games.load(call)
+    certify_gaps(game, Profile.uniform(game), notion).verify(game)
+
+
+def test_a_deep_game_needs_no_recursion():
+    # Players stop or go on in turns; to stop at once is worth 1, all else nothing.
+    moves = 3000
+    player, sets = np.full(2 * moves + 1, -2), np.full(2 * moves + 1, -1)
+    player[:-1:2], sets[:-1:2] = np.arange(moves) % 2, np.arange(moves) // 2
+    names = [str(k) for k in range(moves // 2)]
+    first = np.eye(1, moves + 1)[0]
+    tree = GameTree(
+        parent=[-1, *np.repeat(np.arange(0, 2 * moves, 2), 2)],
+        player=player,
+        information_set=sets,
+        action=[-1, *[0, 1] * moves],
+        probability=np.ones(2 * moves + 1),
+        payoffs=np.column_stack([first, -first]),
+        labels=[names, names],
+        actions=[[["stop", "go"]] * (moves // 2)] * 2,
+    )
+    game = ExtensiveFormGame(tree)
+    profile = [d.sequence_form(np.tile([1.0, 0.0], d.points)) for d in game.domains]
+    certificate = certify(game, profile)
+    certificate.verify(game)
+    assert certificate.value == 1
