@@ -605,6 +605,28 @@ def test_exact_ends_in_time_with_the_gap_so_far(run, report, folder):
     assert (code, "the profile itself proves a value of" in err) == (1, True)
     code, out, _ = run("exact", "kuhn_poker", "--time", "60")
     assert (code, "by      finish after" in out) == (0, True)
+    code, _, err = run(*asked, "--linear-program")
+    assert (code, "did not solve the linear program within time_limit=0.001" in err) == (1, True)
+    code, out, _ = run("exact", "kuhn_poker", "--linear-program", "--time", "60")
+    assert (code, "by      linear program" in out) == (0, True)
+    code, _, err = run("exact", "sheriff", "--concept", "efce", "--rational", "--time", "1e-6")
+    assert (code, "no proof within time_limit=1e-06 seconds; no gap is known" in err) == (1, True)
+
+
+@pytest.mark.parametrize("how", [["--finish"], ["--linear-program"]])
+def test_a_file_is_proven_and_verified_with_the_fractions_that_it_gives(report, run, folder, how):
+    proof, poker = folder / "proof.json", EXAMPLES / "three_card_poker.efg"
+    assert report("exact", poker, *how, "--certificate", proof)["fraction"] == "-1/18"
+    came = report("verify", proof, poker)
+    assert (came["fraction"], set(came["readings"].values())) == ("-1/18", {"1/6"})
+    changed = folder / "changed.efg"
+    changed.write_text(poker.read_text().replace('"JQ" 1/6 "JK" 1/6', '"JQ" 1/12 "JK" 3/12'))
+    code, _, err = run("verify", proof, changed)
+    assert (code, "the certificate is of another game" in err) == (1, True)
+    marks = [games.fingerprint(games.load(str(path))) for path in (poker, changed)]
+    proof.write_text(proof.read_text().replace(*marks))
+    code, _, err = run("verify", proof, changed)
+    assert (code, "other fractions are meant by the game's floats" in err) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,6 @@ WRONG = [
     ("exact chicken --time 1", "--time: chicken is no zero-sum game"),
     ("exact kuhn_poker --finish --linear-program", "--finish: got --linear-program as well"),
     ("exact kuhn_poker --linear-program --finish", "--finish: got --linear-program as well"),
-    ("exact kuhn_poker --linear-program --time 1", "--time: a linear program cannot be stopped"),
     ("convert kuhn_poker", "Missing argument 'OUT'"),
     ("convert kuhn_poker a.txt", "OUT: the name of the file must end in .efg or .nfg"),
     ("convert kuhn_poker a.nfg", "kuhn_poker is in extensive form, got 'a.nfg'; let"),

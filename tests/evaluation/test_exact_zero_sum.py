@@ -23,6 +23,7 @@ from regretkit.evaluation import (
     security_value,
     solve_zero_sum,
 )
+from regretkit.games._memory_budget import memory_capped
 
 LEDUC = -1454920850547486749701863871533 / 16995463438839962469905132501930
 CAI_ET_AL = [[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]]
@@ -588,3 +589,15 @@ def test_where_the_simplex_method_gives_up_an_interior_point_is_tried(monkeypatc
     assert asked == ["highs-ds", "highs-ipm"]
     assert solution.value == pytest.approx(-1 / 18, abs=1e-9)
     assert solution.gap < 1e-9
+
+
+def test_a_linear_program_has_limits_of_time_and_memory():
+    with pytest.raises(RuntimeError, match=r"within time_limit=0 seconds.*; solve\(game, exact=Tr"):
+        solve_zero_sum(games.leduc_poker(), time_limit=0.0)
+    assert solve_zero_sum(games.kuhn_poker(), time_limit=60.0).gap < 1e-12
+    leduc = games.leduc_poker()
+    with (
+        memory_capped(1e6),
+        pytest.raises(MemoryError, match=r"8,6\d\d entries, .* linear program"),
+    ):
+        solve_zero_sum(leduc)
