@@ -281,7 +281,7 @@ def certify_gaps(
     check_solvable(game)
     allowed = Fraction(number(rounding, "rounding", minimum=0.0, maximum=1e-3))
     _check_notion(game, notion)
-    limit = math.inf if time_limit is None else number(time_limit, "time_limit", least=0.0)
+    limit = math.inf if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
     end, found = time.monotonic() + limit, list[_Found]()
     check_size(game)
     try:

@@ -126,7 +126,7 @@ def solve_zero_sum(
     von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
     Behavior 14(2).
     """
-    limit = None if time_limit is None else number(time_limit, "time_limit", least=0.0)
+    limit = None if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
     return exact_solution(game, *_saddle_of_player(check_constant_sum(game), 0, limit))
 
 
