@@ -212,7 +212,7 @@ def test_it_agrees_with_what_makes_them(call, notion):
 
 
 def test_a_deep_game_needs_no_recursion():
-    # Players stop or go on in turns; to stop at once is worth 1, all else nothing.
+    # Players stop or go on in turns; to stop at once pays 1, all else 0.
     moves = 3000
     player, sets = np.full(2 * moves + 1, -2), np.full(2 * moves + 1, -1)
     player[:-1:2], sets[:-1:2] = np.arange(moves) % 2, np.arange(moves) // 2
