@@ -96,10 +96,12 @@ def _jitted(function: Any, specialization: Specialization) -> Any:
     return part
 
 
-def _is_ours(function: Any) -> bool:
-    """Return whether a function stands in this library, and is not made for a rule or a game."""
-    name = str(function.__module__)
-    return name.startswith("regretkit.") and vars(sys.modules[name]) is function.__globals__
+def _is_ours(used: Any) -> bool:
+    """Return whether this library defines a function or class, made for no rule and no game."""
+    if not str(used.__module__).startswith("regretkit."):
+        return False
+    module = vars(sys.modules[used.__module__])
+    return getattr(used, "__globals__", module) is module
 
 
 @intrinsic
