@@ -2,12 +2,15 @@
 
 import html
 import json
+import posixpath
 import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from chromium import driven
 
 ROOT = Path(__file__).parents[2]
 GUIDES = "\n".join(page.read_text() for page in (ROOT / "docs/how_to").glob("*.md"))
@@ -43,49 +46,115 @@ def text_of(page: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", article))
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text as the site's search sees them, but for their endings."""
-    return re.findall(r"[a-z0-9+]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower())
+SEARCH = """
+async function look(queries) {
+  await visit("/");
+  const find = query => frame.contentDocument.querySelector(query);
+  const input = find("[data-md-component=search-query]");
+  const type = async (text, shown) => {
+    input.value = text;
+    input.dispatchEvent(new Event("keyup"));
+    while (!shown.test(find(".md-search-result__meta").innerText))
+      await new Promise(done => setTimeout(done, 20));
+  };
+  const found = {};
+  input.focus();
+  for (const query of queries) {
+    await type("", /^Type to/);
+    await type(query, / matching document/);
+    await new Promise(requestAnimationFrame);
+    const articles = frame.contentDocument.querySelectorAll(".md-search-result__item");
+    found[query] = [...articles].map(article =>
+      [...article.querySelectorAll("a")].map(a => new URL(a.href).pathname + new URL(a.href).hash));
+  }
+  return found;
+}
+"""
+WANTED = {
+    "MCCFR": "glossary/#mccfr",
+    "monte carlo cfr": "glossary/#mccfr",
+    "EFCE": "glossary/#extensive-form-correlated",
+    "EFCCE": "glossary/#extensive-form-correlated",
+    "NFCCE": "glossary/#coarse-correlated",
+    "EFR": "reference/circuits/EFR/",
+    "CFR+": "glossary/#cfr-cfr-counterfactual",
+    "cfr+": "reference/play/cfr_plus/",
+    "RM+": "glossary/#regret-matching-rm-rm",
+    "DCFR": "reference/play/dcfr/",
+    "NashConv": "reference/evaluation/nash_conv/",
+    "nash_conv": "reference/evaluation/nash_conv/",
+    "exploitability": "reference/evaluation/exploitability/",
+    "fictitious play": "glossary/#fictitious-play",
+    "infoset": "glossary/#information-set",
+    "infostate": "glossary/#information-set",
+    "certificate": "glossary/#certificate",
+    "linear swap": "glossary/#linear-correlated",
+    "team maxmin": "glossary/#team-maxmin",
+    "deviation types": "glossary/#deviation-type",
+    "policy": "glossary/#behavioral-strategy",
+    "multiplicative weights": "glossary/#hedge",
+    "external sampling": "reference/play/ExternalSampling/",
+    "best response": "reference/evaluation/best_response/",
+    "regret matching": "reference/minimizers/RegretMatching/",
+    "RegretMatchingPlus": "reference/minimizers/RegretMatchingPlus/",
+}
 
 
-def matching(index, query: str) -> list[str]:
-    """Return where all words of a query begin words: in titles first, then in the short texts."""
-    asked, found = words(query), []
-    for place in index:
-        title, text = words(html.unescape(place["title"])), words(html.unescape(place["text"]))
-        if all(any(word.startswith(ask) for word in title + text) for ask in asked):
-            in_title = [any(word.startswith(ask) for word in title) for ask in asked]
-            found.append((-sum(in_title), len(title), len(text), place["location"]))
-    return [location for *_, location in sorted(found)]
+@pytest.fixture(scope="module")
+def answers(site) -> dict[str, list[list[str]]]:
+    """Return the pages that the site's search shows, in a browser, with the places on each."""
+    return driven(site, SEARCH, list(WANTED), seconds=60)
 
 
-@pytest.mark.parametrize(
-    ("query", "wanted"),
-    [
-        ("MCCFR", "glossary/#mccfr"),
-        ("monte carlo cfr", "glossary/#mccfr"),
-        ("EFCE", "glossary/#extensive-form-correlated"),
-        ("EFCCE", "glossary/#extensive-form-correlated"),
-        ("NFCCE", "glossary/#coarse-correlated"),
-        ("EFR", "reference/circuits/EFR/"),
-        ("NashConv", "glossary/#nashconv"),
-        ("nash_conv", "reference/evaluation/nash_conv/"),
-        ("fictitious play", "glossary/#fictitious-play"),
-        ("infoset", "glossary/#information-set"),
-        ("infostate", "glossary/#information-set"),
-        ("certificate", "glossary/#certificate"),
-        ("linear swap", "glossary/#linear-correlated"),
-        ("team maxmin", "glossary/#team-maxmin"),
-        ("deviation types", "glossary/#deviation-type"),
-        ("policy", "glossary/#behavioral-strategy"),
-        ("multiplicative weights", "glossary/#hedge"),
-        ("best response", "reference/evaluation/best_response/"),
-        ("regret matching", "reference/minimizers/RegretMatching/"),
-        ("RegretMatchingPlus", "reference/minimizers/RegretMatchingPlus/"),
-    ],
-)
-def test_the_search_finds_the_field_s_words(index, query, wanted):
-    assert any(location.startswith(wanted) for location in matching(index, query)[:10])
+@pytest.mark.parametrize(("query", "wanted"), WANTED.items())
+def test_the_search_finds_the_field_s_words(answers, query, wanted):
+    first = [place for page in answers[query][:3] for place in page]
+    assert any(place.startswith(f"/{wanted}") for place in first), answers[query]
+
+
+WALK = """
+async function look({pages, widths}) {
+  const wrong = [];
+  for (const page of pages) {
+    await visit(`/${page}/`);
+    const {documentElement: root, images} = frame.contentDocument;
+    for (const width of widths) {
+      frame.width = width;
+      if (root.clientWidth !== width || root.scrollWidth > width)
+        wrong.push([page, `${root.scrollWidth} wide where ${width} are shown`]);
+    }
+    for (const error of frame.contentWindow.eval("errors")) wrong.push([page, error]);
+    for (const {src, naturalWidth} of images) if (!naturalWidth) wrong.push([page, src]);
+    for (const formula of root.querySelectorAll("math")) {
+      const {width, height} = formula.getBoundingClientRect();
+      if (width < 4 || height < 4 || formula.namespaceURI !== "http://www.w3.org/1998/Math/MathML")
+        wrong.push([page, formula.outerHTML]);
+    }
+  }
+  return wrong;
+}
+"""
+
+
+def test_each_page_is_whole_on_a_phone_and_on_a_desk(site, pages):
+    """No page is wider than the screen, reports an error, lacks an image or shows no formulas."""
+    given = {"pages": sorted(pages), "widths": [1280, 390]}
+    assert driven(site, WALK, given, seconds=300) == []
+
+
+def test_links_within_the_site_lead_somewhere(pages, site):
+    ids = {name: {*re.findall(r'\bid="?([^"\s>]+)', page)} for name, page in pages.items()}
+    dead = set()
+    for name, page in pages.items():
+        for link in re.findall(r'\s(?:href|src)="([^"]*)"', page):
+            path, _, anchor = unquote(html.unescape(link)).partition("#")
+            if re.match(r"\w+:", path):
+                continue
+            place = posixpath.normpath(posixpath.join(name, path))
+            found = (site / place).exists()
+            if not found or (anchor and place in ids and anchor not in ids[place]):
+                dead.add((name, link))
+    assert dead == set()
 
 
 def test_the_search_prefers_the_shortest_of_names_that_hold_the_words(index):

@@ -3,11 +3,11 @@
 import html
 import json
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
+from chromium import chromium
 
 from regretkit.play import ComparedRun, Comparison
 from regretkit.workbench import Experiment, html_report
@@ -84,10 +84,6 @@ def results(tmp_path_factory):
 @pytest.fixture(scope="module", params=[1400, 500])
 def seen(request, results, tmp_path_factory):
     """Return what a browser without a network has seen, on a page of some width."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    browser = next(filter(None, map(shutil.which, names)), None)
-    if browser is None:
-        pytest.skip("there is no Chromium or Chrome to look at the page")
     page = html_report(results).replace(
         "<head>",
         "<head><script>const errors = [];"
@@ -96,10 +92,8 @@ def seen(request, results, tmp_path_factory):
     )
     folder = tmp_path_factory.mktemp("page")
     (folder / "page.html").write_text(page.replace("</body>", f"{CLICKS}</body>"))
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--window-size={request.param},1000"]
-    options += ["--virtual-time-budget=20000", f"--user-data-dir={folder / 'profile'}"]
-    options += ["--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"]
-    command = [browser, *options, (folder / "page.html").as_uri()]
+    options = [f"--window-size={request.param},1000", "--virtual-time-budget=20000", "--dump-dom"]
+    command = chromium(folder / "profile", *options, (folder / "page.html").as_uri())
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     found = re.search('<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr
