@@ -64,7 +64,8 @@ def on_files(files: Files, config: Any) -> None:
         directive = f"::: {path}\n    options:\n      heading_level: 1\n"
         # The search scores long titles as it does short ones: the shortest name comes first.
         words = len(re.findall("[A-Z]+[a-z]*|[a-z]+", title)) + (".contrib." in path)
-        start = f"---\ntitle: {title}\nsearch:\n  boost: {1.5 * words**-0.5:.2f}\n---\n"
+        tags = f"tags: [{title[:-5]}+]\n" if title.endswith("_plus") else ""  # as CFR+ is typed
+        start = f"---\ntitle: {title}\n{tags}search:\n  boost: {1.5 * words**-0.5:.2f}\n---\n"
         contents[page] = contents.get(page, start) + f"\n{directive}"
     for page, content in contents.items():
         files.append(File.generated(config, page, content=content))
