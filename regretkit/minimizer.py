@@ -199,7 +199,8 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         """Return what is proposed; refuse what another library's rule may not play."""
         foreign = self._foreign_method()
         method = foreign or f"{type(self).__name__}._propose"
-        name = f"what {method} returned for iteration {self.iteration + 1}"
+        moment = f"iteration {self.iteration + 1}, where self.iteration is {self.iteration},"
+        name = f"what {method} returned for {moment}"
         dimension = self.dimension  # refuses now if there is none
         strategy = _validate.vector(self._propose(), dimension, name)
         checked = foreign and isinstance(self.domain, Simplices | DecisionTree)

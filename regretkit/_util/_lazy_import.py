@@ -80,6 +80,8 @@ def _home_of(name: str) -> str:
         if f"{m}.{public_name}" not in sys.modules
     }
     algorithm = name.lower().replace("_", "").replace("plus", "+")
+    if name == "save":
+        return "; a run has save(path), and regretkit.games.save writes a game"
     if name in homes:
         return f"; it is {homes[name]}"
     if "plot" in name:

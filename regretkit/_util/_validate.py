@@ -43,11 +43,15 @@ LONGEST_ERROR = 1_000
 
 
 def quote(value: object, longest: int = LONGEST_QUOTE) -> str:
-    """Return the ``repr`` of what came, for an error message: one line, cut where it is long."""
+    """Return the ``repr`` of what came, for an error message: one line, cut where it is long.
+
+    Addresses in memory are left out.
+    """
     if isinstance(value, str | bytes):
         value = value[: longest + 1]  # no more of it is looked at
     try:
-        return shorten(re.sub(r"\n\s*", " ", repr(value)), longest)
+        shown = re.sub(r"\n\s*", " ", repr(value))
+        return shorten(re.sub(" at 0x[0-9a-f]+>", ">", shown), longest)
     except RecursionError:
         return "something nested deeply"
 

@@ -20,7 +20,7 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
 
 LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
-"""Builds one minimizer for all decision points: a leaf's class, or a ``PerDecisionPoint``."""
+"""Builds one minimizer for all decision points: a rule's class, or a ``PerDecisionPoint``."""
 
 BUILDS_PARTS = {"builds parts": True}
 """Attrs metadata of an argument that says nothing but what the parts are."""
@@ -84,7 +84,8 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
             "pass its class, or a function of the simplices to play on"
         )
     if not callable(local):
-        raise TypeError(must_be(name, "a function of simplices or a leaf's class", local))
+        hint = "pass RegretMatching, or let solve(game, name) play what has a name, as 'cfr+'"
+        raise TypeError(must_be(name, "a function of simplices or a rule's class", local, hint))
     try:
         made = local(simplices)
     except (AttributeError, TypeError, ValueError) as error:

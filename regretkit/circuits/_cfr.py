@@ -5,7 +5,6 @@ from typing import final
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import is_callable
 from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
@@ -304,8 +303,14 @@ class PerDecisionPoint:
     (RegretMatching(simplices=Simplices(2)), RegretMatching(simplices=Simplices(3)))
     """
 
-    make: Callable[[int], RegretMinimizer] = field(validator=is_callable())
+    make: Callable[[int], RegretMinimizer] = field()
     merge: bool = field(default=True, kw_only=True)
+
+    @make.validator
+    def _check_make(self, _: object, make: object) -> None:
+        if not callable(make):
+            hint = "pass a rule's class, as PerDecisionPoint(RegretMatching)"
+            raise TypeError(must_be("make", "a function of a number of actions", make, hint))
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
         """Return the product of one minimizer for each block."""

@@ -70,11 +70,12 @@ def behaviors(
         raise TypeError(must_be("strategies", wanted, strategies, f"pass {hint}"))
     for player, strategy in enumerate(strategies):
         if not is_behavior(strategy):
+            each = "; of a profile for all players, run.average, pass run.average[0]"
             raise TypeError(
                 f"strategies[{player}] must be a function of an information set and its actions, "
                 f"or a dict from information sets to probabilities, got {quote(strategy)}"
-                + "; pass its average, run.average"
-                * hasattr(strategy, "average")
+                + "; pass its average, run.average" * hasattr(strategy, "average")
+                + each * isinstance(strategy, tuple)
             )
     given = cast("Sequence[BehavioralStrategyLike]", strategies)
     return tuple(_validated(strategy, player) for player, strategy in enumerate(given))
@@ -98,8 +99,8 @@ def behaviors_in(game: object, strategies: ProfileLike) -> tuple["ValidatedStrat
         return behaviors(strategies)
     if not hasattr(game, "domains"):
         raise TypeError(
-            "strategies are vectors, which need the game's strategy sets: pass a Profile, or a "
-            "function or a dict for each player, such as run.average[0]"
+            "strategies are vectors, which need the game's strategy sets: pass a whole profile, "
+            "as run.average, or a function or a dict for each player"
         )
     typed = cast("Game", game)
     numbered = enumerate(zip(as_vectors(typed, strategies), typed.domains, strict=True))

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, final
 
 from regretkit._util._lazy_import import optional
-from regretkit._util._validate import quote
+from regretkit._util._validate import did_you_mean, quote
 from regretkit.games.tree._history import History
 
 END = -4
@@ -155,13 +155,16 @@ def _loaded(pyspiel: Any, game: object) -> object:
         )
     if "python_" in game:
         optional("open_spiel.python.games", "openspiel")  # registers them with load_game
+    name, known = game.partition("(")[0], pyspiel.registered_names()
+    if name not in known:  # before OpenSpiel prints all of them
+        hint = did_you_mean(name, known) or "; pyspiel.registered_names() lists them"
+        raise ValueError(f"OpenSpiel has no game {quote(name)}{hint}")
     try:
         return pyspiel.load_game(game)
     except pyspiel.SpielError as error:
-        reason = str(error).partition(". Available games are")[0].strip()
+        reason = str(error).strip()
         raise ValueError(
-            f"game must be one that OpenSpiel can load, got {quote(game)}: {reason}; "
-            "pyspiel.registered_names() lists the games"
+            f"game must be one that OpenSpiel can load, got {quote(game)}: {reason}"
         ) from error
 
 

@@ -23,6 +23,8 @@ from regretkit.games.tree._history import History, HistoryBatch
 
 OPENSPIEL = "openspiel:"
 """What stands before the name of a game of OpenSpiel."""
+_FILES = (".efg", ".nfg")
+"""Endings of the names of game files."""
 
 _FACTORIES: dict[str, Callable[..., Game]] = {}
 _RULES: dict[str, Callable[..., History | HistoryBatch]] = {}
@@ -148,7 +150,7 @@ def load(
     if arguments or options:
         given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in options.items())]
         text = f"{text}({', '.join(given)})"
-    if isinstance(text, PathLike) or str(text).lower().endswith((".efg", ".nfg")):
+    if isinstance(text, PathLike) or str(text).lower().endswith(_FILES):
         tokens = Tokens(Path(text))
         if tokens.current not in {"EFG", "NFG"}:
             raise tokens.unexpected("EFG or NFG, with which a game file begins")
@@ -198,6 +200,8 @@ def load_rules(text: str) -> History | HistoryBatch:
         from regretkit.games._openspiel_states import openspiel_history
 
         return openspiel_history(text.removeprefix(OPENSPIEL))
+    if str(text).lower().endswith(_FILES):
+        raise ValueError(f"{quote(text)} names a game file, which load reads, to its tree")
     return _checked_call(_RULES, text)()
 
 

@@ -59,7 +59,7 @@ class Algorithm:
     Parameters
     ----------
     local
-        A rule: called with simplices, it returns a minimizer on them, as a leaf's class or a
+        A rule: called with simplices, it returns a minimizer on them, as a rule's class or a
         ``PerDecisionPoint`` does. Or the name of an algorithm, or an ``Algorithm``, whose order,
         averaging, sampling and circuit are the default of the others. Or a list of these, one for
         each player.

@@ -88,7 +88,7 @@ class LazyMCCFR(Hints):
         of perfect recall.
     rule
         Called with simplices of a single block, once for each player and number of actions, returns
-        a new minimizer on them: a leaf's class, or any circuit. It may not draw random numbers, and
+        a new minimizer on them: a rule's class, or any circuit. It may not draw random numbers, and
         must not change its strategy before it has earned anything. Or a tuple of these, one for
         each player.
     estimator

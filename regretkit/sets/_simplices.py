@@ -284,8 +284,14 @@ class Simplices(StrategySet):
         """Return the regret of each action, ``u - <u, x>`` in each block.
 
         A regret of at most 2^-44 of the magnitudes that ``expectation`` adds up is exactly
-        zero, and so are all regrets of a block whose utilities are bitwise equal.
+        zero, and so are all regrets of a block whose utilities are bitwise equal. The utility
+        comes first: a strategy that does not sum to 1 in each block raises a ValueError.
         """
+        if not abs(np.add.reduce(strategy) - self.blocks) <= 1e-3 * self.blocks:
+            raise ValueError(
+                f"strategy must sum to 1 in each block, got {_validate.format_array(strategy)}; "
+                "the utility comes first, regret(utility, strategy)"
+            )
         return self._ops.regret(self._checked(utility), self._checked(strategy))
 
     def add(self, regrets: Vector, regret: Vector) -> Vector:

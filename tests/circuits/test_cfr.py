@@ -257,7 +257,7 @@ def test_a_view_of_no_single_point_is_refused(label, message):
         (rk.PerDecisionPoint(lambda size: rk.RegretMatching(3)), ValueError, r"on Simplices\(2\)"),
         (rk.PerDecisionPoint(lambda size: None), TypeError, "what make returned must be"),
         (lambda simplices: rk.RegretMatching, TypeError, "got the class RegretMatching"),
-        (None, TypeError, "local must be a function of simplices or a leaf's class, got None"),
+        (None, TypeError, "local must be a function of simplices or a rule's class, got None"),
     ],
 )
 @pytest.mark.parametrize("build", [rk.CFR, rk.circuit])

@@ -61,7 +61,7 @@ WRONG = [
     ("solve odd.efg", r"got '\x1b[31m"),
     ("solve folder", "GAME: 'folder': Is a directory"),
     (f"solve {EXAMPLES}/absent_minded_driver.efg", "imperfect recall: player 0"),
-    ("solve openspiel:nope", "got 'nope': Unknown game 'nope'"),
+    ("solve openspiel:nope", "OpenSpiel has no game 'nope'"),
     ("exact 'kuhn_poker(players=3)'", "is solved exactly with --concept only"),
     ("exact chicken --concept efce", "--concept: chicken is in normal form"),
     ("exact kuhn_poker --concept ce", "'ce' is not one of 'efce', 'efcce', 'nfcce'"),

@@ -245,7 +245,7 @@ def test_where_all_is_seen_and_there_are_no_strings_players_know_the_history():
 
 
 test_a_game_that_cannot_be_one_here_is_refused_with_the_reason = refusals(
-    ("no_such_game", "one that OpenSpiel can load, got 'no_such_game': Unknown game"),
+    ("kuhn_pokr", "has no game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("kuhn_poker(cards=3)", "one that OpenSpiel can load, got"),
     ("mfg_crowd_modelling", "is a mean field game"),
     ("stones_and_gems", "draws outcomes of chance without listing them"),

@@ -382,6 +382,17 @@ CURES = [
         lambda: Profile.from_dict({"format": "", "version": 1, "parents": [], "players": []}),
         "read it by VisitedProfile",
     ),
+    (lambda: rk.games.load_rules("kuhn.efg"), "a game file, which load reads, to its tree"),
+    (lambda: rk.CFR(KUHN.domains[0], "cfr"), "let solve(game, name) play what has a name"),
+    (
+        lambda: rk.PerDecisionPoint("cfr"),
+        "pass a rule's class, as PerDecisionPoint(RegretMatching)",
+    ),
+    (lambda: rk.solve(RULES, "efce", 1, seed=1), "circuit <function trigger_regret> needs the"),
+    (lambda: rk.play.save, "a run has save(path), and regretkit.games.save writes a game"),
+    (lambda: rk.Simplices(2).regret(np.ones(2) / 2, np.ones(2)), "regret(utility, strategy)"),
+    (lambda: sampled_value(RULES, [RUN.average] * 2, 9, 1), "pass a whole profile, as run.average"),
+    (lambda: play.StrategyAgent([BY_RULES.average], 1), "pass run.average[0]"),
     (lambda: rk.ExtensiveFormGame.from_history(Over()), "without ['player', 'chance_outcomes'"),
     (lambda: rk.ExtensiveFormGame.from_batch(Over()), "without ['player', 'actions', 'child', "),
     (lambda: rk.ExtensiveFormGame(Over()), "build one with GameTree.from_history(root)"),
@@ -390,7 +401,7 @@ CURES = [
             lambda engine=engine, game=game, make=make: rk.SelfPlay(
                 game, make(), engine=engine
             ).run(1),
-            "what Ones._propose returned for iteration 1 must be a point of Simplices(",
+            "returned for iteration 1, where self.iteration is 0, must be a point of Simplices(",
         )
         for engine in ("numpy", "vectorized")
         for game, make in ((PENNIES, lambda: [Ones(2), Ones(2)]), (KUHN, lambda: trees(Ones)))
