@@ -85,6 +85,11 @@ class BlockOps:
         return zero_cancelled(largest + missed, magnitudes), magnitudes
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
+        if not abs(np.add.reduce(strategy) - self._sizes.size) <= 1e-3 * self._sizes.size:
+            raise ValueError(
+                f"strategy must sum to 1 in each block, got {_validate.format_array(strategy)}; "
+                "the utility comes first, regret(utility, strategy)"
+            )
         largest = self.max(utility)
         regrets = self.subtract_per_block(utility, largest)
         values, magnitudes = self._values(largest, regrets, strategy)
@@ -287,11 +292,6 @@ class Simplices(StrategySet):
         zero, and so are all regrets of a block whose utilities are bitwise equal. The utility
         comes first: a strategy that does not sum to 1 in each block raises a ValueError.
         """
-        if not abs(np.add.reduce(strategy) - self.blocks) <= 1e-3 * self.blocks:
-            raise ValueError(
-                f"strategy must sum to 1 in each block, got {_validate.format_array(strategy)}; "
-                "the utility comes first, regret(utility, strategy)"
-            )
         return self._ops.regret(self._checked(utility), self._checked(strategy))
 
     def add(self, regrets: Vector, regret: Vector) -> Vector:
