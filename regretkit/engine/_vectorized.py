@@ -155,6 +155,7 @@ class CompiledBlockOps(BlockOps):
 
     @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
+        self.check_order(utility, strategy)
         compiled = self._functions.regret
         return self._run(compiled, BlockOps.regret, self.dimension, utility, strategy)
 

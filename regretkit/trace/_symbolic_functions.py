@@ -80,6 +80,8 @@ class SymbolicOps(BlockOps):
     @override
     def regret(self, utility: Any, strategy: Any) -> Any:
         nodes = self._node(utility), self._node(strategy)
+        if is_played(*reversed(nodes)):
+            raise UntraceableError("the utility comes first, regret(utility, strategy)")
         return self._trace.symbol(make("regret", *nodes, per=Per.ACTION))
 
     @override

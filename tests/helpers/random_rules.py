@@ -30,7 +30,11 @@ PAIRS = (
 BY_ACTION = (
     *("simplices.normalize(np.maximum({0}, 0.0))", "simplices.softmax({0})", "simplices.uniform()"),
     *("simplices.softmax({0}, {n})", "simplices.project({0})", "simplices.cumulate({0})"),
-    *("simplices.best_response({0})[1]", "simplices.regret({0}, {1})", "simplices.add({0}, {1})"),
+    *(
+        "simplices.best_response({0})[1]",
+        "simplices.regret({0}, simplices.softmax({1}))",
+        "simplices.add({0}, {1})",
+    ),
     *("simplices.repeat({b})", "simplices.repeat({b})", "simplices.normalize(np.abs({0}))"),
     *("{0} - simplices.repeat(simplices.max({0}))", "simplices.repeat({b}) * {0}"),
     "simplices.regret({0}, simplices.normalize(np.abs({1})))",

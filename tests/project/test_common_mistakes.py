@@ -83,6 +83,17 @@ class Powered(rk.SimplexRule):
     _propose = _learn = None
 
 
+@define(eq=False)
+class Swapped(rk.SimplexRule):
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(strategy, utility)
+
+
 class OneSimplex(rk.RegretMinimizer):
     """Is made with a number of actions."""
 
@@ -390,7 +401,11 @@ CURES = [
     ),
     (lambda: rk.solve(RULES, "efce", 1, seed=1), "circuit <function trigger_regret> needs the"),
     (lambda: rk.play.save, "a run has save(path), and regretkit.games.save writes a game"),
-    (lambda: rk.Simplices(2).regret(np.ones(2) / 2, np.ones(2)), "regret(utility, strategy)"),
+    *(
+        (lambda e=e: rk.SelfPlay(KUHN, trees(Swapped), engine=e).run(1), "regret(utility, strategy")
+        for e in ("auto", "numpy", "vectorized", "compiled")
+    ),
+    (lambda: rk.solve(RULES, Swapped, 1, seed=1), "regret(utility, strategy"),
     (lambda: sampled_value(RULES, [RUN.average] * 2, 9, 1), "pass a whole profile, as run.average"),
     (lambda: play.StrategyAgent([BY_RULES.average], 1), "pass run.average[0]"),
     (lambda: rk.ExtensiveFormGame.from_history(Over()), "without ['player', 'chance_outcomes'"),
