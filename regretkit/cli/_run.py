@@ -154,6 +154,9 @@ class RunMonitor(Stateful):
             with reporting("--measure"):
                 self.record(run)
 
+    def _time_limit(self) -> float:
+        return self.time_limit or math.inf
+
     def reached(self, run: Run) -> str:
         """Return which limit has been reached, nothing if none has."""
         if self.gaps and self.gaps[-1] <= (self.gap_limit or -math.inf):
@@ -266,17 +269,20 @@ class _Saver:
         with _saving(self.checkpoint.path):
             return self.checkpoint(run)
 
+    def _time_limit(self) -> float:
+        return self.checkpoint._time_limit()
+
 
 def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     """Play to the end, and refuse or report what fails."""
     limit = monitor.iterations_limit
     iterations = 2**62 if limit is None else limit - run.iteration
+    callbacks = [monitor if checkpoint is None else _Saver(checkpoint)]
     try:
         with redirect_stdout(sys.stderr):  # rules may print, and standard output is for results
             with monitor.request.raising(), compiling_shown(monitor.progress):
-                if isinstance(run, SelfPlay):
-                    run._prepare(iterations)  # compiles, so that the first iteration is no slower
-            run.run(iterations, callbacks=[monitor if checkpoint is None else _Saver(checkpoint)])
+                run._prepare(iterations, callbacks)  # compiles, and so the first one is no slower
+            run.run(iterations, callbacks=callbacks)
     except ClickException:
         raise
     except (Exception, SystemExit, KeyboardInterrupt) as error:

@@ -89,8 +89,8 @@ class Compiled(Engine):
         return numba_missing()
 
     @override
-    def pays_off(self, run: SelfPlay, iterations: int) -> bool:
-        return not self._exact and is_long(run, iterations, self._is_at_hand)
+    def pays_off(self, run: SelfPlay, iterations: int, seconds: float) -> bool:
+        return not self._exact and is_long(run, iterations, self._is_at_hand, seconds)
 
     def _is_at_hand(self, run: SelfPlay) -> bool:
         if self.unsupported_reason(run) is not None:

@@ -1,5 +1,6 @@
 """Which runs an engine supports, and whether compiling one pays off."""
 
+import math
 import os
 from collections.abc import Callable
 from functools import cache
@@ -186,14 +187,19 @@ def all_ignore_singletons(run: SelfPlay) -> bool:
 # Whether it pays off
 
 
-def is_long(run: SelfPlay, iterations: int, is_at_hand: Callable[[SelfPlay], bool]) -> bool:
+def is_long(
+    run: SelfPlay,
+    iterations: int,
+    is_at_hand: Callable[[SelfPlay], bool],
+    seconds: float = math.inf,
+) -> bool:
     """Return whether these iterations take longer in NumPy than machine code takes to get.
 
     It depends on the run, and on whether its machine code is at hand, but never on a clock.
     """
     learners = zip(map(learner_domain, run.minimizers), run.game.domains, strict=True)
     domains = [*run.game.domains, *(learned for learned, own in learners if learned != own)]
-    seconds = iterations * seconds_in_numpy(run.game, domains)
+    seconds = min(seconds, iterations * seconds_in_numpy(run.game, domains))
     return seconds > COMPILING or (seconds > LOADING and is_at_hand(run))
 
 

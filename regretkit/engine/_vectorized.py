@@ -211,8 +211,8 @@ class Vectorized(Engine):
         return numba_missing()
 
     @override
-    def pays_off(self, run: SelfPlay, iterations: int) -> bool:
-        return is_long(run, iterations, self._is_at_hand)
+    def pays_off(self, run: SelfPlay, iterations: int, seconds: float) -> bool:
+        return is_long(run, iterations, self._is_at_hand, seconds)
 
     def _is_at_hand(self, run: SelfPlay) -> bool:
         from regretkit.engine._jit import compile_parts, compile_traversal

@@ -13,7 +13,13 @@ from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
-from regretkit.engine._machine_code import MachineCode, Specialization, false, true
+from regretkit.engine._machine_code import (
+    CannotCompileError,
+    MachineCode,
+    Specialization,
+    false,
+    true,
+)
 from regretkit.engine._support import numba_missing
 from regretkit.engine.kernels import _iteration
 from regretkit.engine.kernels import _without_tree as kernels
@@ -22,7 +28,7 @@ from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._mccfr import NONE
 from regretkit.estimators._traversal import even_search_start, follow_all, search_start
 from regretkit.games._adapters import BatchHistory
-from regretkit.play._engines import Executor
+from regretkit.play._engines import CannotStartError, Executor
 from regretkit.play._infoset_records import KernelRecord, invalid_strategy
 from regretkit.play._infoset_table import InfosetTable
 from regretkit.play._lazy_tree import imperfect_recall, no_actions
@@ -256,6 +262,16 @@ class LazyExecutor(Executor):
     def is_at_hand(self) -> bool:
         return self._code.is_at_hand()
 
+    @override
+    def compile(self) -> None:
+        simultaneous, turns, weights, parameters = self._upcoming(1)
+        try:
+            self._call(simultaneous, 0, turns[:0], weights, parameters)
+            infosets = self._flat.arrays
+            compile_cached(kernels.copy_table, {})(_zeros(0), infosets)  # when they grow
+        except CannotCompileError as error:
+            raise CannotStartError(str(error)) from error
+
     # Iterations
 
     @override
@@ -272,26 +288,32 @@ class LazyExecutor(Executor):
             iterations -= self._advance(count, interrupted)
             tree.weight = float(self._arrays.weight[0])
 
-    def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
-        """Play iterations, fewer after an interrupt; return how many."""
-        run, cursor = self._run, self._flat.cursor
+    def _upcoming(self, count: int) -> tuple[bool, Indices, Vector, Vector]:
+        """Return whether players learn at once, whose turns follow, and weights and parameters."""
+        run = self._run
         players, simultaneous = run.order.schedule(run.players, count)
         turns = np.ascontiguousarray(players, dtype=np.int64)
         weights = np.array([run._weight(run.iteration + 1 + k) for k in range(count)])
-        parameters = self._parameters(turns)
+        return bool(simultaneous), turns, weights, self._parameters(turns)
+
+    def _call(
+        self, simultaneous: bool, stop: int, turns: Indices, weights: Vector, parameters: Vector
+    ) -> int:
+        """Call the machine code, which plays these turns on from where ``cursor`` is."""
+        arrays, cursor, generator = self._arrays, self._flat.cursor, self._run.estimator.generator
+        status: int = self._code(
+            simultaneous, stop, turns, parameters, weights, arrays, cursor, generator
+        )
+        return status
+
+    def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
+        """Play iterations, fewer after an interrupt; return how many."""
+        run, cursor = self._run, self._flat.cursor
+        simultaneous, turns, weights, parameters = self._upcoming(count)
         cursor[: kernels.VISITS + 1], cursor[kernels.VISITED] = 0, 0
         stop = _PAUSE
         while True:
-            status = self._code(
-                bool(simultaneous),
-                stop,
-                turns,
-                parameters,
-                weights,
-                self._arrays,
-                cursor,
-                run.estimator.generator,
-            )
+            status = self._call(simultaneous, stop, turns, weights, parameters)
             if status == kernels.DONE:
                 break
             if status == kernels.PAUSED:

@@ -88,6 +88,12 @@ def next_look(run: Run, callbacks: Iterable[Callable[[Run], object]], end: int) 
     return end
 
 
+def time_limit(callbacks: Iterable[Callable[..., object]]) -> float:
+    """Return after how many seconds of play callbacks stop a run, infinity where none does."""
+    limits = [getattr(callback, "_time_limit", None) for callback in callbacks]
+    return min((limit() for limit in limits if limit is not None), default=math.inf)
+
+
 def stopped(run: Run, callbacks: Iterable[Callable[[Run], object]]) -> bool:
     """Call all callbacks, without short-circuiting, and return whether one stops the run."""
     said = [callback(run) for callback in callbacks]
@@ -340,6 +346,9 @@ class StopAtTime(Stateful):
         """Say whether to stop."""
         self._pace(run)
         return run.seconds >= self.limit
+
+    def _time_limit(self) -> float:
+        return self.limit
 
     def next_call(self, run: _Run) -> int:
         """Return the next iteration at which to read the clock."""

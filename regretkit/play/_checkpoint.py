@@ -16,7 +16,7 @@ from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._algorithms import ALGORITHMS, AlgorithmLike, Groups, named, without_tree
-from regretkit.play._callbacks import Callback, as_callbacks, begin, next_look, stopped
+from regretkit.play._callbacks import Callback, as_callbacks, begin, next_look, stopped, time_limit
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
 from regretkit.play._solve import Rules
@@ -134,6 +134,9 @@ class Checkpoint:
                 self._seen, self._looked, self._pace = run.iteration, time.monotonic(), 1
             save = run.iteration + self._pace
         return next_look(run, self.callbacks, save)
+
+    def _time_limit(self) -> float:
+        return time_limit(self.callbacks)
 
     def _is_time(self, run: SelfPlay) -> bool:
         if self.every is not None:

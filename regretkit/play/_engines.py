@@ -2,6 +2,7 @@
 
 import abc
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, final
@@ -37,6 +38,10 @@ class Executor(abc.ABC):
         """Return whether this takes no time to start."""
         return True
 
+    def compile(self) -> None:
+        """Make machine code that was not made at the start, or raise ``CannotStartError``."""
+        self.play(0, bool)
+
     @final
     def __deepcopy__(self, memo: object) -> None:
         return None  # a copy of a run finds its own
@@ -67,8 +72,11 @@ class Engine(abc.ABC):
         """Say what this needs and is not installed; None if nothing is missing."""
         return None
 
-    def pays_off(self, run: "SelfPlay", iterations: int) -> bool:
-        """Say whether that many iterations take longer than the start of this engine."""
+    def pays_off(self, run: "SelfPlay", iterations: int, seconds: float) -> bool:
+        """Say whether these iterations take longer than the start of this engine.
+
+        There are at most ``iterations``, and no more after ``seconds``.
+        """
         return True
 
 
@@ -144,8 +152,8 @@ def check_engine(name: object) -> None:
         raise ValueError(f"there is no engine {quote(name)}, only {known}")
 
 
-def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
-    """Return the engine of this name, or the fastest that applies to that many iterations."""
+def select_engine(run: "SelfPlay", name: str, iterations: int, seconds: float = math.inf) -> Engine:
+    """Return the engine of this name, or the fastest that applies to these iterations."""
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
         refusal = engine.unsupported_reason(run) or engine.missing_dependency()
@@ -158,7 +166,7 @@ def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
         if engine.name in _FAILED.get(run, ()):
             continue
         # A run keeps its engine, unless a faster one pays.
-        pays = run.engine == engine.name or engine.pays_off(run, iterations)
+        pays = run.engine == engine.name or engine.pays_off(run, iterations, seconds)
         if pays and engine.unsupported_reason(run) is None:
             missing = engine.missing_dependency()
             if missing is None:
@@ -224,13 +232,13 @@ _FAILED: "WeakKeyDictionary[SelfPlay, set[str]]" = WeakKeyDictionary()
 
 
 def executor_for(
-    run: "SelfPlay", name: str, iterations: int, executor: Executor | None
+    run: "SelfPlay", name: str, iterations: int, seconds: float, executor: Executor | None
 ) -> tuple[Executor, str]:
-    """Return what drives a run through ``iterations``, and the name of its engine.
+    """Return what drives a run through these iterations, and the name of its engine.
 
     That is the run's present executor if the engine is the same and the run's parts are unchanged.
     """
-    engine = select_engine(run, name, iterations)
+    engine = select_engine(run, name, iterations, seconds)
     parts = (*run.minimizers, run.order, run.averaging, run.estimator)
     unchanged = executor is not None and [*map(id, executor.parts)] == [*map(id, parts)]
     unchanged = unchanged and run.engine == engine.name
@@ -241,7 +249,7 @@ def executor_for(
             if name != AUTO:
                 raise
             _FAILED.setdefault(run, set()).add(engine.name)
-            return executor_for(run, name, iterations, None)
+            return executor_for(run, name, iterations, seconds, None)
         executor.parts = parts
     return executor, engine.name
 

@@ -1,6 +1,5 @@
 """Self-play by sampling, of games that are given by their rules alone."""
 
-import logging
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -22,9 +21,9 @@ from regretkit.games._adapters import BatchHistory, Playable, as_history
 from regretkit.games._behavioral import VisitedInfoset, VisitedProfile, VisitedStrategy
 from regretkit.games._fingerprint import describe
 from regretkit.games.tree._history import History
-from regretkit.play._callbacks import StopAtTime, as_callbacks, begin, play_watched
+from regretkit.play._callbacks import as_callbacks, begin, play_watched, time_limit
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
-from regretkit.play._engines import Executor, executor_without_tree
+from regretkit.play._engines import CannotStartError, Executor, executor_without_tree
 from regretkit.play._infoset_records import RecordFactory, check_entries
 from regretkit.play._infoset_table import InfosetTable, listed
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
@@ -32,6 +31,7 @@ from regretkit.play._lazy_tree import (
     BufferedUniforms,
     LazyTree,
     Traversal,
+    check_duration,
     check_estimator,
     estimated_visits,
     players_of,
@@ -47,19 +47,8 @@ _GAPS = {
 _LOADING, _COMPILING = 5_000, 100_000
 """Histories visited from which machine code is loaded, or compiled, in place of Python."""
 
-_log = logging.getLogger("regretkit")
-
 _IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
 """Seconds that a history takes."""
-
-_LONGEST_ITERATION = 1e4
-"""Seconds that an iteration may take as estimated, without a time limit."""
-
-_LONG = 30.0
-"""Seconds of which an iteration warns."""
-
-_CERTAIN = 10.0
-"""By how much an estimate must exceed a limit: what it is of does so in nine of ten cases."""
 
 
 @final
@@ -159,7 +148,9 @@ class LazyMCCFR(Hints):
     """What was learned, where machine code learns it."""
     _executor: Executor | None = field(default=None, init=False)
     _interpreted: bool = field(default=False, init=False)
-    """Whether it is known that there is no machine code."""
+    """Whether it is known that there is no machine code,"""
+    _compiled: bool = field(default=False, init=False)
+    """or that there is, and that it pays."""
 
     def __attrs_post_init__(self) -> None:
         check_estimator(self.estimator)
@@ -204,14 +195,21 @@ class LazyMCCFR(Hints):
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
-            self._check_size(watching)
+            with interrupt.at_once():  # nothing is played yet
+                self._choose(iterations, watching)
             watching = [*begin(watching, cast("Any", self)), *watching]
             play = partial(self._iterate, interrupt)
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
+    def _prepare(self, iterations: int, callbacks: Iterable[Any] = ()) -> None:
+        """Choose what plays a number of iterations, and have its machine code made."""
+        with self._guard.driving() as interrupt, interrupt.at_once():
+            self._choose(iterations, callbacks)
+
     def _iterate(self, interrupt: DeferredInterrupt, iterations: int) -> None:
-        executor = self._machine_code(iterations)
+        with interrupt.at_once():
+            executor = self._executor_for(iterations)
         if executor is not None:
             try:
                 executor.play(iterations, interrupt.requested)
@@ -241,14 +239,37 @@ class LazyMCCFR(Hints):
             return nullcontext(generator)
         return BufferedUniforms(generator)
 
-    def _machine_code(self, iterations: int) -> Executor | None:
+    def _choose(self, iterations: int, callbacks: Iterable[Any]) -> None:
+        """Choose what plays until callbacks stop it, or refuse; have its machine code made."""
+        seconds, size = time_limit(callbacks), self._iteration_size
+        machine_code = self._machine_code(iterations, seconds) is not None
+        history = _IN_MACHINE_CODE if machine_code else _IN_PYTHON
+        check_duration(self.estimator, size, size * history, seconds, first=self.iteration == 0)
+        self._executor_for(iterations, seconds)
+
+    def _executor_for(self, iterations: int, seconds: float = math.inf) -> Executor | None:
+        """Return what plays in machine code, which is made; None for Python."""
+        executor = self._machine_code(iterations, seconds)
+        if executor is not None and not self._compiled:
+            try:
+                executor.compile()
+            except CannotStartError:
+                self._interpreted, executor = True, None
+        self._compiled = executor is not None
+        return executor
+
+    def _machine_code(self, iterations: int, seconds: float = math.inf) -> Executor | None:
         """Return what plays in machine code, once Python would take longer than compiling.
 
         Both compute the same numbers, and which one does depends on no clock.
         """
+        if self._compiled:
+            return self._executor
         if self._interpreted or not isinstance(self.game, BatchHistory):
             return None
-        visits = self.estimator.visited + iterations * self._iteration_size
+        size = self._iteration_size
+        upcoming = min(iterations * size, max(size, seconds / _IN_PYTHON))  # one is whole
+        visits = self.estimator.visited + upcoming
         if self._flat is None and visits < _LOADING:
             return None
         if self._executor is None:
@@ -262,28 +283,6 @@ class LazyMCCFR(Hints):
     def _iteration_size(self) -> float:
         """An estimate of the number of histories that the first iteration visits."""
         return estimated_visits(self.game, self.players, self.estimator)
-
-    def _check_size(self, callbacks: Sequence[Any]) -> None:
-        """Refuse iterations of which one alone takes longer than is left for all."""
-        size, history = self._iteration_size, _IN_PYTHON
-        if self._machine_code(1) is not None:
-            history = _IN_MACHINE_CODE
-        limits = [call.limit for call in callbacks if isinstance(call, StopAtTime)]
-        limit = min([_LONGEST_ITERATION, *limits])
-        if size * history > _CERTAIN * limit:
-            raise ValueError(
-                f"an iteration of {type(self.estimator).__name__} goes through all that its player "
-                f"may choose, here about {size:.0e} histories, which take more than the "
-                f"{limit:g} seconds that it may; pass sampling='outcome', or OutcomeSampling or "
-                "RobustSampling as estimator, or a larger time_limit"
-            )
-        if self.iteration == 0 and size * history > _LONG:
-            _log.warning(
-                "an iteration goes through about %.0e histories, for about %.0e seconds; "
-                "sampling='outcome' goes through one",
-                size,
-                size * history,
-            )
 
     def _weight(self, t: int) -> float:
         """Return the weight of an iteration in the average."""

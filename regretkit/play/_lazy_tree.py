@@ -1,5 +1,6 @@
 """Trees of histories that are created at the first visit, and their traversal."""
 
+import logging
 import math
 import random
 from bisect import bisect_right
@@ -46,6 +47,15 @@ _SPARE = 2**28
 
 _PLAYS, _ENDLESS = 20, 1e15
 """Random plays for each player by which the size of an iteration is estimated, and the largest."""
+
+_LONGEST_ITERATION = 1e4
+"""Seconds that an iteration may take as estimated, without a time limit."""
+
+_LONG = 30.0
+"""Seconds of which an iteration warns."""
+
+_CERTAIN = 10.0
+"""By how much an estimate must exceed a limit: what it is of does so in nine of ten cases."""
 
 LastActions: TypeAlias = tuple[tuple[InfosetRecord | None, int], ...]
 """For each player, its last information set and its action there."""
@@ -311,6 +321,27 @@ def estimated_visits(game: History, players: int, estimator: TraversalEstimator)
                 weight *= min(maximum, len(actions)) if acting == player else 1.0
             history = history.child(action)
     return total
+
+
+def check_duration(
+    estimator: TraversalEstimator, size: float, seconds: float, limit: float, *, first: bool
+) -> None:
+    """Refuse iterations of which one alone takes longer than is left for all."""
+    limit = min(_LONGEST_ITERATION, limit)
+    if seconds > _CERTAIN * limit:
+        raise ValueError(
+            f"an iteration of {type(estimator).__name__} goes through all that its player "
+            f"may choose, here about {size:.0e} histories, which take more than the "
+            f"{limit:g} seconds that it may; pass sampling='outcome', or OutcomeSampling or "
+            "RobustSampling as estimator, or a larger time_limit"
+        )
+    if first and seconds > _LONG:
+        logging.getLogger("regretkit").warning(
+            "an iteration goes through about %.0e histories, for about %.0e seconds; "
+            "sampling='outcome' goes through one",
+            size,
+            seconds,
+        )
 
 
 def check_estimator(estimator: Estimator) -> None:

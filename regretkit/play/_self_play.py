@@ -36,7 +36,14 @@ from regretkit.games._game import (
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.play._callbacks import Callback, as_callbacks, begin, exits_as_errors, play_watched
+from regretkit.play._callbacks import (
+    Callback,
+    as_callbacks,
+    begin,
+    exits_as_errors,
+    play_watched,
+    time_limit,
+)
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, save_run
 from regretkit.play._engines import (
     AUTO,
@@ -192,11 +199,11 @@ class SelfPlay(Hints, Stateful):
             with interrupt.at_once():  # nothing is played yet
                 if self.iteration == 0 and iterations:
                     self._check_first()
-                executor = self._executor_for(iterations)
+                executor = self._executor_for(iterations, watching)
             play = partial(executor.play, interrupted=interrupt.requested)
             if self.seconds == 0.0 and iterations:
                 with exits_as_errors():
-                    play(0)  # makes machine code, which is no play
+                    executor.compile()
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
@@ -209,12 +216,12 @@ class SelfPlay(Hints, Stateful):
             name = f"the first strategy of minimizers[{player}], {quote(minimizer)},"
             check_strategy(minimizer.next_strategy(), domain, player, name)
 
-    def _prepare(self, iterations: int) -> None:
+    def _prepare(self, iterations: int, callbacks: Iterable[Callback] = ()) -> None:
         """Choose an engine for a number of iterations, and have its machine code made."""
         with self._guard.driving() as interrupt:
             with interrupt.at_once():
-                executor = self._executor_for(iterations)
-            executor.play(0, interrupt.requested)
+                executor = self._executor_for(iterations, callbacks)
+            executor.compile()
 
     @property
     def engine(self) -> str:
@@ -242,8 +249,9 @@ class SelfPlay(Hints, Stateful):
         """
         return report_engine(self, self._requested_engine, iterations)
 
-    def _executor_for(self, iterations: int) -> Executor:
-        found = executor_for(self, self._requested_engine, iterations, self._executor)
+    def _executor_for(self, iterations: int, callbacks: Iterable[Callback]) -> Executor:
+        seconds = time_limit(callbacks)
+        found = executor_for(self, self._requested_engine, iterations, seconds, self._executor)
         self._executor, self._last_engine = found
         return self._executor
 

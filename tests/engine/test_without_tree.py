@@ -27,6 +27,7 @@ from regretkit.play import (
     RobustSampling,
     Simultaneous,
     UpdateSchedule,
+    _lazy_tree,
 )
 from regretkit.play import _lazy_mccfr as lazy
 from regretkit.trace import UntraceableError, _build, _find
@@ -483,7 +484,7 @@ def test_so_it_is_in_machine_code(rule, at_once):
 @pytest.mark.parametrize("limits", [{"iterations": 1}, {"time_limit": 1e-3}])
 def test_an_iteration_that_would_never_end_is_refused(limits, monkeypatch):
     if "iterations" in limits:
-        monkeypatch.setattr(lazy, "_LONGEST_ITERATION", 1e-3)
+        monkeypatch.setattr(_lazy_tree, "_LONGEST_ITERATION", 1e-3)
     game = as_history(liars_dice_batch(dice=2))
     with pytest.raises(ValueError, match=re.escape("pass sampling='outcome'")):
         rk.solve(game, "mccfr", seed=1, **limits)
@@ -494,7 +495,7 @@ def test_a_long_iteration_says_so_once(monkeypatch, caplog):
     run = in_python(run_of(BATCHES["leduc"]))
     run.run(1)
     assert caplog.text == ""
-    monkeypatch.setattr(lazy, "_LONG", 1e-6)
+    monkeypatch.setattr(_lazy_tree, "_LONG", 1e-6)
     for _ in range(2):
         run.run(1)
     assert caplog.text == ""
