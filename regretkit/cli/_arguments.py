@@ -5,7 +5,7 @@ import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast, final
 
@@ -273,6 +273,11 @@ def _reading_strategy(text: str) -> Iterator[None]:
         raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
 
 
+def building() -> AbstractContextManager[None]:
+    """Say that a game is built, if that takes long."""
+    return slow_notice("building the game takes a while; Ctrl-C ends it")
+
+
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     """A game of the catalogue, in a file, or of OpenSpiel."""
 
@@ -280,7 +285,7 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> NamedGame:
         argument = _name(param)
-        with slow_notice("building the game takes a while; Ctrl-C ends it"):
+        with building():
             return NamedGame(value, load_game(value, argument), argument)
 
     def shell_complete(

@@ -96,7 +96,7 @@ def silent_descriptor() -> Iterator[None]:
 
 
 @contextmanager
-def slow_notice(text: str, seconds: float = 3.0) -> Iterator[None]:
+def slow_notice(text: str, seconds: float = 1.0) -> Iterator[None]:
     """Write a line on standard error, if it is a terminal and the block takes longer than this."""
     if not is_terminal(sys.stderr):
         yield
@@ -160,7 +160,7 @@ Progress: TypeAlias = Callable[[Sequence[str], float, float | None], object]
 
 @final
 class _Shown(logging.Handler):
-    """Shows what is logged as progress."""
+    """Shows what is logged: warnings as messages, all else as progress."""
 
     def __init__(self, update: Progress) -> None:
         super().__init__()
@@ -168,12 +168,15 @@ class _Shown(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        self._update([record.getMessage()], 0.0, None)
+        if record.levelno >= logging.WARNING:
+            say(record.getMessage())
+        else:
+            self._update([record.getMessage()], 0.0, None)
 
 
 @contextmanager
 def compiling_shown(update: Progress) -> Iterator[None]:
-    """Show as progress what the library logs while it compiles."""
+    """Show as progress that the library compiles, and write its warnings on standard error."""
     handler, logger = _Shown(update), logging.getLogger("regretkit")
     level = logger.level
     logger.addHandler(handler)
@@ -212,8 +215,8 @@ INTERRUPTED = 128 + signal.SIGINT
 _LONGEST_IMPORT = 10.0
 """Seconds after which an import is interrupted as well."""
 
-_NOTICE_AFTER = 1.0
-"""Seconds since the last check after which a message says that the iteration is completed."""
+_NOTICE_AFTER = 0.5
+"""Seconds after which a message says that the iteration is completed first."""
 
 _NOTICE = b"regretkit: stopping once this iteration is complete; Ctrl-C again ends at once\n"
 
@@ -300,7 +303,9 @@ class StopRequest(_Handler):
         self._at_once = at_once
         self.code: int | None = None
         """The exit code of the signal, None while there is no request."""
-        self._checked = time.monotonic()
+        self._checked = 0
+        """How often it was asked for a request."""
+        self._left = False
 
     @contextmanager
     def raising(self) -> Iterator[None]:
@@ -313,12 +318,20 @@ class StopRequest(_Handler):
 
     def requested(self) -> bool:
         """Return whether a stop was requested."""
-        self._checked = time.monotonic()
+        self._checked += 1
         return self.code is not None
+
+    def __exit__(self, *_: object) -> None:
+        self._left = True
+        super().__exit__()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         repeated, self.code = self.code is not None, self.code or 128 + number
         if repeated or self._at_once:
             raise KeyboardInterrupt
-        if time.monotonic() - self._checked > _NOTICE_AFTER:
+        _thread.start_new_thread(self._notice, (self._checked,))  # as in AfterImports
+
+    def _notice(self, checked: int) -> None:
+        time.sleep(_NOTICE_AFTER)
+        if self._checked == checked and not self._left:
             os.write(2, _NOTICE)  # unbuffered: the interrupted code may be writing

@@ -279,8 +279,9 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     iterations = 2**62 if limit is None else limit - run.iteration
     callbacks = [monitor if checkpoint is None else _Saver(checkpoint)]
     try:
-        with redirect_stdout(sys.stderr):  # rules may print, and standard output is for results
-            with monitor.request.raising(), compiling_shown(monitor.progress):
+        # Rules may print, and standard output is for results.
+        with redirect_stdout(sys.stderr), compiling_shown(monitor.progress):
+            with monitor.request.raising():
                 run._prepare(iterations, callbacks)  # compiles, and so the first one is no slower
             run.run(iterations, callbacks=callbacks)
     except ClickException:

@@ -48,7 +48,6 @@ class Slow(rk.SimplexRule):
 
 class Stuck(Slow):
     def _learn(self, utility, strategy):
-        time.sleep(1.2)  # longer than the delay of the notice
         print("stuck", flush=True)
         time.sleep(600)
 """
@@ -174,15 +173,52 @@ def test_ctrl_c_in_machine_code_saves_too(folder):
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
 
 
-def test_ctrl_c_ends_compiling_which_is_shown(folder, monkeypatch):
+WITHOUT_TREE = ["liars_dice(dice=2)", "--sample", "external"]
+
+
+@pytest.mark.parametrize("words", [["leduc_poker"], WITHOUT_TREE], ids=["tree", "without tree"])
+def test_ctrl_c_ends_compiling_which_is_shown(folder, monkeypatch, words):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "nothing"))
-    words = ["solve", "leduc_poker", "--iterations", "10000000"]
+    words = ["solve", *words, "--iterations", "10000000"]
     code, shown = typed(words, folder, [("compiling, once for this machine", CTRL_C)])
 
     assert code == 130
     assert "regretkit: ended within iteration 1" in shown
     assert "Traceback" not in shown
     assert not re.search(RUNNING, shown)
+
+
+@pytest.mark.parametrize("command", ["solve", "compare"])
+def test_ctrl_c_ends_building_a_game_which_is_shown(folder, command):
+    words = [command, "liars_dice(sides=8)", *["--algorithms", "cfr"] * (command == "compare")]
+    began = time.monotonic()
+    code, shown = typed(words, folder, [("building the game takes a while", CTRL_C)])
+
+    assert code == 130
+    assert time.monotonic() - began < 30.0
+    assert shown.endswith("regretkit: interrupted\r\n")
+
+
+def test_ctrl_c_ends_building_the_game_of_a_checkpoint(folder, monkeypatch, capsys):
+    path = str(folder / "run")
+    assert main(["solve", "kuhn_poker", "--iterations", "1", "--checkpoint", path]) == 0
+
+    def press(saved):
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(600.0)
+
+    monkeypatch.setattr(SavedRun, "find_game", press)
+    assert main(["resume", path, "--iterations", "2"]) == 130
+    assert "regretkit: interrupted" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_play_without_a_tree_which_is_shown(folder):
+    words = ["solve", *WITHOUT_TREE, "--iterations", "10000000", "--out", "dice.json"]
+    code, shown = typed(words, folder, [(RUNNING, CTRL_C)])
+
+    assert code == 130
+    assert re.search(r"iterations  [\d,]+ in .*, then interrupted", shown)
+    assert (folder / "dice.json").exists()
 
 
 def test_ctrl_c_without_a_checkpoint_still_writes_the_outputs(folder):

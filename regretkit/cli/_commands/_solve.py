@@ -21,6 +21,7 @@ from regretkit.cli._arguments import (
     NamedRules,
     OutputFile,
     Settings,
+    building,
     option,
 )
 from regretkit.cli._console import (
@@ -114,8 +115,8 @@ def resume(file: str, game: AnyNamed | None, rule: str | None, **given: Any) -> 
         settings = evolve(settings, checkpoint=Path(file))
     elif str(settings.checkpoint) != file:
         _check_new(settings.checkpoint)
+    run, monitor = _restored(saved, game, rule, settings)
     with StopRequest() as request:
-        run, monitor = _restored(saved, game, rule, settings)
         play(run, monitor, settings, request)
         return finish(run, monitor, settings)
 
@@ -157,7 +158,8 @@ def _restored(
                 check_small(name)
             game = NamedRules.load(name if game is None else game.text)
         elif game is None:
-            game = NamedGame(name, cast("AnyGame", saved.find_game()))
+            with building():
+                game = NamedGame(name, cast("AnyGame", saved.find_game()))
         saved.check_game(cast(Any, game.played))
         if not noted and rule is None:
             if isinstance(game, NamedGame):
