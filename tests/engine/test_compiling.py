@@ -6,12 +6,17 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 from engine_cases import RULES, assert_same_bits, started
 
+import regretkit as rk
 from regretkit import games
 from regretkit.engine import _jit, _machine_code, _numba
 from regretkit.engine._machine_code import CannotCompileError
+from regretkit.play import Checkpoint, ExternalSampling, LazyMCCFR, StopAtTime
+from regretkit.play import _lazy_mccfr as lazy
+from regretkit.play._engines import select_engine
 
 KUHN = games.kuhn_poker()
 MEDIUM = 10_000
@@ -84,10 +89,27 @@ def test_compiling_is_announced_once_and_only_where_it_takes_long(monkeypatch, c
     assert not caplog.messages  # it was on disk
 
 
-def test_ctrl_c_ends_compiling_within_a_second_and_the_run_can_go_on(monkeypatch):
-    run = started(KUHN, RULES["rm+"], engine="compiled")
+def without_tree():
+    sampling = ExternalSampling(np.random.default_rng(1))
+    return LazyMCCFR(games.liars_dice_batch(sides=2), rk.RegretMatching, sampling)
+
+
+def by_number(run):
+    """Let a run without a tree be compiled if it visits more than a hundred histories."""
+    return {"_LOADING": 0, "_COMPILING": 100} if isinstance(run, LazyMCCFR) else {}
+
+
+def compiled():
+    return started(KUHN, RULES["rm+"], engine="compiled")
+
+
+@pytest.mark.parametrize("start", [compiled, without_tree])
+def test_ctrl_c_ends_compiling_within_a_second_and_the_run_can_go_on(start, monkeypatch):
+    run = start()
     with monkeypatch.context() as patch:
         patch.setattr(_numba, "compile_function", slow)
+        for name, number in by_number(run).items():
+            patch.setattr(lazy, name, number)
         pressed = []
 
         def press():
@@ -97,7 +119,7 @@ def test_ctrl_c_ends_compiling_within_a_second_and_the_run_can_go_on(monkeypatch
         timer = threading.Timer(0.3, press)
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            run.run(10)
+            run.run(1_000)
         assert time.monotonic() - pressed[0] < 1.0
         timer.join()
         for thread in threading.enumerate():
@@ -106,6 +128,57 @@ def test_ctrl_c_ends_compiling_within_a_second_and_the_run_can_go_on(monkeypatch
                 assert not thread.is_alive()
     assert run.iteration == 0
     assert run.run(3).iteration == 3
+
+
+def test_without_a_tree_what_is_played_by_all_iterations_decides(monkeypatch):
+    calls = []
+
+    def fail(*_):
+        calls.append(run.iteration)
+        raise CannotCompileError("it cannot")
+
+    monkeypatch.setattr(_jit, "_compile", fail)
+    run = without_tree()
+    for name, number in by_number(run).items():
+        monkeypatch.setattr(lazy, name, number)
+    run.run(2, callbacks=[lambda run: False])
+    run.run(10**9, callbacks=[StopAtTime(1e-4)])
+    assert not calls
+    first = run.iteration
+    run.run(1_000, callbacks=[lambda run: run.iteration == first + 2])
+    assert (calls, run.iteration) == ([first], first + 2)
+    run.run(1_000)  # in Python, where no machine code can be made
+    assert (calls, run._flat) == ([first], None)
+
+
+def test_without_a_tree_compiling_is_announced(monkeypatch, caplog):
+    caplog.set_level(logging.INFO, "regretkit")
+
+    def fail(*_):
+        time.sleep(0.2)
+        raise CannotCompileError("it cannot")
+
+    monkeypatch.setattr(_numba, "compile_function", fail)
+    monkeypatch.setattr(_jit, "_PATIENCE", 0.0)
+    monkeypatch.setattr(lazy, "_COMPILING", 100)
+    monkeypatch.setattr(lazy, "_LOADING", 0)
+    run = without_tree()
+    run._prepare(1_000)
+    assert caplog.messages == ["compiling, once for this machine"]
+    assert run.run(1_000).iteration == 1_000
+
+
+def test_a_run_that_is_short_by_its_time_limit_is_not_compiled(monkeypatch):
+    monkeypatch.setattr(_jit, "_compile", lambda *_: pytest.fail("compiled"))
+    for limit in (
+        StopAtTime(0.05),
+        Checkpoint("unused", every=10**9, callbacks=[StopAtTime(0.05)]),
+    ):
+        run = started(KUHN, RULES["rm+"], engine="auto").run(10**9, callbacks=[limit])
+        assert run.engine == "numpy"
+    run = started(KUHN, RULES["rm+"], engine="auto")
+    assert select_engine(run, "auto", 10**9, 1.0).name == "numpy"
+    assert select_engine(run, "auto", 10**9, 3.0).name == "compiled"
 
 
 def test_where_numba_cannot_be_imported_the_engine_cannot_start(monkeypatch):
