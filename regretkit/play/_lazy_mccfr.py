@@ -1,7 +1,7 @@
 """Self-play by sampling, of games that are given by their rules alone."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any, Self, cast, final
