@@ -37,7 +37,8 @@ from regretkit.evaluation import (
     solve_zero_sum,
 )
 from regretkit.evaluation._extensive_correlated import Concept
-from regretkit.evaluation._finish import _Systems
+from regretkit.evaluation._finish import _Schedule
+from regretkit.evaluation._support_systems import Systems
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, load, matrix_game
 from regretkit.play import ALGORITHMS, SelfPlay
 
@@ -177,11 +178,11 @@ def look(call: str, quick: bool) -> Figures:
     """How long ``finish`` takes to look once, next to an iteration of DCFR in machine code.
 
     A look takes the likely supports of the average, solves the systems of both players there, and
-    bounds what it finds by best responses.
+    bounds what it finds by best responses. ``finish`` plans with the ratio that is counted.
     """
     before, _ = LOOKS.get(call, (50, 0))
     run = ALGORITHMS["dcfr"].start(tree_game(call), engine="compiled").run(before)
-    systems, profile = _Systems.of(run.game), run.average
+    systems, profile = Systems.of(run.game), run.average
 
     def once() -> None:
         average = systems.bounded(*profile)
@@ -189,7 +190,10 @@ def look(call: str, quick: bool) -> Figures:
 
     best = best_times({"look": repeated(once), "iteration": run.run}, 2 if quick else 10)
     figures: Figures = {f"{name}, ms": 1e3 * seconds for name, seconds in best.items()}
-    return {**figures, "ratio": best["look"] / best["iteration"]}
+    schedule, average = _Schedule(run, systems, 0.0, math.inf), systems.bounded(*profile)
+    schedule._look(systems.likely_supports(average), average)
+    counted = schedule.last / schedule._of_iteration()
+    return {**figures, "ratio": best["look"] / best["iteration"], "counted": counted}
 
 
 KINDS = {"CE": best_correlated_equilibrium, "CCE": best_coarse_correlated_equilibrium}

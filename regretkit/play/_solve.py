@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 import numpy as np
+from attrs import evolve
 
 from regretkit._util._validate import above_zero, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
@@ -147,9 +148,9 @@ def solve(
         exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
         of more than 3,000 sequences, where that was measured to be faster, by ``finish`` of a run
         of DCFR, or of PDCFR+ without chance moves, and where that does not end in time by the
-        linear program again; public games by ``finish`` alone. ``method`` of the solution says
-        which. With an algorithm, an engine or a time limit, by default one minute, it is ``finish``
-        that is asked for.
+        linear program again, unless memory is short; public games by ``finish`` alone. ``method``
+        of the solution says which. With an algorithm, an engine or a time limit, by default one
+        minute, it is ``finish`` that is asked for.
 
     Raises
     ------
@@ -249,7 +250,12 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
         return finish(run)
     solution = finish(run, time_limit=_SECONDS_A_SEQUENCE * sequences)
     exact = solution.gap <= _ROUNDING * float(np.ptp(game.tree.payoffs[:, 0]))
-    return solution if exact else solve_zero_sum(game)
+    if exact:
+        return solution
+    try:
+        return solve_zero_sum(game)
+    except MemoryError:
+        return evolve(solution, method=f"{solution.method}, linear program out of memory")
 
 
 def _likely_first(game: Game) -> str:

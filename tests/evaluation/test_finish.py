@@ -1,6 +1,6 @@
 """An exact equilibrium from a run: next to known values, fractions, and linear programs."""
 
-import time
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +13,7 @@ from test_exact_zero_sum import DEGENERATE, LEDUC, check, matrices, random_matri
 import regretkit as rk
 from regretkit import games, matrix_game, solve
 from regretkit.evaluation import finish, nash_conv, solve_zero_sum
+from regretkit.evaluation._finish import _Schedule
 from regretkit.games._memory_budget import memory_capped
 from regretkit.games.poker import hold_em
 
@@ -83,24 +84,68 @@ def test_a_rule_without_supports_goes_on_and_says_how_far_it_is():
     assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-6)
 
 
-def test_a_clock_too_coarse_for_a_look_does_not_stop_it(monkeypatch):
-    run = solve(games.leduc_poker(), "dcfr", iterations=50)
-    monkeypatch.setattr(
-        "regretkit.evaluation._finish.time",
-        SimpleNamespace(process_time=lambda: 0.0, monotonic=time.monotonic),
-    )
-    finish(run, time_limit=0.5)
-    assert run.iteration > 52
+def test_the_clock_decides_nothing(monkeypatch):
+    matrix, found = matrix_game(random_matrix(3, (30, 30))), []
+    for pace in (0.0, 1e-6, 1e-3):  # each time that the clock is read, so much has passed
+        ticks = itertools.count()
+        clock = SimpleNamespace(monotonic=lambda ticks=ticks, pace=pace: pace * next(ticks))
+        monkeypatch.setattr("regretkit.evaluation._finish.time", clock)
+        found.append(finish(solve(matrix, "cfr", iterations=1, engine="numpy")))
+    assert len({solution.method for solution in found}) == 1
+    for solution in found[1:]:
+        np.testing.assert_array_equal(solution.profile[0], found[0].profile[0])
 
 
-def test_without_memory_it_is_the_best_so_far(monkeypatch):
+class Looks:
+    """What each look cost, and what the run and all looks had cost before it."""
+
+    def __init__(self, monkeypatch):
+        self.before, self.costs = [], []
+        plain = _Schedule._look
+        monkeypatch.setattr(_Schedule, "_look", lambda *given: self.look(plain, *given))
+
+    def look(self, plain, schedule, *given):
+        self.before.append((schedule.ran, schedule.spent, schedule.last))
+        found = plain(schedule, *given)
+        self.costs.append(schedule.spent - self.before[-1][1])
+        return found
+
+
+@pytest.mark.parametrize(
+    ("call", "engine"),
+    [
+        ("random", "numpy"),
+        ("leduc_poker", "compiled"),
+        ("liars_dice(sides=5)", "compiled"),
+        ("goofspiel(cards=5, information='hidden')", "vectorized"),
+    ],
+)
+@pytest.mark.deep_beyond(2)
+def test_looks_never_cost_more_than_the_run(call, engine, monkeypatch):
+    looks = Looks(monkeypatch)
+    game = matrix_game(random_matrix(3, (60, 60))) if call == "random" else games.load(call)
+    rule = "cfr" if call == "random" else "dcfr"
+    assert finish(solve(game, rule, iterations=1, engine=engine)).gap < 1e-11
+    assert len(looks.costs) > 1
+    for ran, spent, expected in looks.before:
+        assert spent + expected <= ran
+    assert sum(looks.costs[:-1]) <= looks.before[-1][0]
+
+
+@pytest.mark.parametrize("of", ["run", "average", "merged", "river"])
+def test_without_memory_it_is_the_best_so_far(of, monkeypatch):
     def lacks(*given, **options):
         raise MemoryError
 
+    game = games.load("hold_em") if of == "river" else games.leduc_poker()
+    run = solve(game, "dcfr", iterations=500)
     monkeypatch.setattr("scipy.sparse.linalg.splu", lacks)
-    solution = finish(solve(games.leduc_poker(), "dcfr", iterations=60))
-    assert solution.method == "finish after 60 iterations, out of memory"
-    found = nash_conv(games.leduc_poker(), solution.profile)
+    if of == "merged":
+        solution = solve(game, "dcfr", exact=True)
+    else:
+        solution = finish(run.average if of == "average" else run)
+    assert "out of memory" in solution.method
+    found = nash_conv(game, solution.profile)
     assert 1e-9 < solution.gap == pytest.approx(found, rel=1e-9)
 
 
@@ -148,10 +193,24 @@ def test_a_river_has_the_value_of_the_linear_program_of_its_tree(ranges):
     assert again.gap == pytest.approx(nash_conv(game, again.profile))
 
 
-def test_a_public_game_of_too_many_pairs_is_refused_with_its_size():
+@pytest.mark.parametrize("of", ["run", "average"])
+def test_a_public_game_of_too_many_pairs_says_its_size_and_how_far_it_is(of):
     game = games.load("hold_em")  # 12 x 6 pairs at five terminals
-    with memory_capped(1e4), pytest.raises(MemoryError, match="360 outcomes"):
-        finish(solve(game, "cfr+", iterations=1))
+    run = solve(game, "cfr+", iterations=5)
+    with memory_capped(1e4), pytest.warns(RuntimeWarning, match="no systems .* 360 outcomes"):
+        solution = finish(run if of == "run" else run.average, time_limit=0.2)
+    assert solution.method.endswith("out of memory")
+    assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
+    assert solution.lower <= finish(run).value <= solution.upper
+    if of == "run":
+        assert solution.gap < 0.5 * nash_conv(game, solve(game, "cfr+", iterations=50).average)
+
+
+def test_a_public_game_of_too_many_pairs_is_learned_to_a_tolerance():
+    game = games.load("hold_em")
+    with memory_capped(1e4), pytest.warns(RuntimeWarning, match="no systems"):
+        solution = finish(solve(game, "cfr+", iterations=1), tolerance=1e-4)
+    assert "out of" not in solution.method
 
 
 @pytest.mark.parametrize(
@@ -165,6 +224,19 @@ def test_solve_takes_what_is_faster_and_says_what(call, monkeypatch):
     assert solution.value == pytest.approx(KNOWN.get(call, 0.0), abs=1e-12)
     monkeypatch.setattr("regretkit.play._solve._SECONDS_A_SEQUENCE", 0.0)
     assert solve(game, exact=True).method == "linear program"
+
+
+def test_without_memory_for_the_linear_program_it_is_the_best_of_the_run(monkeypatch):
+    def lacks(game):
+        raise MemoryError
+
+    game = games.load("liars_dice(sides=4)")
+    monkeypatch.setattr("regretkit.play._solve._FINISHED", 0)
+    monkeypatch.setattr("regretkit.play._solve._SECONDS_A_SEQUENCE", 0.0)
+    monkeypatch.setattr("regretkit.play._solve.solve_zero_sum", lacks)
+    solution = solve(game, exact=True)
+    assert "out of time, linear program out of memory" in solution.method
+    assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
 
 
 def test_solve_does_both():
