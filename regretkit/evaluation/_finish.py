@@ -214,12 +214,10 @@ class _Schedule:
             left = self.end - time.monotonic()
             if left <= 0.0 and run.iteration:
                 break
-            count = _FIRST - run.iteration
-            if count <= 0:
-                count = math.ceil((self.due - self.ran) / self._of_iteration())
-            if run.iteration and run.processor_seconds > 0.0:
-                count = min(count, math.ceil(left / run.processor_seconds * run.iteration))
-            run.run(count)
+            each = self._of_iteration()
+            count = max(_FIRST - run.iteration, math.ceil((self.due - self.ran) / each))
+            seconds = run.processor_seconds / max(run.iteration, 1) or each * 1e-9
+            run.run(max(1, min(count, math.ceil(left / seconds))))
             self._count()
 
     def best_look(self, average: Bounded) -> Bounded:

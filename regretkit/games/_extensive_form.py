@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, field
@@ -407,6 +408,8 @@ _LARGEST_PART = 0.8
 """The largest part of the information sets that may be left."""
 _DIGITS = 40
 """Binary digits in which payoffs must agree."""
+_MERGED: WeakKeyDictionary[ExtensiveFormGame, ExtensiveFormGame | None] = WeakKeyDictionary()
+"""What was found for each game, so that what is laid out for it is laid out once."""
 
 
 def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
@@ -423,6 +426,12 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     ----------
     Grohe, Kersting, Mladenov and Selman (2014), "Dimension reduction via colour refinement", ESA.
     """
+    if game not in _MERGED:
+        _MERGED[game] = _refined(game)
+    return _MERGED[game]
+
+
+def _refined(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     if not (game.tree.player == CHANCE).any():
         return None  # for actions that differ in their number are different
     trees, entries = game.domains, np.flatnonzero(game.payoffs[0])
@@ -440,13 +449,13 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
             total = np.add.reduceat(mixed(told + actions[player]), tree.simplices.first)
             preceding = of_sequence[player][tree.parent_sequence]
             points[player] = mixed(mixed(total + points[player]) + preceding)
-        found = [np.unique(color, return_index=True, return_inverse=True) for color in points]
-        coarser, classes = classes, sum(first.size for _, first, _ in found)
+        coarser, classes = classes, sum(np.unique(color).size for color in points)
         if classes > _LARGEST_PART * sum(tree.points for tree in trees):
             return None
         if classes == coarser:
             break
-    return _merged(game, [(first, color) for _, first, color in found])
+    found = [np.unique(color, return_index=True, return_inverse=True)[1:] for color in points]
+    return _merged(game, found)
 
 
 def _merged(game: ExtensiveFormGame, kinds: list[tuple[Indices, Indices]]) -> ExtensiveFormGame:
