@@ -30,7 +30,7 @@ _NUMPY = 1.5e5, 15.0
 _SETTLED = 5.0
 """Payoffs that a sequence of a public game counts for, as its pairs are not gone through."""
 _LONGEST = 8.0
-"""The largest part of the time played up to which a run goes on between two looks."""
+"""How far a run continues after a look, at most, relative to the operations so far."""
 _WORTH_A_LOOK = 0.1
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
 _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
@@ -102,8 +102,8 @@ def finish(
     more what the last one did, is at most what the run cost until then. The first is expected to
     cost 100 operations for each payoff and each sequence. Operations are counted, from the sizes of
     the game and of the systems and with about a nanosecond each, and not timed; so that, unless the
-    time limit ends it, a run with the same engine has the same outcome, bit by bit, whatever else a
-    machine does.
+    time limit ends it, a run with the same engine has the same outcome, bit by bit, however busy
+    the machine is.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class _Schedule:
     ran: float = _CALL
     """Operations of all iterations,"""
     counted: int = 0
-    """of which so many are counted,"""
+    """of which this number are counted,"""
     spent: float = 0.0
     """of all looks,"""
     last: float = field(init=False)
