@@ -197,10 +197,10 @@ class _Schedule:
         self._count()
 
     def _of_iteration(self) -> float:
-        sequences, (every, each) = self.systems.sequences, _ITERATION.get(self.run.engine, _NUMPY)
+        sequences, (fixed, scale) = self.systems.sequences, _ITERATION.get(self.run.engine, _NUMPY)
         public = isinstance(self.run.game, PublicGame)
         settled = _SETTLED * sequences if public else self.systems.payoffs.value.size
-        return every + each * (settled + 2.0 * sequences)
+        return fixed + scale * (settled + 2.0 * sequences)
 
     def _count(self) -> None:
         """Count iterations; those that ran before are taken to be like the next ones."""
@@ -214,18 +214,18 @@ class _Schedule:
             left = self.end - time.monotonic()
             if left <= 0.0 and run.iteration:
                 break
-            each = self._of_iteration()
-            count = max(_FIRST - run.iteration, math.ceil((self.due - self.ran) / each))
-            seconds = run.processor_seconds / max(run.iteration, 1) or each * 1e-9
+            cost = self._of_iteration()
+            count = max(_FIRST - run.iteration, math.ceil((self.due - self.ran) / cost))
+            seconds = run.processor_seconds / max(run.iteration, 1) or cost * 1e-9
             run.run(max(1, min(count, math.ceil(left / seconds))))
             self._count()
 
     def best_look(self, average: Bounded) -> Bounded:
         """Return the best of what supports near those of the run lead to, and say when is next."""
-        systems, before, best = self.systems, self.spent, average
+        systems, spent, best = self.systems, self.spent, average
         pays = systems.are_there and self.spent + self.last <= self.ran
         if pays and self.goal < average.gap <= _WORTH_A_LOOK * systems.width:
-            share = before + _SHARE * self.ran
+            share = spent + _SHARE * self.ran
             likely = systems.likely_supports(average)
             wider = [a | (x > 0.0) for a, x in zip(likely, self.run.current, strict=True)]
             best = found = self._look(wider, average)
@@ -237,13 +237,13 @@ class _Schedule:
                 found = self._look(systems.corrected_supports(found), average)
                 best = min(best, found, key=_gap)
         # After r operations, breaks of c operations each d apart cost c / d + d / 2r of them.
-        growth = math.sqrt(2.0 * (self.spent - before + _CALL) / self.ran)
+        growth = math.sqrt(2.0 * (self.spent - spent + _CALL) / self.ran)
         self.due = max(self.ran * (1.0 + min(growth, _LONGEST)), self.spent + self.last)
         return best
 
-    def _goes_on(self, most: float) -> bool:
+    def _goes_on(self, limit: float) -> bool:
         """Return whether there are operations and time for another look."""
-        return self.spent + self.last <= min(self.ran, most) and time.monotonic() < self.end
+        return self.spent + self.last <= min(self.ran, limit) and time.monotonic() < self.end
 
     def _look(self, supports: list[Flags], average: Bounded) -> Bounded:
         found, entries = self.systems.look(supports, average)
