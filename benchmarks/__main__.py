@@ -25,6 +25,7 @@ BENCHMARKS = {
     "endgames": "poker",
     "engines": "engines",
     "exact": "equilibria",
+    "exact_choice": "equilibria",
     "finish": "equilibria",
     "linear_swap": "circuits",
     "look": "equilibria",

@@ -1,6 +1,7 @@
 """How long it takes to an equilibrium: exactly by linear programs, or to a gap by iterations."""
 
 import math
+import multiprocessing
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -40,7 +41,9 @@ from regretkit.evaluation._extensive_correlated import Concept
 from regretkit.evaluation._finish import _Schedule
 from regretkit.evaluation._support_systems import Systems
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, load, matrix_game
+from regretkit.games._extensive_form import merged_by_symmetry
 from regretkit.play import ALGORITHMS, SelfPlay
+from regretkit.play._solve import likely_first
 
 LONG = 2.0
 """Seconds after which nothing is repeated."""
@@ -159,6 +162,82 @@ def play_to_the_end(game: Any, name: str, limit: float, ended: dict[str, int]) -
     ended.pop(name, None)
     if "out of" not in solution.method:
         ended[name] = int(solution.method.split()[2])
+
+
+LADDER = [
+    "kuhn_poker",
+    "kuhn_poker(deck=13)",
+    "liars_dice(sides=3)",
+    "goofspiel(cards=4, information='hidden')",
+    "goofspiel(cards=4)",
+    "leduc_poker",
+    "leduc_poker(ranks=5)",
+    "liars_dice(sides=4)",
+    "oshi_zumo(coins=6)",
+    "leduc_poker(ranks=9)",
+    "goofspiel(cards=5, information='hidden')",
+    "liars_dice(sides=5)",
+    "goofspiel(cards=5)",
+]
+"""Games of growing size."""
+SAVED = 10.0
+"""Milliseconds that a solution by machine code has to save, to be worth compiling it once."""
+WAYS: dict[str, Callable[[Any], ExactSolution]] = {
+    "program": solve_zero_sum,
+    "finish": lambda game: evaluation.finish(
+        ALGORITHMS[likely_first(game)].start(game, engine="compiled")
+    ),
+}
+
+
+def best_sizes(found: Found) -> str:
+    """Return from which size on to finish, by ratios and by the time that it saves."""
+
+    def best(gain: Callable[[Figures], float]) -> int:
+        sizes: list[int] = [row["sequences"] for row in found.values()]
+        gains = dict(zip(sizes, map(gain, found.values()), strict=True))
+        return max(sizes, key=lambda n: sum(gains[size] for size in sizes if size >= n))
+
+    first = best(lambda row: math.log(row["first, ratio"]))
+    later = best(lambda row: math.log(row["later, ratio"]))
+    worth = best(lambda row: row["later, program, ms"] - row["later, finish, ms"] - SAVED)
+    return (
+        f"sequences from which on to finish: {first:,} by the ratios of first solutions, {later:,} "
+        f"of later ones, and {worth:,} where it is to save {SAVED:g} ms, for compiling, once a "
+        "machine, takes seconds"
+    )
+
+
+def times_of(call: str, way: str, count: int) -> list[float]:
+    """Return how many milliseconds some solutions of a game take, one after the other."""
+    game = merged(call)
+    return [1e3 * cpu_seconds(WAYS[way], game) for _ in range(count)]
+
+
+def merged(call: str) -> ExtensiveFormGame:
+    """Return a game as ``solve(game, exact=True)`` solves it."""
+    game = tree_game(call)
+    return merged_by_symmetry(game) or game
+
+
+@benchmark(LADDER, quick=LADDER[:2], conclude=best_sizes)
+def exact_choice(call: str, quick: bool) -> Figures:
+    """From which number of sequences on ``finish`` is faster than the linear program.
+
+    Symmetries are merged first, as ``solve(game, exact=True)`` does. Milliseconds of the processor,
+    medians of three processes: for the first solution of a process, which loads libraries and
+    machine code from the disk, and for the fourth. Above a ratio of one, ``finish`` is faster.
+    """
+    times: dict[str, list[list[float]]] = {way: [] for way in WAYS}
+    for way in [*WAYS] * (2 if quick else 4):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            times[way].append(pool.apply(times_of, (call, way, 4)))
+    figures: Figures = {"sequences": sum(domain.dimension for domain in merged(call).domains)}
+    for when, place in ("first", 0), ("later", 3):  # in the first process, code may be compiled
+        program, finish = (median(taken[place] for taken in times[way][1:]) for way in WAYS)
+        columns = {"program, ms": program, "finish, ms": finish, "ratio": program / finish}
+        figures |= {f"{when}, {name}": value for name, value in columns.items()}
+    return figures
 
 
 LOOKS = {"leduc_poker": (2_000, 300), "liars_dice(sides=5)": (300, 100)}

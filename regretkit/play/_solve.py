@@ -42,8 +42,8 @@ Rules: TypeAlias = History | HistoryBatch
 
 _EVER = 2**62
 
-_FINISHED = 3_000
-"""Sequences of a tree from which on playing to the end is faster than a linear program."""
+_FINISHED = 1_800
+"""Sequences of a tree from which on to finish, by ``python -m benchmarks exact_choice``."""
 _SECONDS_A_SEQUENCE = 1e-4
 """How long to play, at most, before the linear program, which takes about as long."""
 _ROUNDING = 1e-12
@@ -146,7 +146,7 @@ def solve(
     exact
         Return no run, but an ``ExactSolution``: an equilibrium of a two-player constant-sum game,
         exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
-        of more than 3,000 sequences, where that was measured to be faster, by ``finish`` of a run
+        of 1,800 sequences and more, where that saves 10 ms and more, by ``finish`` of a run
         of DCFR, or of PDCFR+ without chance moves, and where that does not end in time by the
         linear program again, unless memory is short; public games by ``finish`` alone. ``method``
         of the solution says which. With an algorithm, an engine or a time limit, by default one
@@ -233,7 +233,7 @@ def _solve_exactly(
     if algorithm is None and time_limit is None and engine == "auto":
         solution = _solve_by_size(played)
     else:
-        run = named(algorithm or _likely_first(played)).start(played, engine=engine)
+        run = named(algorithm or likely_first(played)).start(played, engine=engine)
         solution = finish(run, time_limit=60.0 if time_limit is None else time_limit)
     return solution if small is None else unmerged(solution, cast("ExtensiveFormGame", game))
 
@@ -244,7 +244,7 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
     small = not isinstance(game, PublicGame) and sequences < _FINISHED
     if isinstance(game, NormalFormGame) or small:
         return solve_zero_sum(cast("ExtensiveFormGame", game))
-    run = named(_likely_first(game)).start(game, engine="compiled")
+    run = named(likely_first(game)).start(game, engine="compiled")
     run.run(1)  # which loads the machine code
     if isinstance(game, PublicGame):
         return finish(run)
@@ -258,7 +258,7 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
         return evolve(solution, method=f"{solution.method}, linear program out of memory")
 
 
-def _likely_first(game: Game) -> str:
+def likely_first(game: Game) -> str:
     """Return the algorithm that is likely to have the supports of an equilibrium first.
 
     In the games that were measured that is DCFR where chance deals, and PDCFR+ where it does not,

@@ -34,6 +34,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("correlated_gaps", "Kuhn poker", 6, "scipy"),
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 7, "scipy"),
+        ("exact_choice", "kuhn_poker", 7, "numba"),
         ("efr", "Kuhn poker: csps", 8, "pyspiel"),
         ("engines", "Kuhn poker", 6, "numba"),
         ("linear_swap", "Kuhn poker", 7, "numpy"),
