@@ -47,7 +47,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("repeated_states", "1", 8, "scipy"),
         ("sampling_gaps", "external", 3, "numba"),
         ("several", "RM+ against DCFR", 4, "numba"),
-        ("traced", "Kuhn poker", 9, "pyspiel"),
+        ("traced", "Kuhn poker", 5, "pyspiel"),
         ("tracing", "of the library", 4, "numpy"),
         ("triggers", "Kuhn poker: efce", 9, "pyspiel"),
         ("workbench", "a run beside its iterations, ms", 2, "numpy"),
