@@ -11,6 +11,7 @@ grows slower than the number of iterations. Nothing in this module knows what a 
 import abc
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from inspect import CO_VARARGS
 from typing import ClassVar, Self, TypeAlias, cast, final
 
 import numpy as np
@@ -85,13 +86,27 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         "regret": "RegretLedger(minimizer) tracks regrets; a rule of yours declares its own, as in "
         "regrets: np.ndarray = rk.state()",
         "updat|observ|learn|fit|step|loss|reward": "it learns by observe_utility(utility)",
-        "strateg|polic|act$|next|play|predict": "the strategy is returned by next_strategy()",
+        "strateg|polic|act$|next|play|predict|sampl|choose": "the strategy is returned by "
+        "next_strategy()",
+        "train|solve|run|iterate": "it plays in SelfPlay(game, minimizers).run(iterations)",
+        "normal|softmax|project|uniform|expectation|repeat": "operations are in self.simplices",
     }
     _update_may_raise: ClassVar[bool] = False
     """Whether ``_learn`` may raise although the utility is finite and not too large."""
     _how_to_place: ClassVar[str] = "set self.domain, as in self.domain = Simplices(3),"
     _number_functions: ClassVar[tuple[str, ...]] = ()
     """Methods of a whole number that a trace calls iteration by iteration instead of tracing."""
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        learn = getattr(vars(cls).get("_learn"), "__code__", None)
+        if learn is not None and not learn.co_flags & CO_VARARGS:
+            takes = learn.co_varnames[: learn.co_argcount]
+            if len(takes) < 3 or (takes[1].startswith("strat") and takes[2].startswith("util")):
+                raise TypeError(
+                    f"{cls.__name__}._learn({', '.join(takes)}) is called with a utility and the "
+                    "strategy that was played; write def _learn(self, utility, strategy)"
+                )
 
     def __new__(cls, *_arguments: object, **_named: object) -> "RegretMinimizer":  # noqa: D102 - not for callers
         # Here and not in __init__, so that an author's own __init__ owes nothing to this class.

@@ -43,10 +43,30 @@ def argument_of(error: BaseException) -> str:
     return argument
 
 
+MIXES = " mixes the blocks"
+"""What is said of a rule's code that is no rule at each decision point."""
+
 STRATEGIES = {"averag|avg|polic|strateg|profile": "strategies are in average and in current"}
 """The hint about attributes of runs."""
 
-TABLES = {"pandas|frame|df": "a pandas table is to_dataframe()"}
+RUNS = STRATEGIES | {
+    "value|util|payoff": "the values of the players are game.value(run.average)",
+    "regret": "minimizers hold them, as in run.minimizers[0]['K'].state in a tree",
+    "train|solve|iterate|play|step|fit": "it is continued by run(iterations)",
+}
+"""The hints about attributes of runs with a tree."""
+
+GAMES = {
+    "save|write|to_": "games.save(game, path) writes it",
+    "solve|play|run|train": "it is played by solve(game, 'cfr+', iterations=1000)",
+    "nash|exploit|gap|best": "as a function: nash_conv(game, profile), exploitability(...)",
+}
+"""The hints about attributes of games."""
+
+TABLES = {
+    "pandas|frame|df": "a pandas table is to_dataframe()",
+    "save": "a figure is saved by plot().savefig(path), a table by to_csv(path)",
+}
 """The hint about attributes of what can be written as a table."""
 
 REGRETS = {

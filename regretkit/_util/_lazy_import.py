@@ -67,6 +67,13 @@ def _absent(package: str, name: str) -> Exception:
     return AttributeError(f"module {package!r} has no attribute {name!r}{_home_of(name)}")
 
 
+_SYNONYMS = {
+    "internal|blum": "swap regret, which bounds internal regret, is minimized by SwapRegret",
+    "solver|trainer|^cfr[a-z]": "CFR is played by solve(game, 'cfr', iterations=1000)",
+}
+"""What there is in place of names that other libraries have, by patterns of them."""
+
+
 def _home_of(name: str) -> str:
     """Return which public module has a name, or one like it, to end an error message."""
     from regretkit._util._validate import did_you_mean
@@ -85,9 +92,11 @@ def _home_of(name: str) -> str:
     if name in homes:
         return f"; it is {homes[name]}"
     if "plot" in name:
-        return "; figures are in regretkit.display"
+        return "; figures are in regretkit.display, as display.convergence and display.heat_map"
     if algorithm in importlib.import_module("regretkit.play").ALGORITHMS:
         return f"; it is an algorithm, as in solve(game, {algorithm!r})"
+    if hints := [hint for synonym, hint in _SYNONYMS.items() if re.search(synonym, algorithm)]:
+        return f"; {hints[0]}"
     return re.sub("'(.*)'", lambda close: homes[close[1]], did_you_mean(name, homes))
 
 

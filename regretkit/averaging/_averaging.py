@@ -3,12 +3,13 @@
 import abc
 import math
 from collections.abc import Iterable, Mapping
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from attrs import define, field, frozen
 from typing_extensions import override
 
+from regretkit._util._errors import Hints
 from regretkit._util._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
@@ -243,7 +244,7 @@ class HorizonPower(Averaging):
 
 @final
 @define(eq=False)
-class Average(Stateful):
+class Average(Hints, Stateful):
     """The weighted average of the strategies added to it.
 
         average  =  sum_t w_t x_t / sum_t w_t
@@ -275,6 +276,11 @@ class Average(Stateful):
     >>> average.strategy
     array([0.16666667, 0.83333333])
     """
+
+    _hints: ClassVar = {
+        "averag|mean|get|value|result": "the average is in strategy",
+        "weight": "weights are those of a scheme, as in Average(Linear())",
+    }
 
     averaging: Averaging = field(factory=Uniform)
     horizon: int | None = field(default=None, kw_only=True)

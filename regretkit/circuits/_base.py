@@ -85,13 +85,15 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
         )
     if not callable(local):
         hint = "pass RegretMatching, or let solve(game, name) play what has a name, as 'cfr+'"
+        if isinstance(local, dict):
+            hint = "ByDecisionPoint(rules) takes rules by label"
         raise TypeError(must_be(name, "a function of simplices or a rule's class", local, hint))
     try:
         made = local(simplices)
     except (AttributeError, TypeError, ValueError) as error:
-        if not is_ours(local):  # as PerDecisionPoint
-            told = f"{name} was called with {quote(simplices)}"
-            error.add_note(f"{told}; {_advice(local, simplices)}")
+        advice = "" if is_ours(local) else _advice(local, simplices)  # as PerDecisionPoint
+        if advice:
+            error.add_note(f"{name} was called with {quote(simplices)}; {advice}")
         raise
     rule = as_minimizer(made, f"what {name} returned")
     if rule.domain != simplices:
@@ -103,17 +105,30 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
 
 
 def _advice(local: LocalRule, simplices: Simplices) -> str:
-    """Return what to pass in place of a rule that could not be called."""
-    if isinstance(local, type) and _is_alike(local) and not issubclass(local, RegretMinimizer):
-        return f"pass PerDecisionPoint(lambda n: minimizers.Adapter({local.__name__}(n), n))"
+    """Return what to pass in place of a rule that could not be called, empty if it says so."""
+    made = getattr(local, "func", local)  # of a partial
+    rule = issubclass(made, RegretMinimizer) if isinstance(made, type) else None
+    if rule is False and _is_alike(made):
+        return f"pass PerDecisionPoint(lambda n: minimizers.Adapter({made.__name__}(n), n))"
+    called = getattr(made, "__name__", "rule")
+    one = "a rule for one simplex goes in as PerDecisionPoint(rule)"
+    try:
+        start = isinstance(made, type)  # whose own signature may be that of __new__
+        takes = [*inspect.signature(made.__init__ if start else made).parameters][start:]
+    except (TypeError, ValueError):  # what is built in may not say
+        return one
+    if not takes:
+        derive = f"derive {called} from SimplexRule, or give it __init__(self, actions)"
+        return derive if rule else "let it take them, as in lambda simplices: ..."
     try:
         inspect.signature(local).bind(simplices)
-    except TypeError:
-        called = getattr(local, "__name__", "rule")
+    except (TypeError, ValueError):
+        if made is not local:
+            return f"{called} takes {', '.join(takes)}"
         return f"fix its other arguments, as in functools.partial({called}, name=value)"
-    except ValueError:
-        pass  # some that are built in do not say what they take
-    return "a rule for one simplex goes in as PerDecisionPoint(rule)"
+    if rule and takes[0] == "simplices":
+        return ""
+    return one if rule is not None else f"it is to return a minimizer that plays there; {one}"
 
 
 def check_tree(value: object, kinds: Any = DecisionTree) -> None:

@@ -350,6 +350,8 @@ def _problem(text: str) -> str:
         return ""
     if len(words) > 1:
         words = list(filter(None, words))
+        if {*words} <= {*ALGORITHMS}:
+            return f"{text} are algorithms; name them after --algorithms"
         return (
             f"cannot read {quote(text)}; games are separated by spaces; write {shlex.join(words)}"
         )

@@ -299,7 +299,9 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
         return dict(curve.values, iteration=curve.iterations)  # type: ignore[arg-type]
     if isinstance(curve, Sequence) and not isinstance(curve, str):
         if not all(isinstance(row, Mapping) for row in curve):
-            raise TypeError(f"{argument} must be a list of rows, each a dict, got {shown}")
+            runs = any(hasattr(row, "average") for row in curve)
+            hint = "; record runs by solve(..., callbacks=[Recorder()]), and pass records" * runs
+            raise TypeError(f"{argument} must be a list of rows, each a dict, got {shown}{hint}")
         names = dict.fromkeys(key for row in curve for key in row)
         columns: dict[str, Any] = {key: [row.get(key) for row in curve] for key in names}
         return columns

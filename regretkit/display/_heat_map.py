@@ -186,6 +186,7 @@ def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate
     lines = "white" if len(rows) <= 2 * _FEW else "none"
     mesh = ax.pcolormesh(cells, cmap=shades, vmin=0.0, vmax=1.0, edgecolor=lines, linewidth=1.0)
     ax.set_facecolor("0.8")
+    ax.grid(visible=False)
     shrink = min(1.0, 3.0 / _height(ax))
     ax.figure.colorbar(mesh, ax=ax, label="probability", shrink=shrink, anchor=(0.0, 1.0))
     for index, column in np.argwhere(np.isfinite(cells)).tolist():

@@ -141,6 +141,8 @@ def axes_for(
     import matplotlib.pyplot as plt
 
     if ax is None:
+        if isinstance(figsize, int | float):
+            raise TypeError(f"figsize must be two lengths in inches, got {figsize}; pass (6, 4)")
         return plt.subplots(figsize=figsize or natural, layout="constrained")[1]
     if figsize is not None:
         raise ValueError(f"figsize is for a new figure, got {figsize} together with ax")

@@ -10,7 +10,7 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import segment_sum, sum_terms
-from regretkit._util._errors import advised
+from regretkit._util._errors import GAMES, Hints, advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import (
@@ -44,7 +44,7 @@ _ADVICE = "or pass imperfect_recall=True to solve, which runs it without a conve
 
 @final
 @define(eq=False, repr=False)
-class ExtensiveFormGame:
+class ExtensiveFormGame(Hints):
     """An extensive-form game of perfect recall in sequence form.
 
     Terminals with the same last sequences of all players are merged: their payoffs are added,
@@ -79,6 +79,8 @@ class ExtensiveFormGame:
     von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
     Behavior 14(2).
     """
+
+    _hints = GAMES
 
     tree: GameTree
     name: str | None = field(default=None, kw_only=True)

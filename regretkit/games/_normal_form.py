@@ -8,6 +8,7 @@ from attrs import define, field
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import RESOLUTION, zero_cancelled
+from regretkit._util._errors import GAMES, Hints
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, quote, strings
 from regretkit.games._game import (
@@ -42,7 +43,8 @@ def _together(*payoffs: ArrayLike) -> NDArray[np.float64]:
     if len({array.shape for array in arrays}) > 1:
         raise ValueError(
             "payoffs of all players must have one shape, got "
-            f"{' and '.join(str(array.shape) for array in arrays)}"
+            f"{' and '.join(str(array.shape) for array in arrays)}; the row player's actions are "
+            "rows of each, so pass B.T where they are columns"
         )
     return np.stack(arrays)
 
@@ -65,7 +67,7 @@ def _sequence(value: Iterable[Item]) -> Iterable[Item]:
 
 @final
 @define(eq=False, repr=False, init=False)
-class NormalFormGame:
+class NormalFormGame(Hints):
     """A game in which all players simultaneously choose one action each.
 
     Parameters
@@ -99,6 +101,8 @@ class NormalFormGame:
     >>> game.utility(0, [np.array([0.5, 0.5]), np.array([0.0, 1.0])])
     array([7., 6.])
     """
+
+    _hints = GAMES
 
     payoffs: NDArray[np.float64] = field(converter=_payoffs)
     actions: Names | None = field(default=None, converter=_names, kw_only=True)

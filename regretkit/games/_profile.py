@@ -65,7 +65,7 @@ class Profile(Hints, tuple[Vector, ...]):
       ...
     """
 
-    _hints = TABLES
+    _hints = TABLES | {"^(items|keys|values|get)$": "by label it is profile['K']; all is to_dict()"}
 
     domains: tuple[StrategySet, ...]
     _game: Game | Mapping[str, str | None] | None
@@ -417,6 +417,7 @@ class Profile(Hints, tuple[Vector, ...]):
         except TypeError as error:
             raise TypeError(
                 f"a player has a number, got {quote(player)}; try profile[0] or profile[0, 'label']"
+                "; labels are texts, as str(('K', 'pb'))"
             ) from error
         if not minimum <= number < len(self):
             raise ValueError(f"there is no player {player}: they go from 0 to {len(self) - 1}")

@@ -103,6 +103,10 @@ def _file_advice(text: str) -> str:
                 "the name of a game file ends in .efg or .nfg; play.resume continues a "
                 "checkpoint, and Profile.from_json reads a strategy"
             )
+        if files := [text + end for end in (".efg", ".nfg") if Path(text + end).is_file()]:
+            return f"did you mean {quote(files[0])}?"
+        if Path(text).name != text and "(" not in text:
+            return "there is no such file, and the name of a game has no /"
     return ""
 
 
@@ -261,6 +265,8 @@ def save(
     ...     load(path)
     <kuhn_poker: 6 + 6 information sets>
     """
+    if hasattr(path, "domains"):
+        raise TypeError(f"path must be the name of a file, got {quote(path)}; the game comes first")
     path = Path(path)
     writers: dict[str, Callable[..., str]] = {".nfg": write_nfg, ".efg": write_efg}
     if path.suffix not in writers:

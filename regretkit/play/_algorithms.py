@@ -410,6 +410,8 @@ def _known(name: str) -> str:
             hint = "; it is a game"
         elif name in dir(minimizers):
             hint = f"; it is the class regretkit.minimizers:{name}"
+        elif ";" in name:
+            hint = "; in a shell algorithms are separated by commas"
         elif plain in ("cce", "nfcce"):
             hint = "; 'cfr' and its kin lead there, as CorrelatedPlay measures"
         raise ValueError(

@@ -253,7 +253,8 @@ class TrajectoryRecorder(Hints, Stateful):
         places = {(self._players[column], self._numbers[column]) for column in columns}
         if len(places) != 1:
             wrong = "is ambiguous: it may be" if places else "was not looked at; there are"
-            shown = candidates([str(place) for place in sorted(places or self.seen)])
+            labels = [] if places else list(dict.fromkeys(filter(None, self._labels)))
+            shown = candidates(labels or [str(place) for place in sorted(places or self.seen)])
             raise ValueError(f"information set {quote(information_set)} {wrong} {shown}")
         return columns
 

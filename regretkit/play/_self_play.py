@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Self, Unpack, cast, final
 
@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._util._errors import STRATEGIES, Hints
+from regretkit._util._errors import MIXES, RUNS, Hints, warn
 from regretkit._util._files import FilePath
 from regretkit._util._state import NOT_STATE, Stateful, generators, is_ours, parts, with_parts
 from regretkit._util._typing import Vector
@@ -128,7 +128,7 @@ class SelfPlay(Hints, Stateful):
     array([-0.056,  0.056])
     """
 
-    _hints = STRATEGIES
+    _hints = RUNS
 
     game: Game
     minimizers: Sequence[RegretMinimizer]
@@ -193,7 +193,7 @@ class SelfPlay(Hints, Stateful):
         """
         iterations = whole_number(iterations, "iterations", minimum=0)
         watching = as_callbacks(callbacks)
-        with self._guard.driving() as interrupt:
+        with self._guard.driving() as interrupt, self._explained():
             self._check_whole()
             watching = [*begin(watching, self), *watching]
             with interrupt.at_once():  # nothing is played yet
@@ -207,6 +207,23 @@ class SelfPlay(Hints, Stateful):
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Add to an error what a trace of the rules says, which knows what NumPy's errors mean."""
+        try:
+            yield
+        except (ValueError, RuntimeError) as error:
+            if (reason := self._untraceable()) and type(error).__name__ not in reason:
+                error.add_note(reason)
+            raise
+
+    def _untraceable(self) -> str:
+        """Return why a rule cannot be compiled, empty where all can or another thing forbids it."""
+        with suppress(Exception), exits_as_errors():
+            reason = report_engine(self, AUTO, 1).refused.get("compiled", "")
+            return reason if "cannot be compiled" in reason else ""
+        return ""
+
     def _check_first(self) -> None:
         """Refuse a minimizer whose first strategy is none of its player's."""
         for player, domain in enumerate(self.game.domains):
@@ -215,6 +232,9 @@ class SelfPlay(Hints, Stateful):
                 continue
             name = f"the first strategy of minimizers[{player}], {quote(minimizer)},"
             check_strategy(minimizer.next_strategy(), domain, player, name)
+            at_points = isinstance(domain, DecisionTree) and self._requested_engine == AUTO
+            if at_points and f"{MIXES}; use" in (reason := self._untraceable()):
+                warn(f"{reason}; what mixes decision points is not CFR with a rule at each")
 
     def _prepare(self, iterations: int, callbacks: Iterable[Callback] = ()) -> None:
         """Choose an engine for a number of iterations, and have its machine code made."""
@@ -481,18 +501,29 @@ def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[Regr
             f"{len(players)}"
         )
     for player, minimizer in enumerate(players):
-        check_plays_on(minimizer, game.domains[player], player, f"minimizers[{player}]")
+        check_plays_on(
+            minimizer, game.domains[player], player, f"minimizers[{player}]", game.domains
+        )
     check_distinct(players)
     return players
 
 
-def check_plays_on(minimizer: RegretMinimizer, domain: StrategySet, player: int, name: str) -> None:
-    """Refuse a minimizer that plays what its player cannot."""
+def check_plays_on(
+    minimizer: RegretMinimizer,
+    domain: StrategySet,
+    player: int,
+    name: str,
+    domains: Sequence[StrategySet] = (),
+) -> None:
+    """Refuse a minimizer that plays what its player cannot, one of several with these domains."""
     if minimizer.domain == domain:
         return
     tree = ": play on the tree, as in CFR(tree, RegretMatching)"
     wanted = f"but player {player} plays on {quote(domain)}; build it there"
     wanted += tree if isinstance(domain, DecisionTree) else ""
+    if minimizer.domain in domains:
+        owner = domains.index(minimizer.domain)
+        wanted += f"; it plays on game.domains[{owner}], which is player {owner}'s"
     if minimizer.dimension != domain.dimension:
         raise ValueError(f"{name} plays in dimension {minimizer.dimension}, {wanted}")
     # An inner point of its set, and the outermost ones in a few fixed directions.

@@ -471,7 +471,10 @@ def _has_attributes(value: object) -> bool:
 def _attributes(value: Any) -> dict[str, object]:
     if isinstance(value, types.CellType):
         return {} if value == types.CellType() else {"cell_contents": value.cell_contents}
-    held = {name: x for name, x in getattr(value, "__dict__", {}).items() if name not in _HIDDEN}
+    known = getattr(value, "__dict__", {})
+    if not isinstance(known, Mapping):  # of an object that has every attribute
+        known = {}
+    held = {name: x for name, x in known.items() if name not in _HIDDEN}
     for kind in filter(_has_attributes, type(value).__mro__):
         slots = [n for n, x in vars(kind).items() if isinstance(x, types.MemberDescriptorType)]
         held |= {name: getattr(value, name) for name in slots if hasattr(value, name)}

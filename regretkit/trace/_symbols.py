@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from regretkit._util._errors import MIXES
 from regretkit._util._validate import quote
 from regretkit.trace._graph import (
     ELEMENTWISE,
@@ -364,10 +365,8 @@ class Symbol(NDArrayOperatorsMixin):
             return _COMPOSED[ufunc](*inputs)
         name = UFUNCS.get(ufunc)
         if name is None or method != "__call__":
-            raise UntraceableError(
-                f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method} is not known; "
-                "use elementwise functions, and operations of self.simplices"
-            )
+            called = f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method}"
+            raise UntraceableError(called + _mixing(ufunc.__name__, _UNKNOWN))
         target, where = options.pop("out", (None,))[0], options.pop("where", True)
         if options.keys() - {"dtype", "casting"}:
             raise UntraceableError(f"np.{ufunc.__name__} with {', '.join(options)} is not known")
@@ -402,24 +401,19 @@ class Symbol(NDArrayOperatorsMixin):
     ) -> Any:
         if function in FUNCTIONS:
             return FUNCTIONS[function](*args, **options)
-        hint = _OVER_BLOCKS.get(function.__name__)
-        raise UntraceableError(
-            f"np.{function.__name__} "
-            + (f"mixes the blocks; use self.simplices.{hint}" if hint else "is not known")
-        )
+        raise UntraceableError(f"np.{function.__name__}{_mixing(function.__name__, _UNKNOWN)}")
 
     def _mixes(self, name: str) -> Callable[..., Any]:
         def refuse(*_: object, **__: object) -> None:
-            hint = _OVER_BLOCKS.get(name)
-            raise UntraceableError(
-                f".{name}() mixes the blocks" + (f"; use self.simplices.{hint}" if hint else "")
-            )
+            raise UntraceableError(f".{name}(){_mixing(name)}")
 
         return refuse
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {quote(name)}")
+        if name == "flags":
+            raise UntraceableError("a compiled function takes no symbols; call Numba's f.py_func")
         return self._mixes(name)
 
 
@@ -439,6 +433,7 @@ _OVER_BLOCKS = {
     "min": "max(-x)",
     "amin": "max(-x)",
     "dot": "dot(x, y)",
+    "matmul": "dot(x, y)",
     "vdot": "dot(x, y)",
     "inner": "dot(x, y)",
     "mean": "sum(x), divided by self.simplices.sizes",
@@ -450,6 +445,12 @@ _OVER_BLOCKS = {
     "all": "max(x)",
 }
 """Operations by block in place of NumPy's over all entries."""
+_UNKNOWN = " is not known; use elementwise functions, and operations of self.simplices"
+
+
+def _mixing(name: str, otherwise: str = MIXES) -> str:
+    known = _OVER_BLOCKS.get(name)
+    return f"{MIXES}; use self.simplices.{known}" if known else otherwise
 
 
 def check_shapes(nodes: list[Node]) -> None:

@@ -599,6 +599,13 @@ def test_the_users_colormap_is_obeyed_and_numbers_in_it_can_be_read():
     assert colors == [["white", "black"], ["black", "white"], ["black", "white"]]
 
 
+def test_a_grid_is_not_drawn_over_the_numbers_of_a_heat_map():
+    with plt.rc_context({"axes.grid": True}):
+        axes = display.heat_map(average())
+        axes.figure.canvas.draw()
+    assert not any(line.get_visible() for line in (*axes.get_xgridlines(), *axes.get_ygridlines()))
+
+
 def test_titles_spell_names_as_papers_do():
     profile = Profile([np.array([0.0, 1.0])], [rk.Simplices(2)])
     assert display.heat_map(profile, title="leduc_poker, cfr+").get_title() == "Leduc poker, CFR+"

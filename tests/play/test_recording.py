@@ -206,7 +206,7 @@ def test_another_game_in_the_same_record_is_refused(record):
 
 
 def test_asking_for_what_was_not_looked_at_is_refused(record):
-    with pytest.raises(ValueError, match=r"'J' was not looked at; there are '\(0, 2\)'"):
+    with pytest.raises(ValueError, match=r"'J' was not looked at; there are 'K'"):
         record.path("J")
     with pytest.raises(ValueError, match="kind must be one of 'strategy', 'average', 'regret'"):
         record.path("K", "speed")

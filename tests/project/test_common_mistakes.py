@@ -1,7 +1,10 @@
 """What a first user types wrongly is taken as it is meant, or refused with the cure."""
 
+import copy
+import functools
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from regretkit.evaluation import (
 )
 from regretkit.games import GameDAG, Profile
 
+EXAMPLES = Path(__file__).parents[2] / "examples/games"
 A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
 KUHN = rk.load("kuhn_poker")
 KUHN_3 = rk.games.kuhn_poker(players=3)
@@ -142,6 +146,34 @@ class Compared(rk.SimplexRule):
     _propose = _learn = None
 
 
+@define(eq=False)
+class Blocks(rk.SimplexRule):
+    """Computes with a number for each block as if it were one for each action."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.regrets += utility - self.simplices.expectation(utility, strategy)
+
+
+@define(eq=False)
+class Mixing(Blocks):
+    """Takes one expectation over all decision points."""
+
+    def _learn(self, utility, strategy):
+        self.regrets += utility - utility @ strategy
+
+
+@define(eq=False)
+class NoPlace(rk.RegretMinimizer):
+    """Is made of nothing."""
+
+    _propose = _learn = None
+
+
 class OwnInit(rk.SimplexRule):
     def __init__(self, actions):
         super().__init__(actions)
@@ -193,6 +225,30 @@ class Coin:
         return [0.0]
 
 
+class Shared(Coin):
+    """Its copies share a list."""
+
+    def __init__(self, side=()):
+        self.moves = list(side)
+
+    def is_terminal(self):
+        return len(self.moves) > 1
+
+    def player(self):
+        return 0
+
+    def actions(self):
+        return ["left", "right"]
+
+    def child(self, action):
+        child = copy.copy(self)
+        child.moves.append(action)
+        return child
+
+    def information_set(self):
+        return " ".join(self.moves)
+
+
 class Itself(Coin):
     """Its child is changed in place."""
 
@@ -222,6 +278,10 @@ def from_coin(**methods):
     return rk.ExtensiveFormGame.from_history(type("Bent", (Coin,), methods)())
 
 
+def rule_with(learn):
+    return type("Bent", (rk.SimplexRule,), {"_learn": learn})
+
+
 def trees(rule):
     return [rk.CFR(tree, rule) for tree in KUHN.domains]
 
@@ -233,6 +293,45 @@ def recorded():
 
 
 CURES = [
+    (lambda: rk.RegretMatching(3).sample(), "returned by next_strategy()"),
+    (lambda: rk.RegretMatching(3).train(9), "SelfPlay(game, minimizers).run(iterations)"),
+    (lambda: rk.RegretMatching(3).normalize(ZEROS), "operations are in self.simplices"),
+    (lambda: RUN.train(9), "it is continued by run(iterations)"),
+    (lambda: RUN.game_value, "game.value(run.average)"),
+    (lambda: RUN.regrets, "run.minimizers[0]['K'].state"),
+    (lambda: RUN.average.items(), "by label it is profile['K']"),
+    (lambda: RUN.average["J", ""], "labels are texts"),
+    (lambda: rk.Average().average, "the average is in strategy"),
+    (lambda: rk.CFRSolver, "solve(game, 'cfr', iterations=1000)"),
+    (lambda: rk.InternalRegret, "minimized by SwapRegret"),
+    (lambda: rk.display.plot, "display.convergence"),
+    (lambda: KUHN.save("kuhn.efg"), "games.save(game, path)"),
+    (lambda: PENNIES.solve(), "solve(game, 'cfr+', iterations=1000)"),
+    (lambda: rk.games.save("kuhn.efg", KUHN), "the game comes first"),
+    (lambda: rk.load("games/chess"), "there is no such file"),
+    (lambda: rk.load(str(EXAMPLES / "inspection")), "inspection.nfg'?"),
+    (lambda: rk.NormalFormGame(A[:2], -A[:2].T), "pass B.T where they are columns"),
+    (lambda: from_coin(player=0), "player must be a method"),
+    (lambda: rk.ExtensiveFormGame.from_history(Shared()), "or one that shares a list with it"),
+    (lambda: rk.compare(PENNIES, "cfr", 1).savefig("a.svg"), "plot().savefig(path)"),
+    (
+        lambda: rk.display.convergence({"cfr": [RUN, RUN]}),
+        "record runs by solve(..., callbacks=[Recorder()])",
+    ),
+    (lambda: rk.display.heat_map(RUN.average, figsize=5), "two lengths in inches"),
+    (lambda: trees(functools.partial(Powered, pow=2.0)), "Powered takes simplices, power"),
+    (lambda: trees(lambda: rk.RegretMatching), "as in lambda simplices: ..."),
+    (lambda: trees(lambda regrets: regrets >= 0), "it is to return a minimizer"),
+    (lambda: trees(NoPlace), "derive NoPlace from SimplexRule"),
+    (lambda: trees("rm+"), "pass RegretMatching, or let solve(game, name) play"),
+    (lambda: trees({"K": rk.RegretMatching}), "ByDecisionPoint(rules)"),
+    (lambda: rk.SelfPlay(KUHN, trees(rk.RegretMatching)[::-1]), "which is player 1's"),
+    (lambda: rule_with(lambda self, utility: None), "write def _learn(self, utility, strategy)"),
+    (
+        lambda: rule_with(lambda self, strategy, utility: None),
+        "write def _learn(self, utility, strategy)",
+    ),
+    (lambda: rk.solve(KUHN, Blocks, 2), "use self.simplices.repeat(x)"),
     (lambda: rk.solve(KUHN, "cfr", time_limit=-1), "time_limit must be a finite number above 0"),
     (lambda: rk.solve(KUHN, "cfr", target_gap=0), "target_gap must be a finite number above 0"),
     (lambda: rk.exploitability(RULES, []), "build its tree with ExtensiveFormGame.from_history"),
@@ -497,6 +596,27 @@ def test_the_warning_about_a_shared_mixer_points_here(make):
     with pytest.warns(RuntimeWarning, match="CFR has no regret bound here") as caught:
         make(hull)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_rule_that_mixes_decision_points_is_told_in_a_warning():
+    with pytest.warns(RuntimeWarning, match=r"mixes the blocks; use self.simplices.dot") as caught:
+        rk.solve(KUHN, Mixing, 1)
+    assert {warning.filename for warning in caught} == {__file__}
+    rk.solve(PENNIES, Mixing, 1)  # where each player has one simplex
+
+
+def test_no_advice_is_added_to_the_error_of_a_rule_that_says_what_to_do():
+    for rule in (Undefined, Compared):
+        with pytest.raises(TypeError, match=r"put @attrs\.define") as caught:
+            trees(rule)
+        assert not hasattr(caught.value, "__notes__")
+
+
+def test_the_labels_are_told_where_an_information_set_was_not_looked_at():
+    record = play.TrajectoryRecorder()
+    rk.solve(KUHN, "cfr", 1, callbacks=[record])
+    with pytest.raises(ValueError, match="there are 'J', 'Q', 'K'"):
+        record.path("X")
 
 
 @pytest.mark.parametrize("take", [trees, lambda rule: rk.SwapRegret(3, rule)])

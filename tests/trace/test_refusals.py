@@ -5,6 +5,7 @@ import math
 import random
 from functools import cached_property
 
+import numba
 import numpy as np
 import pytest
 from attrs import define, field
@@ -104,6 +105,10 @@ def takes_the_best(self, r):
 
 def multiplies_matrices(self, r):
     return r * (1 + 0.1 * np.dot(r, r))
+
+
+def multiplies_by_the_operator(self, r):
+    return r * (1 + 0.1 * (r @ r))
 
 
 def decides_by_a_text(self, r):
@@ -288,6 +293,7 @@ FINE_IN_NUMPY = {
     averages_all: r"np.mean mixes the blocks; use self.simplices.sum\(x\), divided by",
     takes_the_best: r"np.argmax mixes the blocks; use self.simplices.best_response\(x\)",
     multiplies_matrices: r"np.dot mixes the blocks; use self.simplices.dot\(x, y\)",
+    multiplies_by_the_operator: r"np.matmul mixes the blocks; use self.simplices.dot\(x, y\)",
     shifts: "np.roll is not known",
     decides_by_a_text: "a text",
     stacks: r"picks single entries",
@@ -369,3 +375,9 @@ def test_what_is_refused_is_played_as_vectorized_code_alike(change, message):
 def test_the_compiled_engine_refuses_with_the_same_sentence(change, message):
     with pytest.raises(ValueError, match=rf"cannot be compiled: .*{message}"):
         rk.solve(KUHN, play.Algorithm(rule(change)), iterations=5, engine="compiled")
+
+
+def test_a_function_that_numba_has_compiled_is_refused_with_what_to_call():
+    positive = numba.njit(lambda x: np.maximum(x, 0.0))  # never compiled here
+    with pytest.raises(UntraceableError, match=r"call Numba's f\.py_func"):
+        find_kernel(rule(lambda self, r: positive(r))(Simplices([2, 3])))

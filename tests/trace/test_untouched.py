@@ -480,3 +480,19 @@ def test_an_iterator_is_refused_before_it_is_read(iterator):
     with pytest.raises(UntraceableError, match=r"self.held changes when it is read.*:\d+\)$"):
         find_kernel(holding(read, held=iterator))
     assert next(iterator) == 1
+
+
+class Library:
+    """Has no namespace, like the objects that stand for libraries of C."""
+
+    __dict__ = property(lambda self: print)
+
+
+LIBRARY = Library()
+
+
+def test_attributes_that_are_no_namespace_are_left_alone():
+    def read(self, r):
+        return r if LIBRARY is None else 2.0 * r
+
+    assert find_kernel(holding(read))

@@ -123,4 +123,8 @@ def _message(error: click.ClickException, words: Sequence[str]) -> str:
     extra = re.search(r"extra argument \((\S+)\)", text)
     if extra and extra[1] in ALGORITHMS:
         return f"{text}; write --algorithm {extra[1]}"
+    if extra and "=" in extra[1]:
+        return f"{text}; a game's arguments are written as in 'kuhn_poker(deck=5)'"
+    if extra and is_known(extra[1]):
+        return f"{text}; regretkit compare plays many games"
     return f"{text}; {error.ctx.command_path} --help explains the arguments"

@@ -193,7 +193,7 @@ def _place(place: Sequence[Any]) -> str:
 
 def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Comparison:
     """Return the results in a folder, of some games and algorithms or of all."""
-    with reporting("FOLDER"):
+    with reporting("FOLDER", hint="name one that regretkit bench --out wrote"):
         runs = read_results(folder).runs
     if not runs:
         raise Refusal(

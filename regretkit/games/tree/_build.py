@@ -22,6 +22,7 @@ from regretkit.games.tree._history import (
     no_new_history,
     outcomes_of,
     path_text,
+    shown_by,
 )
 from regretkit.sets._labels import LazySequence
 
@@ -46,6 +47,11 @@ def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -
     if isinstance(root, type):
         raise TypeError(
             f"root must be the first history, got its class {root.__name__}; pass {root.__name__}()"
+        )
+    if values := [name for name in _METHODS if not callable(getattr(root, name))]:
+        raise TypeError(
+            f"{values[0]} must be a method of the history, got {quote(getattr(root, values[0]))}; "
+            f"write def {values[0]}(self, ...), and no @property"
         )
     growth = Growth(budget, time_limit, lambda: root)
     walker = _Walker(budget, growth)
@@ -127,15 +133,17 @@ class _Walker:
         self._parent.extend([len(self._player) - 1] * len(actions))
         self._action.extend(range(len(actions)))
         self._probability.extend(probabilities or [1.0] * len(actions))
+        number = len(self._player) - 1
+        before = shown_by(history) if found < _CHECK_INTERVAL else None  # it takes time
         for action in actions:
             child = history.child(action)
-            if child is history:
-                raise no_new_history(action, self.path(len(self._player) - 1))
+            if child is history or (before and shown_by(history) != before):
+                raise no_new_history(action, self.path(number))
             # The protocol check is slow, and not needed for a type that passed it.
             if type(child) is not type(history) and not isinstance(child, History):
                 raise TypeError(
                     f"child({quote(action)}) must be a History, got {quote(child)} at "
-                    f"{self.path(len(self._player) - 1)}"
+                    f"{self.path(number)}"
                 )
             yield child
 

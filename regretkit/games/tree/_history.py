@@ -212,9 +212,15 @@ def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
 def no_new_history(action: object, where: str) -> ValueError:
     """Return the error about a history that is its own child."""
     return ValueError(
-        f"child({quote(action)}) must be a new history, got the one that it was asked of {where}; "
-        "change a copy, as of copy.deepcopy"
+        f"child({quote(action)}) must be a new history, got the one that it was asked of {where}, "
+        "or one that shares a list with it; change a copy, as of copy.deepcopy"
     )
+
+
+def shown_by(history: History) -> tuple[bool, int, Hashable]:
+    """Return what a history says of itself, which no move changes."""
+    player = history.player()
+    return history.is_terminal(), player, None if player == CHANCE else history.information_set()
 
 
 def check_length(moves: int) -> None:
