@@ -24,9 +24,9 @@ _CALL = 5e5
 """Operations, of about a nanosecond, that count for starting a run, for a look and for a break,"""
 _SETTING_UP, _FACTORING, _EXPECTED = 25.0, 150.0, 100.0
 """for a look, by payoffs and sequences, and by entries of its system; the first, by the former,"""
-_ITERATION = {"compiled": (1e3, 1.0), "compiled-exact": (1e3, 2.0), "vectorized": (5e4, 4.0)}
-_NUMPY = 1.5e5, 15.0
-"""and for an iteration: in any game, and by payoffs and twice the sequences."""
+_ITERATION = {"compiled": (1e3, 2.0), "compiled-exact": (1e3, 4.0), "vectorized": (5e4, 10.0)}
+_NUMPY = 1.5e5, 50.0
+"""and for an iteration: in any game, and by sequences, besides one for each payoff."""
 _SETTLED = 5.0
 """Payoffs that a sequence of a public game counts for, as its pairs are not gone through."""
 _LONGEST = 8.0
@@ -191,16 +191,19 @@ class _Schedule:
     """of the last look, or what is expected of the first,"""
     due: float = field(init=False)
     """and those of all iterations at the next look."""
+    begun: tuple[int, float] = field(init=False)
+    """Iterations and seconds of the run before."""
 
     def __attrs_post_init__(self) -> None:
         self.last = self.due = _CALL + _EXPECTED * self.systems.size
+        self.begun = self.run.iteration, self.run.processor_seconds
         self._count()
 
     def _of_iteration(self) -> float:
         sequences, (fixed, scale) = self.systems.sequences, _ITERATION.get(self.run.engine, _NUMPY)
         public = isinstance(self.run.game, PublicGame)
         settled = _SETTLED * sequences if public else self.systems.payoffs.value.size
-        return fixed + scale * (settled + 2.0 * sequences)
+        return fixed + settled + scale * sequences
 
     def _count(self) -> None:
         """Count iterations; those that ran before are taken to be like the next ones."""
@@ -216,8 +219,9 @@ class _Schedule:
                 break
             cost = self._of_iteration()
             count = max(_FIRST - run.iteration, math.ceil((self.due - self.ran) / cost))
-            seconds = run.processor_seconds / max(run.iteration, 1) or cost * 1e-9
-            run.run(max(1, min(count, math.ceil(left / seconds))))
+            played, seconds = run.iteration - self.begun[0], run.processor_seconds - self.begun[1]
+            pace = seconds / max(played, 1) or cost * 1e-9
+            run.run(max(1, min(count, math.ceil(left / pace))))
             self._count()
 
     def best_look(self, average: Bounded) -> Bounded:

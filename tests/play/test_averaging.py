@@ -178,3 +178,10 @@ def test_an_average_is_a_strategy_however_much_its_sum_has_drifted(game):
         np.testing.assert_allclose(
             simplices.sum(strategy), 1.0, rtol=simplices.sizes.max() * EPSILON, atol=0.0
         )
+
+
+@pytest.mark.parametrize("first", [1, 2**26 - 500, 10**9])
+@pytest.mark.parametrize("scheme", [Power(2.0), Power(1.5), Linear(), Uniform()])
+def test_weights_of_a_call_are_those_of_its_iterations(scheme, first):
+    expected = [scheme.weight(t, None) for t in range(first, first + 1_000)]
+    np.testing.assert_array_equal(scheme.weights(first, 1_000, None), expected)
