@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias, cast, final, overload
@@ -18,14 +19,14 @@ from regretkit.games._fingerprint import fingerprint
 from regretkit.games._game import Game, as_strategies, check_game
 from regretkit.games._profile import Profile
 from regretkit.games._profile_table import (
-    as_dict,
+    behavior_in,
     behavior_of,
     entries_in,
     expect,
     label_of,
     read_json,
+    record_of,
     simplices_of,
-    strategy_in,
     strategy_of,
     write_json,
 )
@@ -319,18 +320,28 @@ class VisitedStrategy:
     def __repr__(self) -> str:
         return f"<what to do at {len(self)} information sets>"
 
+    def _parents(self) -> list[int]:
+        """Return the number of the player's last sequence before each information set."""
+        infosets = self._infosets.values()
+        ends = accumulate((len(infoset.actions) for infoset in infosets), initial=1)
+        first = dict(zip(self._infosets, ends, strict=False))
+        return [
+            0 if infoset.parent is None else first[infoset.parent] + infoset.parent_action
+            for infoset in infosets
+        ]
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Yield what a file holds of each information set."""
+        for block, (key, infoset) in enumerate(self._infosets.items()):
+            actions, probabilities = map(str, infoset.actions), infoset.probabilities.tolist()
+            yield record_of(block, str(key), actions, probabilities)
+
     def _tree(self) -> DecisionTree:
         """Return the player's decision tree, as far as it was visited."""
         infosets = self._infosets.values()
-        sizes = [len(infoset.actions) for infoset in infosets]
-        ends = np.cumsum([1, *sizes]).tolist()
-        first = dict(zip(self._infosets, ends, strict=False))
         return DecisionTree(
-            [
-                0 if infoset.parent is None else first[infoset.parent] + infoset.parent_action
-                for infoset in infosets
-            ],
-            sizes,
+            self._parents(),
+            [len(infoset.actions) for infoset in infosets],
             labels=map(str, self._infosets),
             actions=[[str(action) for action in infoset.actions] for infoset in infosets],
         )
@@ -428,10 +439,8 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
         OSError
             When the file cannot be written.
         """
-        profile = self.profile
-        trees = (cast("DecisionTree", domain) for domain in profile.domains)
-        parents = [tree.parent_sequence.tolist() for tree in trees]
-        players = as_dict(profile, {})["players"]
+        parents = [strategy._parents() for strategy in self]
+        players = [strategy._records() for strategy in self]
         head: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "parents": parents}
         head |= {} if game is None else {"fingerprint": fingerprint(game)}
         write_json({**head, "players": players}, path)
@@ -467,18 +476,18 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
             fits and len(players) == len(parents), source, "have parents for each player", parents
         )
         return cls(
-            _read(records, parent, player, f"{source}: players[{player}]")
+            _read(records, parent, f"{source}: players[{player}]")
             for player, (records, parent) in enumerate(zip(players, parents, strict=True))
         )
 
 
-def _read(records: Any, parents: Any, player: int, place: str) -> VisitedStrategy:
+def _read(records: Any, parents: Any, place: str) -> VisitedStrategy:
     try:
         labels, actions = zip(*((row["label"], row["actions"]) for row in records), strict=True)
         tree = DecisionTree(parents, list(map(len, actions)), labels=labels, actions=actions)
     except (TypeError, ValueError, KeyError, IndexError) as error:
         raise ValueError(f"{place} are no information sets with parents: {error}") from error
-    behavior = tree.behavior(strategy_in(records, tree, player, place))
+    behavior = behavior_in(records, tree.simplices, place)
     parent_points = (
         np.searchsorted(tree.first_sequence, tree.parent_sequence, side="right") - 1
     ).tolist()

@@ -97,10 +97,10 @@ def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSp
 
 @final
 class OpenSpielHistory:
-    __slots__ = ("_by_string", "_player", "_state")
+    __slots__ = ("_player", "_state", "has_strings")
 
     def __init__(self, state: State, by_string: bool) -> None:
-        self._state, self._by_string = state, by_string
+        self._state, self.has_strings = state, by_string
         self._player = int(state.current_player())
 
     def is_terminal(self) -> bool:
@@ -116,10 +116,10 @@ class OpenSpielHistory:
         return self._state.legal_actions()
 
     def child(self, action: int) -> "OpenSpielHistory":
-        return OpenSpielHistory(self._state.child(action), self._by_string)
+        return OpenSpielHistory(self._state.child(action), self.has_strings)
 
     def information_set(self) -> Hashable:
-        if self._by_string:
+        if self.has_strings:
             return self._state.information_state_string()
         return self._state.history_str()
 

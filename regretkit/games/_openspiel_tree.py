@@ -378,12 +378,10 @@ def to_openspiel_policy(
     """
     pyspiel: Any = optional("pyspiel", "openspiel")
     if isinstance(game, OpenSpielHistory):
+        _check_strings(game.has_strings, "the game")
         return _visited_policy(pyspiel, profile)
     names, built = _names(game), cast("ExtensiveFormGame", game)
-    if not has_strings(pyspiel, names[0].game):
-        raise ValueError(
-            f"{built.name} has no information state strings, which are the keys of a TabularPolicy"
-        )
+    _check_strings(has_strings(pyspiel, names[0].game), built.name)
     strategies = as_vectors(built, profile)
     table: dict[str, Row] = {}
     for player, (domain, strategy) in enumerate(zip(built.domains, strategies, strict=True)):
@@ -401,6 +399,13 @@ def to_openspiel_policy(
                 )
     policy: OpenSpielPolicy = pyspiel.TabularPolicy(table)
     return policy
+
+
+def _check_strings(known: bool, name: str | None) -> None:
+    if not known:
+        raise ValueError(
+            f"{name} has no information state strings, which are the keys of OpenSpiel's policies"
+        )
 
 
 def _visited_policy(pyspiel: Any, profile: object) -> OpenSpielPolicy:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -145,17 +145,21 @@ def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
 # Records and JSON files
 
 
+def record_of(
+    number: int, label: str | None, actions: Iterable[str], probabilities: list[float]
+) -> dict[str, Any]:
+    """Return what a file holds of an information set."""
+    return {
+        "information_set": number,
+        "label": label,
+        "actions": list(actions),
+        "probabilities": probabilities,
+    }
+
+
 def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any]:
     players = [
-        [
-            {
-                "information_set": number,
-                "label": label,
-                "actions": list(actions),
-                "probabilities": probabilities,
-            }
-            for number, label, actions, probabilities in information_sets(strategy, domain, player)
-        ]
+        [record_of(*infoset) for infoset in information_sets(strategy, domain, player)]
         for player, (strategy, domain) in enumerate(zip(profile, profile.domains, strict=True))
     ]
     return {"format": FORMAT, "version": VERSION, "game": dict(game), "players": players}
@@ -207,36 +211,45 @@ def _opened(data: object, source: str) -> dict[str, Any]:
 
 
 def entries_in(value: Any, keys: set[str], place: str) -> dict[str, Any]:
-    held = sorted(map(str, value)) if isinstance(value, dict) else value
-    fits = isinstance(value, dict) and value.keys() == keys
-    expect(fits, place, f"have the entries {sorted(keys)}", held)
+    if not isinstance(value, dict) or value.keys() != keys:
+        held = sorted(map(str, value)) if isinstance(value, dict) else value
+        expect(False, place, f"have the entries {sorted(keys)}", held)
     entries: dict[str, Any] = value
     return entries
 
 
 def strategy_in(records: Any, domain: StrategySet, player: int, context: str) -> Vector:
-    simplices = simplices_of(domain, player)
+    """Return the vector of a player's set with the distributions in a file."""
+    return strategy_of(behavior_in(records, simplices_of(domain, player), context), domain)
+
+
+def behavior_in(records: Any, simplices: Simplices, context: str) -> Vector:
+    """Return the distributions in a file, by information set."""
     expect(isinstance(records, list), context, "be a list of information sets", records)
     behavior = np.full(simplices.dimension, np.nan)
-    read = np.zeros(simplices.blocks, dtype=np.bool_)
+    read, last = np.zeros(simplices.blocks, dtype=np.bool_), simplices.blocks - 1
     for place, entry in enumerate(records):
         path = f"{context}[{place}]"
         record = entries_in(entry, _RECORD_KEYS, path)
-        number, last = record["information_set"], simplices.blocks - 1
+        number = record["information_set"]
         whole = isinstance(number, int) and not isinstance(number, bool)
         known = whole and 0 <= number <= last
         expect(known, path, f"be of an information set from 0 to {last}", number)
-        path = f"{path}, information set {_name_of(simplices, number)}"
         if read[number]:
-            raise ValueError(f"{path} is a duplicate; remove it")
+            raise ValueError(f"{path}, {_place_of(simplices, number)} is a duplicate; remove it")
         read[number] = True
         label, actions = label_of(simplices, number), list(simplices.labels.actions(number))
+        probabilities = record["probabilities"]
+        if (record["label"], record["actions"]) == (label, actions) and _is_exact(
+            probabilities, len(actions)
+        ):
+            behavior[simplices.block(number)] = probabilities
+            continue
+        path = f"{path}, {_place_of(simplices, number)}"
         expect(record["label"] == label, path, f"have the label {quote(label)}", record["label"])
         wanted = f"have the actions [{_validate.candidates(actions)}]"
         expect(record["actions"] == actions, path, wanted, record["actions"])
-        behavior[simplices.block(number)] = _distribution(
-            record["probabilities"], len(actions), path
-        )
+        behavior[simplices.block(number)] = _distribution(probabilities, len(actions), path)
     if not read.all():
         missing = [_name_of(simplices, int(number)) for number in np.flatnonzero(~read)[:6]]
         unread = int(np.count_nonzero(~read)) - len(missing)
@@ -244,7 +257,13 @@ def strategy_in(records: Any, domain: StrategySet, player: int, context: str) ->
             f"{context} lacks the information sets {', '.join(missing)}"
             f"{f' and {unread} more' if unread else ''}; give each a distribution over its actions"
         )
-    return strategy_of(behavior, domain)
+    return behavior
+
+
+def _is_exact(value: Any, size: int) -> bool:
+    """Return whether these are a distribution that ``_distribution`` leaves unchanged."""
+    numbers = isinstance(value, list) and len(value) == size and {*map(type, value)} == {float}
+    return numbers and min(value) >= 0.0 and abs(math.fsum(value) - 1.0) <= _ROUNDING
 
 
 def _distribution(value: Any, size: int, place: str) -> Vector:
@@ -274,6 +293,10 @@ def distribution(value: ArrayLike, actions: Sequence[str], place: str) -> Vector
     return _distribution(listed, len(actions), place)
 
 
+def _place_of(simplices: Simplices, number: int) -> str:
+    return f"information set {_name_of(simplices, number)}"
+
+
 def _name_of(simplices: Simplices, number: int) -> str:
     label = label_of(simplices, number)
     return str(number) if label is None else f"{number} ({label!r})"
@@ -285,9 +308,17 @@ def _name_of(simplices: Simplices, number: int) -> str:
 def write_json(data: Mapping[str, Any], path: str | PathLike[str]) -> None:
     """Write the dict of a profile, with a line for each information set."""
     head = json.dumps({key: value for key, value in data.items() if key != "players"})
-    players = (",".join(f"\n{json.dumps(record)}" for record in rows) for rows in data["players"])
-    lists = ", ".join(f"[{records}\n]" for records in players)
-    replace_file(path, [f'{head[:-1]}, "players": [{lists}]}}\n'.encode("ascii")])
+    replace_file(path, _lines(head, data["players"]))
+
+
+def _lines(head: str, players: Iterable[Iterable[object]]) -> Iterator[bytes]:
+    yield f'{head[:-1]}, "players": ['.encode("ascii")
+    for player, records in enumerate(players):
+        yield b", [" if player else b"["
+        for number, record in enumerate(records):
+            yield f"{',' if number else ''}\n{json.dumps(record)}".encode("ascii")
+        yield b"\n]"
+    yield b"]}\n"
 
 
 def read_json(path: Path) -> object:
