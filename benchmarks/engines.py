@@ -9,7 +9,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
@@ -27,6 +27,7 @@ from benchmarks.harness import (
     draw,
     number,
     peak,
+    repeated,
 )
 from benchmarks.peers import GAMES
 from benchmarks.runs import RegretMatchingPlus, cfr_run, tree_game
@@ -36,7 +37,8 @@ from regretkit.engine.kernels._iteration import (
     compute_utility,
     forward_pass,
 )
-from regretkit.play import Checkpoint, Linear, SelfPlay, named
+from regretkit.play import Checkpoint, LazyMCCFR, Linear, SelfPlay, named
+from regretkit.sets import DecisionTree
 from regretkit.trace import find_kernel
 
 CONTESTS = {contest.title: contest for contest in GAMES.values()}
@@ -347,7 +349,7 @@ class Timed:
 
 
 def clock_and_cpu(
-    run: SelfPlay, iterations: int, watching: Sequence[Timed] = ()
+    run: SelfPlay | LazyMCCFR, iterations: int, watching: Sequence[Timed] = ()
 ) -> tuple[float, float]:
     """Return what some iterations took by the clock, and of the processor."""
     start, began = time.perf_counter(), time.process_time()
@@ -355,17 +357,36 @@ def clock_and_cpu(
     return time.perf_counter() - start, time.process_time() - began
 
 
-@benchmark(["kuhn_poker", "leduc_poker", "liars_dice"])
+WITHOUT_A_TREE = "liars_dice(dice=2)"
+
+
+def begun(name: str) -> SelfPlay | LazyMCCFR:
+    """Return a run in machine code, after some iterations."""
+    if name == WITHOUT_A_TREE:
+        return rk.solve(rk.games.load_rules(name), "mccfr", iterations=300, seed=1)
+    return named("cfr+").start(tree_game(name), engine="compiled").run(10)
+
+
+def infosets_of(run: SelfPlay | LazyMCCFR) -> Sequence[int]:
+    """Return how many information sets each player has, or has met."""
+    if isinstance(run, LazyMCCFR):
+        return run.information_sets
+    return [cast("DecisionTree", domain).points for domain in run.game.domains]
+
+
+@benchmark(["kuhn_poker", "leduc_poker", "liars_dice", WITHOUT_A_TREE])
 def checkpointing(name: str, quick: bool) -> Figures:
     """What it costs to save a run every ten seconds.
 
-    CFR+ in machine code, in turns of a little more than ten seconds: without and with a checkpoint
-    that is written every ten seconds. The file's size, the time of one save (median and longest),
-    the share of the turn that went into saving and into looking at the clock, by the clock, and how
-    much more processor time the turns took in all.
+    CFR+ in turns of a little more than ten seconds, without and with a checkpoint that is written
+    every ten seconds; or MCCFR without a tree in turns of a second, after which it is large. The file's size, the time of one save (median and
+    longest), the share of the turn that went into saving and into looking at the clock, by the
+    clock, how much more processor time the turns took in all, and how long it takes to save the
+    last state, as a multiple of what ``np.savez`` takes for as many bytes and for each information
+    set.
     """
-    seconds, turns = (0.5, 2) if quick else (10.0, 5)
-    alone, saved = (named("cfr+").start(tree_game(name), engine="compiled").run(10) for _ in "ab")
+    seconds, turns = (0.5, 2) if quick else (1.0 if name == WITHOUT_A_TREE else 10.0, 5)
+    alone, saved = begun(name), begun(name)
     pace = 10
     while (took := clock_and_cpu(alone, pace)[0]) < seconds / 20:
         pace *= 2
@@ -377,14 +398,19 @@ def checkpointing(name: str, quick: bool) -> Figures:
             (clock_and_cpu(alone, iterations), clock_and_cpu(saved, iterations, [timed]))
             for _ in range(turns)
         ]
-        kibibytes = path.stat().st_size / 2**10
+        saved.save(path)
+        size, other = path.stat().st_size, Path(folder, "other.npz")
+        ours, numbers = partial(saved.save, path), partial(np.savez, other, np.ones(size // 8))
+        best = best_times({"ours": repeated(ours), "numpy": repeated(numbers)}, turns)
     (_, cpu_alone), (clock, cpu) = np.sum(pairs, axis=0).tolist()
     return {
-        "KiB": kibibytes,
+        "KiB": size / 2**10,
         "saves": len(timed.saves),
         "median, ms": 1e3 * median(timed.saves),
         "longest, ms": 1e3 * max(timed.saves),
         "looks": len(timed.looks),
         "share of the time": f"{sum(timed.saves + timed.looks) / clock:.2%}",
         "more processor time": f"{cpu / cpu_alone - 1.0:.2%}",
+        "over np.savez": best["ours"] / best["numpy"],
+        "us a set": 1e6 * best["ours"] / sum(infosets_of(saved)),
     }

@@ -388,7 +388,12 @@ class LazyMCCFR(Hints):
         RuntimeError
             When an iteration broke off half-way, or another call drives this run.
         """
-        write_run(path, describe(self.game), _built(self), {"run": self._saved()}, callbacks)
+        write_run(path, self._description, _built(self), {"run": self._saved()}, callbacks)
+
+    @cached_property
+    def _description(self) -> dict[str, str | None]:
+        """The game's name and fingerprint."""
+        return describe(self.game)
 
     def _saved(self) -> dict[str, Any]:
         """Return the state as it is in files."""
