@@ -379,11 +379,11 @@ def checkpointing(name: str, quick: bool) -> Figures:
     """What it costs to save a run every ten seconds.
 
     CFR+ in turns of a little more than ten seconds, without and with a checkpoint that is written
-    every ten seconds; or MCCFR without a tree in turns of a second, after which it is large. The file's size, the time of one save (median and
-    longest), the share of the turn that went into saving and into looking at the clock, by the
-    clock, how much more processor time the turns took in all, and how long it takes to save the
-    last state, as a multiple of what ``np.savez`` takes for as many bytes and for each information
-    set.
+    every ten seconds; or MCCFR without a tree in turns of a second, after which it is large. The
+    file's size, the time of one save (median and longest), the share of the turn that went into
+    saving and into looking at the clock, by the clock, how much more processor time the turns took
+    in all, and how long it takes to save the last state, as a multiple of what ``np.savez`` takes
+    for as many bytes and for each information set.
     """
     seconds, turns = (0.5, 2) if quick else (1.0 if name == WITHOUT_A_TREE else 10.0, 5)
     alone, saved = begun(name), begun(name)

@@ -38,6 +38,9 @@ _FEW, _ROOM = 2**10, 2**24
 """Information sets, and their numbers, for which there is room at first; memory that is never
 touched costs nothing."""
 
+_GATHERED = 2**14
+"""Information sets whose numbers are copied at once."""
+
 _PAUSE = 1_000_000
 """Histories between two looks at the clock and at interrupts."""
 
@@ -72,14 +75,14 @@ class FlatInfosets:
         strategy, arrays = places + HEAD, infosets.columns - 2
         return InfosetTable(
             keys=infosets.heads[places + 1],
-            actions=infosets.actions[expand_ranges(named, sizes)].astype(np.int64),
+            actions=_gathered(infosets.actions, named, sizes).astype(np.int64),
             sizes=sizes,
             parent=parent,
             parent_action=np.where(parent < 0, 0, action),
             reach=infosets.store[places + 3],
-            total=infosets.store[expand_ranges(strategy + sizes, sizes)],
-            strategy=infosets.store[expand_ranges(strategy, sizes)],
-            state=infosets.store[expand_ranges(strategy + 2 * sizes, arrays * sizes)],
+            total=_gathered(infosets.store, strategy + sizes, sizes),
+            strategy=_gathered(infosets.store, strategy, sizes),
+            state=_gathered(infosets.store, strategy + 2 * sizes, arrays * sizes),
             discounts=np.empty(0),
             minimizers=[],
         )
@@ -133,6 +136,17 @@ class FlatInfosets:
             stack = _doubled(stack, *stack._fields)
         self.arrays = infosets
         return arrays._replace(infosets=infosets, visits=visits, stack=stack)
+
+
+def _gathered(array: Any, begin: Indices, lengths: Indices) -> Any:
+    """Return ranges of an array one after the other; indices of few of them are in memory."""
+    pieces = range(0, begin.size, _GATHERED)
+    found, end = np.empty(int(lengths.sum()), array.dtype), 0
+    for chosen in (slice(k, k + _GATHERED) for k in pieces):
+        index = expand_ranges(begin[chosen], lengths[chosen])
+        found[end : end + index.size] = array[index]
+        end += index.size
+    return found
 
 
 def _zeros(size: int) -> Indices:
