@@ -2,9 +2,10 @@
 
 import json
 import math
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -128,8 +129,11 @@ class Certificate:
         ------
         TypeError, ValueError
             When ``game`` is another game, a strategy is none, or one does not guarantee the value.
+        MemoryError
+            When the game does not fit into memory as fractions.
         """
         check_constant_sum(game)
+        check_size(game)
         check_certificate(game, self._data())
 
     def profile(self, game: Any) -> Profile:
@@ -218,6 +222,13 @@ def check_size(game: Any) -> None:
     normal = isinstance(game, NormalFormGame)
     size, of = (game.payoffs.size, "payoffs") if normal else (game.tree.histories, "histories")
     MemoryBudget().require(f"{size:,} {of}", size * _BYTES_A_FRACTION, when="in fractions")
+
+
+def too_long(numbers: Iterable[Fraction]) -> str:
+    """Return how fractions have more digits than Python writes, nothing where they have not."""
+    bits = max(max(map(abs, value.as_integer_ratio())).bit_length() for value in numbers)
+    digits, most = int(bits * math.log10(2.0)), sys.get_int_max_str_digits()
+    return f"fractions have {digits:,} digits, and Python writes {most:,}" * (0 < most < digits)
 
 
 def check_time(end: float) -> None:

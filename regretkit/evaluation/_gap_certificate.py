@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +28,7 @@ from regretkit.evaluation._certificate import (
     reach_in_fractions,
     readings,
     simplest_fraction,
+    too_long,
 )
 from regretkit.evaluation._correlated import check_distribution, check_probabilities
 from regretkit.evaluation._correlated_plans import CorrelatedPlan
@@ -136,8 +136,11 @@ class GapCertificate:
         ------
         TypeError, ValueError
             When ``game`` is another game, a strategy is none, or a number is another one.
+        MemoryError
+            When the game does not fit into memory as fractions.
         """
         check_solvable(game)
+        check_size(game)
         check_certificate(game, self._data())
 
     def to_json(self, path: FilePath) -> None:
@@ -293,12 +296,9 @@ def certify_gaps(
         raise RuntimeError(f"{problem}; {_told(found)}") from None
     lower, upper, gains = zip(*found, strict=True)
     numbers = [*lower, *upper, *(Fraction(1, x.denominator) for p in parts for x in p.strategies)]
-    longest = max(max(map(abs, v.as_integer_ratio())).bit_length() for v in numbers)
-    if 0 < (most := sys.get_int_max_str_digits()) < longest * math.log10(2.0):
-        raise RuntimeError(
-            f"the fractions have {longest * math.log10(2.0):,.0f} digits, and Python writes at most"
-            f" {most:,}; pass a larger rounding than {rounding:g}; {_told(found)}"
-        )
+    if problem := too_long(numbers):
+        advice = f"pass a larger rounding than {rounding:g}"
+        raise RuntimeError(f"no proof that can be saved: {problem}; {advice}; {_told(found)}")
     return GapCertificate(notion, lower, upper, gains, parts, fingerprint(game), readings(game))
 
 

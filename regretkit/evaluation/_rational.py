@@ -21,6 +21,7 @@ from regretkit.evaluation._certificate import (
     check_time,
     fractions,
     reach_in_fractions,
+    too_long,
 )
 from regretkit.evaluation._gap_certificate import as_fractions
 from regretkit.evaluation._gaps import nash_conv
@@ -172,6 +173,8 @@ def _certified(
             f"no equilibrium with these supports: player 0 is sure of {float(lower):.17g}, and "
             f"player 1 of {float(upper):.17g}"
         )
+    if problem := too_long([lower, *(Fraction(1, shares.denominator) for shares in (x, y))]):
+        raise _UnprovenError(f"no proof that can be saved: {problem}")
     shift = int(isinstance(game, NormalFormGame))
     return Certificate.of(game, lower, [x.shifted(shift), y.shifted(shift)])
 

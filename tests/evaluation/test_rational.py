@@ -196,6 +196,17 @@ def test_a_game_beyond_memory_is_refused_with_its_gap():
         pytest.raises(MemoryError, match=r"58 histories, .* in fractions, .* a gap of 0\.917"),
     ):
         certify(KUHN, profile)
+    certificate = certify(KUHN, solve_zero_sum(KUHN).profile)
+    with memory_capped(1e4), pytest.raises(MemoryError, match="in fractions"):
+        certificate.verify(KUHN)
+
+
+def test_fractions_of_more_digits_than_python_writes_are_refused(monkeypatch):
+    game = matrix_game(random_matrix(0, (5, 7)))
+    profile = solve_zero_sum(game).profile
+    monkeypatch.setattr("sys.get_int_max_str_digits", lambda: 20)
+    with pytest.raises(RuntimeError, match=r"have \d+ digits, and Python writes 20; .* a gap of"):
+        certify(game, profile)
 
 
 @pytest.mark.parametrize("seed", range(60))
