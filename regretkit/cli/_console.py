@@ -135,7 +135,7 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
     for column, head in enumerate(heads):
         drawn.add_column(Text(head), overflow="fold", no_wrap=column != soft)
         drawn.columns[column].justify = "right" if column in right else "left"

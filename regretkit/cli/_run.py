@@ -44,6 +44,7 @@ from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, Recorder, Se
 from regretkit.play._callbacks import Callback, Pace, clock, facts
 from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._measures import GAPS
+from regretkit.play._self_play import EVER
 from regretkit.sets import DecisionTree
 from regretkit.workbench._expressions import rule_error
 
@@ -276,7 +277,7 @@ class _Saver:
 def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     """Play to the end, and refuse or report what fails."""
     limit = monitor.iterations_limit
-    iterations = 2**62 if limit is None else limit - run.iteration
+    iterations = EVER if limit is None else limit - run.iteration
     callbacks = [monitor if checkpoint is None else _Saver(checkpoint)]
     try:
         # Rules may print, and standard output is for results.

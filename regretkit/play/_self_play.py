@@ -1,9 +1,9 @@
 """Self-play: minimizers play a game against each other, and against themselves."""
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
 from typing import Self, Unpack, cast, final
 
 import numpy as np
@@ -200,10 +200,15 @@ class SelfPlay(Hints, Stateful):
                 if self.iteration == 0 and iterations:
                     self._check_first()
                 executor = self._executor_for(iterations, watching)
-            play = partial(executor.play, interrupted=interrupt.requested)
+            if iterations >= EVER:
+                watching.append(_NewChoice(watching))
             if self.seconds == 0.0 and iterations:
                 with exits_as_errors():
                     executor.compile()
+
+            def play(count: int) -> None:
+                cast("Executor", self._executor).play(count, interrupt.requested)
+
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
@@ -271,6 +276,8 @@ class SelfPlay(Hints, Stateful):
 
     def _executor_for(self, iterations: int, callbacks: Iterable[Callback]) -> Executor:
         seconds = time_limit(callbacks)
+        if iterations >= EVER and seconds == math.inf:
+            iterations = max(_FEW, 1 << self.iteration.bit_length())
         found = executor_for(self, self._requested_engine, iterations, seconds, self._executor)
         self._executor, self._last_engine = found
         return self._executor
@@ -475,6 +482,28 @@ class SelfPlay(Hints, Stateful):
             When the file cannot be read, is no whole checkpoint, or is of another run.
         """
         return SavedRun.read(path).start(cls, game, minimizers, options)
+
+
+EVER = 2**62
+"""Iterations of a run that something else ends."""
+
+_FEW = 64
+"""Iterations for which such a run chooses its engine; later, as many again as were played."""
+
+
+@final
+@define(eq=False)
+class _NewChoice:
+    """A callback that chooses an engine anew whenever a run is twice as long."""
+
+    callbacks: Iterable[Callback]
+
+    def next_call(self, run: SelfPlay) -> int:
+        return 1 << run.iteration.bit_length()
+
+    def __call__(self, run: SelfPlay) -> None:
+        if run.iteration & run.iteration - 1 == 0:
+            run._executor_for(EVER, self.callbacks).compile()
 
 
 _DIRECTIONS = 4

@@ -32,7 +32,7 @@ from regretkit.play._callbacks import (
     as_callbacks,
     shown_progress,
 )
-from regretkit.play._self_play import SelfPlay
+from regretkit.play._self_play import EVER, SelfPlay
 
 if TYPE_CHECKING:
     from regretkit.play._lazy_mccfr import LazyMCCFR
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 Rules: TypeAlias = History | HistoryBatch
 """A game that is given by its rules, without a tree."""
 
-_EVER = 2**62
 
 _FINISHED = 1_800
 """Sequences of a tree from which on to finish, by ``python -m benchmarks exact_choice``."""
@@ -212,7 +211,7 @@ def solve(
         groups = None if imperfect is None else imperfect.coarse_information_set
         run = chosen.start(game, engine=engine, groups=groups, **options)
     with shown_progress(progress, iterations, time_limit) as shown:
-        maximum = _EVER if iterations is None else iterations
+        maximum = EVER if iterations is None else iterations
         return run.run(maximum, callbacks=[*as_callbacks(callbacks), *limits, *shown])
 
 

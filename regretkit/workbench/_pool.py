@@ -191,7 +191,7 @@ class _Worker:
     def submit(self, entry: Entry, folder: Path) -> "Future[Outcome]":
         self.entry = entry
         entry.begin()
-        with _one_thread():
+        with _one_thread(), _unreached_by_ctrl_c():
             try:
                 return self._pool.submit(_execute, entry.task, folder)
             except BrokenProcessPool:  # it was killed while it had nothing to do
@@ -229,6 +229,19 @@ def _one_thread() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _unreached_by_ctrl_c() -> Iterator[None]:
+    """Let processes that begin now get no Ctrl-C, not while they import modules either."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which they inherit
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _REPORT: list[Callable[[tuple[Any, ...]], None]] = []

@@ -3,6 +3,8 @@
 import io
 import re
 import shlex
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from attrs import evolve
 import regretkit
 from regretkit.cli._commands import _bench
 from regretkit.cli._commands._bench import _drawn
-from regretkit.workbench import Experiment, read_results
+from regretkit.workbench import Experiment, _pool, read_results
 from regretkit.workbench._pool import Entry
 from regretkit.workbench._tasks import Outcome
 
@@ -229,16 +231,28 @@ def test_where_there_are_many_algorithms_they_are_the_rows():
     assert [line.split()[-2:] for line in drawn(wide)[2:]] == [["0.5", "50%"]]
 
 
+def test_a_process_that_begins_gets_no_ctrl_c():
+    pytest.importorskip("pty", reason="signals are blocked on Unix")
+    blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+    with _pool._unreached_by_ctrl_c():
+        told = subprocess.run([sys.executable, "-c", blocked], capture_output=True, check=True)
+    assert told.stdout == b"True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 @pytest.mark.deep
-def test_a_terminal_is_live_and_ctrl_c_keeps_the_results(folder):
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_terminal_is_live_and_ctrl_c_keeps_the_results(folder, count):
     pseudo_terminal = pytest.importorskip("pseudo_terminal")
     words = "bench cfr rule_of_bench.py:Slow --game kuhn_poker --iterations 2000 --workers 2"
-    presses = [(r"1 of 2 runs, about \d+ s left", pseudo_terminal.CTRL_C)]
+    presses = [(rf"{count} of 2 runs", pseudo_terminal.CTRL_C)]
     code, shown = pseudo_terminal.typed(words.split(), folder, presses)
     assert code == 130
-    assert "the same command continues from the 1 results so far" in shown
+    assert f"the same command continues from the {count} results so far" in shown
     assert "kuhn_poker" in shown
-    assert len(list((folder / "results").glob("*.json"))) == 1
+    assert "Traceback" not in shown
+    assert r"\x1b" not in shown
+    assert len(list((folder / "results").glob("*.json"))) == count
 
 
 # Figures

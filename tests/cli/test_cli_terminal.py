@@ -247,6 +247,7 @@ def test_ctrl_c_in_a_comparison_writes_the_results_so_far(folder):
         [*words, "--iterations", str(LAST)], folder, [(f"2 of 3.*\\s.*{RUNNING}", CTRL_C)]
     )
 
+    assert r"\x1b" not in shown  # the table is plain text
     rows = [row.split(",") for row in (folder / "all.csv").read_text().splitlines()]
     ends = {algorithm: int(iteration) for _, algorithm, iteration, _, _ in rows[1:]}
     assert code == 130

@@ -14,9 +14,9 @@ import regretkit as rk
 from regretkit import games
 from regretkit.engine import _jit, _machine_code, _numba
 from regretkit.engine._machine_code import CannotCompileError
-from regretkit.play import Checkpoint, ExternalSampling, LazyMCCFR, StopAtTime
+from regretkit.play import Checkpoint, ExternalSampling, LazyMCCFR, StopAtTime, _self_play
 from regretkit.play import _lazy_mccfr as lazy
-from regretkit.play._engines import select_engine
+from regretkit.play._engines import executor_for, select_engine
 
 KUHN = games.kuhn_poker()
 MEDIUM = 10_000
@@ -179,6 +179,29 @@ def test_a_run_that_is_short_by_its_time_limit_is_not_compiled(monkeypatch):
     run = started(KUHN, RULES["rm+"], engine="auto")
     assert select_engine(run, "auto", 10**9, 1.0).name == "numpy"
     assert select_engine(run, "auto", 10**9, 3.0).name == "compiled"
+
+
+def test_a_run_that_a_gap_ends_is_not_compiled_where_numpy_is_done_sooner(monkeypatch):
+    monkeypatch.setattr(_jit, "_compile", lambda *_: pytest.fail("compiled"))
+    assert rk.solve(KUHN, "cfr+", target_gap=0.01).engine == "numpy"
+
+
+def test_where_the_number_of_iterations_is_open_as_many_as_were_played_decide(monkeypatch):
+    asked = []
+
+    def in_numpy(run, name, iterations, seconds, executor):
+        asked.append((run.iteration, iterations))
+        return executor_for(run, "numpy", iterations, seconds, executor)
+
+    monkeypatch.setattr(_self_play, "executor_for", in_numpy)
+    run = started(KUHN, RULES["rm+"], engine="auto")
+    run.run(_self_play.EVER, callbacks=[lambda run: run.iteration == 300])
+    few = [(t, 64) for t in (0, 1, 2, 4, 8, 16, 32)]
+    assert asked == [*few, (64, 128), (128, 256), (256, 512)]
+    run.run(_self_play.EVER, callbacks=[lambda run: run.iteration == 301])
+    assert asked[-1] == (300, 512)  # as if it had not stopped
+    run.run(_self_play.EVER, callbacks=[StopAtTime(1e-9)])
+    assert asked[-1] == (301, _self_play.EVER)
 
 
 def test_where_numba_cannot_be_imported_the_engine_cannot_start(monkeypatch):
