@@ -168,13 +168,11 @@ def test_without_a_tree_compiling_is_announced(monkeypatch, caplog):
     assert run.run(1_000).iteration == 1_000
 
 
-def test_a_run_that_is_short_by_its_time_limit_is_not_compiled(monkeypatch):
+def test_a_run_that_is_short_by_its_time_limit_is_not_compiled(monkeypatch, tmp_path):
     monkeypatch.setattr(_jit, "_compile", lambda *_: pytest.fail("compiled"))
-    for limit in (
-        StopAtTime(0.05),
-        Checkpoint("unused", every=10**9, callbacks=[StopAtTime(0.05)]),
-    ):
-        run = started(KUHN, RULES["rm+"], engine="auto").run(10**9, callbacks=[limit])
+    limit = StopAtTime(0.05)
+    for watch in (limit, Checkpoint(tmp_path / "run", every=10**9, callbacks=[limit])):
+        run = started(KUHN, RULES["rm+"], engine="auto").run(10**9, callbacks=[watch])
         assert run.engine == "numpy"
     run = started(KUHN, RULES["rm+"], engine="auto")
     assert select_engine(run, "auto", 10**9, 1.0).name == "numpy"
