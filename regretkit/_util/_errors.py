@@ -1,12 +1,40 @@
 """Errors with fields, for callers that word the advice differently."""
 
+import functools
 import inspect
 import re
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 Error = TypeVar("Error", bound=Exception)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def says_arguments(function: Function) -> Function:
+    """Have a function, or a class, say its arguments when it is called with others."""
+    if isinstance(function, type):
+        initialize: Any = vars(function)["__init__"]
+        cast("Any", function).__init__ = says_arguments(initialize)
+        return function
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is not None and trace.tb_next is None:  # the function has not begun
+                empty, signature = inspect.Parameter.empty, inspect.signature(function)
+                bare = [
+                    each.replace(annotation=empty, default=empty)
+                    for each in signature.parameters.values()
+                    if each.name != "self"
+                ]
+                error.add_note(f"its arguments are {inspect.Signature(bare)}")
+            raise
+
+    return cast("Function", call)
 
 
 def advised(
@@ -52,14 +80,16 @@ STRATEGIES = {"averag|avg|polic|strateg|profile": "strategies are in average and
 RUNS = STRATEGIES | {
     "value|util|payoff": "the values of the players are game.value(run.average)",
     "regret": "minimizers hold them, as in run.minimizers[0]['K'].state in a tree",
-    "train|solve|iterate|play|step|fit": "it is continued by run(iterations)",
+    "train|solve|iterate|play|step|fit|resume|continue": "it is continued by run(iterations)",
 }
 """The hints about attributes of runs with a tree."""
 
 GAMES = {
     "save|write|to_": "games.save(game, path) writes it",
     "solve|play|run|train": "it is played by solve(game, 'cfr+', iterations=1000)",
-    "nash|exploit|gap|best": "as a function: nash_conv(game, profile), exploitability(...)",
+    "nash|exploit|gap": "as a function: nash_conv(game, profile), exploitability(...)",
+    "best|respon": "as a function: evaluation.best_response(game, player, profile)",
+    "uniform": "uniform strategies are games.Profile.uniform(game)",
 }
 """The hints about attributes of games."""
 
@@ -78,11 +108,26 @@ REGRETS = {
 PLAY = {
     "distrib|joint|outcome": "in a callback, sum up the outer products of run.last_profile",
     "nfcce": "what fixed strategies gain, to an NFCCE, is cce_gaps()",
+    "value|earn": "what each player earned is payoffs()",
+    "nash|exploit": "it is a measure of averages, nash_conv(game, run.average)",
 }
 """The hints about attributes of correlated play."""
 
-OPTIMA = {"strateg|polic|profile|averag|draw|sampl": "plan.draw(generator) draws strategies"}
+OPTIMA = {
+    "strateg|polic|profile|averag|draw|sampl|distrib": "plan.draw(generator) draws strategies"
+}
 """The hint about attributes of optimal equilibria of trees."""
+
+PLANS = {"sampl|strateg|polic|profile|distrib": "draw(generator) draws strategies"}
+EXACT = {
+    "strateg|polic|averag|equilib": "the strategies are in profile",
+    "nash|exploit|conv": "the sum of both gains is gap",
+}
+VISITED = {
+    "item|key|value|dict|get": "iterate over it, and call it with an information set and its "
+    "actions; run.average.profile prints all"
+}
+"""The hints about attributes of joint plans, exact solutions and visited strategies."""
 
 
 class Hints:
@@ -105,7 +150,7 @@ def _absent(thing: Hints, name: str) -> AttributeError:
     """Return the error about an attribute that is missing."""
     from regretkit._util._validate import did_you_mean  # not at the top: it imports NumPy
 
-    every = {**thing._hints, "plot|draw": "figures are in regretkit.display"}
+    every = {**thing._hints, "plot|draw|heat": "figures are in regretkit.display"}
     hints = (f"; {hint}" for part, hint in every.items() if re.search(part, name))
     public = [known for known in dir(thing) if not known.startswith("_")]
     initial = [known for known in public if known[0] == name[0]]  # nfcce is not efcce

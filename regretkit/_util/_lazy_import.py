@@ -63,8 +63,8 @@ def _absent(package: str, name: str) -> Exception:
         return AttributeError(f"module {package!r} has no attribute {name!r}")
     # An import tells nothing of an AttributeError.
     if opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
-        return ImportError(f"cannot import name {name!r} from {package!r}{_home_of(name)}")
-    return AttributeError(f"module {package!r} has no attribute {name!r}{_home_of(name)}")
+        return ImportError(f"cannot import name {name!r} from {package!r}{_home_of(name, package)}")
+    return AttributeError(f"module {package!r} has no attribute {name!r}{_home_of(name, package)}")
 
 
 _SYNONYMS = {
@@ -74,8 +74,11 @@ _SYNONYMS = {
 """What there is in place of names that other libraries have, by patterns of them."""
 
 
-def _home_of(name: str) -> str:
-    """Return which public module has a name, or one like it, to end an error message."""
+def _home_of(name: str, package: str) -> str:
+    """Return which public module has a name, or one like it, to end an error message.
+
+    Figures do not have the names of anything else.
+    """
     from regretkit._util._validate import did_you_mean
 
     lazy = vars(sys.modules["regretkit"])["_LATER"]
@@ -89,8 +92,14 @@ def _home_of(name: str) -> str:
     algorithm = name.lower().replace("_", "").replace("plus", "+")
     if name == "save":
         return "; a run has save(path), and regretkit.games.save writes a game"
+    if package == "regretkit.display":
+        figures = [each for each in importlib.import_module(package).__all__ if each.islower()]
+        return f"; figures are {', '.join(figures)}"
     if name in homes:
         return f"; it is {homes[name]}"
+    evaluation = importlib.import_module("regretkit.evaluation")
+    if hasattr(evaluation.CorrelatedPlay, name):
+        return f"; it is a method of {homes['CorrelatedPlay']}, which a run takes as a callback"
     if "plot" in name:
         return "; figures are in regretkit.display, as display.convergence and display.heat_map"
     if algorithm in importlib.import_module("regretkit.play").ALGORITHMS:

@@ -238,8 +238,9 @@ def play(
         raise
     if run.iteration == iterations_before:
         say(
-            "nothing is left to play: a limit was reached before; to continue, pass more "
-            "--iterations or --time, or a smaller --gap"
+            f"nothing is left to play after {run.iteration:,} iterations: a limit was reached "
+            "before; limits count from the first iteration: to continue, pass more --iterations or "
+            "--time, or a smaller --gap"
         )
     monitor.finish(run)
 

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import expand_ranges
+from regretkit._util._errors import PLANS, Hints
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import as_generator, whole_numbers
 from regretkit.games import ExtensiveFormGame, Profile
@@ -164,7 +165,7 @@ def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
 
 @final
 @frozen(eq=False)
-class CorrelatedPlan:
+class CorrelatedPlan(Hints):
     """A distribution over joint plans: pure strategies that a mediator recommends.
 
     The mediator draws a joint plan once, and tells each player at every information set that it
@@ -183,6 +184,8 @@ class CorrelatedPlan:
     >>> round(plan.probability([1, 0]), 6)  # the smuggler loads nothing
     0.403727
     """
+
+    _hints = PLANS
 
     game: ExtensiveFormGame
     players: tuple[int, ...]

@@ -66,6 +66,7 @@ def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
         if isinstance(deviations, str) and deviations not in _DEVIATIONS:
             told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
             hint = f"; {PLAY['nfcce']}" if deviations in ("cce", "nfcce") else ""
+            hint = hint or "; in normal form ce_gap() needs none" * (deviations == "ce")
             raise ValueError(told + (hint or did_you_mean(deviations, _DEVIATIONS)))
         if not isinstance(deviations, str) and not callable(deviations):
             raise TypeError(must_be("deviations", wanted, value))

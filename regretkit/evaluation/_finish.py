@@ -9,6 +9,7 @@ from typing import Any, Protocol, final
 
 from attrs import define, field
 
+from regretkit._util._errors import says_arguments
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number
 from regretkit.evaluation._linear_programs import ExactSolution
@@ -79,6 +80,7 @@ class LearningRun(Protocol):
         ...
 
 
+@says_arguments
 def finish(
     run: LearningRun | Profile, *, tolerance: float = 1e-12, time_limit: float = 60.0
 ) -> ExactSolution:

@@ -60,6 +60,10 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
     (0.1, array([0., 1., 0.]))
     """
     check_game(game)
+    if isinstance(player, Sequence):
+        raise TypeError(
+            "player must be a number, got strategies; the player comes before the profile"
+        )
     check_player(player, len(game.domains))
     domain = game.domains[player]
     with responder(game) as lent:
@@ -245,6 +249,7 @@ def only_opponent(game: Game, player: int) -> int:
     if len(game.domains) != 2:
         raise ValueError(
             f"game must have two players in extensive form, got {len(game.domains)}: what several "
-            "opponents can do together there is not linear in their strategies"
+            "opponents can do together there is not linear in their strategies; where they draw "
+            "their plans together, team_maxmin(game, player) has what they guarantee"
         )
     return 1 - player

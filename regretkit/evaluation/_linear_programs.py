@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._arrays import read_only
+from regretkit._util._errors import EXACT, Hints
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number, quote
 from regretkit.evaluation._gaps import only_opponent
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @final
 @frozen(eq=False)
-class ExactSolution:
+class ExactSolution(Hints):
     """The value of a two-player zero-sum game, and strategies that prove it.
 
     Each player's strategy guarantees one end of an interval that contains the value:
@@ -42,6 +43,8 @@ class ExactSolution:
     >>> solution.gap < 1e-12
     True
     """
+
+    _hints = EXACT
 
     value: float
     """The value to player 0: the middle of the interval."""

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from regretkit._util._errors import says_arguments
 from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number
@@ -262,6 +263,7 @@ _ALIKE = 1e-8
 """Largest difference of probabilities between reports of one equilibrium."""
 
 
+@says_arguments
 def nash_equilibria(game: NormalFormGame, *, solver: str | None = None) -> list[Profile]:
     """Return the Nash equilibria of a normal-form game, found by pygambit or nashpy.
 
@@ -298,7 +300,11 @@ def nash_equilibria(game: NormalFormGame, *, solver: str | None = None) -> list[
     Avis, Rosenberg, Savani and von Stengel (2010), "Enumeration of Nash equilibria for two-player
     games", Economic Theory 42.
     """
-    check_normal_form(game, "nash_conv says how far the average of a run is from one")
+    check_normal_form(
+        game,
+        "nash_conv says how far the average of a run is from one, and solve(game, exact=True) "
+        "finds one of a zero-sum game",
+    )
     if solver not in (None, "pygambit", "nashpy"):
         raise ValueError(must_be("solver", "'pygambit', 'nashpy' or None", solver))
     if game.players == 1 or (game.players > 2 and solver == "nashpy"):

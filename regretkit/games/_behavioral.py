@@ -11,7 +11,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike
 
-from regretkit._util._errors import TABLES, Hints
+from regretkit._util._errors import TABLES, VISITED, Hints
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, did_you_mean, floats, must_be, number, quote
 from regretkit.games._adapters import InformationSet, distinct
@@ -261,7 +261,7 @@ class VisitedInfoset(NamedTuple):
 
 @final
 @define(eq=False, repr=False)
-class VisitedStrategy:
+class VisitedStrategy(Hints):
     """What a player does at the information sets that were visited, and uniformly at all others.
 
     It holds distributions over actions by information set, and can be iterated over. Called with an
@@ -281,6 +281,8 @@ class VisitedStrategy:
     >>> first("unheard of", ["p", "b"])
     array([0.5, 0.5])
     """
+
+    _hints = VISITED
 
     _infosets: Mapping[Hashable, VisitedInfoset]
     """Each behind the one before it in the player's tree."""
@@ -462,6 +464,8 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
         """
         source, read = str(path), read_json(Path(path))
         written = read.pop("fingerprint", None) if isinstance(read, dict) else None
+        if isinstance(read, dict) and "game" in read:
+            raise ValueError(f"{source} holds strategies of a game's tree; read it by Profile")
         data = entries_in(read, _KEYS, source)
         if game is not None and written not in (None, known := fingerprint(game)):
             raise ValueError(

@@ -3,14 +3,14 @@
 import ast
 import difflib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from regretkit._util._errors import advised
+from regretkit._util._errors import advised, says_arguments
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.games._efg import ExtensiveForm, parse_efg, write_efg
@@ -53,6 +53,7 @@ def register(factory: Factory) -> Factory:
     >>> load("unfair_pennies(stake=3)").domains
     (Simplices(2), Simplices(2))
     """
+    factory = says_arguments(factory)
     name = factory.__name__
     known = _FACTORIES.setdefault(name, factory)
     # A cell of a notebook or a module may run again and define the function anew.
@@ -151,9 +152,7 @@ def load(
     >>> load("kuhn_poker", deck=5)
     <kuhn_poker(deck=5): 10 + 10 information sets>
     """
-    if arguments or options:
-        given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in options.items())]
-        text = f"{text}({', '.join(given)})"
+    text = _with_arguments(text, arguments, options)
     if isinstance(text, PathLike) or str(text).lower().endswith(_FILES):
         tokens = Tokens(Path(text))
         if tokens.current not in {"EFG", "NFG"}:
@@ -172,7 +171,13 @@ def load(
         return build()
 
 
-def load_rules(text: str) -> History | HistoryBatch:
+def _with_arguments(text: Any, arguments: Iterable[object], options: Mapping[str, object]) -> Any:
+    """Return the call of a name with these arguments; the name itself where there are none."""
+    given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in options.items())]
+    return f"{text}({', '.join(given)})" if given else text
+
+
+def load_rules(text: str, *arguments: object, **options: object) -> History | HistoryBatch:
     """Return the rules of the game called ``text``, for play without its tree.
 
     A game of any size can be played so: by ``solve`` with samples, ``LazyMCCFR``, ``play_match``,
@@ -186,6 +191,8 @@ def load_rules(text: str) -> History | HistoryBatch:
         ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``pursuit_evasion``,
         ``sheriff``, and ``phantom_tic_tac_toe``, of which no tree fits; or ``openspiel:``
         and a name, see ``openspiel_history``.
+    arguments, options
+        Arguments of the game called ``text``, in place of those in parentheses.
 
     Raises
     ------
@@ -200,6 +207,7 @@ def load_rules(text: str) -> History | HistoryBatch:
     >>> solve(load_rules("battleship(height=6, width=6)"), sampling="outcome", iterations=1)
     <LazyMCCFR: 1 iterations, ... information sets met>
     """
+    text = _with_arguments(text, arguments, options)
     if str(text).startswith(OPENSPIEL):
         from regretkit.games._openspiel_states import openspiel_history
 

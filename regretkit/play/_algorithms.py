@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from regretkit import minimizers
+from regretkit._util._errors import says_arguments
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
@@ -52,6 +53,7 @@ Groups: TypeAlias = Sequence[Indices]
 
 
 @final
+@says_arguments
 @frozen(init=False)
 class Algorithm:
     """What a paper names: a local rule, an order of play, an averaging, a sampling and a circuit.
@@ -412,6 +414,8 @@ def _known(name: str) -> str:
             hint = f"; it is the class regretkit.minimizers:{name}"
         elif ";" in name:
             hint = "; in a shell algorithms are separated by commas"
+        elif plain in ("exact", "lp", "linearprogram"):
+            hint = "; solve(game, exact=True) takes a linear program"
         elif plain in ("cce", "nfcce"):
             hint = "; 'cfr' and its kin lead there, as CorrelatedPlay measures"
         raise ValueError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._errors import TABLES, Hints
+from regretkit._util._errors import TABLES, Hints, says_arguments
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe, write_csv
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
@@ -273,6 +273,7 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
 
 
 @final
+@says_arguments
 @define(eq=False, repr=False)
 class Recorder(Hints, Stateful):
     """Write down numbers about a run as it goes.

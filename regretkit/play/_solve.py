@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 import numpy as np
 from attrs import evolve
 
+from regretkit._util._errors import says_arguments
 from regretkit._util._validate import above_zero, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
@@ -87,6 +88,7 @@ def solve(
     time_limit: float | None = None,
     engine: str = "auto",
 ) -> ExactSolution: ...
+@says_arguments
 def solve(
     game: Game | ImperfectRecallGame | Rules,
     algorithm: AlgorithmLike | None = None,
@@ -186,6 +188,11 @@ def solve(
     """
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
+    if not isinstance(exact, bool):
+        raise TypeError(
+            f"exact must be True or False, got {quote(exact)}; fractions are those of "
+            "evaluation.certify(game, solution.profile)"
+        )
     if exact:
         refused = iterations, target_gap, sampling, seed, estimator, callbacks or None
         return _solve_exactly(game, algorithm, time_limit, engine, refused)

@@ -541,7 +541,8 @@ def test_nothing_is_played_where_nothing_is_left(run, folder):
 
     assert code == 0
     assert "iterations  20 in" in out
-    assert "nothing is left to play" in err
+    assert "nothing is left to play after 20 iterations: a limit was reached" in err
+    assert "limits count from the first iteration: to continue, pass more --iterations" in err
     assert (folder / "run").read_bytes() == before
 
 

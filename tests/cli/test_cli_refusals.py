@@ -42,6 +42,8 @@ LONG = "n" * 300
 WRONG = [
     # The name of a command
     ("sovle kuhn_poker", "No such command 'sovle'"),
+    ("certify kuhn_poker", "No such command 'certify'; exact proves, with --certificate FILE"),
+    ("solve kuhn_poker --exact", "No such option '--exact'; the command is regretkit exact"),
     ("--wrong", "--wrong"),
     ("plot curves.csv", "No such command 'plot'; solve and compare draw a figure, with --plot"),
     ("'kuhn_poker(deck=4)'", "it is a game, try regretkit solve 'kuhn_poker(deck=4)'"),

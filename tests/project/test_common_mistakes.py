@@ -17,12 +17,16 @@ from regretkit.evaluation import (
     RegretLedger,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
+    best_response,
     certify,
+    certify_gaps,
+    finish,
+    maxmin,
     nash_equilibria,
     sampled_value,
     solve_zero_sum,
 )
-from regretkit.games import GameDAG, Profile
+from regretkit.games import GameDAG, Profile, VisitedProfile, load_rules
 
 EXAMPLES = Path(__file__).parents[2] / "examples/games"
 A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
@@ -304,7 +308,7 @@ CURES = [
     (lambda: rk.Average().average, "the average is in strategy"),
     (lambda: rk.CFRSolver, "solve(game, 'cfr', iterations=1000)"),
     (lambda: rk.InternalRegret, "minimized by SwapRegret"),
-    (lambda: rk.display.plot, "display.convergence"),
+    (lambda: rk.display.plot, "figures are convergence"),
     (lambda: KUHN.save("kuhn.efg"), "games.save(game, path)"),
     (lambda: PENNIES.solve(), "solve(game, 'cfr+', iterations=1000)"),
     (lambda: rk.games.save("kuhn.efg", KUHN), "the game comes first"),
@@ -332,6 +336,49 @@ CURES = [
         "write def _learn(self, utility, strategy)",
     ),
     (lambda: rk.solve(KUHN, Blocks, 2), "use self.simplices.repeat(x)"),
+    (
+        lambda: rk.solve(KUHN, "cfr", gap=0.1),
+        "its arguments are (game, algorithm, iterations, *, t",
+    ),
+    (lambda: rk.compare(KUHN, "cfr", 1, seed=1), "sampling, seeds, measures"),
+    (lambda: rk.games.leduc_poker(n_players=3), "its arguments are (players, ranks"),
+    (lambda: rk.Algorithm("cfr", play.Alternating()), "(local, *, order, averaging"),
+    (lambda: play.Recorder(every=3), "its arguments are (measures)"),
+    (lambda: finish(KUHN, RUN.average), "its arguments are (run, *, "),
+    (lambda: nash_equilibria(A, A.T), "its arguments are (game, *, solver)"),
+    (lambda: certify_gaps(KUHN, RUN.average, concept="efce"), "notion"),
+    (lambda: rk.display.heat_map(KUHN, RUN.average), "its arguments are (profile, *, "),
+    (lambda: rk.compare(PENNIES, "cfr", 1).plot("x.png"), "its arguments are (**options)"),
+    (lambda: rk.compare(PENNIES, "cfr", 1).best, "each game and algorithm is one of runs"),
+    (lambda: rk.solve(KUHN, "cfr", exact="rational"), "fractions are those of evaluation.certify("),
+    (lambda: rk.solve(KUHN, "lp", 1), "solve(game, exact=True) takes a linear program"),
+    (lambda: rk.display.tree, "figures are convergence, draw_circuit, draw_game"),
+    (lambda: rk.display.circuit, "figures are convergence, draw_circuit, draw_game"),
+    (lambda: rk.efce_gap, "it is a method of regretkit.evaluation.CorrelatedPlay"),
+    (lambda: KUHN.uniform(), "uniform strategies are games.Profile.uniform(game)"),
+    (lambda: KUHN.exploitability(), "as a function: nash_conv(game, profile)"),
+    (lambda: KUHN.plot(), "figures are in regretkit.display"),
+    (lambda: PENNIES.best_response(0), "best_response(game, player, profile)"),
+    (lambda: RUN.average.heatmap(), "figures are in regretkit.display"),
+    (lambda: solve_zero_sum(KUHN).strategy, "the strategies are in profile"),
+    (lambda: solve_zero_sum(KUHN).nash_conv(), "the sum of both gains is gap"),
+    (
+        lambda: best_extensive_form_correlated_equilibrium(KUHN).distribution,
+        "plan.draw(generator) draws strategies",
+    ),
+    (
+        lambda: best_extensive_form_correlated_equilibrium(KUHN).plan.sample(1),
+        "draw(generator) draws strategies",
+    ),
+    (lambda: best_response(KUHN, RUN.average, 0), "the player comes before the profile"),
+    (lambda: maxmin(KUHN_3, 0), "team_maxmin(game, player) has what they guarantee"),
+    (lambda: nash_equilibria(KUHN), "solve(game, exact=True) finds one of a zero-sum game"),
+    (lambda: rk.CorrelatedPlay(PENNIES, ["ce"]), "in normal form ce_gap() needs none"),
+    (lambda: rk.CorrelatedPlay(KUHN).value, "what each player earned is payoffs()"),
+    (lambda: rk.CorrelatedPlay(KUHN).nash_conv(), "nash_conv(game, run.average)"),
+    (lambda: RUN.resume(10), "it is continued by run(iterations)"),
+    (lambda: RUN.value(), "game.value(run.average)"),
+    (lambda: BY_RULES.average[0].items(), "iterate over it"),
     (lambda: rk.solve(KUHN, "cfr", time_limit=-1), "time_limit must be a finite number above 0"),
     (lambda: rk.solve(KUHN, "cfr", target_gap=0), "target_gap must be a finite number above 0"),
     (lambda: rk.exploitability(RULES, []), "build its tree with ExtensiveFormGame.from_history"),
@@ -566,6 +613,23 @@ def test_a_record_alone_is_drawn():
     (line,) = rk.display.convergence(record, y="nash_conv").get_lines()
 
     np.testing.assert_array_equal(line.get_ydata(), record.values["nash_conv"])
+
+
+def test_a_file_of_the_other_kind_of_strategies_is_referred_to_its_reader(tmp_path):
+    RUN.average.to_json(tmp_path / "tree.json")
+    with pytest.raises(ValueError, match="read it by Profile"):
+        VisitedProfile.from_json(tmp_path / "tree.json")
+
+
+def test_rules_take_arguments_as_games_do():
+    assert load_rules("kuhn_poker", players=3) == load_rules("kuhn_poker(players=3)")
+    assert load_rules("kuhn_poker", 3) == load_rules("kuhn_poker(players=3)")
+
+
+def test_an_error_inside_of_a_function_says_nothing_of_its_arguments():
+    with pytest.raises(TypeError) as caught:
+        rk.compare(PENNIES, "cfr", 1, measures=[3])
+    assert not getattr(caught.value, "__notes__", [])
 
 
 def test_a_resumed_run_plays_the_iterations_that_are_asked_for(tmp_path):

@@ -72,6 +72,7 @@ _ELSEWHERE = {
     "train": "solve plays",
     "run": "solve plays",
     "list": "games lists games",
+    "certify": "exact proves, with --certificate FILE",
 }
 """What to write in place of commands that there are not."""
 
@@ -127,4 +128,6 @@ def _message(error: click.ClickException, words: Sequence[str]) -> str:
         return f"{text}; a game's arguments are written as in 'kuhn_poker(deck=5)'"
     if extra and is_known(extra[1]):
         return f"{text}; regretkit compare plays many games"
+    if error.ctx.info_name == "solve" and "--exact" in words:
+        return f"{text}; the command is regretkit exact"
     return f"{text}; {error.ctx.command_path} --help explains the arguments"
