@@ -27,6 +27,7 @@ BENCHMARKS = {
     "exact": "equilibria",
     "exact_choice": "equilibria",
     "finish": "equilibria",
+    "first_command": "engines",
     "linear_swap": "circuits",
     "look": "equilibria",
     "openspiel_import": "games",

@@ -1,6 +1,8 @@
 """Iterations of CFR+ in each engine: their time, that of each pass, and the cost of runs."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +21,7 @@ from benchmarks.games import held
 from benchmarks.harness import (
     IMAGES,
     PAGE,
+    ROOT,
     Action,
     Figures,
     Found,
@@ -327,6 +330,28 @@ def start(disk: str, quick: bool) -> Figures:
         cfr_run(tree_game("kuhn_poker")).run(1)
         first = time.process_time()
     return {"regretkit imported, s": imported, "first iteration, s": first}
+
+
+@benchmark(["nothing on disk"], head="with", rounds=3)
+def first_command(disk: str, quick: bool) -> Figures:
+    """How long the README's first command takes on a machine that never ran it.
+
+    Seconds from the start of Python to the end of ``examples/kuhn_poker.py``, by the clock and of
+    processor time, with no machine code on disk. They should be less than 3.
+    """
+    command = [sys.executable, str(ROOT / "examples" / "kuhn_poker.py")]
+    with tempfile.TemporaryDirectory() as nothing:
+        environment = os.environ | {"NUMBA_CACHE_DIR": nothing}
+        before, start = processor_seconds_of_children(), time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+        seconds = time.perf_counter() - start
+        return {"s": seconds, "of a processor, s": processor_seconds_of_children() - before}
+
+
+def processor_seconds_of_children() -> float:
+    """Return what the processes took that this one has started and that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 @define(eq=False)
