@@ -306,11 +306,10 @@ class PerDecisionPoint:
     make: Callable[[int], RegretMinimizer] = field()
     merge: bool = field(default=True, kw_only=True)
 
-    @make.validator
-    def _check_make(self, _: object, make: object) -> None:
-        if not callable(make):
+    def __attrs_post_init__(self) -> None:
+        if not callable(self.make):
             hint = "pass a rule's class, as PerDecisionPoint(RegretMatching)"
-            raise TypeError(must_be("make", "a function of a number of actions", make, hint))
+            raise TypeError(must_be("make", "a function of a number of actions", self.make, hint))
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
         """Return the product of one minimizer for each block."""

@@ -47,8 +47,8 @@ class Checkpoint:
     path
         The file. Its folder must exist.
     seconds
-        Save about as often as this, positive, and less often where saving would take more than a
-        tenth of the time.
+        Save about as often as this, positive, but at least nine times as long after a save as it
+        took, so that saving takes about a tenth of the time at most.
     every
         Save after every this many iterations, at least 1. One of the two is needed.
     callbacks
