@@ -60,6 +60,8 @@ def check_game(game: Game) -> None:
     if isinstance(game, str):
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
     wanted = ("domains", "utility", "value")
+    if not isinstance(game, type) and all(hasattr(game, name) for name in wanted):
+        return  # what follows asks for attributes that games lack, for which a hint takes time
     if isinstance(game, np.ndarray | list | tuple):
         hint = "pass matrix_game(A), or NormalFormGame(A, B)"
         learners = isinstance(game, list | tuple) and hasattr((*game, None)[0], "next_strategy")
@@ -76,11 +78,10 @@ def check_game(game: Game) -> None:
         raise TypeError(
             must_be("game", "a Game", game, "from_pygambit(game) reads one of pygambit")
         )
-    if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
-        raise TypeError(
-            f"game must be a Game, with domains, utility and value, got {quote(game)}; "
-            "pass one such as games.load('kuhn_poker')"
-        )
+    raise TypeError(
+        f"game must be a Game, with domains, utility and value, got {quote(game)}; "
+        "pass one such as games.load('kuhn_poker')"
+    )
 
 
 def tree_advice(rules: Any) -> str:
