@@ -15,8 +15,9 @@ def says_arguments(function: Function) -> Function:
     """Have a function, or a class, say its arguments when it is called with others."""
     if isinstance(function, type):
         initialize: Any = vars(function)["__init__"]
-        cast("Any", function).__init__ = says_arguments(initialize)
-        return function
+        kind: Any = function
+        kind.__init__ = says_arguments(initialize)
+        return cast("Function", kind)
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:

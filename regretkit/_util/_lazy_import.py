@@ -59,6 +59,8 @@ def _absent(package: str, name: str) -> Exception:
 
     frame = inspect.currentframe()
     caller = frame and frame.f_back and frame.f_back.f_back
+    if name == "__version__":
+        return AttributeError(f"no {name} here; importlib.metadata.version({package!r}) has it")
     if name.startswith("_") or caller is None or caller.f_code.co_name == "_handle_fromlist":
         return AttributeError(f"module {package!r} has no attribute {name!r}")
     # An import tells nothing of an AttributeError.
@@ -68,6 +70,7 @@ def _absent(package: str, name: str) -> Exception:
 
 
 _SYNONYMS = {
+    "^list|^avail|^all": "games are listed by games.names(), algorithms by play.ALGORITHMS",
     "internal|blum": "swap regret, which bounds internal regret, is minimized by SwapRegret",
     "solver|trainer|^cfr[a-z]": "CFR is played by solve(game, 'cfr', iterations=1000)",
 }

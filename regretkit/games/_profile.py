@@ -65,7 +65,11 @@ class Profile(Hints, tuple[Vector, ...]):
       ...
     """
 
-    _hints = TABLES | {"^(items|keys|values|get)$": "by label it is profile['K']; all is to_dict()"}
+    _hints = {
+        "save|write": "to_json(path) writes a file, which Profile.from_json reads",
+        "^(items|keys|values|get)$": "by label it is profile['K']; all is to_dict()",
+        **TABLES,
+    }
 
     domains: tuple[StrategySet, ...]
     _game: Game | Mapping[str, str | None] | None

@@ -412,6 +412,8 @@ def _known(name: str) -> str:
             hint = "; it is a game"
         elif name in dir(minimizers):
             hint = f"; it is the class regretkit.minimizers:{name}"
+        elif "," in name:
+            hint = f"; several are a list, {quote(name.split(','))}"
         elif ";" in name:
             hint = "; in a shell algorithms are separated by commas"
         elif plain in ("exact", "lp", "linearprogram"):

@@ -297,6 +297,11 @@ def recorded():
 
 
 CURES = [
+    (lambda: RUN.average.save("x.json"), "to_json(path) writes a file"),
+    (lambda: rk.list_games(), "games are listed by games.names()"),
+    (lambda: rk.__version__, "importlib.metadata.version('regretkit') has it"),
+    (lambda: rk.compare(KUHN, "cfr+,dcfr", 1), "several are a list, ['cfr+', 'dcfr']"),
+    (lambda: play.resume("run", KUHN, "cfr"), "its arguments are (path, game, *, "),
     (lambda: rk.RegretMatching(3).sample(), "returned by next_strategy()"),
     (lambda: rk.RegretMatching(3).train(9), "SelfPlay(game, minimizers).run(iterations)"),
     (lambda: rk.RegretMatching(3).normalize(ZEROS), "operations are in self.simplices"),
