@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,7 +65,7 @@ class Profile(Hints, tuple[Vector, ...]):
       ...
     """
 
-    _hints = {
+    _hints: ClassVar = {
         "save|write": "to_json(path) writes a file, which Profile.from_json reads",
         "^(items|keys|values|get)$": "by label it is profile['K']; all is to_dict()",
         **TABLES,
