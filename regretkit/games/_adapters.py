@@ -92,7 +92,7 @@ def as_history(game: Playable) -> History:
 
 def has_rules_alone(game: object) -> bool:
     """Return whether something is a game that is given by its rules, without a tree."""
-    if hasattr(game, "domains"):
+    if hasattr(type(game), "domains"):  # of imperfect recall it raises an error
         return False
     known = isinstance(game, HistoryBatch | History) and not isinstance(game, type)
     return known or is_openspiel(game, "Game", "State")

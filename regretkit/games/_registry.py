@@ -53,8 +53,10 @@ def register(factory: Factory) -> Factory:
     >>> load("unfair_pennies(stake=3)").domains
     (Simplices(2), Simplices(2))
     """
-    factory = says_arguments(factory)
     name = factory.__name__
+    if factory is _FACTORIES.get(name):
+        return factory
+    factory = says_arguments(factory)
     known = _FACTORIES.setdefault(name, factory)
     # A cell of a notebook or a module may run again and define the function anew.
     if (known.__module__, known.__qualname__) != (factory.__module__, factory.__qualname__):
