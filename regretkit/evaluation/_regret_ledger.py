@@ -175,6 +175,8 @@ def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
         isinstance(player, RegretMinimizer) for player in players
     ):
         hint = "pass what you play with, as RegretMatching(3), and not its class"
+        if not isinstance(subject, type) and hasattr(subject, "next_strategy"):
+            hint = "adapt it, as in minimizers.Adapter(it, domain)"
         raise TypeError(must_be("subject", "a minimizer or a run of several", subject, hint))
     for player, minimizer in enumerate(players):
         yield from _below(f"player {player}", minimizer)

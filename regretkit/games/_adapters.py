@@ -19,7 +19,7 @@ from regretkit.games._openspiel_states import (
 )
 from regretkit.games.public import PublicGame
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import TERMINAL, History, HistoryBatch
+from regretkit.games.tree._history import TERMINAL, History, HistoryBatch, check_methods
 
 Playable: TypeAlias = (
     ExtensiveFormGame
@@ -83,6 +83,7 @@ def as_history(game: Playable) -> History:
         from regretkit.games.public._history import PublicHistory  # which imports this module
 
         return PublicHistory(game)
+    check_methods(game)
     raise TypeError(
         "game must be a game in extensive or normal form, a PublicGame, a GameTree, a "
         f"HistoryBatch, a History, or a game or a state of OpenSpiel, got {quote(game)}; pass "
@@ -91,11 +92,17 @@ def as_history(game: Playable) -> History:
 
 
 def has_rules_alone(game: object) -> bool:
-    """Return whether something is a game that is given by its rules, without a tree."""
+    """Return whether something is a game that is given by its rules, without a tree.
+
+    What lacks a few of the methods raises a TypeError.
+    """
     if hasattr(type(game), "domains"):  # of imperfect recall it raises an error
         return False
     known = isinstance(game, HistoryBatch | History) and not isinstance(game, type)
-    return known or is_openspiel(game, "Game", "State")
+    known = known or is_openspiel(game, "Game", "State")
+    if not known:
+        check_methods(game)
+    return known
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

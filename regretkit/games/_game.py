@@ -20,6 +20,7 @@ from regretkit._util._validate import (
     ordered,
     quote,
 )
+from regretkit.games.tree._history import check_methods
 from regretkit.sets import DecisionTree, StrategySet
 
 
@@ -68,6 +69,9 @@ def check_game(game: Game) -> None:
         if learners or hasattr(game, "to_json"):  # strategies
             hint = "the game comes first"
         raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
+    if all(hasattr(game, name) for name in wanted) and not isinstance(game, type):
+        return
+    check_methods(game)
     if hasattr(game, "information_set") and hasattr(game, "payoffs") and hasattr(game, "child"):
         hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""
         raise TypeError(

@@ -3,6 +3,7 @@
 import ast
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -363,4 +364,6 @@ def _unreadable(text: str) -> ValueError:
     if plain in _FACTORIES:
         return unknown_game(text)
     wanted = "write a name and literal arguments, each once, as in 'kuhn_poker(deck=5)'"
+    if re.match("(open_?|py)spiel *:", plain):
+        wanted = "a game of OpenSpiel is named as in 'openspiel:kuhn_poker'"
     return ValueError(f"cannot read {quote(text)}; {_file_advice(text) or wanted}")

@@ -1,5 +1,6 @@
 """Named algorithms: a local rule, an order of play, an averaging and a sampling."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from regretkit.circuits import (
 )
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
-from regretkit.estimators._mccfr import sampling_estimator
+from regretkit.estimators._mccfr import SAMPLINGS, sampling_estimator
 from regretkit.games import Game
 from regretkit.games import names as game_names
 from regretkit.minimizer import RegretMinimizer
@@ -405,18 +406,24 @@ def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:
 
 def _known(name: str) -> str:
     if name.lower() not in ALGORITHMS:
-        plain = name.lower().replace("plus", "+").replace("_", "").replace("-", "")
+        plain = re.sub("[-_ ]", "", name.lower().replace("plus", "+"))
+        for word in ("linear", "discounted", "predictive"):
+            plain = plain.replace(word, word[0])
+        spelled = {"rm": "regretmatching", "rm+": "regretmatching+"}.get(plain, plain)
+        rules = {rule.lower().replace("plus", "+"): rule for rule in dir(minimizers)}
         family = [known for known in ALGORITHMS if known.startswith(f"{plain}-")]
         known, hint = ", ".join(map(repr, ALGORITHMS)), did_you_mean(plain, family or ALGORITHMS)
         if name.partition("(")[0] in game_names():
             hint = "; it is a game"
-        elif name in dir(minimizers):
-            hint = f"; it is the class regretkit.minimizers:{name}"
+        elif spelled in rules:
+            hint = f"; it is the class regretkit.minimizers:{rules[spelled]}"
+        elif plain in SAMPLINGS:
+            hint = f"; it is a sampling, as in solve(game, sampling={plain!r})"
         elif "," in name:
             hint = f"; several are a list, {quote(name.split(','))}"
         elif ";" in name:
             hint = "; in a shell algorithms are separated by commas"
-        elif plain in ("exact", "lp", "linearprogram"):
+        elif plain in ("exact", "lp", "lprogram"):
             hint = "; solve(game, exact=True) takes a linear program"
         elif plain in ("cce", "nfcce"):
             hint = "; 'cfr' and its kin lead there, as CorrelatedPlay measures"

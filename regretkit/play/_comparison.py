@@ -419,6 +419,8 @@ def _as_seeds(seeds: Iterable[int]) -> list[int]:
 
 def _named_games(games: Any) -> dict[str, Any]:
     single = isinstance(games, str) or hasattr(games, "domains") or has_rules_alone(games)
+    if not single and not isinstance(games, Iterable):
+        check_game(games)
     given: Any = [games] if single else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, game) for game in given]
     swapped = [text for _, text in pairs if isinstance(text, str) and text.lower() in ALGORITHMS]

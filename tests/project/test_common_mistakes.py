@@ -270,6 +270,13 @@ class Itself(Coin):
         return self.side
 
 
+NoPayoffs = type(
+    "NoPayoffs",
+    (),
+    {name: value for name, value in vars(Coin).items() if name not in ("payoffs", "__dict__")},
+)
+
+
 class Over:
     def is_terminal(self):
         return True
@@ -544,6 +551,31 @@ CURES = [
         lambda: Profile.from_dict({"format": "", "version": 1, "parents": [], "players": []}),
         "read it by VisitedProfile",
     ),
+    *(
+        (lambda take=take: take(NoPayoffs()), "must have the methods of a History, got")
+        for take in (
+            rk.ExtensiveFormGame.from_history,
+            lambda game: GameDAG.from_history(game, state=repr),
+            lambda game: rk.solve(game, "cfr", 1, seed=1),
+            lambda game: rk.compare(game, "cfr", 1),
+            lambda game: sampled_value(game, [], 1, 1),
+            lambda game: rk.nash_conv(game, []),
+            lambda game: play.play_match(game, [play.StrategyAgent(RUN.average, 1)], 1, 1),
+            lambda game: play.LazyMCCFR(game, rk.RegretMatching, play.ExternalSampling(1)),
+        )
+    ),
+    *(
+        (lambda name=name: rk.solve(KUHN, name, 1), cure)
+        for name, cure in (
+            ("regret matching", "it is the class regretkit.minimizers:RegretMatching"),
+            ("RM+", "it is the class regretkit.minimizers:RegretMatchingPlus"),
+            ("hedge", "it is the class regretkit.minimizers:Hedge"),
+            ("Linear CFR", "did you mean 'lcfr'?"),
+            ("External", "it is a sampling, as in solve(game, sampling='external')"),
+        )
+    ),
+    (lambda: rk.load("OpenSpiel:kuhn_poker"), "is named as in 'openspiel:kuhn_poker'"),
+    (lambda: RegretLedger(Duck()), "adapt it, as in minimizers.Adapter(it, domain)"),
     (lambda: rk.games.load_rules("kuhn.efg"), "a game file, which load reads, to its tree"),
     (lambda: rk.CFR(KUHN.domains[0], "cfr"), "let solve(game, name) play what has a name"),
     (

@@ -19,6 +19,7 @@ from regretkit.games.tree._history import (
     History,
     HistoryBatch,
     actions_of,
+    lacking,
     no_new_history,
     outcomes_of,
     path_text,
@@ -32,18 +33,10 @@ _CHECK_INTERVAL = 4096
 """Number of histories between two checks of the memory budget."""
 
 
-_METHODS = ["is_terminal", "player", "chance_outcomes", "actions", "child"]
-_METHODS += ["information_set", "payoffs"]
-
-
 def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -> dict[str, Any]:
     """Return the arguments of the ``GameTree`` with this root."""
     if not isinstance(root, History):
-        missing = [name for name in _METHODS if not hasattr(root, name)]
-        raise TypeError(
-            f"root must have the methods of a History, got {quote(root)} without {missing}; "
-            "a game without chance has chance_outcomes as well, which is never called"
-        )
+        raise lacking("root", root, History)
     if isinstance(root, type):
         raise TypeError(
             f"root must be the first history, got its class {root.__name__}; pass {root.__name__}()"
@@ -285,9 +278,6 @@ class _Walker:
 Joined = TypeVar("Joined", bound=np.generic)
 Bits: TypeAlias = NDArray[np.uint8]
 
-_BATCH_METHODS = ["player", "actions", "child", "probability", "information_set", "payoffs"]
-_BATCH_METHODS += ["action_name", "label"]
-
 _DENSE = 8
 """Largest number of table entries for each key that is looked up."""
 
@@ -305,11 +295,7 @@ def expand(
     ``first`` returns the empty history of the same game, by which its size is estimated.
     """
     if not isinstance(root, HistoryBatch) or isinstance(root, type):
-        missing = [name for name in _BATCH_METHODS if not hasattr(root, name)]
-        missing_text = f" without {missing}" if missing else ""
-        raise TypeError(
-            f"root must have the methods of a HistoryBatch, got {quote(root)}{missing_text}"
-        )
+        raise lacking("root", root, HistoryBatch)
     growth = Growth(budget, time_limit, first)
     expansion = _Expansion(root, budget, growth)
     level: HistoryBatch | None = root
