@@ -87,7 +87,7 @@ def as_history(game: Playable) -> History:
     raise TypeError(
         "game must be a game in extensive or normal form, a PublicGame, a GameTree, a "
         f"HistoryBatch, a History, or a game or a state of OpenSpiel, got {quote(game)}; pass "
-        "games.load('kuhn_poker') or games.openspiel_history('leduc_poker')"
+        "games.load('kuhn_poker'), matrix_game(A) or games.openspiel_history('leduc_poker')"
     )
 
 

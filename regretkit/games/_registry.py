@@ -11,6 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from regretkit._util._errors import advised, says_arguments
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
@@ -329,6 +331,8 @@ def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
             hint = "; from_openspiel(game) reads a game of OpenSpiel"
         if type(text).__module__.startswith("pygambit"):
             hint = "; from_pygambit(game) reads a game of pygambit"
+        if isinstance(text, np.ndarray | list | tuple):
+            hint = "; pass matrix_game(A), or NormalFormGame(A, B)"
         raise TypeError(
             f"a game is named by a string such as 'kuhn_poker(deck=5)', got {quote(text)}{hint}"
         )

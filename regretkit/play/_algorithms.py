@@ -27,6 +27,7 @@ from regretkit.estimators import Estimator, ExactUtility
 from regretkit.estimators._mccfr import SAMPLINGS, sampling_estimator
 from regretkit.games import Game
 from regretkit.games import names as game_names
+from regretkit.games._game import check_game
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import (
     DiscountedRegretMatching,
@@ -164,6 +165,7 @@ class Algorithm:
         ``groups`` says, for each player, which decision points share a strategy, as
         ``SharedStrategies`` takes them.
         """
+        check_game(game)
         players = len(game.domains)
         rules = self.local if isinstance(self.local, tuple) else (self.local,) * players
         if len(rules) != players:
@@ -227,6 +229,8 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
         return local.local, local
     if isinstance(local, RegretMinimizer) or local is CFR or not callable(local):
         hint = "; the game comes first" if hasattr(local, "domains") else ""
+        if isinstance(local, np.ndarray):
+            hint = "; two matrices are one game, NormalFormGame(A, B)"
         if isinstance(local, RegretMinimizer):
             hint = f"; each player needs its own: pass the class, {type(local).__name__}"
         if local is CFR or isinstance(local, CFR):

@@ -574,6 +574,10 @@ CURES = [
             ("External", "it is a sampling, as in solve(game, sampling='external')"),
         )
     ),
+    (lambda: rk.load(A), "pass matrix_game(A), or NormalFormGame(A, B)"),
+    (lambda: rk.solve(A, A), "two matrices are one game, NormalFormGame(A, B)"),
+    (lambda: rk.Algorithm("cfr").start(A), "pass matrix_game(A), or NormalFormGame(A, B)"),
+    (lambda: sampled_value(A, [], 1, 1), "matrix_game(A)"),
     (lambda: rk.load("OpenSpiel:kuhn_poker"), "is named as in 'openspiel:kuhn_poker'"),
     (lambda: RegretLedger(Duck()), "adapt it, as in minimizers.Adapter(it, domain)"),
     (lambda: rk.games.load_rules("kuhn.efg"), "a game file, which load reads, to its tree"),
