@@ -14,6 +14,7 @@ from regretkit._util._validate import floats, ordered, quote
 from regretkit.games._memory_budget import Growth, MemoryBudget
 from regretkit.games.tree._history import (
     CHANCE,
+    METHODS,
     TERMINAL,
     Action,
     History,
@@ -41,7 +42,7 @@ def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -
         raise TypeError(
             f"root must be the first history, got its class {root.__name__}; pass {root.__name__}()"
         )
-    if values := [name for name in _METHODS if not callable(getattr(root, name))]:
+    if values := [name for name in METHODS[History].split() if not callable(getattr(root, name))]:
         raise TypeError(
             f"{values[0]} must be a method of the history, got {quote(getattr(root, values[0]))}; "
             f"write def {values[0]}(self, ...), and no @property"

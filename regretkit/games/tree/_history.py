@@ -179,7 +179,7 @@ class HistoryBatch(Protocol):
         ...
 
 
-_METHODS = {
+METHODS = {
     History: "is_terminal player chance_outcomes actions child information_set payoffs",
     HistoryBatch: "player actions child probability information_set payoffs action_name label",
 }
@@ -187,7 +187,7 @@ _METHODS = {
 
 def lacking(name: str, rules: object, kind: type) -> TypeError:
     """Return the error about rules that lack methods of a ``History`` or a ``HistoryBatch``."""
-    missing = [method for method in _METHODS[kind].split() if not hasattr(rules, method)]
+    missing = [method for method in METHODS[kind].split() if not hasattr(rules, method)]
     told = f"{name} must have the methods of a {kind.__name__}, got {quote(rules)}"
     told += f" without {missing}" * bool(missing)
     hint = "; a game without chance has chance_outcomes as well, which is never called"
@@ -198,7 +198,7 @@ def check_methods(rules: object) -> None:
     """Raise a TypeError that names what is missing, if something is nearly the rules of a game."""
     missing = {
         kind: sum(not hasattr(rules, method) for method in methods.split())
-        for kind, methods in _METHODS.items()
+        for kind, methods in METHODS.items()
     }
     nearest = min(missing, key=missing.__getitem__)
     if 0 < missing[nearest] < 3:
