@@ -179,13 +179,13 @@ class HistoryBatch(Protocol):
         ...
 
 
-METHODS = {
+METHODS: dict[type[Any], str] = {
     History: "is_terminal player chance_outcomes actions child information_set payoffs",
     HistoryBatch: "player actions child probability information_set payoffs action_name label",
 }
 
 
-def lacking(name: str, rules: object, kind: type) -> TypeError:
+def lacking(name: str, rules: object, kind: type[Any]) -> TypeError:
     """Return the error about rules that lack methods of a ``History`` or a ``HistoryBatch``."""
     missing = [method for method in METHODS[kind].split() if not hasattr(rules, method)]
     told = f"{name} must have the methods of a {kind.__name__}, got {quote(rules)}"
