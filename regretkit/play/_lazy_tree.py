@@ -390,7 +390,12 @@ class Traversal:
             while outcome > 0 and sums[outcome] == sums[outcome - 1]:
                 outcome -= 1
         self.visited += moves
-        self._value(player, self._tree.after(*outcomes[outcome]), 1.0, 1.0)
+        value = self._value(player, self._tree.after(*outcomes[outcome]), 1.0, 1.0)
+        if not math.isfinite(value):
+            raise ValueError(
+                "utilities of a sampled play overflow, for they are divided by its probability; "
+                "choose sampling that visits every action, as external, or a shorter game"
+            )
 
     def _value(self, player: int, node: Node, scale: float, reach: float) -> float:
         """Return a player's payoff from a node on, times the weight of the sample."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from attrs import define
+from attrs import define, frozen
 
 import regretkit as rk
 from regretkit import SelfPlay
-from regretkit.estimators import ExternalSampling
+from regretkit.estimators import ExternalSampling, OutcomeSampling
 from regretkit.play import LazyMCCFR
 
 KUHN, PENNIES = rk.load("kuhn_poker"), rk.matrix_game([[2.0, -1.0], [-1.0, 1.0]])
@@ -96,3 +96,37 @@ def test_so_they_are_in_sampled_play(engine):
 
     with pytest.raises(RuntimeError, match=r"iteration 1\b.*Unscaled"):
         SelfPlay(KUHN, minimizers, estimator=estimator, engine=engine).run(1_000)
+
+
+@frozen
+class Long:
+    """A game of 400 moves, of which each play is drawn with a probability of 30^-400."""
+
+    moves: int = 0
+
+    def is_terminal(self):
+        return self.moves == 400
+
+    def player(self):
+        return 0
+
+    def chance_outcomes(self):
+        return []
+
+    def actions(self):
+        return range(30)
+
+    def child(self, action):
+        return Long(self.moves + 1)
+
+    def information_set(self):
+        return self.moves
+
+    def payoffs(self):
+        return [1.0]
+
+
+def test_weights_of_a_sampled_play_that_overflow_are_not_blamed_on_the_rule():
+    run = LazyMCCFR(Long(), rk.RegretMatching, OutcomeSampling(1))
+    with pytest.raises(ValueError, match="utilities of a sampled play overflow"):
+        run.run(1)
