@@ -28,6 +28,7 @@ from regretkit.games import (
     VisitedStrategy,
 )
 from regretkit.games._extensive_form import game_from_tree
+from regretkit.games._memory_budget import is_too_large
 from regretkit.games._registry import _RULES
 from regretkit.games.public import PublicGame
 from regretkit.play import ALGORITHMS
@@ -303,9 +304,7 @@ class GameOrRules(GameType):
         try:
             return super().convert(value, param, ctx)
         except Refusal as refusal:
-            if not isinstance(cause := refusal.__cause__, MemoryError | ValueError):
-                raise
-            if isinstance(cause, ValueError) and "max_histories" not in str(cause):
+            if not is_too_large(refusal.__cause__):
                 raise
             with suppress(TypeError, ValueError):  # rules of this size may not exist either
                 return NamedRules.load(value, refusal.message, _name(param))

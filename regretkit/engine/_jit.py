@@ -27,7 +27,7 @@ from regretkit.engine._machine_code import (
     false,
     true,
 )
-from regretkit.engine._settled import SettledPayoffs
+from regretkit.engine._public_payoffs import PublicPayoffs
 from regretkit.engine._vectorized import BlockFunctions
 from regretkit.engine.kernels import _deviations, _iteration, _payoffs, _responses, _sampled
 from regretkit.estimators._traversal import (
@@ -47,7 +47,7 @@ _UTILITY: Specialization = {
     SparsePayoffs: _payoffs.sparse_utility,
     TerminalPayoffs: _payoffs.terminal_utility,
     DensePayoffs: _payoffs.dense_utility,
-    SettledPayoffs: _payoffs.settled_utility,
+    PublicPayoffs: _payoffs.public_utility,
 }
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import RESOLUTION, as_uint32
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import quote
-from regretkit.engine._settled import SettledPayoffs, settled_payoffs
+from regretkit.engine._public_payoffs import PublicPayoffs, public_payoffs
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.games.tree._sequences import PayoffRows, SparseRows, offsets
@@ -214,7 +214,7 @@ class DensePayoffs(NamedTuple):
     """For each player, the largest utility that may be rounding of terms that cancel."""
 
 
-Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs | SettledPayoffs
+Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs | PublicPayoffs
 
 
 def payoffs_kind(game: Game) -> type[Payoffs]:
@@ -222,7 +222,7 @@ def payoffs_kind(game: Game) -> type[Payoffs]:
     if isinstance(game, NormalFormGame):
         return DensePayoffs
     if isinstance(game, PublicGame):
-        return SettledPayoffs
+        return PublicPayoffs
     return SparsePayoffs if len(game.domains) == 2 else TerminalPayoffs
 
 
@@ -231,7 +231,7 @@ def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
     if isinstance(game, NormalFormGame):
         return dense_payoffs(game)
     if isinstance(game, PublicGame):
-        return settled_payoffs(game, trees.sequence_offsets, _negligible(game))
+        return public_payoffs(game, trees.sequence_offsets, _negligible(game))
     if not isinstance(game, ExtensiveFormGame):
         raise TypeError(f"{quote(game)} has no payoffs that could be laid out")
     if game.players == 2:
@@ -263,7 +263,7 @@ def lay_out(game: Game, skipped: bool, exact: bool) -> "tuple[FlatTrees, Payoffs
         found = trees, payoffs, NO_SINGLETONS
         if skipped and isinstance(payoffs, SparsePayoffs):
             found = without_singletons(trees, payoffs)
-        if not isinstance(payoffs, SettledPayoffs) and payoffs.payoff.size > MOST_KEPT:
+        if not isinstance(payoffs, PublicPayoffs) and payoffs.payoff.size > MOST_KEPT:
             return found
         kept[key] = found
     trees, payoffs, singletons = found

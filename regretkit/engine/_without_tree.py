@@ -115,7 +115,7 @@ class FlatInfosets:
     def grow(self, arrays: LazyArrays, count: int = 0, used: int = 0, named: int = 0) -> LazyArrays:
         """Double what is too small for one more information set than these."""
         infosets, cursor, visits, stack = self.arrays, self.cursor, arrays.visits, arrays.stack
-        count, maximum = int(cursor[kernels.COUNT]) + count + 1, arrays.scratch.chances.size
+        count, maximum = int(cursor[kernels.COUNT]) + count + 1, arrays.buffers.chances.size
         while count > infosets.place.size:
             infosets = _doubled(infosets, "place")
         while cursor[kernels.USED] + used + infosets.longest > infosets.store.size:
@@ -180,7 +180,7 @@ class LazyExecutor(Executor):
         self._rules = TracedRules(run.game.batch, run.players, tree.initial_chance[1])
         self._kernel, self._initial = _common_kernel(tree.factories[0], self._rules.most_actions)
         infosets = self._infosets()
-        self._stack_and_scratch(infosets)
+        self._stack_and_buffers(infosets)
         self._flat: FlatInfosets = run._flat or FlatInfosets(infosets, _zeros(kernels.ENTRIES))
         self._code = self._compiled()
         self._visits = 1_000.0
@@ -207,7 +207,7 @@ class LazyExecutor(Executor):
             columns=2 + len(self._kernel.state),
         )
 
-    def _stack_and_scratch(self, infosets: Infosets) -> None:
+    def _stack_and_buffers(self, infosets: Infosets) -> None:
         maximum, width = self._rules.most_actions, self._rules.width + self._run.players
         rows, visits = 64 + 2 * maximum, 64
         whole = partial(_zeros, rows)
@@ -218,7 +218,7 @@ class LazyExecutor(Executor):
         whole = partial(_zeros, visits)
         visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * maximum))
         stages = self._stages()
-        scratch = kernels.Scratch(
+        buffers = kernels.Buffers(
             _zeros(stages.dealt.shape[1]),
             np.zeros(maximum + 1, np.int64),
             np.zeros(maximum),
@@ -230,7 +230,7 @@ class LazyExecutor(Executor):
         estimator: Any = self._run.estimator
         parameters = np.array(estimator._parameters(), np.float64)
         self._arrays = LazyArrays(
-            infosets, stack, visited, scratch, stages, (NONE, NONE), parameters, np.zeros(1)
+            infosets, stack, visited, buffers, stages, (NONE, NONE), parameters, np.zeros(1)
         )
 
     @np.errstate(over="ignore")

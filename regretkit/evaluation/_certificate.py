@@ -281,10 +281,10 @@ def reach_in_fractions(tree: GameTree) -> NDArray[np.object_]:
     reach[:] = Fraction(1)
     drawn = np.zeros(tree.histories, dtype=bool)
     drawn[1:] = tree.player[tree.parent[1:]] == CHANCE
-    chances = fractions(np.where(drawn, tree.probability, 1.0))
+    probabilities = fractions(np.where(drawn, tree.probability, 1.0))
     totals: dict[int, Fraction] = defaultdict(Fraction)
     for history in np.flatnonzero(drawn).tolist():
-        totals[int(tree.parent[history])] += chances[history]
+        totals[int(tree.parent[history])] += probabilities[history]
     for history, total in totals.items():
         if total != 1:
             raise ValueError(
@@ -292,5 +292,5 @@ def reach_in_fractions(tree: GameTree) -> NDArray[np.object_]:
                 "pass floats nearest to fractions that sum to one"
             )
     for level in levels(tree):
-        reach[level] = reach[tree.parent[level]] * chances[level]
+        reach[level] = reach[tree.parent[level]] * probabilities[level]
     return reach

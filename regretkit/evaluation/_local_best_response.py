@@ -220,8 +220,8 @@ class _Response:
                 actions = list(actions_of(history))
                 chosen, belief = self._decide(history.information_set(), actions, belief)
             else:
-                actions, chances = choices(history, self.played)
-                chosen = pick(chances, self.generator)
+                actions, probabilities = choices(history, self.played)
+                chosen = pick(probabilities, self.generator)
             history = history.child(actions[chosen])
         return payoffs_of(history)[self.player]
 
@@ -275,6 +275,6 @@ class _Response:
 
 def _next(history: History, played: Sequence[ValidatedStrategy]) -> Belief:
     """Return the histories that may follow at once, with their probabilities."""
-    actions, chances = choices(history, played)
-    pairs = zip(actions, chances.tolist(), strict=True)
+    actions, probabilities = choices(history, played)
+    pairs = zip(actions, probabilities.tolist(), strict=True)
     return [(history.child(action), chance) for action, chance in pairs if chance > 0.0]

@@ -51,7 +51,7 @@ class _Arrays(NamedTuple):
     """A game as sequences and terminals, in fractions."""
 
     decisions: list[Decisions]
-    ends: list[tuple[tuple[int, ...], list[Fraction]]]
+    terminals: list[tuple[tuple[int, ...], list[Fraction]]]
     """For each terminal the players' last sequences, and what they are paid, times chance."""
     readings: dict[float, Fraction]
     """Which fractions the floats stand for that are others."""
@@ -72,12 +72,12 @@ class _Arrays(NamedTuple):
             reach = [Fraction(1)] * len(payoffs)
         else:
             decisions, lasts, reach = _followed(tree, meant)
-        ends = []
+        terminals = []
         for last, chance, paid in zip(lasts, reach, payoffs.tolist(), strict=True):
             earned = [chance * meant[value] for value in paid]
-            ends.append((last, [earned[0], -earned[0]] if of_value else earned))
+            terminals.append((last, [earned[0], -earned[0]] if of_value else earned))
         readings = {value: fraction for value, fraction in meant.items() if fraction != value}
-        return cls(decisions, ends, readings, tree is None)
+        return cls(decisions, terminals, readings, tree is None)
 
     def strategy(self, player: int, told: Mapping[str, Any]) -> Numbers:
         """Return a strategy of a certificate, or refuse what is none."""
@@ -99,7 +99,7 @@ class _Arrays(NamedTuple):
     def earned(self, player: int, strategies: Sequence[Numbers]) -> Numbers:
         """Return what each sequence of a player earns against the strategies of the others."""
         found: Numbers = defaultdict(Fraction)
-        for last, paid in self.ends:
+        for last, paid in self.terminals:
             share = paid[player]
             for other, x in enumerate(strategies):
                 if share and other != player:
@@ -150,8 +150,8 @@ def _followed(
         reach.append(chance)
     if any(total != 1 for total in totals.values()):
         raise ValueError("the chances of the game do not sum to one as fractions")
-    ends = tree.terminals.tolist()
-    return decisions, [lasts[end] for end in ends], [reach[end] for end in ends]
+    terminals = tree.terminals.tolist()
+    return decisions, [lasts[end] for end in terminals], [reach[end] for end in terminals]
 
 
 def _best(decisions: Decisions, earned: Mapping[int, Fraction]) -> Numbers:

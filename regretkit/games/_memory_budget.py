@@ -315,7 +315,13 @@ class Growth:
             f"{largest.format(f'{int(self._most):,}')}; see that every play ends, "
             "or choose a smaller game"
         )
-        raise advised(MemoryError if fits else ValueError, problem, PLAY_BY_RULES, joint=", or ")
+        kind, argument = (MemoryError, "") if fits else (ValueError, "max_histories")
+        raise advised(kind, problem, PLAY_BY_RULES, joint=", or ", argument=argument)
+
+
+def is_too_large(error: object) -> bool:
+    """Return whether an error says that a game has more histories than fit or than are allowed."""
+    return isinstance(error, MemoryError) or getattr(error, "argument", "") == "max_histories"
 
 
 def _as_seconds(limit: float | None) -> float:

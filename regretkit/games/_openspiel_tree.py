@@ -237,7 +237,7 @@ class States:
                 f"{len(state.history())} actions long: {_text(state)}; choose a smaller game"
             )
             hint = f"{PLAY_BY_RULES}, or pass max_histories to walk on"
-            raise advised(ValueError, problem, hint, joint=", or ")
+            raise advised(ValueError, problem, hint, joint=", or ", argument="max_histories")
 
     def _refuse_nothing(self, state: State) -> Never:
         raise ValueError(f"no action is legal at {_text(state)}, which is not terminal")

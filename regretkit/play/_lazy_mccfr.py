@@ -217,7 +217,7 @@ class LazyMCCFR(Hints):
                 self._fail(error)
                 raise
             return
-        self._tree.unfold()
+        self._tree.make_records()
         # Whether rules may draw as well, those of the first iteration show.
         for count in filter(None, (min(iterations, 1), iterations - 1)):
             with self._uniforms(count) as uniforms:

@@ -186,7 +186,7 @@ class LazyTree:
             record = self.factories[player].make(key, actions, parent, parent_action)
             self.infosets[player][key] = record
             if not record.is_lazy:  # which learns from now on, from 0 where no sample comes
-                self._mark(player, record)
+                self._record_visit(player, record)
             if len(self.infosets[player]) % _LOOK_EVERY == 0:
                 self.check_memory(sum(map(len, self.infosets)))
         elif record.parent is not parent or record.parent_action != parent_action:
@@ -212,13 +212,13 @@ class LazyTree:
     def settle(self, player: int, record: InfosetRecord) -> None:
         """Bring the average at an information set up to date, before its player learns there."""
         record.settle(self.weight)
-        self._mark(player, record)
+        self._record_visit(player, record)
 
-    def _mark(self, player: int, record: InfosetRecord) -> None:
+    def _record_visit(self, player: int, record: InfosetRecord) -> None:
         """Note that a player learns at an information set, and so before it."""
         if not record.has_learned:
             if record.parent is not None:
-                self._mark(player, record.parent)
+                self._record_visit(player, record.parent)
             record.has_learned = True
             self.learners[player].append(record)
 
@@ -230,9 +230,9 @@ class LazyTree:
         """Continue from tables that were checked; records are made of them when it continues."""
         self._saved = tables
         if any(table.minimizers for table in tables):  # only these know what they take
-            self.unfold()
+            self.make_records()
 
-    def unfold(self) -> None:
+    def make_records(self) -> None:
         """Make the records of what was restored."""
         for player, table in enumerate(self._saved):
             self.learners[player] = table.records(self.factories[player])

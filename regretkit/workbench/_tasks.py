@@ -20,6 +20,7 @@ from regretkit.engine._support import is_long
 from regretkit.games import fingerprint, load, load_rules
 from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
+from regretkit.games._memory_budget import is_too_large
 from regretkit.games._registry import _FACTORIES, _RULES, OPENSPIEL
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Algorithm, Checkpoint, ComparedRun, LazyMCCFR, Recorder, SelfPlay
@@ -306,7 +307,7 @@ def execute(
             check_game(game)
     except Exception as error:
         told = f"{type(error).__name__}: {error}"
-        if not (isinstance(error, MemoryError) or "max_histories" in str(error)):
+        if not is_too_large(error):
             return Outcome(reason=told)
         return Outcome(reason=f"{error}; {_SAMPLE}" if task.has_rules else told, needs_memory=True)
     histories = int(getattr(getattr(game, "tree", None), "histories", 0))

@@ -10,7 +10,7 @@ from public_games import kuhn, leduc, liars_dice, on_tree, one_card, random_prof
 import regretkit as rk
 from regretkit.engine import _compiled
 from regretkit.engine._layout import flatten_trees, lay_out, lay_out_payoffs, zero_iterates
-from regretkit.engine.kernels._payoffs import settled_utility
+from regretkit.engine.kernels._payoffs import public_utility
 from regretkit.games import hold_em
 from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
 from regretkit.play import ALGORITHMS, Algorithm, Every, Recorder, resume, solve
@@ -48,7 +48,7 @@ def test_machine_code_adds_up_in_the_order_of_numpy(name):
         profile = random_profile(game, seed)
         iterates.strategy[:] = np.concatenate(profile)
         for player in (0, 1):
-            settled_utility(player, True, payoffs, trees, iterates)
+            public_utility(player, True, payoffs, trees, iterates)
             begin, end = trees.sequence_offsets[player : player + 2]
             found = iterates.utility[begin:end]
             assert np.array_equal(found, game.utility(player, profile))
@@ -65,7 +65,7 @@ def test_what_rounding_leaves_is_nothing_in_machine_code():
     bets = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.0])
     first = game.domains[0].sequence_form(np.column_stack([bets, 1 - bets]).ravel())
     iterates.strategy[:] = np.concatenate([first, random_profile(game)[1]])
-    settled_utility(1, True, payoffs, trees, iterates)
+    public_utility(1, True, payoffs, trees, iterates)
     begin, end = trees.sequence_offsets[1:3]
     by_type = iterates.utility[begin:end][1:].reshape(6, 2)
     assert (by_type[0] == 0).all()

@@ -16,7 +16,7 @@ from regretkit.engine._layout import (
     SparsePayoffs,
     TerminalPayoffs,
 )
-from regretkit.engine._settled import LANES, SettledPayoffs
+from regretkit.engine._public_payoffs import LANES, PublicPayoffs
 
 
 def sparse_utility(
@@ -300,10 +300,10 @@ Lanes: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 NONE: Lanes = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def settled_utility(
+def public_utility(
     player: int,
     zero_cancelled: bool,
-    payoffs: SettledPayoffs,
+    payoffs: PublicPayoffs,
     trees: FlatTrees,
     iterates: Iterates,
 ) -> None:
@@ -322,10 +322,10 @@ def settled_utility(
         for segment in range(
             as_int64(payoffs.groups[group, 5]), as_int64(payoffs.groups[group + 1, 5])
         ):
-            earn(segment, player, payoffs, iterates.utility)
+            add_utility(segment, player, payoffs, iterates.utility)
 
 
-def sum_columns(group: int, player: int, payoffs: SettledPayoffs, strategy: Vector) -> None:
+def sum_columns(group: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
     """Compute the sums over the opponent's types, for all columns of a group."""
     begin, free = as_int64(payoffs.groups[group, 3]), as_int64(payoffs.groups[group, 4])
     for column in range(begin, as_int64(payoffs.groups[group + 1, 3]), LANES):
@@ -337,7 +337,7 @@ def sum_columns(group: int, player: int, payoffs: SettledPayoffs, strategy: Vect
         write_sums(column - begin, compared, payoffs.pays_ties[group], player, total, payoffs)
 
 
-def read_reach(column: int, player: int, payoffs: SettledPayoffs, strategy: Vector) -> None:
+def read_reach(column: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
     """Compute the reach of the opponent's types in eight columns."""
     columns, reach, types = payoffs.columns, payoffs.reach, as_int64(payoffs.types[1 - player])
     for lane in range(LANES):
@@ -350,7 +350,7 @@ def read_reach(column: int, player: int, payoffs: SettledPayoffs, strategy: Vect
         reach[LANES * types + lane] = 0.0
 
 
-def sweep(group: int, player: int, payoffs: SettledPayoffs) -> Lanes:
+def sweep(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
     """Add up the reach from the weakest type on, and note it below and up to each own type."""
     own, other, below = payoffs.own, payoffs.other, payoffs.below
     first, begin = as_int64(payoffs.groups[group, 1]), as_int64(payoffs.groups[group, 2])
@@ -369,7 +369,7 @@ def sweep(group: int, player: int, payoffs: SettledPayoffs) -> Lanes:
     return total
 
 
-def add_up(group: int, player: int, payoffs: SettledPayoffs) -> Lanes:
+def add_up(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
     """Add up the reach of all types."""
     total = NONE
     for k in range(as_int64(payoffs.groups[group, 2]), as_int64(payoffs.groups[group + 1, 2])):
@@ -377,7 +377,7 @@ def add_up(group: int, player: int, payoffs: SettledPayoffs) -> Lanes:
     return total
 
 
-def add_type(other: int, total: Lanes, player: int, payoffs: SettledPayoffs) -> Lanes:
+def add_type(other: int, total: Lanes, player: int, payoffs: PublicPayoffs) -> Lanes:
     """Add the reach of one of the opponent's types to all sums that it belongs to."""
     place = other if player == 1 else other + as_int64(payoffs.types[0])
     reach = load(payoffs.reach, LANES * other)
@@ -387,7 +387,7 @@ def add_type(other: int, total: Lanes, player: int, payoffs: SettledPayoffs) -> 
     return add(total, reach)
 
 
-def without_cards(total: Lanes, own: int, player: int, payoffs: SettledPayoffs) -> Lanes:
+def without_cards(total: Lanes, own: int, player: int, payoffs: PublicPayoffs) -> Lanes:
     """Return a sum less those of the types that share a card with the player's type."""
     place = own if player == 0 else own + as_int64(payoffs.types[0])
     for k in range(2):
@@ -402,7 +402,7 @@ def write_sums(
     pays_ties: int,
     player: int,
     total: Lanes,
-    payoffs: SettledPayoffs,
+    payoffs: PublicPayoffs,
 ) -> None:
     """Compute ``free``, and ``more`` and ``tie`` if types are compared, of eight columns.
 
@@ -427,7 +427,7 @@ def write_sums(
 
 
 def write_free(
-    column: int, i: int, player: int, total: Lanes, bound: Lanes, payoffs: SettledPayoffs
+    column: int, i: int, player: int, total: Lanes, bound: Lanes, payoffs: PublicPayoffs
 ) -> Lanes:
     """Write ``free`` of a type in eight columns, and return it without the type's twin."""
     whole = without_cards(total, i, player, payoffs)
@@ -436,12 +436,12 @@ def write_free(
     return whole
 
 
-def twin(own: int, player: int, payoffs: SettledPayoffs) -> int:
+def twin(own: int, player: int, payoffs: PublicPayoffs) -> int:
     """Return the opponent's type with the cards of a type."""
     return as_int64(payoffs.twins[own if player == 0 else own + as_int64(payoffs.types[0])])
 
 
-def sum_table(group: int, player: int, payoffs: SettledPayoffs, strategy: Vector) -> None:
+def sum_table(group: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
     """Multiply the table of a group by the opponent's reach."""
     own, opposing = as_int64(payoffs.types[player]), as_int64(payoffs.types[1 - player])
     begin, table = as_int64(payoffs.groups[group, 3]), as_int64(payoffs.groups[group, 6])
@@ -464,7 +464,7 @@ def sum_table(group: int, player: int, payoffs: SettledPayoffs, strategy: Vector
                 payoffs.sums[0, (column - begin + lane) * own + i] = value
 
 
-def earn(segment: int, player: int, payoffs: SettledPayoffs, utility: Vector) -> None:
+def add_utility(segment: int, player: int, payoffs: PublicPayoffs, utility: Vector) -> None:
     """Add what each type earns at the terminals of a segment to the utility of its sequence."""
     first, step, places, priors, begin = payoffs.segments[segment]
     types, earned, sums, size = as_int64(payoffs.types[player]), payoffs.earned, payoffs.sums, 0.0

@@ -107,7 +107,7 @@ class Visits(NamedTuple):
     """As many for each as any information set has actions."""
 
 
-class Scratch(NamedTuple):
+class Buffers(NamedTuple):
     """Buffers of a single history, except for the first."""
 
     dealt: Indices
@@ -141,7 +141,7 @@ class LazyArrays(NamedTuple):
     infosets: Infosets
     stack: Stack
     visits: Visits
-    scratch: Scratch
+    buffers: Buffers
     stages: Stages
     data: tuple[Vector, Vector]
     sampling_parameters: Vector
@@ -263,7 +263,7 @@ def begin_sample(arrays: LazyArrays, cursor: Indices, generator: np.random.Gener
     for k in range(width):
         stack.state[width + k] = stages.rows[outcome, k]
     for k in range(stages.dealt.shape[1]):
-        arrays.scratch.dealt[k] = stages.dealt[outcome, k]
+        arrays.buffers.dealt[k] = stages.dealt[outcome, k]
     stack.stage[1], stack.actor[1] = stages.stage[outcome], LATER
     stack.visit[1], stack.action[1], stack.scale[1], stack.reach[1] = -1, 0, 1.0, 1.0
     cursor[PENDING], cursor[SAMPLING] = 1, 1
@@ -274,7 +274,7 @@ def visit_history(
     player: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator
 ) -> int:
     """Visit the last history of the stack, and put those that follow in its place."""
-    stack, stages, scratch = arrays.stack, arrays.stages, arrays.scratch
+    stack, stages, buffers = arrays.stack, arrays.stages, arrays.buffers
     top, width, place, size = cursor[PENDING], row_width(), NOWHERE, 0
     stage, actor, at = stack.stage[top], stack.actor[top], stages.players
     if stage >= stages.codes.shape[0]:
@@ -283,17 +283,17 @@ def visit_history(
         return FULL
     for k in range(width):
         stack.state[k] = stack.state[top * width + k]
-    scratch.sampled[0], scratch.sampling[0] = 0, 1.0
+    buffers.sampled[0], buffers.sampling[0] = 0, 1.0
     if actor != LATER:
         cursor[VISITED] += 1
-        size = legal(stages.codes[stage, 1], stack.state, at, scratch.dealt, scratch.moves)
+        size = legal(stages.codes[stage, 1], stack.state, at, buffers.dealt, buffers.moves)
     if actor == CHANCE:
-        chance_moves(stages.codes[stage, 4], stack.state, at, scratch.dealt, scratch.chances)
+        chance_moves(stages.codes[stage, 4], stack.state, at, buffers.dealt, buffers.chances)
         for k in range(size):
-            scratch.probabilities[k] = scratch.chances[scratch.moves[k]]
-        scratch.sampled[0] = pick(generator, scratch.probabilities, 0, size)
+            buffers.probabilities[k] = buffers.chances[buffers.moves[k]]
+        buffers.sampled[0] = pick(generator, buffers.probabilities, 0, size)
     elif actor >= 0 and size == 0:
-        cursor[KEY] = key_of(stages.codes[stage, 2], stack.state, at, scratch.dealt)
+        cursor[KEY] = key_of(stages.codes[stage, 2], stack.state, at, buffers.dealt)
         cursor[PLAYER] = actor
         return NO_ACTIONS
     elif actor == player:
@@ -314,13 +314,13 @@ def visit_own(
     Its record is on its way from memory while the histories that follow are put on the stack.
     """
     stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
-    width, maximum, place = row_width(), arrays.scratch.chances.size, NOWHERE
+    width, maximum, place = row_width(), arrays.buffers.chances.size, NOWHERE
     key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
     kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
     cursor[VISITS] = number + 1
-    sampled, scratch, store = size, arrays.scratch, arrays.infosets.store
-    if is_adaptive():  # else all actions are followed, which ``scratch.sampled`` has
+    sampled, buffers, store = size, arrays.buffers, arrays.infosets.store
+    if is_adaptive():  # else all actions are followed, which ``buffers.sampled`` has
         for a in range(maximum * number, maximum * number + size):
             visits.utility[a] = 0.0
         place = find_own(key, kind, visit, action, arrays, cursor)
@@ -328,7 +328,7 @@ def visit_own(
             return NOWHERE - place
         decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
         rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
-        sampled = choose(decision, store, scratch.sampled, scratch.sampling, rule)
+        sampled = choose(decision, store, buffers.sampled, buffers.sampling, rule)
     follow(sampled, place, size, player, arrays, cursor)
     if not is_adaptive():
         place = find_own(key, kind, visit, action, arrays, cursor)
@@ -343,12 +343,12 @@ def visit_own(
 def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator) -> int:
     """Sample the action of a player who does not learn; return as ``find`` does."""
     stack, infosets, top = arrays.stack, arrays.infosets, cursor[PENDING]
-    sampled, actor = arrays.scratch.sampled, int(stack.actor[top])
+    sampled, actor = arrays.buffers.sampled, int(stack.actor[top])
     if stack.place[top] == LATER:
         locate_all(stack, infosets, top)
     place = int(stack.place[top])
     if place == NOWHERE:
-        maximum = arrays.scratch.chances.size
+        maximum = arrays.buffers.chances.size
         sums = infosets.initial_sums[maximum * size : maximum * size + size]
         sampled[0], _ = deal(InitialChance(np.uint32(0), np.uint32(0), sums), generator)
         return NOWHERE
@@ -363,7 +363,7 @@ def follow(
     sampled: int, place: int, size: int, player: int, arrays: LazyArrays, cursor: Indices
 ) -> None:
     """Put histories after sampled actions on the stack, the first on top."""
-    stack, stages, scratch, infosets = arrays.stack, arrays.stages, arrays.scratch, arrays.infosets
+    stack, stages, buffers, infosets = arrays.stack, arrays.stages, arrays.buffers, arrays.infosets
     top, width, players = cursor[PENDING], row_width(), stages.players
     stage, actor = stack.stage[top], stack.actor[top]
     visit, action = stack.visit[top], stack.action[top]
@@ -371,13 +371,13 @@ def follow(
     cursor[PENDING] = top - 1
     for step in range(sampled):
         k = sampled - 1 - step
-        a, to = as_int64(scratch.sampled[k]), (cursor[PENDING] + 1) * width
+        a, to = as_int64(buffers.sampled[k]), (cursor[PENDING] + 1) * width
         own, following = reach, stage
         for p in range(width):
             stack.state[to + p] = stack.state[p]
         if actor != LATER:
-            kind, move = stages.codes[stage, 5], scratch.moves[a]
-            chosen = child(kind, stack.state, players, scratch.dealt, move, to + players)
+            kind, move = stages.codes[stage, 5], buffers.moves[a]
+            chosen = child(kind, stack.state, players, buffers.dealt, move, to + players)
             following = stages.nexts[stage, chosen]
         if actor == player:
             visit, action = cursor[VISITS] - 1, a
@@ -390,14 +390,14 @@ def follow(
         stack.stage[to], stack.visit[to], stack.action[to] = following, visit, action
         stack.scale[to], stack.reach[to] = scale, own
         if is_adaptive():
-            stack.scale[to] = scale / scratch.sampling[k]
+            stack.scale[to] = scale / buffers.sampling[k]
         arrive(to, player, arrays, cursor)
 
 
 def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
     """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
     stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
-    at, dealt = top * row_width() + stages.players, arrays.scratch.dealt
+    at, dealt = top * row_width() + stages.players, arrays.buffers.dealt
     stage, visit = stack.stage[top], stack.visit[top]
     if stage >= stages.codes.shape[0]:
         stack.actor[top], cursor[PENDING] = LATER, top
@@ -407,7 +407,7 @@ def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
         cursor[VISITED] += 1
         if visit >= 0:
             paid = payoff(stages.codes[stage, 3], stack.state, at, dealt, player)
-            entry = visit * arrays.scratch.chances.size + stack.action[top]
+            entry = visit * arrays.buffers.chances.size + stack.action[top]
             visits.utility[entry] = stack.scale[top] * paid
         return
     stack.actor[top], cursor[PENDING] = actor, top
@@ -434,7 +434,7 @@ def settle(place: int, size: int, infosets: Infosets, weight: Vector) -> None:
 
 def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> int:
     """Propagate values over visited decision points, and update the rule at each."""
-    visits, infosets, maximum = arrays.visits, arrays.infosets, arrays.scratch.chances.size
+    visits, infosets, maximum = arrays.visits, arrays.infosets, arrays.buffers.chances.size
     for number in range(cursor[VISITS]):
         place, kind = int(visits.place[number]), int(visits.kind[number])
         if infosets.heads[place] != kind:
@@ -446,7 +446,7 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> i
         begin, size, player = place + HEAD, kind & SIZE, kind >> SIZE_BITS & PLAYER_MASK
         utility = visits.utility[maximum * number : maximum * number + size]
         strategy = infosets.store[begin : begin + size]
-        state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.scratch.workspace)
+        state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.buffers.workspace)
         value = infoset_value(0, size, utility, strategy)
         if visits.parent[number] >= 0:
             visits.utility[maximum * visits.parent[number] + visits.action[number]] = value
@@ -464,7 +464,7 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> i
 
 def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
     """Return whether some array may be too small for one more visit."""
-    infosets, maximum, count = arrays.infosets, arrays.scratch.chances.size, cursor[COUNT] + 1
+    infosets, maximum, count = arrays.infosets, arrays.buffers.chances.size, cursor[COUNT] + 1
     return bool(
         count > infosets.place.size
         or 4 * count > infosets.table.size
@@ -494,7 +494,7 @@ def find_own(
             return place
     if visit >= 0:
         lead(before, action, infosets)
-    return create(key, kind, infosets, arrays.scratch.moves, cursor)
+    return create(key, kind, infosets, arrays.buffers.moves, cursor)
 
 
 def leads(place: int, action: int, infosets: Infosets) -> bool:

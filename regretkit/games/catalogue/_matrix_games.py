@@ -419,26 +419,26 @@ def sealed_bid_auction(
     Vickrey (1961), "Counterspeculation, auctions, and competitive sealed tenders", Journal of
     Finance 16(1).
     """
-    worth = floats(values, "values")
-    if worth.ndim != 1 or worth.size < 2:
+    amounts = floats(values, "values")
+    if amounts.ndim != 1 or amounts.size < 2:
         raise ValueError(must_be("values", "numbers, one for each of several bidders", values))
     if price not in ("first", "second"):
         raise ValueError(must_be("price", "'first' or 'second'", price))
-    default = max(math.floor(worth.max()), 0) + 1
+    default = max(math.floor(amounts.max()), 0) + 1
     count = default if bids is None else whole_number(bids, "bids", minimum=1)
-    bid = _profiles(worth.size, count)
+    bid = _profiles(amounts.size, count)
     ranked = np.sort(bid, axis=0)
     wins = bid == ranked[-1]
     paid = ranked[-1] if price == "first" else ranked[-2]
-    surplus = worth.reshape(-1, *[1] * worth.size) - paid
+    surplus = amounts.reshape(-1, *[1] * amounts.size) - paid
     payoffs = wins * surplus / np.count_nonzero(wins, axis=0)
     name = call_text(
         sealed_bid_auction,
-        values=tuple(worth.tolist()),
+        values=tuple(amounts.tolist()),
         price=price,
         bids=None if count == default else count,
     )
-    actions = [[str(number) for number in range(count)]] * worth.size
+    actions = [[str(number) for number in range(count)]] * amounts.size
     return NormalFormGame(payoffs, actions=actions, name=name)
 
 

@@ -19,7 +19,7 @@ from regretkit.games._game import (
 )
 from regretkit.games.public._deal import Deal
 from regretkit.games.public._layout import Layout
-from regretkit.games.public._settling import Settling
+from regretkit.games.public._terminal_utilities import TerminalUtilities
 from regretkit.games.public._to_tree import game_tree
 from regretkit.games.public._tree import (
     Chance,
@@ -91,7 +91,7 @@ class PublicGame:
     domains: tuple[DecisionTree, DecisionTree] = field(init=False)
     layout: Layout = field(init=False)
     """Where the types decide."""
-    _settlings: dict[int, Settling] = field(init=False, factory=dict)
+    _by_player: dict[int, TerminalUtilities] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         check_kind(self.tree, PublicTree, "tree", "PublicTree(root)")
@@ -145,18 +145,18 @@ class PublicGame:
         See ``Game.utility``.
         """
         strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
-        return self._settling(player).utility(strategies[1 - player], payer)
+        return self._terminal_utilities(player).utility(strategies[1 - player], payer)
 
-    def _settling(self, player: int) -> Settling:
-        if player not in self._settlings:
-            self._settlings[player] = Settling(self.layout, player)
-        return self._settlings[player]
+    def _terminal_utilities(self, player: int) -> TerminalUtilities:
+        if player not in self._by_player:
+            self._by_player[player] = TerminalUtilities(self.layout, player)
+        return self._by_player[player]
 
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Return the expected payoff of each player, shape ``(2,)``."""
         strategies = as_strategies(self, profile)
-        settling = self._settling(0)
-        return np.array([strategies[0] @ settling.utility(strategies[1], i) for i in (0, 1)])
+        utilities = self._terminal_utilities(0)
+        return np.array([strategies[0] @ utilities.utility(strategies[1], i) for i in (0, 1)])
 
     def to_tree(self, *, memory_limit: float | None = None) -> ExtensiveFormGame:
         """Return the same game as a game tree, of one history for each pair of types and node.
@@ -219,7 +219,7 @@ class PublicGame:
         check_player(player, self.players)
         strategies, (start, image) = as_strategies(self, profile), self._find(node)
         layout, tree = self.layout, self.tree
-        values = self._settling(player).values(strategies[1 - player], start)
+        values = self._terminal_utilities(player).values(strategies[1 - player], start)
         behavior = np.append(self.domains[player].behavior(strategies[player]), 0.0)
         for child in range(start + len(values) - 1, start, -1):
             parent = int(tree.parent[child])

@@ -46,7 +46,7 @@ class Group:
 
 @final
 @define(eq=False)
-class Settling:
+class TerminalUtilities:
     """The utilities of one player."""
 
     layout: Layout

@@ -10,13 +10,13 @@ from regretkit._util._arrays import as_uint32
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit.games.public import PublicGame
 from regretkit.games.public._layout import Layout
-from regretkit.games.public._settling import Group
+from regretkit.games.public._terminal_utilities import Group
 
 LANES = 8
 """Columns of the opponent's reach that are summed at once."""
 
 
-class SettledPayoffs(NamedTuple):
+class PublicPayoffs(NamedTuple):
     """What the terminals of a public game pay, in groups of one order of types.
 
     ``Group`` says what columns are. Here those in which types are compared come first, and all are
@@ -95,10 +95,10 @@ class _Part(NamedTuple):
     factors: NDArray[np.float64]
 
 
-def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> SettledPayoffs:
+def public_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> PublicPayoffs:
     """Return the payoffs of a public game whose players' sequences begin at ``first``."""
     layout, deal = game.layout, game.deal
-    by_player = [game._settling(player).groups for player in (0, 1)]
+    by_player = [game._terminal_utilities(player).groups for player in (0, 1)]
     parts = [
         _part(layout, player, group, first.astype(np.int64))
         for player, groups in enumerate(by_player)
@@ -113,7 +113,7 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
     def joined(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    return SettledPayoffs(
+    return PublicPayoffs(
         groups=as_uint32(_begins(parts)),
         group_offsets=as_uint32(np.cumsum([0, *map(len, by_player)])),
         pays_ties=as_uint32(np.array([part.pays_ties for part in parts], dtype=np.int64)),
