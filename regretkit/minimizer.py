@@ -23,7 +23,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
 from regretkit._util import _validate
-from regretkit._util._errors import Hints, advised
+from regretkit._util._errors import OF_THE_CALLER, Hints, advised, says_arguments
 from regretkit._util._state import (
     DERIVED,
     NOT_STATE,
@@ -170,6 +170,7 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         return self._strategy
 
     @final
+    @says_arguments
     def observe_utility(self, utility: ArrayLike) -> None:
         """Learn from this iteration's utility, shape ``(dimension,)``, and end the iteration.
 
@@ -217,7 +218,11 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         moment = f"iteration {self.iteration + 1}, where self.iteration is {self.iteration},"
         name = f"what {method} returned for {moment}"
         dimension = self.dimension  # refuses now if there is none
-        strategy = _validate.vector(self._propose(), dimension, name)
+        try:
+            strategy = _validate.vector(self._propose(), dimension, name)
+        except (TypeError, ValueError) as error:
+            self._explain(error)
+            raise
         checked = foreign and isinstance(self.domain, Simplices | DecisionTree)
         if checked and not self.domain.contains(strategy, atol=ATOL):
             raise advised(
@@ -229,6 +234,11 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
                 argument="strategy",
             )
         return strategy
+
+    def _explain(self, error: Exception) -> None:
+        """Add to an error in a hook of another library's rule what would do."""
+        if self._foreign_method() and "read-only" in str(error):
+            error.add_note(OF_THE_CALLER)
 
     def _foreign_method(self) -> str:
         """Return the method of another library that computes the strategy, empty for our own."""
@@ -285,7 +295,12 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         """Learn from a utility that has been checked, and end the iteration."""
         strategy = self.next_strategy()
         learn: Callable[[Vector, Vector], object] = self._learn
-        if (returned := learn(utility, strategy)) is not None:
+        try:
+            returned = learn(utility, strategy)
+        except (TypeError, ValueError) as error:
+            self._explain(error)
+            raise
+        if returned is not None:
             raise TypeError(
                 f"{type(self).__name__}._learn returned {quote(returned)}; it must change what the "
                 "rule holds, as self.regrets += ..., and return nothing"

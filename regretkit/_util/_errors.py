@@ -32,7 +32,8 @@ def says_arguments(function: Function) -> Function:
                     for each in signature.parameters.values()
                     if each.name != "self"
                 ]
-                error.add_note(f"its arguments are {inspect.Signature(bare)}")
+                hint = _CALLS.get(function.__qualname__, "")
+                error.add_note(f"its arguments are {inspect.Signature(bare)}{hint}")
             raise
 
     return cast("Function", call)
@@ -71,6 +72,23 @@ def argument_of(error: BaseException) -> str:
     argument: str = getattr(error, "argument", "")
     return argument
 
+
+_CALLS = {
+    "Average.add": "; weights are those of a scheme, as in Average(Linear())",
+    "Comparison.plot": "; plot().savefig(path) writes it",
+    "Recorder.__init__": "; several are a list, as in Recorder(['nash_conv', 'seconds'])",
+    "RegretMinimizer.observe_utility": ": a number for each action, played or not",
+    "SelfPlay.__init__": "; who learns when is an order, as in order=Alternating()",
+    "convergence": "; the axes that it returns have the lines, as in ax.lines[0].set_color('red')",
+    "nash_equilibria": "; two matrices are one game, NormalFormGame(A, B)",
+}
+"""What to write in place of wrong arguments, by the function's name."""
+
+OF_THE_CALLER = (
+    "utilities and strategies belong to the caller; write utility = utility - x, a new array, in "
+    "place of utility -= x"
+)
+"""What is said of code that writes to them."""
 
 MIXES = " mixes the blocks"
 """What is said of a rule's code that is no rule at each decision point."""

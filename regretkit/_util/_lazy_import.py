@@ -72,6 +72,7 @@ def _absent(package: str, name: str) -> Exception:
 _SYNONYMS = {
     "^list|^avail|^all": "games are listed by games.names(), algorithms by play.ALGORITHMS",
     "internal|blum": "swap regret, which bounds internal regret, is minimized by SwapRegret",
+    "^help|^docs?$|^man": "Python's help explains it, as in help(regretkit.solve)",
     "solver|trainer|^cfr[a-z]": "CFR is played by solve(game, 'cfr', iterations=1000)",
 }
 """What there is in place of names that other libraries have, by patterns of them."""

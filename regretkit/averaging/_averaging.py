@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, field, frozen
 from typing_extensions import override
 
-from regretkit._util._errors import Hints
+from regretkit._util._errors import Hints, says_arguments
 from regretkit._util._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
@@ -301,6 +301,7 @@ class Average(Hints, Stateful):
         # A scheme that cannot do without a horizon says so now, and not in mid-run.
         self.averaging.weight(1, self.horizon)
 
+    @says_arguments
     def add(self, strategy: Vector) -> None:
         """Add the next iteration's strategy.
 

@@ -108,6 +108,8 @@ def _advice(local: LocalRule, simplices: Simplices) -> str:
     """Return what to pass in place of a rule that could not be called, empty if it says so."""
     made = getattr(local, "func", local)  # of a partial
     rule = issubclass(made, RegretMinimizer) if isinstance(made, type) else None
+    if rule and hasattr(made, "__dataclass_fields__"):
+        return ""
     if rule is False and _is_alike(made):
         return f"pass PerDecisionPoint(lambda n: minimizers.Adapter({made.__name__}(n), n))"
     called = getattr(made, "__name__", "rule")

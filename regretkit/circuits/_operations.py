@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Iterable, Sequence
-from typing import final
+from typing import Never, final
 
 import numpy as np
 from attrs import define, field
@@ -36,6 +36,11 @@ class _SumOfRegrets(Circuit):
     """Parts that learn independently, and whose regrets add up."""
 
     parts: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
+
+    def __getitem__(self, part: Never) -> Never:
+        raise TypeError(
+            f"{type(self).__name__} has its minimizers in parts; write circuit.parts[{quote(part)}]"
+        )
 
     @abc.abstractmethod
     def _utilities(self, utility: Vector) -> Iterable[Vector]:

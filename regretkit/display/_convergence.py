@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from regretkit._util._errors import says_arguments
 from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
 from regretkit.display._style import (
@@ -69,6 +70,7 @@ _MARKED = 40
 """The most points of a curve that have markers."""
 
 
+@says_arguments
 def convergence(
     curves: Mapping[str, Curve | Sequence[Curve]] | Recorder,
     *,
@@ -296,6 +298,11 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
     """Return what was measured of a run, as a mapping of columns."""
     shown = shortened(repr(curve), 200)
     if isinstance(curve, Recorder):
+        if not curve.iterations:
+            raise ValueError(
+                f"{argument} is a Recorder without rows; record a run by solve(..., "
+                "callbacks=[record]), of more iterations where it is called every few"
+            )
         return dict(curve.values, iteration=curve.iterations)  # type: ignore[arg-type]
     if isinstance(curve, Sequence) and not isinstance(curve, str):
         if not all(isinstance(row, Mapping) for row in curve):

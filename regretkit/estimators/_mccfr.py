@@ -452,7 +452,10 @@ class AverageStrategySampling(TraversalEstimator):
     @override
     def _sampling_data(self, game: Game) -> SamplingData:
         size = int(starts(game.domains)[-1])
-        points = sum(getattr(d, "points", 0) or getattr(d, "blocks", 0) for d in game.domains)
+        points = sum(
+            d.points if isinstance(d, DecisionTree) else getattr(d, "blocks", 0)
+            for d in game.domains
+        )
         played, seen = self._played, self._seen
         if played is None or seen is None or (played.size, seen.size) != (size, points):
             self._played, self._seen = played, seen = np.zeros(size), np.zeros(points)

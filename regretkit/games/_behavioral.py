@@ -196,6 +196,11 @@ class MappingStrategy:
                 str(information_set),
                 [key for key in self.answers if isinstance(key, str)],
             )
+            if not name:  # in normal form
+                raise ValueError(
+                    f"strategies[{self.player}] must be a probability for each action in normal "
+                    f"form, got {quote(self.answers)}; pass a vector such as [0.5, 0.5]"
+                ) from None
             raise ValueError(
                 f"strategies[{self.player}] must have an entry for {quote(name)}; "
                 f"add it, or pass a function{did_you_mean(name, known)}"

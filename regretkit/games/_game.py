@@ -156,6 +156,8 @@ def as_profile(
         strategies = [floats(strategy, "a strategy") for strategy in profile]
     except (TypeError, ValueError) as error:
         hint = "Profile.from_labels(game, ...) makes one of probabilities by information set"
+        if not any(isinstance(domain, DecisionTree) for domain in domains):
+            hint = "pass [[0.5, 0.5], ...], a probability for each action"
         if hasattr(profile, "last_profile"):
             hint = "pass its average, run.average"
         elif hasattr(profile, "profile"):

@@ -467,5 +467,5 @@ class Profile(Hints, tuple[Vector, ...]):
 def _unnamed(label: str) -> ValueError:
     return ValueError(
         f"there is no information set {quote(label)}, because none is named, as in a normal form: "
-        "ask for a player's strategy, as in profile[0]"
+        "strategies go by player, as in profile[0] or {0: [0.5, 0.5]}"
     )

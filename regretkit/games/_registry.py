@@ -159,14 +159,14 @@ def load(
     """
     text = _with_arguments(text, arguments, options)
     if isinstance(text, PathLike) or str(text).lower().endswith(_FILES):
-        tokens = Tokens(Path(text))
+        tokens = Tokens(Path(text).expanduser())
         if tokens.current not in {"EFG", "NFG"}:
             raise tokens.unexpected("EFG or NFG, with which a game file begins")
         return parse_efg(tokens) if tokens.current == "EFG" else parse_nfg(tokens)
     if str(text).startswith(OPENSPIEL):
         from regretkit.games._openspiel_tree import from_openspiel
 
-        return from_openspiel(str(text).removeprefix(OPENSPIEL), memory_limit=memory_limit)
+        return from_openspiel(str(text).removeprefix(OPENSPIEL).strip(), memory_limit=memory_limit)
     name = _parsed(text)[0]
     if name in _RULES and name not in _FACTORIES:
         problem = f"no memory holds the tree of {name}"
@@ -216,7 +216,7 @@ def load_rules(text: str, *arguments: object, **options: object) -> History | Hi
     if str(text).startswith(OPENSPIEL):
         from regretkit.games._openspiel_states import openspiel_history
 
-        return openspiel_history(text.removeprefix(OPENSPIEL))
+        return openspiel_history(text.removeprefix(OPENSPIEL).strip())
     if str(text).lower().endswith(_FILES):
         raise ValueError(f"{quote(text)} names a game file, which load reads, to its tree")
     return _checked_call(_RULES, text)()
@@ -331,6 +331,8 @@ def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
             hint = "; from_openspiel(game) reads a game of OpenSpiel"
         if type(text).__module__.startswith("pygambit"):
             hint = "; from_pygambit(game) reads a game of pygambit"
+        if hasattr(text, "history_path"):
+            hint = "; pass ExtensiveFormGame(tree)"
         if isinstance(text, np.ndarray | list | tuple):
             hint = "; pass matrix_game(A), or NormalFormGame(A, B)"
         raise TypeError(

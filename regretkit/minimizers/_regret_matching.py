@@ -3,7 +3,7 @@
 import abc
 import math
 from collections.abc import Mapping
-from typing import TypeAlias, cast, final
+from typing import Never, TypeAlias, cast, final
 
 import numpy as np
 from attrs import define, field
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
-from regretkit._util._validate import at_least_zero, extended, of_kind
+from regretkit._util._validate import at_least_zero, extended, of_kind, quote
 from regretkit.minimizers._roles import (
     Accumulator,
     Cumulative,
@@ -78,6 +78,13 @@ class ComposedRule(SimplexRule):
     def regrets(self) -> Vector:
         """R, shape ``(dimension,)``, read-only: what the accumulator made of all regrets."""
         return read_only(self.state["regrets"].copy())
+
+    @regrets.setter
+    def regrets(self, value: Never) -> None:
+        raise AttributeError(
+            f"regrets is a copy, which cannot be {quote(value)}; write to what is held, as in "
+            "rule.state['regrets'][:] = values, before it plays"
+        )
 
     @property
     @final

@@ -134,6 +134,19 @@ class SimplexRule(RegretMinimizer):
         fields = attrs.fields(type(self))
         return {field.name: getattr(self, field.name) for field in fields if _PER in field.metadata}
 
+    @override
+    def _explain(self, error: Exception) -> None:
+        super()._explain(error)
+        sizes = {"action": self.simplices.dimension, "block": self.simplices.blocks}
+        for declared in attrs.fields(type(self)):
+            size = sizes.get(declared.metadata.get(_PER, ""))
+            held = getattr(self, declared.name, None)
+            if size and not (isinstance(held, np.ndarray) and held.shape == (size,)):
+                told = (
+                    f"{declared.name} must stay an array of shape ({size},), and is {quote(held)}"
+                )
+                error.add_note(f"{told}; write self.{declared.name}[:] = values")
+
     def _check_learned(self, learned: Mapping[str, Vector]) -> None:
         """Refuse arrays, by name, that the rule could not have learned; nothing by default."""
 

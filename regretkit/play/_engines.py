@@ -12,7 +12,7 @@ from attrs import frozen
 from typing_extensions import override
 
 from regretkit._util._errors import advised, warn
-from regretkit._util._validate import quote
+from regretkit._util._validate import did_you_mean, quote
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
@@ -149,7 +149,8 @@ def check_engine(name: object) -> None:
         raise TypeError(f"engine must be the name of one, such as {quote(AUTO)}, got {quote(name)}")
     if name != AUTO and name not in engine_names():
         known = ", ".join(map(repr, engine_names()))
-        raise ValueError(f"there is no engine {quote(name)}, only {known}")
+        hint = did_you_mean("compiled" if name == "numba" else name, engine_names())
+        raise ValueError(f"there is no engine {quote(name)}, only {known}{hint}")
 
 
 def select_engine(run: "SelfPlay", name: str, iterations: int, seconds: float = math.inf) -> Engine:

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._util._errors import MIXES, RUNS, Hints, warn
+from regretkit._util._errors import MIXES, RUNS, Hints, says_arguments, warn
 from regretkit._util._files import FilePath
 from regretkit._util._state import NOT_STATE, Stateful, generators, is_ours, parts, with_parts
 from regretkit._util._typing import Vector
@@ -60,6 +60,7 @@ from regretkit.sets import DecisionTree, StrategySet
 
 
 @final
+@says_arguments
 @define(eq=False)
 class SelfPlay(Hints, Stateful):
     """A game played by minimizers, and the average of what they play.

@@ -13,7 +13,7 @@ from attrs import define, field
 
 from regretkit._util._state import attributes
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import must_be, quote
 from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
@@ -86,6 +86,8 @@ def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
     >>> kernel.traits.invariant_to_zero_utility
     True
     """
+    if isinstance(rule, type) or not hasattr(rule, "domain"):
+        raise TypeError(must_be("rule", "a SimplexRule", rule, "pass one, as RegretMatching(3)"))
     written = rule._kernel() if hasattr(rule, "_kernel") else None
     if written is not None:
         if not isinstance(written, Kernel):

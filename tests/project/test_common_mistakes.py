@@ -27,6 +27,7 @@ from regretkit.evaluation import (
     solve_zero_sum,
 )
 from regretkit.games import GameDAG, Profile, VisitedProfile, load_rules
+from regretkit.trace import find_kernel
 
 EXAMPLES = Path(__file__).parents[2] / "examples/games"
 A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
@@ -38,6 +39,7 @@ RULES = rk.games.load_rules("kuhn_poker")
 BY_RULES = rk.solve(RULES, "cfr", 2, seed=1)
 DICE = rk.games.load_rules("liars_dice(dice=2)")
 ZEROS = np.zeros(3)
+PRODUCT = rk.Product([rk.RegretMatching(2), rk.RegretMatching(3)])
 
 
 @dataclass(eq=False)
@@ -100,6 +102,12 @@ class Swapped(rk.SimplexRule):
 
     def _learn(self, utility, strategy):
         self.regrets += self.simplices.regret(strategy, utility)
+
+
+@define(eq=False)
+class InPlace(Swapped):
+    def _learn(self, utility, strategy):
+        utility -= strategy
 
 
 class OneSimplex(rk.RegretMinimizer):
@@ -277,6 +285,12 @@ NoPayoffs = type(
 )
 
 
+class Begun:
+    """Has three of a history's methods."""
+
+    is_terminal = player = actions = Coin.player
+
+
 class Over:
     def is_terminal(self):
         return True
@@ -295,6 +309,12 @@ def rule_with(learn):
 
 def trees(rule):
     return [rk.CFR(tree, rule) for tree in KUHN.domains]
+
+
+def held(rule, regrets):
+    rule.regrets = regrets
+    rule.next_strategy()
+    rule.observe_utility(ZEROS)
 
 
 def recorded():
@@ -599,6 +619,43 @@ CURES = [
     (lambda: rk.ExtensiveFormGame.from_batch(Over()), "without ['player', 'actions', 'child', "),
     (lambda: rk.ExtensiveFormGame(Over()), "build one with GameTree.from_history(root)"),
     *(
+        (lambda e=e: rk.SelfPlay(KUHN, trees(InPlace), engine=e).run(1), "utility = utility - x")
+        for e in ("auto", "numpy", "vectorized", "compiled")
+    ),
+    (lambda: rk.solve(RULES, InPlace, 1, seed=1), "write utility = utility - x"),
+    (lambda: rk.RegretMatching(3).observe_utility(0, 1.0), "a number for each action, played or"),
+    (lambda: setattr(rk.RegretMatching(3), "regrets", [1, 2, 3]), "rule.state['regrets'][:] = "),
+    (lambda: held(Blocks(3), np.ones(2)), "regrets must stay an array of shape (3,), and is"),
+    (lambda: rk.Average().add(ZEROS, 2.0), "as in Average(Linear())"),
+    (lambda: PRODUCT[0], "write circuit.parts[0]"),
+    (lambda: PRODUCT.domain.split, "x[simplices.block(number)]"),
+    (lambda: rk.SelfPlay(KUHN, [], alternating=True), "as in order=Alternating()"),
+    (lambda: play.Recorder("nash_conv", "seconds"), "as in Recorder(['nash_conv', 'seconds'])"),
+    (lambda: rk.compare(PENNIES, "cfr", 1).plot("x.png"), "plot().savefig(path) writes it"),
+    (lambda: rk.display.convergence({}, color="red"), "as in ax.lines[0].set_color('red')"),
+    (lambda: rk.display.convergence(play.Recorder()), "is a Recorder without rows"),
+    (lambda: nash_equilibria(A, A), "NormalFormGame(A, B)"),
+    (lambda: rk.solve(KUHN.tree, "cfr", 1), "pass ExtensiveFormGame(tree)"),
+    (lambda: rk.load(KUHN.tree), "pass ExtensiveFormGame(tree)"),
+    (lambda: rk.solve(KUHN, "cfr", 1, engine="compield"), "did you mean 'compiled'?"),
+    (lambda: rk.solve(KUHN, "cfr", 1, engine="numba"), "did you mean 'compiled'?"),
+    (lambda: rk.help, "as in help(regretkit.solve)"),
+    (lambda: find_kernel(Node), "rule must be a SimplexRule, got "),
+    (lambda: find_kernel(rk.CFR), "pass one, as RegretMatching(3)"),
+    (lambda: PENNIES.value([{"heads": 1.0}] * 2), "a probability for each action"),
+    (lambda: sampled_value(PENNIES, [{"heads": 1.0}] * 2, 9, 1), "a vector such as [0.5, 0.5]"),
+    (lambda: Profile.from_labels(PENNIES, {"heads": 1.0}), "or {0: [0.5, 0.5]}"),
+    *(
+        (lambda take=take: take(Begun()), "without ['chance_outcomes', 'child', 'information_set'")
+        for take in (
+            rk.ExtensiveFormGame.from_history,
+            lambda game: rk.solve(game, "cfr", 1, seed=1),
+            lambda game: rk.compare(game, "cfr", 1),
+            lambda game: rk.nash_conv(game, []),
+            lambda game: sampled_value(game, [], 1, 1),
+        )
+    ),
+    *(
         (
             lambda engine=engine, game=game, make=make: rk.SelfPlay(
                 game, make(), engine=engine
@@ -758,8 +815,15 @@ def test_names_of_deviations_may_have_capitals():
     assert MediatorGame(KUHN, concept="NFCCE", penalty=1.0).concept == "nfcce"
 
 
+def test_a_file_is_looked_for_at_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rk.games.save(PENNIES, tmp_path / "x.nfg")
+    assert rk.load("~/x.nfg").players == 2
+
+
 def test_games_of_openspiel_are_loaded_by_name():
     pyspiel = pytest.importorskip("pyspiel")
+    assert rk.load("openspiel: kuhn_poker").players == 2
     assert rk.load("openspiel:kuhn_poker(players=3)").players == 3
     with pytest.raises(TypeError, match=r"from_openspiel\(game\) reads a game of OpenSpiel"):
         rk.load(pyspiel.load_game("kuhn_poker"))

@@ -90,6 +90,8 @@ WANTED = {
     "multiplayer": "glossary/#general-sum",
     "three players": "glossary/#general-sum",
     "n-player": "glossary/#general-sum",
+    "save a run": "how_to/save_and_resume/",
+    "Ctrl-C": "how_to/use_the_command_line/",
     "blueprint": "glossary/#profile",
     "certificate": "glossary/#certificate",
     "linear swap": "explanation/linear_swap_regret/",

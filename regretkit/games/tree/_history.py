@@ -196,12 +196,15 @@ def lacking(name: str, rules: object, kind: type[Any]) -> TypeError:
 
 def check_methods(rules: object) -> None:
     """Raise a TypeError that names what is missing, if something is nearly the rules of a game."""
+    if hasattr(rules, "history_path"):
+        hint = "pass ExtensiveFormGame(tree)"
+        raise TypeError(must_be("game", "a Game", rules, hint))
     missing = {
         kind: sum(not hasattr(rules, method) for method in methods.split())
         for kind, methods in METHODS.items()
     }
     nearest = min(missing, key=missing.__getitem__)
-    if 0 < missing[nearest] < 3:
+    if 0 < missing[nearest] < 5 and not hasattr(rules, "legal_actions"):  # of OpenSpiel
         raise lacking("game", rules, nearest)
 
 
