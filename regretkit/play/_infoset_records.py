@@ -101,9 +101,11 @@ class InfosetRecord(abc.ABC):
 
 def invalid_strategy(rule: str, infoset: Hashable, strategy: Numbers) -> ValueError:
     """Return the refusal of a strategy that is none."""
+    place = "for iteration 1" if infoset is None else f"at information set {quote(infoset)}"
     return ValueError(
-        f"the strategy that {rule} returned at information set {quote(infoset)} must be "
-        f"probabilities that sum to 1 within {ATOL:g}, got {quote(strategy)}"
+        f"the strategy that {rule} returned {place} must be probabilities that sum to 1 within "
+        f"{ATOL:g}, got {quote(strategy)}; compute it with an operation such as "
+        "self.simplices.normalize"
     )
 
 

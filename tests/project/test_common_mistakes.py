@@ -623,6 +623,8 @@ CURES = [
         for e in ("auto", "numpy", "vectorized", "compiled")
     ),
     (lambda: rk.solve(RULES, InPlace, 1, seed=1), "write utility = utility - x"),
+    (lambda: rk.solve(RULES, Ones, 1, seed=1), "Ones returned for iteration 1 must be probabil"),
+    (lambda: rk.solve(RULES, Ones, 1, seed=1), "such as self.simplices.normalize"),
     (lambda: rk.RegretMatching(3).observe_utility(0, 1.0), "a number for each action, played or"),
     (lambda: setattr(rk.RegretMatching(3), "regrets", [1, 2, 3]), "rule.state['regrets'][:] = "),
     (lambda: held(Blocks(3), np.ones(2)), "regrets must stay an array of shape (3,), and is"),
