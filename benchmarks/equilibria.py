@@ -265,12 +265,12 @@ def look(call: str, quick: bool) -> Figures:
 
     def once() -> None:
         average = systems.bounded(*profile)
-        systems.look(systems.likely_supports(average), average)
+        systems.look(systems.system(systems.likely_supports(average)), average)
 
     best = best_times({"look": repeated(once), "iteration": run.run}, 2 if quick else 10)
     figures: Figures = {f"{name}, ms": 1e3 * seconds for name, seconds in best.items()}
     schedule, average = _Schedule(run, systems, 0.0, math.inf), systems.bounded(*profile)
-    schedule._look(systems.likely_supports(average), average)
+    schedule._look(systems.likely_supports(average), average, 0.0)
     counted = schedule.last / schedule._of_iteration()
     return {**figures, "ratio": best["look"] / best["iteration"], "counted": counted}
 

@@ -24,15 +24,15 @@ _FIRST = 50
 _CALL = 5e5
 """Operations, of about a nanosecond, that count for starting a run, for a look and for a break,"""
 _SETTING_UP, _FACTORING, _EXPECTED = 25.0, 150.0, 100.0
-"""for a look, by payoffs and sequences, and by entries of its system; the first, by the former,"""
+"""for a look, by payoffs and sequences, and by its entries; as a first guess, by the former"""
 _ITERATION = {"compiled": (1e3, 2.0), "compiled-exact": (1e3, 4.0), "vectorized": (5e4, 10.0)}
 _NUMPY = 1.5e5, 50.0
-"""and for an iteration: in any game, and by sequences, besides one for each payoff."""
+"""and for an iteration, in any game, and by sequences, besides one for each payoff."""
 _SETTLED = 5.0
 """Payoffs that a sequence of a public game counts for, as its pairs are not gone through."""
 _LONGEST = 8.0
 """How far a run continues after a look, at most, relative to the operations so far."""
-_WORTH_A_LOOK = 0.1
+_WORTH_A_LOOK = 0.005
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
 _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
 """Probabilities below each of these count as zero in a profile, one after the other."""
@@ -100,10 +100,9 @@ def finish(
     the sequence that loses most for its probability leaves, one after the other; then the run
     continues, for longer the more a look costs.
 
-    Looks never cost more than the run: before each of them, what all looks cost so far, and once
-    more what the last one did, is at most what the run cost until then. The first is expected to
-    cost 100 operations for each payoff and each sequence. Operations are counted, from the sizes of
-    the game and of the systems and with about a nanosecond each, and not timed; so that, unless the
+    Looks never cost more than the run: each is taken once all of them, itself included, cost at
+    most what the run cost until then. Operations are counted, from the sizes of the game and of
+    the systems and with about a nanosecond each, and not timed; so that, unless the
     time limit ends it, a run with the same engine has the same outcome, bit by bit, however busy
     the machine is.
 
@@ -190,7 +189,7 @@ class _Schedule:
     spent: float = 0.0
     """of all looks,"""
     last: float = field(init=False)
-    """of the last look, or what is expected of the first,"""
+    """of the last look or of one that is to come,"""
     due: float = field(init=False)
     """and those of all iterations at the next look."""
     begun: tuple[int, float] = field(init=False)
@@ -229,33 +228,36 @@ class _Schedule:
     def best_look(self, average: Bounded) -> Bounded:
         """Return the best of what supports near those of the run lead to, and say when is next."""
         systems, spent, best = self.systems, self.spent, average
-        pays = systems.are_there and self.spent + self.last <= self.ran
-        if pays and self.goal < average.gap <= _WORTH_A_LOOK * systems.width:
+        if systems.are_there and self.goal < average.gap <= _WORTH_A_LOOK * systems.width:
             share = spent + _SHARE * self.ran
             likely = systems.likely_supports(average)
             wider = [a | (x > 0.0) for a, x in zip(likely, self.run.current, strict=True)]
-            best = found = self._look(wider, average)
-            if self.goal < best.gap and self._goes_on(share):
-                best = found = min(best, self._look(likely, average), key=_gap)
-            while self.goal < best.gap and found.gap <= _LOST * average.gap:
-                if not self._goes_on(share):
-                    break
-                found = self._look(systems.corrected_supports(found), average)
+            if (found := self._look(wider, average, self.ran)) is None:
+                self.due = self.spent + self.last
+                return average
+            best = found
+            if self.goal < best.gap and (found := self._look(likely, average, self._left(share))):
                 best = min(best, found, key=_gap)
+            while found and self.goal < best.gap and found.gap <= _LOST * average.gap:
+                corrected = systems.corrected_supports(found)
+                found = self._look(corrected, average, self._left(share))
+                best = min(best, found or best, key=_gap)
         # After r operations, breaks of c operations each d apart cost c / d + d / 2r of them.
         growth = math.sqrt(2.0 * (self.spent - spent + _CALL) / self.ran)
         self.due = max(self.ran * (1.0 + min(growth, _LONGEST)), self.spent + self.last)
         return best
 
-    def _goes_on(self, limit: float) -> bool:
-        """Return whether there are operations and time for another look."""
-        return self.spent + self.last <= min(self.ran, limit) and time.monotonic() < self.end
+    def _left(self, limit: float) -> float:
+        return limit if time.monotonic() < self.end else 0.0
 
-    def _look(self, supports: list[Flags], average: Bounded) -> Bounded:
-        found, entries = self.systems.look(supports, average)
-        self.last = _CALL + _SETTING_UP * self.systems.size + _FACTORING * entries
+    def _look(self, supports: list[Flags], average: Bounded, limit: float) -> Bounded | None:
+        """Look at supports, unless that costs too much."""
+        system = self.systems.system(supports)
+        self.last = _CALL + _SETTING_UP * self.systems.size + _FACTORING * system.entries
+        if self.spent + self.last > min(self.ran, limit):
+            return None
         self.spent += self.last
-        return found
+        return self.systems.look(system, average)
 
 
 def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
@@ -275,7 +277,8 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         lacking = "" if systems.are_there else "memory"
         lacking = lacking or "time" * (time.monotonic() >= end)
         try:
-            best = best if lacking else min(best, systems.look(each, given)[0], key=_gap)
+            if not lacking:
+                best = min(best, systems.look(systems.system(each), given), key=_gap)
         except MemoryError:
             lacking = "memory"
         if lacking:

@@ -219,21 +219,25 @@ class Systems:
             for domain, x, lost, ratio in zip(self.domains, strategies, losses, ratios, strict=True)
         ]
 
-    def look(self, supports: Sequence[Flags], average: Bounded) -> tuple[Bounded, int]:
-        """Return the solutions with these supports that are nearest to ``average``.
+    def system(self, supports: Sequence[Flags]) -> "System":
+        """Return the equations with these supports."""
+        kept = [_unknowns(*pair) for pair in zip(self.domains, supports, strict=True)]
+        (_, own, _), (_, other, _) = kept
+        flows = [
+            flow.part(places, forced)
+            for flow, (_, places, forced) in zip(self.flows, kept, strict=True)
+        ]
+        return System([k[:2] for k in kept], flows, self.payoffs.part(own, other))
 
-        And how many entries their system has.
+    def look(self, system: "System", average: Bounded) -> Bounded:
+        """Return the solutions of a system that are nearest to ``average``.
 
         With z = (x, q) and B the equations of player 0, those of player 1 are ``B^T w = d`` with
         w = (-p, y), so that both players' take one factorization.
         """
-        kept = [_unknowns(*pair) for pair in zip(self.domains, supports, strict=True)]
-        (S, own, _), (T, other, _) = kept
-        (E, e, points), (F, f, others) = (
-            flow.part(places, forced)
-            for flow, (_, places, forced) in zip(self.flows, kept, strict=True)
-        )
-        A, (p, q) = self.payoffs.part(own, other), average.duals
+        (S, own), (T, other) = system.unknowns
+        (E, e, points), (F, f, others) = system.flows
+        A, (p, q) = system.payoffs, average.duals
         entries = _Entries(
             np.concatenate([E.row, e.size + A.column, e.size + F.column]),
             np.concatenate([E.column, A.row, S.size + F.row]),
@@ -252,8 +256,23 @@ class Systems:
         )
         found = (z[: S.size], own), (w[e.size :], other)
         strategies = (np.append(values, 0.0)[places] for values, places in found)
-        bounded = self.bounded(*map(repaired, strategies, self.domains))
-        return bounded, 2 * entries.value.size + z.size + w.size
+        return self.bounded(*map(repaired, strategies, self.domains))
+
+
+class System(NamedTuple):
+    """The equations of both players with given supports, without what is forced."""
+
+    unknowns: list[tuple[Indices, Indices]]
+    """The sequences of each player, and the number of each sequence among them."""
+    flows: list[_Flow]
+    payoffs: _Entries
+
+    @property
+    def entries(self) -> int:
+        """How many entries the equations and the solutions have."""
+        found = self.payoffs.value.size + sum(flow.entries.value.size for flow in self.flows)
+        solved = sum(flow.totals.size for flow in self.flows)
+        return 2 * found + solved + sum(own.size for own, _ in self.unknowns)
 
 
 _KEPT: WeakKeyDictionary[Game, Systems] = WeakKeyDictionary()

@@ -223,6 +223,11 @@ test_a_profile_in_place_of_a_strategy_is_told_what_to_pass = refusals(
     (RAGGED, [Profile.uniform(RAGGED)] * 2, TypeError, r"in each place, as run.average\[0\]$"),
     (KUHN, [RUN, RUN], TypeError, r"in each place, as run.average\[0\]$"),
     (KUHN, RUN, TypeError, "pass its average, run.average$"),
-    (liars_dice_batch(), [RUN.average] * 2, TypeError, r"such as run.average\[0\]$"),
+    (
+        liars_dice_batch(),
+        [RUN.average] * 2,
+        TypeError,
+        "pass a whole profile, as run.average, or a",
+    ),
     call=lambda game, strategies: sampled_value(game, strategies, 10, 1),
 )
