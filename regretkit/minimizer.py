@@ -228,9 +228,10 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
             raise advised(
                 ValueError,
                 f"{name} must be a point of {quote(self.domain)} within {ATOL:g}, got "
-                f"{format_array(strategy)}",
-                "make each block sum to 1, as self.simplices.normalize does, or pass a rule for "
-                "one simplex as PerDecisionPoint(rule)",
+                f"{format_array(strategy)}; make each block sum to 1, as "
+                "self.simplices.normalize does",
+                "or pass a rule for one simplex as PerDecisionPoint(rule)",
+                joint=", ",
                 argument="strategy",
             )
         return strategy

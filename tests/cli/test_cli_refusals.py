@@ -45,6 +45,7 @@ WRONG = [
     ("certify kuhn_poker", "No such command 'certify'; exact proves, with --certificate FILE"),
     ("solve kuhn_poker --exact", "No such option '--exact'; the command is regretkit exact"),
     ("solve kuhn_poker --target-gap 0.1", "'--target-gap'; a gap to stop at is --gap"),
+    ("bench --rule rules:Unfinished", "write regretkit bench MODULE:CLASS"),
     ("--wrong", "--wrong"),
     ("plot curves.csv", "No such command 'plot'; solve and compare draw a figure, with --plot"),
     ("'kuhn_poker(deck=4)'", "it is a game, try regretkit solve 'kuhn_poker(deck=4)'"),

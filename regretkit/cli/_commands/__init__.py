@@ -130,6 +130,8 @@ def _message(error: click.ClickException, words: Sequence[str]) -> str:
         return f"{text}; regretkit compare plays many games"
     if error.ctx.info_name == "solve" and "--exact" in words:
         return f"{text}; the command is regretkit exact"
+    if error.ctx.info_name == "bench" and "--rule" in words:
+        return f"{text}; write regretkit bench MODULE:CLASS"
     if any(word.startswith("--target") for word in words):
         return f"{text}; a gap to stop at is --gap"
     return f"{text}; {error.ctx.command_path} --help explains the arguments"
