@@ -18,6 +18,7 @@ import click
 from typing_extensions import override
 
 from regretkit._util._errors import reason as reason
+from regretkit._util._validate import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,15 +64,10 @@ def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def clean(text: str) -> str:
-    """Return a text with escapes for control characters and line ends."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def say(text: str) -> None:
     """Write one line on standard error, unless its terminal is closed."""
     try:
-        print(f"regretkit: {clean(' '.join(text.split()))}", file=sys.stderr, flush=True)
+        print(f"regretkit: {printable(' '.join(text.split()))}", file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr.fileno())
 
@@ -121,7 +117,7 @@ def answer(
     if as_json:
         lines = [json.dumps(report, allow_nan=False)]
     for line in lines:
-        print(clean(line))
+        print(printable(line))
     return code
 
 
@@ -140,7 +136,7 @@ def table(
         drawn.add_column(Text(head), overflow="fold", no_wrap=column != soft)
         drawn.columns[column].justify = "right" if column in right else "left"
     for row in rows:
-        drawn.add_row(*(Text(clean(cell)) for cell in row))
+        drawn.add_row(*(Text(printable(cell)) for cell in row))
     console = rich_console(sys.stdout)
     with console.capture() as captured:
         console.print(drawn)
@@ -197,7 +193,7 @@ def progress(title: str = "", *, quiet: bool = False) -> Iterator[Progress]:
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = BarColumn(bar_width=12), TextColumn("{task.description}", markup=False)
-    title = f"{clean(title)}\n" if title else ""
+    title = f"{printable(title)}\n" if title else ""
     with Progress(*columns, console=rich_console(sys.stderr), transient=True) as shown:
         task = shown.add_task(f"{title}starting", total=None)
 

@@ -117,7 +117,8 @@ def _contradicted(game: ExtensiveFormGame, events: Indices) -> tuple[Indices, li
         contains = ancestry[player][events[player], start : start + count].T
         if count > 1 and contains.any():
             sets.append((player, number))
-            masks.append([_as_bits(contains.any(axis=0) & ~row) for row in contains])
+            packed = np.packbits(contains.any(axis=0) & ~contains, axis=1, bitorder="little")
+            masks.append([int.from_bytes(row.tobytes(), "little") for row in packed])
     return np.array(sets, dtype=np.int64).reshape(-1, 2).T, masks
 
 
@@ -147,10 +148,6 @@ def _components(alive: int, undecided: int, mentioned: list[int]) -> list[tuple[
                 components.append(component)
         found = [*components, (events, sets)]
     return found
-
-
-def _as_bits(contained: NDArray[np.bool_]) -> int:
-    return int.from_bytes(np.packbits(contained, bitorder="little").tobytes(), "little")
 
 
 def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:

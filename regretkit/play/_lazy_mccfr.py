@@ -258,7 +258,7 @@ class LazyMCCFR(Hints):
         self._compiled = executor is not None
         return executor
 
-    def _machine_code(self, iterations: int, seconds: float = math.inf) -> Executor | None:
+    def _machine_code(self, iterations: int, seconds: float) -> Executor | None:
         """Return what plays in machine code, once Python would take longer than compiling.
 
         Both compute the same numbers, and which one does depends on no clock.

@@ -15,7 +15,7 @@ import click
 from attrs import asdict
 
 from regretkit._util._files import replace_file
-from regretkit._util._validate import candidates, quote
+from regretkit._util._validate import candidates, printable, quote
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, option
 from regretkit.cli._console import (
@@ -25,7 +25,6 @@ from regretkit.cli._console import (
     Failure,
     Refusal,
     answer,
-    clean,
     is_terminal,
     reason,
     reporting,
@@ -366,15 +365,15 @@ def _drawn(entries: Sequence[Entry], workers: int) -> Any:
         pairs = [[(c, r) if turned else (r, c) for c in columns] for r in rows]
         cells = [[_cell(groups.get(pair, [])) for pair in row] for row in pairs]
     for name in ("", *columns):
-        drawn.add_column(Text(clean(name)), justify="left" if not name else "right")
+        drawn.add_column(Text(printable(name)), justify="left" if not name else "right")
     for name, row in zip(rows, cells, strict=True):
-        drawn.add_row(Text(clean(name)), *map(Text, row))
+        drawn.add_row(Text(printable(name)), *map(Text, row))
     failures = {
         (*e.task.names, e.task.seed): e.outcome.reason
         for e in entries
         if e.state == "failed" and e.outcome is not None
     }
-    told = map(Text, map(clean, islice(_failures(failures), _REASONS)))
+    told = map(Text, map(printable, islice(_failures(failures), _REASONS)))
     return Group(Text(_status(entries, workers)), drawn, *told)
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 import click
 import numpy as np
 
+from regretkit._util._validate import printable
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import (
     COUNT,
@@ -27,7 +28,6 @@ from regretkit.cli._console import (
     Failure,
     Refusal,
     answer,
-    clean,
     reason,
     reporting,
     slow_notice,
@@ -334,7 +334,7 @@ def _normal_form(
     game: NormalFormGame, report: dict[str, Any], lines: list[str]
 ) -> CorrelatedEquilibrium:
     """Report what else is known of a game in normal form."""
-    names = [list(map(clean, domain.labels.actions(0))) for domain in game.domains]
+    names = [list(map(printable, domain.labels.actions(0))) for domain in game.domains]
 
     def named(outcome: Sequence[int]) -> list[str]:
         return [actions[action] for actions, action in zip(names, outcome, strict=True)]

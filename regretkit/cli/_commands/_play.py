@@ -10,6 +10,7 @@ import click
 import numpy as np
 from attrs import frozen
 
+from regretkit._util._validate import printable
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import (
     COUNT,
@@ -26,7 +27,6 @@ from regretkit.cli._console import (
     Refusal,
     StopRequest,
     answer,
-    clean,
     discard,
     progress,
     say,
@@ -256,7 +256,7 @@ class _Dialog:
     def tell(self, *lines: str, end: str = "\n") -> None:
         """Write lines; a closed terminal is no error."""
         try:
-            print(*map(clean, lines), sep="\n", end=end, file=self._stream, flush=True)
+            print(*map(printable, lines), sep="\n", end=end, file=self._stream, flush=True)
         except OSError:
             if not self._is_terminal:
                 raise
