@@ -22,7 +22,7 @@ from regretkit.games.public import PublicGame
 _FIRST = 50
 """The earliest iteration of the first look."""
 _CALL = 5e5
-"""Operations, of about a nanosecond, that count for starting a run, for a look and for a break,"""
+"""Operations, of about a nanosecond, that count for a run, its first call, a look or a break,"""
 _SETTING_UP, _FACTORING, _EXPECTED = 25.0, 150.0, 100.0
 """for a look, by payoffs and sequences, and by its entries; as a first guess, by the former"""
 _ITERATION = {"compiled": (1e3, 2.0), "compiled-exact": (1e3, 4.0), "vectorized": (5e4, 10.0)}
@@ -183,7 +183,7 @@ class _Schedule:
     goal: float
     end: float
     ran: float = _CALL
-    """Operations of all iterations,"""
+    """Operations of making the run and of all iterations, without its first call,"""
     counted: int = 0
     """of which this number are counted,"""
     spent: float = 0.0
@@ -232,8 +232,8 @@ class _Schedule:
             share = spent + _SHARE * self.ran
             likely = systems.likely_supports(average)
             wider = [a | (x > 0.0) for a, x in zip(likely, self.run.current, strict=True)]
-            if (found := self._look(wider, average, self.ran)) is None:
-                self.due = self.spent + self.last
+            if (found := self._look(wider, average, math.inf)) is None:
+                self.due = self.spent + self.last - _CALL
                 return average
             best = found
             if self.goal < best.gap and (found := self._look(likely, average, self._left(share))):
@@ -244,7 +244,8 @@ class _Schedule:
                 best = min(best, found or best, key=_gap)
         # After r operations, breaks of c operations each d apart cost c / d + d / 2r of them.
         growth = math.sqrt(2.0 * (self.spent - spent + _CALL) / self.ran)
-        self.due = max(self.ran * (1.0 + min(growth, _LONGEST)), self.spent + self.last)
+        self.due = self.ran * (1.0 + min(growth, _LONGEST))
+        self.due = max(self.due, self.spent + self.last - _CALL)
         return best
 
     def _left(self, limit: float) -> float:
@@ -254,7 +255,7 @@ class _Schedule:
         """Look at supports, unless that costs too much."""
         system = self.systems.system(supports)
         self.last = _CALL + _SETTING_UP * self.systems.size + _FACTORING * system.entries
-        if self.spent + self.last > min(self.ran, limit):
+        if self.spent + self.last > min(self.ran + _CALL, limit):
             return None
         self.spent += self.last
         return self.systems.look(system, average)

@@ -13,7 +13,7 @@ from test_exact_zero_sum import DEGENERATE, LEDUC, check, matrices, random_matri
 import regretkit as rk
 from regretkit import games, matrix_game, solve
 from regretkit.evaluation import finish, nash_conv, solve_zero_sum
-from regretkit.evaluation._finish import _Schedule
+from regretkit.evaluation._finish import _CALL, _Schedule
 from regretkit.games._memory_budget import memory_capped
 from regretkit.games.poker import hold_em
 
@@ -106,7 +106,7 @@ class Looks:
 
     def look(self, plain, schedule, *given):
         found = plain(schedule, *given)
-        self.costs += [(schedule.ran, schedule.spent)] * (found is not None)
+        self.costs += [(schedule.ran + _CALL, schedule.spent)] * (found is not None)
         return found
 
 
