@@ -39,6 +39,11 @@ def says_arguments(function: Function) -> Function:
     return cast("Function", call)
 
 
+def printable(text: str) -> str:
+    """Return text with escapes for control characters, surrogates and the like."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def advised(
     kind: type[Error], problem: str, advice: str, *, joint: str = "; ", argument: str = ""
 ) -> Error:

@@ -61,11 +61,6 @@ def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
-def printable(text: str) -> str:
-    """Return text with escapes for control characters, surrogates and the like."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
     """Return the message about an argument: what it must be, what came, and what would do."""
     return f"{name} must be {wanted}, got {quote(value)}{'; ' * bool(hint)}{hint}"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TextIO, TypeAlias, final
 import click
 from typing_extensions import override
 
+from regretkit._util._errors import printable
 from regretkit._util._errors import reason as reason
-from regretkit._util._validate import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from regretkit._util._errors import advised
+from regretkit._util._errors import advised, printable
 from regretkit._util._typing import Vector
-from regretkit._util._validate import printable, quote, whole_number
+from regretkit._util._validate import quote, whole_number
 from regretkit.display._style import (
     axes_for,
     color_of,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from regretkit._util._errors import printable
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, printable
+from regretkit._util._validate import check_kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

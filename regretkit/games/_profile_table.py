@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
+from regretkit._util._errors import printable
 from regretkit._util._files import read_file, replace_file
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import ATOL, floats, printable, quote
+from regretkit._util._validate import ATOL, floats, quote
 from regretkit.games._fingerprint import check_described, find_described, is_description
 from regretkit.games._game import Game
 from regretkit.sets import DecisionTree, Simplices, StrategySet

@@ -55,6 +55,6 @@ def test_a_minimizer_as_text_loads_neither_play_nor_figures(run):
     assert not {"matplotlib", "regretkit.play", "regretkit.display._games"} & {*loaded}
 
 
-def test_the_root_alone_imports_not_even_numpy(run):
+def test_the_root_and_the_start_of_the_shell_import_not_even_numpy(run):
     # The command line begins with it, and is to be interrupted in one line from there on.
-    assert run("import sys, regretkit; print('numpy' in sys.modules)").strip() == "False"
+    assert run("import sys, regretkit.__main__; print('numpy' in sys.modules)").strip() == "False"

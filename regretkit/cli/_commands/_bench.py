@@ -14,8 +14,9 @@ from typing import Any
 import click
 from attrs import asdict
 
+from regretkit._util._errors import printable
 from regretkit._util._files import replace_file
-from regretkit._util._validate import candidates, printable, quote
+from regretkit._util._validate import candidates, quote
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, option
 from regretkit.cli._console import (

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import click
 import numpy as np
 
-from regretkit._util._validate import printable
+from regretkit._util._errors import printable
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import (
     COUNT,

@@ -10,7 +10,7 @@ import click
 import numpy as np
 from attrs import frozen
 
-from regretkit._util._validate import printable
+from regretkit._util._errors import printable
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import (
     COUNT,
