@@ -116,7 +116,7 @@ class Looks:
         ("random", "numpy"),
         ("leduc_poker", "compiled"),
         ("liars_dice(sides=5)", "compiled"),
-        ("goofspiel(cards=5, information='hidden')", "vectorized"),
+        ("leduc_poker(merge_suits=True)", "vectorized"),
     ],
 )
 @pytest.mark.deep_beyond(2)
