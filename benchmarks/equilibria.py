@@ -180,8 +180,8 @@ LADDER = [
     "goofspiel(cards=5)",
 ]
 """Games of growing size."""
-SAVED = 10.0
-"""Milliseconds that a solution by machine code has to save, to be worth compiling it once."""
+COMPILING = 10.0
+"""Milliseconds added to a solution by machine code, to be worth compiling it once."""
 WAYS: dict[str, Callable[[Any], ExactSolution]] = {
     "program": solve_zero_sum,
     "finish": lambda game: evaluation.finish(
@@ -200,11 +200,13 @@ def best_sizes(found: Found) -> str:
 
     first = best(lambda row: math.log(row["first, ratio"]))
     later = best(lambda row: math.log(row["later, ratio"]))
-    worth = best(lambda row: row["later, program, ms"] - row["later, finish, ms"] - SAVED)
+    worth = best(
+        lambda row: math.log(row["later, program, ms"] / (row["later, finish, ms"] + COMPILING))
+    )
     return (
         f"sequences from which on to finish: {first:,} by the ratios of first solutions, {later:,} "
-        f"of later ones, and {worth:,} where it is to save {SAVED:g} ms, for compiling, once a "
-        "machine, takes seconds"
+        f"of later ones, and {worth:,} with {COMPILING:g} ms more for each, since compiling takes "
+        "seconds once a machine"
     )
 
 

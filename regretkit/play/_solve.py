@@ -42,7 +42,7 @@ Rules: TypeAlias = History | HistoryBatch
 """A game that is given by its rules, without a tree."""
 
 
-_FINISHED = 1_800
+_FINISHED = 4_500
 """Sequences of a tree from which on to finish, by ``python -m benchmarks exact_choice``."""
 _SECONDS_A_SEQUENCE = 1e-4
 """How long to play, at most, before the linear program, which takes about as long."""
@@ -147,7 +147,7 @@ def solve(
     exact
         Return no run, but an ``ExactSolution``: an equilibrium of a two-player constant-sum game,
         exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
-        of 1,800 sequences and more, where that saves 10 ms and more, by ``finish`` of a run
+        of 4,500 sequences and more, which repay compiling, by ``finish`` of a run
         of DCFR, or of PDCFR+ without chance moves, and where that does not end in time by the
         linear program again, unless memory is short; public games by ``finish`` alone. ``method``
         of the solution says which. With an algorithm, an engine or a time limit, by default one
