@@ -62,15 +62,13 @@ def check_game(game: Game) -> None:
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
     wanted = ("domains", "utility", "value")
     if not isinstance(game, type) and all(hasattr(game, name) for name in wanted):
-        return  # what follows asks for attributes that games lack, for which a hint takes time
+        return
     if isinstance(game, np.ndarray | list | tuple):
         hint = "pass matrix_game(A), or NormalFormGame(A, B)"
         learners = isinstance(game, list | tuple) and hasattr((*game, None)[0], "next_strategy")
         if learners or hasattr(game, "to_json"):  # strategies
             hint = "the game comes first"
         raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
-    if all(hasattr(game, name) for name in wanted) and not isinstance(game, type):
-        return
     check_methods(game)
     if hasattr(game, "information_set") and hasattr(game, "payoffs") and hasattr(game, "child"):
         hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""

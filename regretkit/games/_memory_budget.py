@@ -130,7 +130,7 @@ class MemoryBudget:
         remaining = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
         problem = (
             f"the game has {size}, which take about {_size(needed)} of memory {when}, but "
-            f" {remaining}"
+            f"{remaining}"
         )
         raise _too_large(problem, hints)
 
