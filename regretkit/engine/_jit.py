@@ -7,9 +7,7 @@ only where the outcome is not on disk.
 
 import ctypes
 import logging
-import sys
 import threading
-import types
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -25,6 +23,7 @@ from regretkit.engine._machine_code import (
     Specialization,
     digest,
     false,
+    is_own,
     true,
 )
 from regretkit.engine._public_payoffs import PublicPayoffs
@@ -181,13 +180,7 @@ def compile_cached(template: Any, specialization: Specialization, results: int =
 
 def _is_fixed(used: Any) -> bool:
     """Return whether what code uses never changes: this library's, or that of a traced rule."""
-    if hasattr(used, "source"):
-        return True
-    module = vars(sys.modules.get(used.__module__, types))
-    builtin = (
-        str(used.__module__).startswith("regretkit.") and getattr(used, "__closure__", None) is None
-    )
-    return builtin and getattr(used, "__globals__", module) is module
+    return hasattr(used, "source") or is_own(used)
 
 
 @lru_cache(maxsize=256)

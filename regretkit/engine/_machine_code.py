@@ -332,6 +332,14 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
         yield name, cell.cell_contents
 
 
+def is_own(used: Any) -> bool:
+    """Return whether this library defines a function or class, made for no rule and no game."""
+    if not str(used.__module__).startswith("regretkit.") or getattr(used, "__closure__", None):
+        return False
+    module = vars(sys.modules[used.__module__])
+    return getattr(used, "__globals__", module) is module
+
+
 def digest(template: Any, specialization: Specialization) -> str:
     """Return a digest of all that determines a specialized template: its code and what it uses."""
     total = hashlib.sha256()

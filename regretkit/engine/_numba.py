@@ -8,7 +8,6 @@ of actions.
 
 import contextlib
 import gc
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,6 +34,7 @@ from regretkit.engine._machine_code import (
     ObjectCode,
     Specialization,
     digest,
+    is_own,
     specialized,
 )
 from regretkit.engine.kernels import _deviations, _iteration, _without_tree
@@ -90,18 +90,10 @@ def _jitted(function: Any, specialization: Specialization) -> Any:
     whole = function in _RARE or dispatches  # other functions of that module are traced kernels
     inner = specialized(function, specialization, _jitted)
     part = _jit(inner, WholeCompiler) if whole else _jit(inner, PartCompiler, forceinline=True)
-    ours = {p: f for p, f in specialization.items() if _is_ours(f)}
-    if _is_ours(function) and digest(function, ours) == key[1]:
+    ours = {p: f for p, f in specialization.items() if is_own(f)}
+    if is_own(function) and digest(function, ours) == key[1]:
         _PARTS[key] = part
     return part
-
-
-def _is_ours(used: Any) -> bool:
-    """Return whether this library defines a function or class, made for no rule and no game."""
-    if not str(used.__module__).startswith("regretkit."):
-        return False
-    module = vars(sys.modules[used.__module__])
-    return getattr(used, "__globals__", module) is module
 
 
 @intrinsic
