@@ -42,7 +42,7 @@ def main(iterations: int = 2_000) -> None:
     print(f"in swap regret, on Shapley's game: correlated gap {play.ce_gap():.5f}")
 
     hull = ConvexHull(
-        [Point([0.0, 0.0, 1.0]), SquaredRegretMatching(3)], mixer=SquaredRegretMatching(2)
+        [Point([0.0, 0.0, 1.0]), SquaredRegretMatching(3)], mixing=SquaredRegretMatching(2)
     )
     nested = Product([hull, SquaredRegretMatching([2, 2])])
     for _ in range(iterations):

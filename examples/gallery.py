@@ -71,7 +71,7 @@ def nested_circuit(_: int) -> object:
     def local(simplices: rk.Simplices) -> rk.ConvexHull:
         restarted = Restart(rk.RegretMatchingPlus(simplices), every=100)
         swap = rk.SwapRegret(simplices, rk.RegretMatching)
-        return rk.ConvexHull([restarted, swap], mixer=rk.PredictiveRegretMatchingPlus)
+        return rk.ConvexHull([restarted, swap], mixing=rk.PredictiveRegretMatchingPlus)
 
     player = rk.CFR(leduc_poker().domains[0], local)
     return display.draw_circuit(player, title="A circuit on Leduc poker").figure

@@ -20,7 +20,7 @@ from regretkit.games import kuhn_poker
 # This player has two decisions: at the first, it mixes regret matching with always the last action; at the second it plays Hedge.
 
 # %%
-hull = ConvexHull([rk.RegretMatching(3), rk.Point([0.0, 0.0, 1.0])], mixer=rk.RegretMatching(2))
+hull = ConvexHull([rk.RegretMatching(3), rk.Point([0.0, 0.0, 1.0])], mixing=rk.RegretMatching(2))
 second = rk.Hedge(2, rate=0.1)
 player = Product([hull, second])
 player

@@ -214,8 +214,8 @@ def coupling_reason(rule: RegretMinimizer) -> str:
         return ""
     return (
         f"{quote(couples)} bounds the sum of the regrets at its decision points, and not the "
-        "regret at each; pass a hull's mixer as what makes one, such as RegretMatching, and "
-        "others as PerDecisionPoint(rule)"
+        "regret at each; pass a hull's mixing minimizer as what makes one, such as "
+        "RegretMatching, and others as PerDecisionPoint(rule)"
     )
 
 

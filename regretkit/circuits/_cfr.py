@@ -238,8 +238,8 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
             _embedded(unit, sequences, parts, coordinates)
             for unit, parts in zip(np.eye(size), children, strict=True)
         ]
-        mixer = local_minimizer(rules[point], tree.simplices.select([point]))
-        return coordinates, members[0] if size == 1 else ConvexHull(members, mixer)
+        mixing = local_minimizer(rules[point], tree.simplices.select([point]))
+        return coordinates, members[0] if size == 1 else ConvexHull(members, mixing)
 
     parts = [build(point) for point in following[0]]
     return _embedded(np.ones(1), np.zeros(1, dtype=np.int64), parts, np.arange(tree.dimension))
@@ -297,7 +297,7 @@ class PerDecisionPoint:
     ...     members = [RegretMatching(actions), RegretMatchingPlus(actions)]
     ...     return ConvexHull(members, RegretMatching(2))
     >>> tree = DecisionTree([0, 2], [2, 3])
-    >>> CFR(tree, PerDecisionPoint(hull)).rule.mixer
+    >>> CFR(tree, PerDecisionPoint(hull)).rule.mixing
     RegretMatching(simplices=Simplices([2] * 2))
     >>> CFR(tree, PerDecisionPoint(RegretMatching, merge=False)).rule.parts
     (RegretMatching(simplices=Simplices(2)), RegretMatching(simplices=Simplices(3)))

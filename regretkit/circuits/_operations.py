@@ -189,8 +189,8 @@ class MinkowskiSum(_SumOfRegrets):
         return sum(part._value(utility) for part in self.parts)
 
 
-def _mixer(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
-    """Return a mixer, or what makes one, which ``ConvexHull`` calls when it knows the weights."""
+def _mixing(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
+    """Return a minimizer, or what makes one, which is called once the weights are known."""
     return value  # type: ignore[return-value]
 
 
@@ -199,24 +199,24 @@ def _mixer(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
 class ConvexHull(Circuit):
     """Play on the convex hull of the members' sets.
 
-    Member i proposes a point x_i of its own set, and the mixer weighs the proposals:
+    Member i proposes a point x_i of its own set, and the mixing minimizer weighs the proposals:
 
-        x  =  sum_i w_i x_i,  with w the mixer's strategy
+        x  =  sum_i w_i x_i,  with w the mixing minimizer's strategy
 
-    Every member learns from u itself. The mixer learns the value of each proposal, the vector
-    of ``<u, x_i>``. The regret is at most the mixer's plus the largest of the members'.
+    Every member learns from u itself. The mixing minimizer learns the value of each proposal, the
+    vector of ``<u, x_i>``. The regret is at most its own plus the largest of the members'.
 
     Where all members play the same simplices, many at once, each block has weights of its own:
-    the mixer plays a block of weights for each, and learns the values there. The regret in each
-    block is then at most that of the mixer there plus the largest of the members'. That is what
-    CFR needs. A single mixer for all blocks bounds the sum of their regrets alone, so that
+    the mixing minimizer plays a block of weights for each, and learns the values there. The regret
+    in each block is then at most its own there plus the largest of the members'. That is what CFR
+    needs. A single simplex of weights for all blocks bounds the sum of their regrets alone, so that
     CFR with it has no regret bound, and says so by a warning.
 
     Parameters
     ----------
     members
         Minimizers on sets in one space, two or more.
-    mixer
+    mixing
         What makes a minimizer of simplices, such as the class ``RegretMatching``: it is called
         with one simplex of weights for each block. Or a minimizer on these simplices, or on a
         single one, with one action for each member.
@@ -224,7 +224,7 @@ class ConvexHull(Circuit):
     Examples
     --------
     >>> from regretkit import Point, RegretMatching
-    >>> player = ConvexHull([Point([1.0, 0.0]), RegretMatching(2)], mixer=RegretMatching)
+    >>> player = ConvexHull([Point([1.0, 0.0]), RegretMatching(2)], mixing=RegretMatching)
     >>> player.next_strategy()
     array([0.75, 0.25])
 
@@ -233,7 +233,7 @@ class ConvexHull(Circuit):
     >>> from regretkit import RegretMatchingPlus
     >>> blocks = Simplices([2, 3])
     >>> player = ConvexHull([RegretMatching(blocks), RegretMatchingPlus(blocks)], RegretMatching)
-    >>> player.mixer
+    >>> player.mixing
     RegretMatching(simplices=Simplices([2] * 2))
 
     References
@@ -243,7 +243,7 @@ class ConvexHull(Circuit):
     """
 
     members: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
-    mixer: RegretMinimizer = field(converter=_mixer)
+    mixing: RegretMinimizer = field(converter=_mixing)
     _weights: Simplices = field(init=False, repr=False)
     """One simplex for all members, or one for each block."""
 
@@ -257,12 +257,12 @@ class ConvexHull(Circuit):
         self.domain = sets.Hull([member.domain for member in self.members]).canonical()
         blocks = self.domain.blocks if isinstance(self.domain, Simplices) else 1
         self._weights = Simplices([count] * blocks)
-        if callable(self.mixer):
-            self.mixer = local_minimizer(self.mixer, self._weights, "mixer")
-        as_minimizer(self.mixer, "mixer")
-        check_distinct([*self.members, self.mixer])
-        if self.mixer.domain != self._weights:
-            _check_weighs(self.mixer, count, blocks)
+        if callable(self.mixing):
+            self.mixing = local_minimizer(self.mixing, self._weights, "mixing")
+        as_minimizer(self.mixing, "mixing")
+        check_distinct([*self.members, self.mixing])
+        if self.mixing.domain != self._weights:
+            _check_weighs(self.mixing, count, blocks)
             self._weights = Simplices(count)
 
     @property
@@ -280,11 +280,11 @@ class ConvexHull(Circuit):
         if not isinstance(self.domain, Simplices) or self._couples_blocks():
             return None
         members = [member.on_domain(simplices) for member in self.members]
-        mixer = self.mixer.on_domain(Simplices([len(members)] * simplices.blocks))
+        mixing = self.mixing.on_domain(Simplices([len(members)] * simplices.blocks))
         built = [member for member in members if member is not None]
-        if mixer is None or len(built) < len(members):
+        if mixing is None or len(built) < len(members):
             return None
-        return ConvexHull(built, mixer)
+        return ConvexHull(built, mixing)
 
     @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
@@ -293,11 +293,11 @@ class ConvexHull(Circuit):
         members = enumerate(self.members)
         return {
             "members": {str(number): member._state_at(blocks) for number, member in members},
-            "mixer": self.mixer._state_at(blocks),
+            "mixing": self.mixing._state_at(blocks),
         }
 
     def _member_values(self, utility: Vector) -> Vector:
-        """Return the value of each member's strategy, in each of the mixer's blocks."""
+        """Return the value of each member's strategy, in each of the mixing minimizer's blocks."""
         if self._by_block:
             values = [member._values_by_block(utility) for member in self.members]
             return np.stack(values, axis=1).ravel()
@@ -305,22 +305,22 @@ class ConvexHull(Circuit):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        mixer, regret = tracker_of(self.mixer), tracker_of(self).external
+        mixing, regret = tracker_of(self.mixing), tracker_of(self).external
         members = [tracker_of(member) for member in self.members]
         if self._by_block:
-            statement = "R <= sum over blocks of R of the mixer + largest R of a member"
+            statement = "R <= sum over blocks of R of the mixing minimizer + largest R of a member"
             largest = np.max([member.blocks for member in members], axis=0)
             return RegretBound(
-                statement, regret, float((mixer.blocks + largest).sum()), exact=False
+                statement, regret, float((mixing.blocks + largest).sum()), exact=False
             )
-        bound = mixer.external + max(member.external for member in members)
-        statement = "R <= R of the mixer + largest R of a member"
+        bound = mixing.external + max(member.external for member in members)
+        statement = "R <= R of the mixing minimizer + largest R of a member"
         return RegretBound(statement, regret, bound, exact=False)
 
     @override
     def _propose(self) -> Vector:
         # Summed from the first member to the last in every coordinate, which @ does not promise
-        weights = self.mixer.next_strategy().reshape(-1, len(self.members)).T
+        weights = self.mixing.next_strategy().reshape(-1, len(self.members)).T
         mixed = np.zeros(self.dimension)
         for weight, member in zip(weights, self.members, strict=True):
             if isinstance(self.domain, Simplices) and self._by_block:
@@ -330,54 +330,54 @@ class ConvexHull(Circuit):
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        # The mixer first: once a member has learned, the point that it proposed is gone.
+        # The mixing minimizer first: once a member has learned, the point that it proposed is gone.
         values = self._member_values(utility)
         if not np.isfinite(values).all():
             raise ValueError(
                 f"utility gives the members' proposals values of {shorten(str(values))}, beyond "
                 "double precision; rescale it"
             )
-        self.mixer._update(values)
+        self.mixing._update(values)
         for member in self.members:
             member._update(utility)
 
     @override
     def _expect(self, prediction: Vector) -> None:
-        # The members first: what they are going to propose is what the mixer must weigh.
+        # The members first: what they are going to propose is what the mixing minimizer must weigh.
         for member in self.members:
             member._predict_internal(prediction)
-        self.mixer._predict_internal(self._member_values(prediction))
+        self.mixing._predict_internal(self._member_values(prediction))
 
     @override
     def _value(self, utility: Vector) -> float:
         # From the members' values, without the mixed point.
-        return self._weights.value(self._member_values(utility), self.mixer.next_strategy())
+        return self._weights.value(self._member_values(utility), self.mixing.next_strategy())
 
     @override
     def _values_by_block(self, utility: Vector) -> Vector:
         if self._couples_blocks():
             return super()._values_by_block(utility)
         values = self._member_values(utility)
-        return self._weights.expectation(values, self.mixer.next_strategy())
+        return self._weights.expectation(values, self.mixing.next_strategy())
 
 
-def _check_weighs(mixer: RegretMinimizer, count: int, blocks: int) -> None:
-    """Refuse a mixer whose strategies are not weights of ``count`` members."""
-    if mixer.dimension != count:
+def _check_weighs(mixing: RegretMinimizer, count: int, blocks: int) -> None:
+    """Refuse a mixing minimizer whose strategies are not weights of ``count`` members."""
+    if mixing.dimension != count:
         alternative = f", or on {blocks} such simplices" if blocks > 1 else ""
         raise ValueError(
-            f"mixer plays in dimension {mixer.dimension}, but there are {count} members to weigh; "
-            f"pass one on the simplex with {count} actions{alternative}, or its class"
+            f"mixing plays in dimension {mixing.dimension}, but there are {count} members to "
+            f"weigh; pass one on the simplex with {count} actions{alternative}, or its class"
         )
-    if mixer.domain == Simplices(count):
+    if mixing.domain == Simplices(count):
         return
     ones = np.ones(count)
-    total = mixer.domain.best_response(ones)[0], -mixer.domain.best_response(-ones)[0]
-    minimum = [-mixer.domain.best_response(-unit)[0] for unit in np.eye(count)]
+    total = mixing.domain.best_response(ones)[0], -mixing.domain.best_response(-ones)[0]
+    minimum = [-mixing.domain.best_response(-unit)[0] for unit in np.eye(count)]
     if min(minimum) < -1e-9 or not np.allclose(total, 1.0, rtol=0.0, atol=1e-9):
         raise ValueError(
-            f"mixer plays on {quote(mixer.domain)}, whose points are not weights that sum to one; "
-            f"pass one on the simplex with {count} actions"
+            f"mixing plays on {quote(mixing.domain)}, whose points are not weights that sum to "
+            f"one; pass one on the simplex with {count} actions"
         )
 
 

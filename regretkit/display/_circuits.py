@@ -37,7 +37,7 @@ _FEW = 5
 """Arrays of fewer numbers are shown."""
 _BUILDERS = ("local", "expert", "make")
 """Arguments that build parts, which are shown themselves."""
-_COUPLED = "one mixer for all blocks, so no regret bound in CFR"
+_COUPLED = "one mixing minimizer for all blocks, so no regret bound in CFR"
 
 
 @final
@@ -283,7 +283,7 @@ def draw_circuit(
     >>> from regretkit.games import kuhn_poker
     >>> def hull(simplices):
     ...     members = [RegretMatching(simplices), Hedge(simplices, rate=0.1)]
-    ...     return ConvexHull(members, mixer=RegretMatching)
+    ...     return ConvexHull(members, mixing=RegretMatching)
     >>> player = CFR(kuhn_poker().domains[0], hull)
     >>> axes = draw_circuit(player)
     >>> print(player)
@@ -291,7 +291,7 @@ def draw_circuit(
       rule: ConvexHull              6 simplices                dimension 12
         members[0]: RegretMatching  6 simplices                dimension 12
         members[1]: Hedge(rate=0.1) 6 simplices                dimension 12
-        mixer: RegretMatching       6 simplices                dimension 12
+        mixing: RegretMatching      6 simplices                dimension 12
     """
     require_matplotlib("display.draw_circuit")
     check_kind(minimizer, RegretMinimizer, "minimizer", "RegretMatching(3)")

@@ -251,10 +251,10 @@ class ExternalSampling(TraversalEstimator):
 def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
     if value is None:
         return None
-    ordered(value, "toward")
+    ordered(value, "reference")
     if not isinstance(value, Iterable):
-        raise TypeError(must_be("toward", "a strategy for each player", value))
-    return tuple(constant_vector(strategy, "a strategy in toward") for strategy in value)
+        raise TypeError(must_be("reference", "a strategy for each player", value))
+    return tuple(constant_vector(strategy, "a strategy in reference") for strategy in value)
 
 
 @final
@@ -263,9 +263,9 @@ class OutcomeSampling(TraversalEstimator):
     """Play the game once, and learn from how it ended.
 
     The other players draw by their strategies, and the player by a mixture of its own and an
-    exploration strategy:
+    reference r:
 
-        q  =  exploration toward  +  (1 - exploration) b
+        q  =  exploration r  +  (1 - exploration) b
 
     The payoff counts at the player's last sequence, divided by the product of the q's that were
     drawn on the way. So the variance of an estimate of u is about ``u^2 / q``, and exploring bounds
@@ -280,10 +280,9 @@ class OutcomeSampling(TraversalEstimator):
         of chance, before any player acts, share one as far as they have at most 64 outcomes, unless
         there is a baseline.
     exploration
-        From 0, on policy, to 1, by ``toward`` alone.
-    toward
-        A strategy for each player to explore with; by default every action is as likely as the
-        others.
+        From 0, on policy, to 1, by ``reference`` alone.
+    reference
+        r, a strategy for each player; by default every action is as likely as the others.
     baseline
         Baseline values of histories, none by default. It helps this estimator the most.
 
@@ -303,7 +302,7 @@ class OutcomeSampling(TraversalEstimator):
     """
 
     exploration: float = field(default=0.6, kw_only=True, validator=share)
-    toward: tuple[Vector, ...] | None = field(
+    reference: tuple[Vector, ...] | None = field(
         default=None, kw_only=True, converter=_vectors, repr=False
     )
 
@@ -313,19 +312,19 @@ class OutcomeSampling(TraversalEstimator):
 
     @override
     def _parameters(self) -> Sequence[float]:
-        return self.exploration, float(self.toward is None)
+        return self.exploration, float(self.reference is None)
 
     @override
     def _sampling_data(self, game: Game) -> SamplingData:
-        if self.toward is None:
+        if self.reference is None:
             return NONE, NONE
         try:
-            toward = as_profile(self.toward, game.domains)
+            reference = as_profile(self.reference, game.domains)
         except (TypeError, ValueError) as error:
-            error.add_note("that is what toward was, the strategies to explore with")
+            error.add_note("that is what reference was, the strategies to explore with")
             raise
         explored = np.zeros(int(starts(game.domains)[-1]))
-        behaviors(game.domains, toward, explored)
+        behaviors(game.domains, reference, explored)
         return explored, NONE
 
 

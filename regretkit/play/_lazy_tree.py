@@ -354,8 +354,8 @@ def check_estimator(estimator: Estimator) -> None:
         )
     if sampler.baseline is not None:
         raise TypeError(f"{quote(sampler.baseline)} has values of a tree's histories; leave it out")
-    if getattr(estimator, "toward", None) is not None:
-        raise TypeError("toward names strategies of a tree; leave it out to explore uniformly")
+    if getattr(estimator, "reference", None) is not None:
+        raise TypeError("reference names strategies of a tree; leave it out to explore uniformly")
 
 
 @final

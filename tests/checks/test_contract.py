@@ -61,8 +61,8 @@ def swap_of_own(actions):
     return rk.SwapRegret(actions, rk.PerDecisionPoint(FollowTheLeader))
 
 
-def hull(member, mixer):
-    return rk.ConvexHull([member(3), rk.Point([0.0, 2.0, 0.0]), member(3)], mixer(3))
+def hull(member, mixing):
+    return rk.ConvexHull([member(3), rk.Point([0.0, 2.0, 0.0]), member(3)], mixing(3))
 
 
 def internal(actions):
@@ -92,7 +92,7 @@ ROWS |= {
     "product": lambda: rk.Product([rk.RegretMatching(2), rk.Hedge([2, 2], rate=1.0)]),
     "hull": partial(hull, rk.RegretMatching, rk.RegretMatchingPlus),
     "hull[predictive]": partial(hull, PRM, PRM),
-    "hull[swap mixer]": partial(hull, rk.RegretMatching, swap),
+    "hull[swap mixing]": partial(hull, rk.RegretMatching, swap),
     "product[hull[swap], internal]": product_of_hulls_of_swaps,
     "phi[internal]": partial(internal, 3),
     "phi[nearly]": lambda: rk.PhiRegret(

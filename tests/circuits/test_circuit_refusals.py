@@ -62,9 +62,9 @@ test_what_cannot_be_a_circuit_is_refused = refusals(
     (lambda: hull(corner(), rk.Point([2.0, 0.0])), ValueError, "not weights that sum to one"),
     (lambda: hull(corner(), rk.Point([2.0, -1.0])), ValueError, "not weights that sum to one"),
     (lambda: hull(corner(), rk.RegretMatching([1, 1])), ValueError, "not weights"),
-    (lambda: hull(corner(), lambda s: rk.RegretMatching(3)), ValueError, "mixer returned a"),
-    (lambda: hull(corner(), lambda s: None), TypeError, "what mixer returned must be"),
-    (lambda: hull(corner(), 2), TypeError, "mixer must be a RegretMinimizer, got 2"),
+    (lambda: hull(corner(), lambda s: rk.RegretMatching(3)), ValueError, "mixing returned a"),
+    (lambda: hull(corner(), lambda s: None), TypeError, "what mixing returned must be"),
+    (lambda: hull(corner(), 2), TypeError, "mixing must be a RegretMinimizer, got 2"),
     (lambda: hull(None, rk.RegretMatching(2)), TypeError, r"members\[1\] .* got None"),
     (lambda: rk.ConvexHull(corner(), corner()), TypeError, "a sequence, not a single"),
     (lambda: rk.PhiRegret(rk.RegretMatching, internal_maps(2)), TypeError, "got the class"),
@@ -109,13 +109,13 @@ def test_maps_refuse_vectors_of_another_length_by_name(maps):
 
 def test_weights_need_not_come_from_a_leaf():
     # Any minimizer whose points are weights may mix: a point, a swap learner, a hull of weights.
-    for mixer in (
+    for mixing in (
         corner(),
         rk.SwapRegret(2, rk.RegretMatching),
         hull(corner(), rk.Hedge(2, rate=1)),
     ):
-        player = hull(rk.Point([0.0, 1.0]), mixer)
-        np.testing.assert_allclose(player.next_strategy(), mixer.next_strategy(), atol=1e-15)
+        player = hull(rk.Point([0.0, 1.0]), mixing)
+        np.testing.assert_allclose(player.next_strategy(), mixing.next_strategy(), atol=1e-15)
 
 
 def test_a_fixed_point_of_maps_that_are_no_chains_is_for_the_user_to_give():

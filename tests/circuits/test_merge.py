@@ -62,14 +62,14 @@ class AtRandom(ByBlock):
         self.total += utility * self.generator.random()
 
 
-def hull(actions, *, members=(rk.RegretMatching, rk.RegretMatchingPlus), mixer=rk.RegretMatching):
-    return rk.ConvexHull([make(actions) for make in members], mixer(Simplices(len(members))))
+def hull(actions, *, members=(rk.RegretMatching, rk.RegretMatchingPlus), mixing=rk.RegretMatching):
+    return rk.ConvexHull([make(actions) for make in members], mixing(Simplices(len(members))))
 
 
 def nested(actions):
-    slow = Restart(hull(actions, mixer=rk.PredictiveRegretMatchingPlus), every=7)
+    slow = Restart(hull(actions, mixing=rk.PredictiveRegretMatchingPlus), every=7)
     members = [slow, rk.SwapRegret(actions, hedge), hull(actions, members=[hedge, AdaHedge])]
-    return rk.ConvexHull(members, mixer=AdaHedge)
+    return rk.ConvexHull(members, mixing=AdaHedge)
 
 
 def hedge(actions):
@@ -93,7 +93,7 @@ ALIKE = {
     "threshold": lambda n: Thresholded(hull(n), threshold=0.2),
     "layers": lambda n: TreeSwap(lambda: hull(n), layers=3, branching=3),
     "last iterate": lambda n: LastIterateByAveraging(hull(n)),
-    "a user's rule": partial(hull, members=[ByBlock, rk.RegretMatching], mixer=ByBlock),
+    "a user's rule": partial(hull, members=[ByBlock, rk.RegretMatching], mixing=ByBlock),
 }
 
 
@@ -125,7 +125,7 @@ APART = {
     "random": AtRandom,
     "trained": trained,
     "conic": lambda n: ConicBlackwell(Simplices(n)),
-    "one mixer for all rows": lambda n: rk.SwapRegret(n, one_mixer),
+    "one mixing minimizer for all rows": lambda n: rk.SwapRegret(n, one_mixer),
 }
 
 
@@ -254,8 +254,8 @@ def test_minimizers_that_make_returned_learn_themselves_where_they_are_not_merge
 
 def test_a_mixer_that_is_made_weighs_by_block():
     members = [rk.RegretMatching([2, 3]), hedge([2, 3])]
-    assert rk.ConvexHull(members, rk.RegretMatching).mixer.domain == Simplices([2, 2])
-    assert rk.ConvexHull([rk.Point([1.0]), rk.Point([2.0])], hedge).mixer.domain == Simplices(2)
+    assert rk.ConvexHull(members, rk.RegretMatching).mixing.domain == Simplices([2, 2])
+    assert rk.ConvexHull([rk.Point([1.0]), rk.Point([2.0])], hedge).mixing.domain == Simplices(2)
 
 
 @SEEDS
@@ -292,7 +292,7 @@ def test_cfr_does_not_warn_of_mixers_by_decision_point(local):
 
 def test_a_hull_with_one_mixer_for_several_blocks_plays_on_no_other_simplices():
     assert one_mixer(Simplices([2, 3])).on_domain(Simplices([2, 2])) is None
-    assert hull(2).on_domain(Simplices([3, 2])).mixer.domain == Simplices([2, 2])
+    assert hull(2).on_domain(Simplices([3, 2])).mixing.domain == Simplices([2, 2])
 
 
 # Products of blocks that do not follow one another

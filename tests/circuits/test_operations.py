@@ -79,17 +79,17 @@ def test_the_regret_of_a_product_is_the_sum_of_its_parts(seed, coordinates):
 
 @pytest.mark.deep_beyond(4)
 @SEEDS
-@pytest.mark.parametrize("mixer", [rk.RegretMatching, rk.PredictiveRegretMatchingPlus, swap])
-def test_the_regret_of_a_hull_is_at_most_the_mixers_and_the_largest_of_the_members(seed, mixer):
+@pytest.mark.parametrize("mixing", [rk.RegretMatching, rk.PredictiveRegretMatchingPlus, swap])
+def test_the_regret_of_a_hull_is_at_most_the_mixers_and_the_largest_of_the_members(seed, mixing):
     generator = np.random.default_rng(seed)
     corners = [Watched(rk.Point(point)) for point in generator.normal(size=(2, 4))]
     product = rk.Product([rk.RegretMatchingPlus(2), swap(2)])
     members = [*corners, Watched(product), Watched(rk.RegretMatching(4))]
-    weigher = Watched(mixer(4))
+    weigher = Watched(mixing(4))
 
     whole = watch(rk.ConvexHull(members, weigher), generator)
 
-    # Against the best point of member i: R = R_i + the mixer's regret against i.
+    # Against the best point of member i: R = R_i + the mixing minimizer's regret against i.
     earned = math.fsum(u @ x for x, u in weigher.history)
     against = sum(u for _, u in weigher.history) - earned
     regrets = [member.regret() for member in members]
@@ -215,9 +215,9 @@ def test_a_fixed_point_of_ones_own_is_used():
 def test_a_hull_tells_its_mixer_what_the_coming_proposals_would_be_worth():
     generator = np.random.default_rng(8)
     make = rk.PredictiveRegretMatchingPlus
-    members, mixer = [make(3), make(3), rk.Point([0.0, 0.0, 2.0])], make(3)
-    hull = watch(rk.ConvexHull(members, mixer), generator).watched
-    alone, weigher = copy.deepcopy(members), copy.deepcopy(mixer)
+    members, mixing = [make(3), make(3), rk.Point([0.0, 0.0, 2.0])], make(3)
+    hull = watch(rk.ConvexHull(members, mixing), generator).watched
+    alone, weigher = copy.deepcopy(members), copy.deepcopy(mixing)
     prediction = generator.normal(size=3)
 
     hull.expect_utility(prediction)
@@ -257,7 +257,7 @@ def test_where_everything_earns_the_same_a_nest_of_circuits_never_moves():
         player.observe_utility(np.full(10, worth))
 
     np.testing.assert_allclose(player.next_strategy(), start, atol=1e-15)
-    assert player.mixer.regrets.tolist() == [0.0] * 3
+    assert player.mixing.regrets.tolist() == [0.0] * 3
 
 
 # Images and sums
@@ -351,7 +351,7 @@ def test_an_image_of_a_product_under_a_sum_is_the_sum():
 
 @each_leaf
 def test_a_vertex_representation_is_the_hull_of_its_points(make):
-    # The image of a simplex: the minimizer mixes the columns, as a hull's mixer does its points.
+    # The image of a simplex: the minimizer mixes the columns, as a hull mixes its points.
     vertices = matrix(1, (5, 3))
     image = AffineImage(make(5), vertices.T)
     mixed = rk.ConvexHull([rk.Point(vertex) for vertex in vertices], make(5))

@@ -27,7 +27,7 @@ def closed():
 
 def nested(simplices):
     members = [Restart(rk.RegretMatching(simplices), every=10), rk.Hedge(simplices, rate=0.5)]
-    return rk.ConvexHull(members, mixer=rk.RegretMatchingPlus)
+    return rk.ConvexHull(members, mixing=rk.RegretMatchingPlus)
 
 
 def boxes(root):
@@ -55,7 +55,7 @@ def test_a_circuit_is_printed_as_an_indented_tree():
         "    members[0]: Restart(every=10)  3 simplices                dimension 7",
         "      minimizer: RegretMatching    3 simplices                dimension 7",
         "    members[1]: Hedge(rate=0.5)    3 simplices                dimension 7",
-        "    mixer: RegretMatchingPlus      3 simplices                dimension 6",
+        "    mixing: RegretMatchingPlus     3 simplices                dimension 6",
     ]
 
 
@@ -104,7 +104,7 @@ def test_one_mixer_for_all_decision_points_is_pointed_out():
         [rk.RegretMatching([2, 2]), rk.Hedge([2, 2], rate=0.1)], rk.RegretMatching(2)
     )
     assert "no regret bound in CFR" in str(hull).splitlines()[0]
-    assert "one mixer for all blocks, so no regret bound in CFR" in shown(hull)[0]
+    assert "one mixing minimizer for all blocks, so no regret bound in CFR" in shown(hull)[0]
     assert "no regret bound" not in str(nested(TREE.simplices))
 
 
@@ -115,7 +115,7 @@ def test_a_notebook_shows_boxes_in_boxes():
         ["members[0]", "Restart(every=10)", "3 simplices, dimension 7"],
         ["minimizer", "RegretMatching", "3 simplices, dimension 7"],
         ["members[1]", "Hedge(rate=0.5)", "3 simplices, dimension 7"],
-        ["mixer", "RegretMatchingPlus", "3 simplices, dimension 6"],
+        ["mixing", "RegretMatchingPlus", "3 simplices, dimension 6"],
     ]
 
 

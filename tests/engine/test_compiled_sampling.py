@@ -230,9 +230,9 @@ def test_a_checkpoint_goes_on_to_the_same_bits(make, engine, tmp_path):
 
 
 def test_a_profile_to_explore_with_is_kept_in_a_checkpoint(tmp_path):
-    toward = [domain.best_response(np.arange(domain.dimension))[1] for domain in KUHN.domains]
+    reference = [domain.best_response(np.arange(domain.dimension))[1] for domain in KUHN.domains]
     players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
-    sampling = OutcomeSampling(np.random.default_rng(1), exploration=0.4, toward=toward)
+    sampling = OutcomeSampling(np.random.default_rng(1), exploration=0.4, reference=reference)
     run = SelfPlay(KUHN, players, estimator=sampling).run(9)
     run.save(tmp_path / "run")
 

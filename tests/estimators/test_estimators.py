@@ -151,10 +151,10 @@ def test_the_mean_is_exact_where_some_things_are_never_played(name):
 
 def test_the_mean_is_exact_for_every_exploration():
     for game in (KUHN, small_game(5)):
-        toward = interior(game, seed=6)
+        reference = interior(game, seed=6)
         for exploration in (0.3, 1.0):
             sampling = OutcomeSampling(
-                np.random.default_rng(1), exploration=exploration, toward=toward
+                np.random.default_rng(1), exploration=exploration, reference=reference
             )
             assert_unbiased(
                 game, sampling, profiles=[random_profile(np.random.default_rng(2), game)[0]]
@@ -468,9 +468,9 @@ test_bad_arguments_are_refused = refusals(
     ),
     (lambda g: OutcomeSampling(g, exploration=-0.1), ValueError, "exploration must be"),
     (
-        lambda g: OutcomeSampling(g, toward=0.5),
+        lambda g: OutcomeSampling(g, reference=0.5),
         TypeError,
-        "toward must be a strategy for each player",
+        "reference must be a strategy for each player",
     ),
     (lambda g: RobustSampling(g, actions=0), ValueError, "actions must be"),
     (lambda g: RobustSampling(g, actions=1.5), TypeError, "actions must be"),
@@ -494,10 +494,10 @@ test_bad_arguments_are_refused = refusals(
 
 
 def test_what_to_explore_with_must_be_a_profile_of_the_game():
-    sampling = OutcomeSampling(np.random.default_rng(1), toward=[np.ones(3)])
+    sampling = OutcomeSampling(np.random.default_rng(1), reference=[np.ones(3)])
     with pytest.raises(ValueError, match="profile") as refused:
         sampling.utility(KUHN, 0, interior(KUHN))
-    assert "toward" in refused.value.__notes__[0]
+    assert "reference" in refused.value.__notes__[0]
 
 
 # Chance-sampled CFR

@@ -205,7 +205,7 @@ def test_every_component_of_a_run_is_rebuilt_from_its_description():
         {"averaging": rk.play.Uniform(), "estimator": rk.play.ExactUtility()},
         {"estimator": BanditFeedback(np.random.default_rng(1), baseline=0.5)},
         {"estimator": rk.play.ExternalSampling(drawn(1), baseline=rk.play.ExactBaseline())},
-        {"estimator": rk.play.OutcomeSampling(drawn(2), exploration=0.3, toward=[np.ones(2)])},
+        {"estimator": rk.play.OutcomeSampling(drawn(2), exploration=0.3, reference=[np.ones(2)])},
         {"estimator": rk.play.RobustSampling(drawn(3), actions=3)},
         {"estimator": rk.play.AverageStrategySampling(drawn(4), epsilon=0.1, tau=2.0, beta=3.0)},
         {"estimator": rk.play.PublicChanceSampling(drawn(5))},

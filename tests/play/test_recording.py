@@ -97,7 +97,7 @@ def test_nothing_that_is_written_down_changes_later():
     "rule",
     [
         lambda n: rk.SwapRegret(n, rk.RegretMatching),  # which holds a regret for each pair
-        lambda n: rk.ConvexHull([rk.Point(row) for row in np.eye(n)], mixer=rk.RegretMatching(n)),
+        lambda n: rk.ConvexHull([rk.Point(row) for row in np.eye(n)], mixing=rk.RegretMatching(n)),
     ],
 )
 def test_where_a_rule_holds_no_regrets_of_actions_there_are_none(rule):

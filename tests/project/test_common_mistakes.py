@@ -563,7 +563,7 @@ CURES = [
     ),
     (lambda: rk.solve(KUHN, "efr"), "did you mean 'efr-"),
     (
-        lambda: rk.ConvexHull([rk.RegretMatching(2), [1.0, 0.0]], mixer=rk.RegretMatching),
+        lambda: rk.ConvexHull([rk.RegretMatching(2), [1.0, 0.0]], mixing=rk.RegretMatching),
         "members[1] must be a RegretMinimizer, got [1.0, 0.0]; a fixed point is one as Point(",
     ),
     (lambda: rk.CFR(KUHN.domains[0], Duck), "pass PerDecisionPoint(lambda n: minimizers.Adapter("),
@@ -755,7 +755,7 @@ def test_games_of_pygambit_are_referred_to_their_reader():
 def test_the_warning_about_a_shared_mixer_points_here(make):
     def hull(simplices):
         members = [rk.RegretMatching(simplices), rk.Hedge(simplices, rate=1.0)]
-        return rk.ConvexHull(members, mixer=rk.RegretMatching(2))
+        return rk.ConvexHull(members, mixing=rk.RegretMatching(2))
 
     with pytest.warns(RuntimeWarning, match="CFR has no regret bound here") as caught:
         make(hull)

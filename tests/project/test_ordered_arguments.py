@@ -316,8 +316,10 @@ ENTRIES = {
     "GameDAG.to_tree_profile(behaviors)": partial(DAG.to_tree_profile, game=ONCE),
     **{f"{name}, its strategies": lambda bad, f=f: f([bad, bad]) for name, f in PROFILES.items()},
     # Sampling and evaluation
-    "OutcomeSampling(toward)": lambda bad: OutcomeSampling(rng(), toward=bad),
-    "OutcomeSampling(toward), one": lambda bad: OutcomeSampling(rng(), toward=[bad, UNIFORM[0]]),
+    "OutcomeSampling(reference)": lambda bad: OutcomeSampling(rng(), reference=bad),
+    "OutcomeSampling(reference), one": lambda bad: OutcomeSampling(
+        rng(), reference=[bad, UNIFORM[0]]
+    ),
     "assert_unbiased(profiles)": lambda bad: assert_unbiased(
         PENNIES, ExactUtility(), profiles=[[bad, UNIFORM[0]]]
     ),
@@ -380,7 +382,7 @@ def test_what_chance_may_do_comes_in_an_order(entry):
 PACKAGES = (
     "averaging checks circuits display engine estimators evaluation games minimizers play sets"
 )
-NAMED = {"profile", "profiles", "strategies", "toward", "behavior", "behaviors", "parts"}
+NAMED = {"profile", "profiles", "strategies", "reference", "behavior", "behaviors", "parts"}
 UNWALKED = {
     "FixedStrategyIteration": "passes what it gets to the game, as SelfPlay does",
     "UpdateContext": "an interface",
