@@ -1,9 +1,11 @@
 """From the graph of a rule to its kernel, and from several kernels to one."""
 
+import ast
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from regretkit._util._arrays import RESOLUTION
 from regretkit.trace._emit import Loops
 from regretkit.trace._graph import (
     ELEMENTWISE,
+    MATH,
     ONE,
     SIZE,
     ZERO,
@@ -28,7 +31,7 @@ from regretkit.trace._graph import (
     reduction,
     repeat,
 )
-from regretkit.trace._kernel import BlockFunction, Kernel
+from regretkit.trace._kernel import BlockFunction, Kernel, KernelTraits
 from regretkit.trace._rule import RuleGraph
 from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE, is_played
 from regretkit.trace._traits import Schedule, discounts, nonnegative_arrays, traits_of
@@ -156,22 +159,22 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
             slots = {factors[0]: None, make("add", factors[1], ZERO): None}
     order = [*names[Per.ACTION], *names[Per.BLOCK]]
     traits = traits_of(graph, found is not None)
-    inputs = {make("input", per=graph.per[name], detail=name): name for name in order}
-    changed = {name: node for name, node in graph.learned.items() if inputs.get(node) != name}
+    inputs = [make("input", per=graph.per[name], detail=name) for name in order]
+    becomes = {k: graph.learned[name] for k, name in enumerate(order)}
+    changed = {k: node for k, node in becomes.items() if node is not inputs[k]}
     outputs = lower([graph.strategy, *changed.values()], exact)
     outputs = _with_slots(outputs, slots)
     arrays = list(dict.fromkeys(n for n in nodes_of(outputs) if n.op == "array"))
     arrays.sort(key=lambda node: node.per is not Per.ACTION)
     functions: dict[str, dict[str, Node]] = {
         "propose": {"strategy": outputs[0]},
-        "learn": {f"s{order.index(n)}": node for n, node in zip(changed, outputs[1:], strict=True)},
+        "learn": {
+            f"s{k}" if inputs[k].per is Per.ACTION else f"state[{k}]": node
+            for k, node in zip(changed, outputs[1:], strict=True)
+        },
     }
-    workspace = _Workspace(len(order))
-    place = {make("input", per=graph.per[n], detail=n): k for k, n in enumerate(order)}
-    source = _source(
-        functions, place, arrays, list(slots), workspace, traits.ignores_singleton_blocks
-    )
-    propose, learn = _functions(source["compiled"], source["plain"])
+    code, workspace = _code(functions, inputs, arrays, len(slots), traits)
+    propose, learn = _functions(code)
     nodes = tuple(slots)
     parameters: Any = Schedule(nodes, graph.numbers)
     if all(node.is_constant for node in nodes) and not graph.numbers:
@@ -183,7 +186,7 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
         block_state=names[Per.BLOCK],
         parameters=parameters,
         traits=traits,
-        workspace=workspace.maximum,
+        workspace=workspace,
         constants=tuple(node.detail for node in arrays if node.per is Per.ACTION),
         block_constants=tuple(node.detail for node in arrays if node.per is not Per.ACTION),
     )
@@ -198,7 +201,7 @@ def _with_slots(outputs: list[Node], slots: dict[Node, None]) -> list[Node]:
         if node.is_constant and (node.boolean or node.detail in _WRITTEN_OUT):
             return node
         slots.setdefault(node)
-        slot = make("input", per=Per.RULE, detail=f"parameter {list(slots).index(node)}")
+        slot = _slot(list(slots).index(node))
         return elementwise("not_equal", slot, ZERO) if node.boolean else slot
 
     def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
@@ -209,90 +212,61 @@ def _with_slots(outputs: list[Node], slots: dict[Node, None]) -> list[Node]:
     return [parameter(node) for node in rebuild(outputs, replace)]
 
 
-class _Workspace:
-    """Arrays by action behind those of the state, as many as are asked for."""
-
-    def __init__(self, begin: int) -> None:
-        self.begin, self.maximum = begin, 0
-
-    def names(self, *first: str) -> Iterable[str]:
-        yield from first
-        count = 0
-        while True:
-            count += 1
-            self.maximum = max(self.maximum, count)
-            yield f"w{count - 1}"
+def _slot(number: int) -> Node:
+    return make("input", per=Per.RULE, detail=f"parameter {number}")
 
 
-def _source(
+def _code(
     functions: Mapping[str, Mapping[str, Node]],
-    place: Mapping[Node, int],
+    inputs: list[Node],
     arrays: list[Node],
-    slots: list[Node],
-    workspace: _Workspace,
-    ignores_singletons: bool,
-) -> dict[str, str]:
-    bodies: dict[tuple[str, str], list[str]] = {}
-    names = {node: f"s{k}" if node.per is Per.ACTION else f"b{k}" for node, k in place.items()}
-    names |= {node: f"c{k}" if node.per is Per.ACTION else f"d{k}" for k, node in enumerate(arrays)}
-    for k in range(len(slots)):
-        names[make("input", per=Per.RULE, detail=f"parameter {k}")] = f"p{k}"
-    names |= {UTILITY: "utility", STRATEGY: "strategy", VALUE: "value", SIZE: "size"}
-    for kind in ("compiled", "plain"):
-        for function, outputs in functions.items():
-            arguments = ["strategy"] if function == "propose" else []
-            loops = Loops(outputs, names, workspace.names(*arguments), plain=kind == "plain")
-            bodies[kind, function] = loops.code()
-    code = {}
-    for kind in ("compiled", "plain"):
-        lines: list[str] = []
-        for function, signature in SIGNATURES.items():
-            body = bodies[kind, function]
-            text = "\n".join(body)
-            lines.append(f"def {function}({signature}):")
-            if ignores_singletons:
-                shortcut = "strategy[first] = 1.0" if function == "propose" else None
-                lines += ["    if last - first == 1:"]
-                lines += [f"        {shortcut}"] if shortcut else []
-                lines += ["        return"]
-            lines += [f"    {line}" for line in _loads(text, place, arrays, slots, workspace)]
-            lines += [f"    {line}" for line in body] or ["    return"]
-            lines.append("")
-        code[kind] = "\n".join(lines)
-    return code
-
-
-def _loads(
-    text: str,
-    place: Mapping[Node, int],
-    arrays: list[Node],
-    slots: list[Node],
-    workspace: _Workspace,
-) -> list[str]:
-    """Return lines that load what a body uses."""
-    used = set(re.findall(r"[a-z_]+\d*", text))
-    lines = ["size = last - first"] if "size" in used else []
-    lines += [f"p{k} = parameters[{k}]" for k in range(len(slots)) if f"p{k}" in used]
-    lines += [f"s{k} = state[{k}]" for k in place.values() if f"s{k}" in used]
-    lines += [f"b{k} = state[{k}][block]" for k in place.values() if f"b{k}" in used]
-    begin = workspace.begin
-    lines += [f"w{k} = state[{begin + k}]" for k in range(workspace.maximum) if f"w{k}" in used]
-    begin += workspace.maximum
-    lines += [f"c{k} = state[{begin + k}]" for k in range(len(arrays)) if f"c{k}" in used]
-    lines += [f"d{k} = state[{begin + k}][block]" for k in range(len(arrays)) if f"d{k}" in used]
-    return lines
+    slots: int,
+    traits: KernelTraits,
+) -> tuple[str, int]:
+    """Return the code of functions, and how many arrays they need to keep numbers in."""
+    names = {UTILITY: "utility", STRATEGY: "strategy", VALUE: "value", SIZE: "size"}
+    names |= {_slot(k): f"p{k}" for k in range(slots)}
+    for (by_action, by_block), nodes in (("sb", inputs), ("cd", arrays)):
+        names |= {
+            node: f"{by_action if node.per is Per.ACTION else by_block}{k}"
+            for k, node in enumerate(nodes)
+        }
+    bodies: dict[str, list[str]] = {}
+    for function, outputs in functions.items():
+        free = chain(["strategy"] * (function == "propose"), (f"w{k}" for k in count()))
+        bodies[function] = Loops(outputs, names, free).code()
+    used = {name: set(re.findall(r"[a-z_]+\d*", "\n".join(body))) for name, body in bodies.items()}
+    workspace = len(
+        {name for both in used.values() for name in both if name.strip("0123456789") == "w"}
+    )
+    state = [*map(names.__getitem__, inputs), *(f"w{k}" for k in range(workspace))]
+    state += map(names.__getitem__, arrays)
+    loads = {"size": "last - first"} | {f"p{k}": f"parameters[{k}]" for k in range(slots)}
+    loads |= {name: f"state[{k}]{'[block]' * (name[0] in 'bd')}" for k, name in enumerate(state)}
+    lines: list[str] = []
+    for function, signature in SIGNATURES.items():
+        lines.append(f"def {function}({signature}):")
+        if traits.ignores_singleton_blocks:
+            lines.append("    if last - first == 1:")
+            lines += ["        strategy[first] = 1.0"] * (function == "propose")
+            lines.append("        return")
+        lines += [f"    {name} = {load}" for name, load in loads.items() if name in used[function]]
+        lines += [f"    {line}" for line in bodies[function]] or ["    return"]
+        lines.append("")
+    return "\n".join(lines), workspace
 
 
 # Code
 
-_MATH_NAMES = """exp expm1 log log1p log2 log10 sqrt pow fmod hypot tanh sin cos atan floor ceil
-tan sinh cosh trunc isfinite isinf"""
-_MATH: dict[str, Any] = {name: getattr(math, name) for name in _MATH_NAMES.split()}
-_CONSTANTS = {"inf": math.inf, "nan": math.nan}
+_MATH: dict[str, Any] = {name: getattr(math, name) for name in MATH.values()}
+_COMPILED: dict[str, Any] = _MATH | {
+    **{name: getattr(math, name) for name in ("floor", "ceil", "trunc", "isfinite", "isinf")},
+    **{"inf": math.inf, "nan": math.nan},
+}
 
 
 def _unguarded(function: Callable[..., float], ufunc: Callable[..., Any]) -> Callable[..., float]:
-    """Return a function that has an infinite value, or none, where that of math raises."""
+    """Return a function that has an infinite value, or none, where Python raises."""
 
     def call(*numbers: float) -> float:
         try:
@@ -304,34 +278,39 @@ def _unguarded(function: Callable[..., float], ufunc: Callable[..., Any]) -> Cal
     return call
 
 
-_UFUNCS = {"pow": np.power, "atan": np.arctan}
-_PLAIN: dict[str, Any] = {
-    name: function
-    if name in ("isfinite", "isinf")
-    else _unguarded(function, _UFUNCS.get(name) or getattr(np, name))
-    for name, function in _MATH.items()
+_DIVISIONS = {
+    ast.Div: _unguarded(lambda x, y: x / y, np.divide),
+    ast.Mod: _unguarded(lambda x, y: x % y, np.remainder),
+    ast.FloorDiv: _unguarded(lambda x, y: x // y, np.floor_divide),
 }
-_PLAIN |= {
-    "divide": _unguarded(lambda x, y: x / y, np.divide),
-    "remainder": _unguarded(lambda x, y: x % y, np.remainder),
-    "floor_divide": _unguarded(lambda x, y: x // y, np.floor_divide),
-}
+_PLAIN = _COMPILED | {MATH[name]: _unguarded(_MATH[MATH[name]], getattr(np, name)) for name in MATH}
+_PLAIN |= {kind.__name__: function for kind, function in _DIVISIONS.items()}
+
+
+class _Plain(ast.NodeTransformer):
+    """Makes code fit to run as plain Python, where division by zero is an error."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if type(node.op) not in _DIVISIONS or getattr(node.right, "id", "") == "size":
+            return node
+        name = ast.Name(type(node.op).__name__, ast.Load())
+        return ast.Call(name, [node.left, node.right], [])
 
 
 @cache
-def _functions(compiled: str, plain: str) -> tuple[BlockFunction, BlockFunction]:
+def _functions(code: str) -> tuple[BlockFunction, BlockFunction]:
     """Return ``propose`` and ``learn``: one and the same functions for the same code."""
-    found = []
-    namespace, as_python = {**_MATH, **_CONSTANTS}, {**_PLAIN, **_CONSTANTS}
-    exec(compile(compiled, "<kernel of a traced rule>", "exec"), namespace)
-    exec(compile(plain, "<kernel of a traced rule>", "exec"), as_python)
+    compiled, plain = dict(_COMPILED), dict(_PLAIN)
+    exec(compile(code, "<kernel of a traced rule>", "exec"), compiled)
+    tree = ast.fix_missing_locations(_Plain().visit(ast.parse(code)))
+    exec(compile(tree, "<kernel of a traced rule>", "exec"), plain)
     for name in SIGNATURES:
-        function = namespace[name]
+        function = compiled[name]
         function.__module__ = __name__
-        function.source = compiled
-        function.py_func = as_python[name]
-        found.append(function)
-    return found[0], found[1]
+        function.source = code
+        function.py_func = plain[name]
+    return compiled["propose"], compiled["learn"]
 
 
 class KernelSet(NamedTuple):

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from regretkit.trace._cells import (
     CODES,
-    COMPARED,
     TRACING,
     Cell,
     Recorded,
@@ -21,6 +20,7 @@ from regretkit.trace._cells import (
     decide,
     is_natural,
 )
+from regretkit.trace._graph import COMPARISONS
 from regretkit.trace._symbols import UntraceableError
 
 _zeros, _ones, _empty = np.zeros, np.ones, np.empty  # which are replaced while code is traced
@@ -225,7 +225,7 @@ def _applied(ufunc: Any, inputs: Sequence[Any]) -> Cells:
         name = _OF_BOOLEANS[name]
     rounds = name in _ROUNDING and dtype.kind in "iu"
     apply = functools.partial(cell, name)
-    if dtype.kind == "f" and name not in COMPARED:
+    if dtype.kind == "f" and name not in COMPARISONS:
         operands = [x.astype(np.float64) for x in operands]
     values = _each(
         (lambda *x: _fit(apply(*x), dtype)) if rounds else apply, *(x.values for x in operands)

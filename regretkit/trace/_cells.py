@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, final
 
+from regretkit.trace._graph import COMPARISONS, SIGNS, operator
 from regretkit.trace._symbols import UntraceableError
 
 Scalar: TypeAlias = "Cell | int | float | bool"
@@ -32,28 +33,14 @@ class Cell:
 Recorded: TypeAlias = dict[tuple[Any, ...], Cell]
 
 CODES = {
-    "add": "({0} + {1})",
-    "subtract": "({0} - {1})",
-    "multiply": "({0} * {1})",
-    "divide": "({0} / {1})",
-    "floor_divide": "({0} // {1})",
-    "remainder": "({0} % {1})",
-    "left_shift": "({0} << {1})",
-    "right_shift": "({0} >> {1})",
-    "bitwise_and": "({0} & {1})",
-    "bitwise_or": "({0} | {1})",
-    "bitwise_xor": "({0} ^ {1})",
+    **{name: operator(sign) for name, sign in (SIGNS | COMPARISONS).items()},
+    **{"left_shift": operator("<<"), "right_shift": operator(">>")},
+    **{"bitwise_and": operator("&"), "bitwise_or": operator("|"), "bitwise_xor": operator("^")},
     "invert": "(~{0})",
     "negative": "(-{0})",
     "absolute": "abs({0})",
     "maximum": "({0} if {0} > {1} else {1})",
     "minimum": "({0} if {0} < {1} else {1})",
-    "greater": "({0} > {1})",
-    "greater_equal": "({0} >= {1})",
-    "less": "({0} < {1})",
-    "less_equal": "({0} <= {1})",
-    "equal": "({0} == {1})",
-    "not_equal": "({0} != {1})",
     "and": "({0} and {1})",
     "or": "({0} or {1})",
     "xor": "({0} != {1})",
@@ -64,7 +51,6 @@ CODES = {
     "float": "float({0})",
     "int": "int({0})",
 }
-COMPARED = {"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}
 _LOGICAL = {"and", "or", "xor", "not"}
 _NATURAL: dict[str, Callable[[list[bool]], bool]] = {
     **dict.fromkeys(("where", "int", "minimum", "floor_divide", "right_shift", "bitwise_or"), all),
@@ -117,7 +103,7 @@ def cell(op: str, *args: Any) -> Any:
         kind = max(kinds, key="bif".index)
         if kinds[0] != kinds[1]:
             args = (args[0], *(cast(arg, kind) for arg in args[1:]))
-    elif op in COMPARED or op in _LOGICAL:
+    elif op in COMPARISONS or op in _LOGICAL:
         kind = "b"
     else:
         floating = op in ("divide", "float") or (op != "int" and "f" in map(_kind, args))

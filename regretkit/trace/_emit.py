@@ -7,6 +7,7 @@ from typing import final
 
 from regretkit.trace._graph import (
     ELEMENTWISE,
+    MATH,
     REDUCTIONS,
     Node,
     Per,
@@ -17,20 +18,7 @@ from regretkit.trace._graph import (
     rebuild,
 )
 
-_EXPENSIVE = {
-    "exp",
-    "log",
-    "power",
-    "expm1",
-    "log1p",
-    "log2",
-    "log10",
-    "hypot",
-    "tanh",
-    "sin",
-    "cos",
-}
-_EXPENSIVE |= {"arctan", "sqrt", "divide", "tan", "sinh", "cosh"}
+_EXPENSIVE = {*MATH, "divide"}
 _LONG = 8
 """Operations from which a cheap expression is kept, too, and not computed again."""
 _STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}
@@ -51,8 +39,6 @@ class Loops:
         The code of each input: that of arrays without an index.
     workspace
         Names of arrays by action in which numbers may be kept between loops.
-    plain
-        Whether it is to run as plain Python, where division by zero is an error.
     """
 
     def __init__(
@@ -60,16 +46,13 @@ class Loops:
         outputs: Mapping[str, Node],
         names: Mapping[Node, str],
         workspace: Iterable[str],
-        *,
-        plain: bool = False,
     ) -> None:
-        self._outputs, self._plain = outputs, plain
+        self._outputs = outputs
         self._names = dict(names)
         self._free = iter(workspace)
         self._stored: dict[Node, str] = {}
         self._lines: list[str] = []
         self._variables = (f"v{k}" for k in count())
-        self._nonzero: set[Node] = set()
         self._bound: dict[Node, frozenset[Node]] = {}
         order = list(nodes_of(outputs.values()))
         for node in order:
@@ -260,8 +243,6 @@ class Loops:
             for outcome in (True, False):
                 line = f"if {self._scalar(by_block[0])}:" if outcome else "else:"
                 self._write(depth, line)
-                if not outcome and by_block[0].op == "equal" and by_block[0].args[1].detail == 0.0:
-                    self._nonzero.add(by_block[0].args[0])
                 assumed = _assume(outputs, by_block[0], outcome)
                 self._bound.update((n, self._iterates(n)) for n in nodes_of(assumed.values()))
                 previous = dict(self._names)
@@ -321,11 +302,6 @@ class Loops:
 
     def _expression(self, node: Node, codes: Mapping[Node, str]) -> str:
         args = [codes[arg] if arg in codes else self._scalar(arg) for arg in node.args]
-        if self._plain and node.op in ("divide", "remainder", "floor_divide"):
-            divisor = node.args[1].args[0] if node.args[1].op == "repeat" else node.args[1]
-            sure = divisor in self._nonzero or divisor.op == "size"
-            if not sure and not (divisor.is_constant and divisor.detail):
-                return f"{node.op}({args[0]}, {args[1]})"
         if node.op in ("maximum", "minimum") and node.args[1].is_constant:
             sign = "<" if node.op == "maximum" else ">"
             return f"({args[1]} if {args[0]} {sign} {args[1]} else {args[0]})"

@@ -33,34 +33,38 @@ class Elementwise(NamedTuple):
 _WHOLE = "(float({}({{0}})) if abs({{0}}) < 4503599627370496.0 else {{0}})"
 """Rounding to a whole number, which every number from 2^52 on is: it need not fit an integer."""
 
+SIGNS = {
+    **{"add": "+", "subtract": "-", "multiply": "*"},
+    **{"divide": "/", "remainder": "%", "floor_divide": "//"},
+}
+COMPARISONS = {
+    **{"greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<="},
+    **{"equal": "==", "not_equal": "!="},
+}
+"""Operators, by the names of NumPy."""
+_ALIKE = "sqrt exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh hypot fmod"
+MATH = {**{name: name for name in _ALIKE.split()}, "arctan": "atan", "power": "pow"}
+"""Functions of ``math``, by the names of NumPy."""
+
+
+def operator(sign: str) -> str:
+    """Return the code of an operator."""
+    return f"({{0}} {sign} {{1}})"
+
+
+def _function(name: str) -> Elementwise:
+    ufunc = getattr(np, name)
+    return Elementwise(ufunc, MATH[name] + ("({0})" if ufunc.nin == 1 else "({0}, {1})"))
+
+
 ELEMENTWISE = {
-    "add": Elementwise(np.add, "({0} + {1})"),
-    "subtract": Elementwise(np.subtract, "({0} - {1})"),
-    "multiply": Elementwise(np.multiply, "({0} * {1})"),
-    "divide": Elementwise(np.divide, "({0} / {1})"),
-    "remainder": Elementwise(np.remainder, "({0} % {1})"),
-    "fmod": Elementwise(np.fmod, "fmod({0}, {1})"),
-    "floor_divide": Elementwise(np.floor_divide, "({0} // {1})"),
-    "power": Elementwise(np.power, "pow({0}, {1})"),
+    **{name: Elementwise(getattr(np, name), operator(sign)) for name, sign in SIGNS.items()},
+    **{name: Elementwise(getattr(np, name), operator(s), True) for name, s in COMPARISONS.items()},
+    **{name: _function(name) for name in MATH},
     "negative": Elementwise(np.negative, "(-{0})"),
     "absolute": Elementwise(np.absolute, "abs({0})"),
     "square": Elementwise(np.square, "({0} * {0})"),
     "sign": Elementwise(np.sign, "(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0})"),
-    "sqrt": Elementwise(np.sqrt, "sqrt({0})"),
-    "exp": Elementwise(np.exp, "exp({0})"),
-    "expm1": Elementwise(np.expm1, "expm1({0})"),
-    "log": Elementwise(np.log, "log({0})"),
-    "log1p": Elementwise(np.log1p, "log1p({0})"),
-    "log2": Elementwise(np.log2, "log2({0})"),
-    "log10": Elementwise(np.log10, "log10({0})"),
-    "tanh": Elementwise(np.tanh, "tanh({0})"),
-    "sin": Elementwise(np.sin, "sin({0})"),
-    "cos": Elementwise(np.cos, "cos({0})"),
-    "arctan": Elementwise(np.arctan, "atan({0})"),
-    "hypot": Elementwise(np.hypot, "hypot({0}, {1})"),
-    "tan": Elementwise(np.tan, "tan({0})"),
-    "sinh": Elementwise(np.sinh, "sinh({0})"),
-    "cosh": Elementwise(np.cosh, "cosh({0})"),
     "floor": Elementwise(np.floor, _WHOLE.format("floor")),
     "ceil": Elementwise(np.ceil, _WHOLE.format("ceil")),
     "trunc": Elementwise(np.trunc, _WHOLE.format("trunc")),
@@ -69,12 +73,6 @@ ELEMENTWISE = {
     "minimum": Elementwise(np.minimum, "({1} if {0} > {1} or {1} != {1} else {0})"),
     "fmax": Elementwise(np.fmax, "({1} if {0} < {1} or {0} != {0} else {0})"),
     "fmin": Elementwise(np.fmin, "({1} if {0} > {1} or {0} != {0} else {0})"),
-    "greater": Elementwise(np.greater, "({0} > {1})", boolean=True),
-    "greater_equal": Elementwise(np.greater_equal, "({0} >= {1})", boolean=True),
-    "less": Elementwise(np.less, "({0} < {1})", boolean=True),
-    "less_equal": Elementwise(np.less_equal, "({0} <= {1})", boolean=True),
-    "equal": Elementwise(np.equal, "({0} == {1})", boolean=True),
-    "not_equal": Elementwise(np.not_equal, "({0} != {1})", boolean=True),
     "logical_and": Elementwise(np.logical_and, "({0} and {1})", boolean=True),
     "logical_or": Elementwise(np.logical_or, "({0} or {1})", boolean=True),
     "logical_xor": Elementwise(np.logical_xor, "({0} != {1})", boolean=True),

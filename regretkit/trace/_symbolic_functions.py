@@ -12,7 +12,7 @@ import numpy as np
 from typing_extensions import override
 
 from regretkit.sets._simplices import BlockOps
-from regretkit.trace._graph import ONE, SIZE, Node, Per, elementwise, make, reduction, repeat
+from regretkit.trace._graph import MATH, ONE, SIZE, Node, Per, elementwise, make, reduction, repeat
 from regretkit.trace._symbols import KIND, RAISED, Symbol, Trace, UntraceableError, apply
 
 
@@ -149,31 +149,8 @@ def _scalar_function(function: Callable[..., Any], name: str) -> Callable[..., A
     return call
 
 
-_MATH = {
-    "sqrt": "sqrt",
-    "exp": "exp",
-    "expm1": "expm1",
-    "log1p": "log1p",
-    "log2": "log2",
-    "log10": "log10",
-    "pow": "power",
-    "fabs": "absolute",
-    "fmod": "fmod",
-    "hypot": "hypot",
-    "tanh": "tanh",
-    "sin": "sin",
-    "cos": "cos",
-    "atan": "arctan",
-    "tan": "tan",
-    "sinh": "sinh",
-    "cosh": "cosh",
-    "trunc": "trunc",
-    "floor": "floor",
-    "ceil": "ceil",
-    "isfinite": "isfinite",
-    "isnan": "isnan",
-    "isinf": "isinf",
-}
+_MATH = {function: name for name, function in MATH.items()} | {"fabs": "absolute"}
+_MATH |= {name: name for name in ("trunc", "floor", "ceil", "isfinite", "isnan", "isinf")}
 _LOCK = threading.RLock()
 
 
