@@ -4,7 +4,7 @@ import abc
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Set
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from attrs import Attribute, define, field
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._state import Stateful, is_ours, parts
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -244,26 +244,6 @@ class TreeCircuit(Circuit):
     @abc.abstractmethod
     def _learn_points(self, values: Vector) -> None:
         """Learn from the counterfactual utilities of all actions."""
-
-
-class LocalDeviations(NamedTuple):
-    """Deviations at the decision points of a tree, one for each action of a learner's set.
-
-    Deviation k gains ``w_k (q[target] - q[source])``, times the probability of the source; or the
-    regret of the target where it is played in place of all actions. Its weight w is a product of
-    probabilities of actions before that decision point.
-    """
-
-    weight: Indices
-    """The number of the weight of each,"""
-    source: Indices
-    """the action that is replaced, -1 where all are,"""
-    target: Indices
-    """and the action that is played instead, -1 for what is no deviation and comes first."""
-    parent: Indices
-    """For each weight, one of which it is a part,"""
-    factor: Indices
-    """and the action whose probability is the part; -1 where there is none, and the weight is 1."""
 
 
 @define(eq=False)

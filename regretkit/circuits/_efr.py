@@ -1,38 +1,31 @@
 """EFR: one minimizer over the deviations at each decision point of a tree."""
 
+import itertools
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, final
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 from attrs.setters import NO_OP
 from attrs.validators import in_, optional
 from numpy.typing import NDArray
 from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
-from regretkit._util._arrays import (
-    Selection,
-    add_cancelling,
-    as_slice,
-    depths,
-    expand_ranges,
-    segment_sum,
-)
+from regretkit._util._arrays import expand_ranges
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import did_you_mean, must_be, quote
 from regretkit.circuits._base import (
-    LocalDeviations,
     LocalRule,
     TreeCircuit,
     check_tree,
     coupling_reason,
     local_minimizer,
 )
-from regretkit.circuits._stationary import _stationary
+from regretkit.circuits._stationary import LocalDeviations
 from regretkit.minimizer import TrackerOf
 from regretkit.minimizers import RegretMatching
 from regretkit.sets import DecisionTree, Simplices
@@ -227,7 +220,7 @@ class EFR(TreeCircuit):
 
     @override
     def _play_points(self) -> Vector:
-        self._behavior, self._weights = self._layout.play(self.rule.next_strategy())
+        self._behavior, self._weights = self._layout.local.play(self.rule.next_strategy())
         return self._behavior
 
     @override
@@ -237,63 +230,26 @@ class EFR(TreeCircuit):
     @override
     def _learn_points(self, values: Vector) -> None:
         self._last = self._behavior
-        self.rule._update(self._layout.gains(values, self._behavior, self._weights))
+        self.rule._update(self._layout.local.gains(values, self._behavior, self._weights))
 
     @override
     def _expect(self, prediction: Vector) -> None:
         values = self._layout.values(prediction, self._last)
-        weights = self._layout.weights(self._last)
-        self.rule._predict_internal(self._layout.gains(values, self._last, weights))
+        weights = self._layout.local.weights(self._last)
+        self.rule._predict_internal(self._layout.local.gains(values, self._last, weights))
 
 
-# Where the deviations of all decision points stand in one vector
-
-
-@frozen(eq=False)
-class _Stage:
-    """Decision points with equally many actions, and equally many choices before them."""
-
-    simplices: Simplices
-    """The decision points side by side."""
-    actions: Selection
-    """Where their actions stand in a behavioral strategy."""
-    deviations: Selection
-    """Where their deviations stand,"""
-    weight: Indices
-    """the weight of each,"""
-    rate: Indices
-    """and the rate that it adds to; a rate for each action if ``closed``, see ``fixed_point``."""
-    closed: bool
-    """Whether the rates into actions say it all: external maps, or two actions."""
-    entries: Selection
-    """The weights that follow from these decision points,"""
-    parent: Indices
-    """that of which each is a part,"""
-    factor: Indices
-    """and the action whose probability is the part."""
-
-    def fixed_point(self, flow: Vector) -> Vector:
-        """Return b with ``sum_k flow_k (f_k(b) - b) = 0`` at each decision point, side by side."""
-        points, size = self.simplices.blocks, self.simplices.dimension
-        if self.closed:
-            return self.simplices.normalize(segment_sum(self.rate, flow, size))
-        pairs = size * (size // points)
-        rates = segment_sum(self.rate, flow, pairs + size)
-        internal = rates[:pairs].reshape(points, -1, size // points)
-        fixed = _stationary(internal + rates[pairs:].reshape(points, 1, -1))
-        return fixed.reshape(-1)
-
-    def extend(self, weights: Vector, behavior: Vector) -> None:
-        """Fill in the weights that follow."""
-        weights[self.entries] = weights[self.parent] * behavior[self.factor]
+# The deviations of all decision points
 
 
 @final
 class _Layout:
-    """Weights and deviations at all decision points of a tree with two actions or more."""
+    """Deviations at all decision points of a tree with two actions or more."""
 
     simplices: Simplices
     """A block for each of these decision points, a coordinate for each deviation."""
+    local: LocalDeviations
+    """Them, in the order of these coordinates."""
     constant: Indices | None
     """The deviations that constant ones are made of, None where there are not enough."""
 
@@ -304,42 +260,30 @@ class _Layout:
             domain = DecisionTree(np.zeros(domain.blocks, np.int64), domain.sizes, **names)
         self.tree, sizes, first = domain, domain.sizes, domain.simplices.first
         memory = _Memory(domain, deviations.memory)
-        self._parent, self._factor, choices = memory.parent, memory.factor, memory.choices
-        self._after = memory.after
 
         # Of each deviation: its decision point, its weight, and which action it replaces by which
         local, after = deviations.local, deviations.after or deviations.local
-        followed = memory.weight == memory.followed[memory.point]
-        internal = np.where(followed, local == "internal", after == "internal")
+        internal = np.where(memory.is_followed, local == "internal", after == "internal")
         count = sizes[memory.point] * np.where(internal, sizes[memory.point] - 1, 1)
-        point, self._weight = np.repeat(memory.point, count), np.repeat(memory.weight, count)
+        point, weight = np.repeat(memory.point, count), np.repeat(memory.weight, count)
         internal = np.repeat(internal, count)
         number, size = expand_ranges(np.zeros_like(count), count), sizes[point]
-        source = np.where(internal, number // (size - 1), 0)
+        source = np.where(internal, number // (size - 1), -1)
         target = np.where(internal, number % (size - 1), number)
         target += internal & (target >= source)
+        source = np.where(internal, first[point] + source, -1)
+        self.local = LocalDeviations(
+            domain, weight, source, first[point] + target, memory.parent, memory.factor
+        )
 
+        choices = np.flatnonzero(sizes > 1)
         labels = domain.simplices.labels.select(choices)["labels"]
         blocks = np.bincount(point, minlength=domain.points)[choices]
         called = LazySequence(blocks.size, self._names)
         self.simplices = Simplices(blocks, labels=labels, actions=called)
-        constant = np.flatnonzero((self._weight == 0) | (deviations.memory == "behavioral"))
+        constant = np.flatnonzero((weight == 0) | (deviations.memory == "behavioral"))
         covered = np.unique(point[constant]).size == choices.size
         self.constant = constant if covered else None
-
-        # Deviations of the same map differ in their weights alone: first external, then internal
-        actions, width = domain.simplices.dimension, int(sizes.max(initial=1))
-        pair = actions + (first[point] + source) * width + target
-        maps, self._map = np.unique(
-            np.where(internal, pair, first[point] + target), return_inverse=True
-        )
-        split = np.searchsorted(maps, actions)
-        self._target, (self._from, to) = maps[:split], np.divmod(maps[split:] - actions, width)
-        self._to = to + np.repeat(first, sizes)[self._from]
-
-        self._points = domain.simplices
-        kinds = point, internal, source, target
-        self.stages = [*self._staged(memory, *kinds)]
 
     def _names(self, block: int) -> tuple[str, ...]:
         """Return the names of the deviations at a decision point."""
@@ -347,17 +291,15 @@ class _Layout:
 
     def _name(self, deviation: int) -> str:
         """Return the name of a deviation, as in ``bet -> pass after bet at 0``."""
-        number, weight = int(self._map[deviation]) - self._target.size, int(self._weight[deviation])
-        external = number < 0
-        target = self._target[number] if external else self._to[number]
-        changed = "" if external else f"{self._action(self._from[number])[1]} "
-        told = []
+        local, told = self.local, []
+        weight, source = int(local.weight[deviation]), int(local.source[deviation])
         while weight:
-            point, action = self._action(self._factor[weight])
+            point, action = self._action(local.factor[weight])
             told.append(f"{action} at {point}")
-            weight = int(self._parent[weight])
+            weight = int(local.parent[weight])
+        changed = f"{self._action(source)[1]} " if source >= 0 else ""
         continuation = f" after {', '.join(reversed(told))}" if told else ""
-        return f"{changed}-> {self._action(target)[1]}{continuation}"
+        return f"{changed}-> {self._action(local.target[deviation])[1]}{continuation}"
 
     def _action(self, action: int) -> tuple[str, str]:
         """Return the names of an action's decision point, and of the action."""
@@ -366,81 +308,11 @@ class _Layout:
         names = points.labels.actions(point)
         return points.labels.block(point), names[action - int(points.first[point])]
 
-    def _staged(
-        self,
-        memory: "_Memory",
-        point: Indices,
-        internal: NDArray[np.bool_],
-        source: Indices,
-        target: Indices,
-    ) -> Iterator[_Stage]:
-        sizes, choices = self.tree.sizes, memory.choices
-        place = np.zeros(sizes.size, np.int64)
-        for depth, n in np.unique(np.stack([memory.depth, sizes])[:, choices], axis=1).T.tolist():
-            points = choices[(memory.depth[choices] == depth) & (sizes[choices] == n)]
-            place[points] = np.arange(points.size)
-            at_depth = np.flatnonzero((memory.depth[point] == depth) & (sizes[point] == n))
-            new = np.flatnonzero(np.isin(memory.after, points))
-            rate = place[point[at_depth]] * n + target[at_depth]
-            closed = n == 2 or not internal[at_depth].any()
-            if not closed:
-                pairs = (place[point[at_depth]] * n + source[at_depth]) * n + target[at_depth]
-                rate = np.where(internal[at_depth], pairs, points.size * n * n + rate)
-            yield _Stage(
-                simplices=Simplices([n] * points.size),
-                actions=as_slice(self.tree.simplices.coordinates(points)),
-                deviations=as_slice(at_depth),
-                weight=self._weight[at_depth],
-                rate=rate,
-                closed=closed,
-                entries=as_slice(new),
-                parent=memory.parent[new],
-                factor=memory.factor[new],
-            )
-
-    def local_deviations(self) -> LocalDeviations:
-        """Return the deviations in the order of the rule's coordinates."""
-        source = np.concatenate([np.full(self._target.size, -1), self._from])[self._map]
-        target = np.concatenate([self._target, self._to])[self._map]
-        factor = np.where(self._after >= 0, self._factor, -1)
-        return LocalDeviations(self._weight, source, target, self._parent, factor)
-
-    def replace(self, function: Callable[[Simplices], Simplices]) -> None:
-        """Replace simplices by equal ones, such as those with operations in machine code."""
-        self._points = function(self._points)
-        self.stages = [evolve(s, simplices=function(s.simplices)) for s in self.stages]
-
-    def play(self, mixture: Vector) -> tuple[Vector, Vector]:
-        """Return the behavioral strategy that a mixture of deviations fixes, and the weights."""
-        behavior, weights = np.ones(self.tree.simplices.dimension), np.ones(self._parent.size)
-        for stage in self.stages:
-            flow = mixture[stage.deviations] * weights[stage.weight]
-            behavior[stage.actions] = stage.fixed_point(flow)
-            stage.extend(weights, behavior)
-        return behavior, weights
-
-    def weights(self, behavior: Vector) -> Vector:
-        """Return the weights of a behavioral strategy."""
-        weights = np.ones(self._parent.size)
-        for stage in self.stages:
-            stage.extend(weights, behavior)
-        return weights
-
     def values(self, utility: Vector, behavior: Vector) -> Vector:
         """Return the counterfactual utilities of all actions."""
         if self._padded:
             return utility
         return self.tree.counterfactual(utility, behavior)[1]
-
-    def gains(self, values: Vector, behavior: Vector, weights: Vector) -> Vector:
-        """Return what each deviation gains over a behavioral strategy."""
-        difference = add_cancelling(values[self._to], -values[self._from])
-        gains: Vector = behavior[self._from] * difference
-        if self._target.size:
-            regret = self._points.regret(values, behavior)
-            gains = np.concatenate([regret[self._target], gains])
-        gained: Vector = weights[self._weight] * gains[self._map]
-        return gained
 
 
 @final
@@ -450,93 +322,72 @@ class _Memory:
     The first is 1.
     """
 
-    choices: Indices
-    """The decision points of two actions or more."""
-    depth: Indices
-    """For each decision point, how many of these are before it."""
     point: Indices
-    """For each weight of each of these decision points, the decision point,"""
+    """For each weight of each decision point of two actions or more, the decision point,"""
     weight: Indices
     """and the number of the weight."""
-    followed: Indices
-    """For each decision point, the weight of having followed all recommendations."""
-    after: Indices
-    """For each weight, the decision point that it follows from, -1 for the first,"""
+    is_followed: NDArray[np.bool_]
+    """Whether it is that of having followed all recommendations."""
     parent: Indices
-    """the weight of which it is a part,"""
+    """For each weight, the weight of which it is a part,"""
     factor: Indices
-    """and the action whose probability is the part."""
+    """and the action whose probability is the part, -1 for the first."""
 
     def __init__(self, tree: DecisionTree, memory: Memory) -> None:
-        self._tree, sizes = tree, tree.sizes
-        self.choices = np.flatnonzero(sizes > 1)
-        self._point_of = tree._point_of_sequence
-        # The last sequence before a decision point at which there was a choice
-        self._before = tree.parent_sequence.copy()
-        while (single := np.append(sizes, 2)[self._point_of[self._before]] == 1).any():
-            self._before[single] = tree.parent_sequence[self._point_of[self._before[single]]]
-        # Weights that are all 1 follow from no decision point before.
-        needed = memory != "counterfactual"
-        self.depth = depths(self._point_of[self._before]) * needed
-        if memory == "behavioral":
-            self._behavioral()
-            return
-        self.followed = self._before * needed
-        # A weight for each sequence: that of the sequence before, times the probability
-        inner = np.unique(self._point_of[self.followed[self.choices]])
-        self.after = np.where(np.isin(self._point_of, inner), self._point_of, -1)
-        self.parent = np.append(0, np.repeat(self._before, sizes))
-        self.factor = np.arange(-1, tree.simplices.dimension)
-        found = [*self._paths()] if memory in ("partial_sequence", "causal") else []
-        found = found or [(self.choices, self.followed[self.choices])]
-        points, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        if memory == "causal":  # all actions of the decision points on the path
-            on_path = self._point_of[weights]
-            choices = np.where(on_path >= 0, sizes[on_path], 1)
-            begin = np.where(on_path >= 0, tree.first_sequence[on_path], 0)
-            points, weights = np.repeat(points, choices), expand_ranges(begin, choices)
-        order = np.lexsort((weights, points))
-        self.point, self.weight = points[order], weights[order]
-
-    def _paths(self) -> Iterator[tuple[Indices, Indices]]:
-        """Yield decision points and sequences on the way to them, until the empty one."""
-        points, sequences = self.choices, self._before[self.choices]
-        while points.size:
-            yield points, sequences
-            points, sequences = points[sequences > 0], sequences[sequences > 0]
-            sequences = self._before[self._point_of[sequences]]
-
-    def _behavioral(self) -> None:
-        """Fill in the weights of all combinations of actions at the decision points before."""
-        tree, sizes = self._tree, self._tree.sizes
-        # Where the weights of a decision point begin, how many they are, and those that follow it
-        begin, end, self.followed = np.zeros((3, tree.points), dtype=np.int64)
-        count = np.ones(tree.points, dtype=np.int64)
-        inner = np.isin(np.arange(tree.points), self._point_of[self._before[self.choices]])
-        extended, total = [np.zeros(0, dtype=np.int64)], 1
-        for depth in range(self.depth.max(initial=-1) + 1):
-            starts = self.choices[self.depth[self.choices] == depth]
-            if depth:
-                last = self._point_of[self._before[starts]]
-                begin[starts], count[starts] = end[last], count[last] * sizes[last]
-                action = self._before[starts] - tree.first_sequence[last]
-                offset = (self.followed[last] - begin[last]) * sizes[last]
-                self.followed[starts] = end[last] + offset + action
-            extended.append(starts[inner[starts]])
-            ways = count[extended[-1]] * sizes[extended[-1]]
-            end[extended[-1]] = total + np.cumsum(ways) - ways
-            total += int(ways.sum())
-            if total > _MOST:
-                raise ValueError(
-                    f"behavioral deviations have over {_MOST:,} weights in {quote(tree)}; pass "
-                    "others, such as deviations='csps'"
+        self._tree, self._memory = tree, memory
+        self._products: tuple[list[int], list[int]] = [0], [-1]  # parent and factor
+        sizes, owner = tree.sizes.tolist(), tree._point_of_sequence.tolist()
+        parents = tree.parent_sequence.tolist()
+        leads_on = [False] * len(sizes)  # to a choice; the last one is for the empty sequence
+        leads_on.append(True)
+        for point in range(len(sizes) - 1, -1, -1):
+            leads_on[owner[parents[point]]] |= sizes[point] > 1 or leads_on[point]
+        after: dict[int, tuple[list[int], int]] = {0: ([0], 0)}
+        choices: dict[int, tuple[list[int], int]] = {}
+        for point, (sequence, size) in enumerate(zip(parents, sizes, strict=True)):
+            if size > 1:
+                choices[point] = after[sequence]
+            if leads_on[point]:
+                first = int(tree.first_sequence[point])
+                after |= zip(
+                    range(first, first + size),
+                    self._after(size, first - 1, *after[sequence]),
+                    strict=True,
                 )
-        starts = np.concatenate(extended)
-        repeated = np.repeat(sizes[starts], count[starts])
-        self.after = np.append(-1, np.repeat(starts, count[starts] * sizes[starts]))
-        parents = np.repeat(expand_ranges(begin[starts], count[starts]), repeated)
-        self.parent = np.append(0, parents)
-        first = np.repeat(tree.simplices.first[starts], count[starts])
-        self.factor = np.append(-1, expand_ranges(first, repeated))
-        self.point = np.repeat(self.choices, count[self.choices])
-        self.weight = expand_ranges(begin[self.choices], count[self.choices])
+        self.parent, self.factor = map(np.array, self._products)
+        count = [len(weights) for weights, _ in choices.values()]
+        self.point = np.repeat(np.array([*choices], dtype=np.int64), count)
+        listed = itertools.chain.from_iterable(weights for weights, _ in choices.values())
+        self.weight = np.fromiter(listed, np.int64)
+        followed = np.array([last for _, last in choices.values()], dtype=np.int64)
+        self.is_followed = self.weight == np.repeat(followed, count)
+
+    def _after(
+        self, size: int, first: int, weights: list[int], followed: int
+    ) -> list[tuple[list[int], int]]:
+        """Return the weights after each action, and that of having followed, from those before."""
+        if size == 1 or self._memory == "counterfactual":
+            return [(weights, followed)] * size
+        base = weights if self._memory == "behavioral" else [followed]
+        new = self._extended(base, range(first, first + size))
+        here = base.index(followed) * size
+        last = new[here : here + size]
+        if self._memory == "action":
+            return [([now], now) for now in last]
+        if self._memory == "partial_sequence":
+            return [([*weights, now], now) for now in last]
+        remembered = new if self._memory == "behavioral" else [*weights, *new]
+        return [(remembered, now) for now in last]
+
+    def _extended(self, weights: list[int], actions: range) -> list[int]:
+        """Return new weights, each of these times the probability of each action."""
+        parent, factor = self._products
+        begin = len(parent)
+        if begin + len(weights) * len(actions) > _MOST:
+            raise ValueError(
+                f"behavioral deviations have over {_MOST:,} weights in {quote(self._tree)}; pass "
+                "others, such as deviations='csps'"
+            )
+        parent.extend(weight for weight in weights for _ in actions)
+        factor.extend([*actions] * len(weights))
+        return [*range(begin, len(parent))]

@@ -1,4 +1,4 @@
-"""Stationary distributions of finite Markov chains, right in every component.
+"""Fixed points: stationary distributions of Markov chains, and of deviations at decision points.
 
 A learner of swap regret plays the stationary distribution of a matrix whose rows other learners
 chose. Such matrices are often reducible (regret matching plays exact zeros) or nearly so
@@ -7,13 +7,16 @@ classes, and a linear solve fails. The elimination of Grassmann, Taksar and Heym
 so every component keeps its leading digits, however small it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, final
 
 import numpy as np
+from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from regretkit._util._arrays import Selection, add_cancelling, as_slice, depths, segment_sum
 from regretkit._util._typing import Indices, Vector
+from regretkit.sets import DecisionTree, Simplices
 
 _Booleans: TypeAlias = NDArray[np.bool_]
 
@@ -233,3 +236,148 @@ class _Wide:
 
     def __truediv__(self, other: "_Wide") -> "_Wide":
         return _Wide.lift(self.mantissa / other.mantissa, self.exponent - other.exponent)
+
+
+# Deviations at decision points
+
+
+@final
+class LocalDeviations:
+    """Deviations at the decision points of a tree, one for each action of a learner's set.
+
+    Deviation k plays one action, its target, in place of another one or of all. Its weight w is a
+    product of probabilities of actions before that decision point. Against a behavioral strategy b
+    with the counterfactual utilities q it gains
+
+        w_k b[source] (q[target] - q[source])    or    w_k (q[target] - <b, q>)
+
+    and a mixture m of deviations fixes the b with ``sum_k m_k w_k (f_k(b) - b) = 0`` at each
+    decision point, where f_k is what deviation k makes of b.
+    """
+
+    weight: Indices
+    """The number of the weight of each,"""
+    source: Indices
+    """the action that is replaced, -1 where all are,"""
+    target: Indices
+    """and the action that is played instead, -1 for what is no deviation."""
+    parent: Indices
+    """For each weight, one of which it is a part,"""
+    factor: Indices
+    """and the action whose probability is the part; -1 where there is none, and the weight is 1."""
+
+    def __init__(
+        self,
+        tree: DecisionTree,
+        weight: Indices,
+        source: Indices,
+        target: Indices,
+        parent: Indices,
+        factor: Indices,
+    ) -> None:
+        self.weight, self.source, self.target = weight, source, target
+        self.parent, self.factor = parent, factor
+        # Deviations of the same map differ in their weights alone: none, external, then internal
+        self._points, actions = tree.simplices, tree.simplices.dimension
+        maps, self._map = np.unique((source + 1) * actions + target, return_inverse=True)
+        self._none, split = np.searchsorted(maps, [0, actions])
+        self._target = maps[self._none : split]
+        self._from, self._to = np.divmod(maps[split:] - actions, max(actions, 1))
+        self._stages = [*self._staged(tree)]
+
+    def _staged(self, tree: DecisionTree) -> "Iterator[_Stage]":
+        first, sizes, owner = tree.simplices.first, tree.sizes, tree._point_of_sequence
+        moving = np.flatnonzero(self.source != self.target)
+        point, follows = owner[1 + self.target[moving]], owner[1 + self.factor]
+        depth = np.full(tree.points, -1)
+        factors = depths(np.where(self.factor >= 0, self.parent, -1))
+        np.maximum.at(depth, point, factors[self.weight[moving]])
+        for steps, n in np.unique(np.stack([depth, sizes])[:, depth >= 0], axis=1).T.tolist():
+            points = np.flatnonzero((depth == steps) & (sizes == n))
+            here = np.isin(point, points)
+            deviations, new = moving[here], np.flatnonzero(np.isin(follows, points))
+            source, target = self.source[deviations], self.target[deviations]
+            actions = tree.simplices.coordinates(points)
+            rate = np.searchsorted(actions, target)
+            closed = n == 2 or bool((source < 0).all())
+            if not closed:
+                pairs = np.searchsorted(actions, source) * n + target - first[point[here]]
+                rate = np.where(source < 0, actions.size * n + rate, pairs)
+            yield _Stage(
+                simplices=Simplices([n] * points.size),
+                actions=as_slice(actions),
+                deviations=as_slice(deviations),
+                weight=self.weight[deviations],
+                rate=rate,
+                closed=closed,
+                entries=as_slice(new),
+                parent=self.parent[new],
+                factor=self.factor[new],
+            )
+
+    def replace(self, function: Callable[[Simplices], Simplices]) -> None:
+        """Replace simplices by equal ones, such as those with operations in machine code."""
+        self._points = function(self._points)
+        self._stages = [evolve(s, simplices=function(s.simplices)) for s in self._stages]
+
+    def play(self, mixture: Vector) -> tuple[Vector, Vector]:
+        """Return the behavioral strategy that a mixture of deviations fixes, and the weights."""
+        behavior, weights = np.ones(self._points.dimension), np.ones(self.parent.size)
+        for stage in self._stages:
+            flow = mixture[stage.deviations] * weights[stage.weight]
+            behavior[stage.actions] = stage.fixed_point(flow)
+            stage.extend(weights, behavior)
+        return behavior, weights
+
+    def weights(self, behavior: Vector) -> Vector:
+        """Return the weights of a behavioral strategy."""
+        weights = np.ones(self.parent.size)
+        for stage in self._stages:
+            stage.extend(weights, behavior)
+        return weights
+
+    def gains(self, values: Vector, behavior: Vector, weights: Vector) -> Vector:
+        """Return what each deviation gains over a behavioral strategy."""
+        regret = self._points.regret(values, behavior)[self._target]
+        difference = add_cancelling(values[self._to], -values[self._from])
+        by_map = [np.zeros(self._none), regret, behavior[self._from] * difference]
+        gained: Vector = weights[self.weight] * np.concatenate(by_map)[self._map]
+        return gained
+
+
+@frozen(eq=False)
+class _Stage:
+    """Decision points with equally many actions, and equally many choices before them."""
+
+    simplices: Simplices
+    """The decision points side by side."""
+    actions: Selection
+    """Where their actions stand in a behavioral strategy."""
+    deviations: Selection
+    """Where their deviations stand,"""
+    weight: Indices
+    """the weight of each,"""
+    rate: Indices
+    """and the rate that it adds to; a rate for each action if ``closed``, see ``fixed_point``."""
+    closed: bool
+    """Whether the rates into actions say it all: external maps, or two actions."""
+    entries: Selection
+    """The weights that follow from these decision points,"""
+    parent: Indices
+    """that of which each is a part,"""
+    factor: Indices
+    """and the action whose probability is the part."""
+
+    def fixed_point(self, flow: Vector) -> Vector:
+        """Return b with ``sum_k flow_k (f_k(b) - b) = 0`` at each decision point, side by side."""
+        points, size = self.simplices.blocks, self.simplices.dimension
+        if self.closed:
+            return self.simplices.normalize(segment_sum(self.rate, flow, size))
+        pairs = size * (size // points)
+        rates = segment_sum(self.rate, flow, pairs + size)
+        internal = rates[:pairs].reshape(points, -1, size // points)
+        return _stationary(internal + rates[pairs:].reshape(points, 1, -1)).reshape(-1)
+
+    def extend(self, weights: Vector, behavior: Vector) -> None:
+        """Fill in the weights that follow."""
+        weights[self.entries] = weights[self.parent] * behavior[self.factor]

@@ -5,22 +5,20 @@ from functools import partial
 from typing import TypeAlias, final
 
 import numpy as np
-from attrs import define, frozen
-from numpy.typing import NDArray
+from attrs import define
 from typing_extensions import override
 
 from regretkit._regret_tracker import RegretTracker
-from regretkit._util._arrays import expand_ranges, segment_sum, zero_cancelled
+from regretkit._util._arrays import expand_ranges, segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
-from regretkit.circuits._base import LocalDeviations, check_tree
+from regretkit.circuits._base import check_tree
 from regretkit.circuits._maps import DeviationSet, mapped
-from regretkit.circuits._stationary import _stationary
+from regretkit.circuits._stationary import LocalDeviations
 from regretkit.sets import DecisionTree, StrategySet
 from regretkit.sets._decision_problem import Level
 from regretkit.sets._labels import LazySequence
 
-_Booleans: TypeAlias = NDArray[np.bool_]
 _Name: TypeAlias = Callable[[int], str]
 
 
@@ -81,11 +79,8 @@ class TriggerDeviations(DeviationSet):
     """For each coordinate behind a trigger: x[source] is how much the trigger passes on to it."""
     _sequence: Indices
     """The sequence of the tree of which it is a copy."""
-    _earning: Indices
-    """Where what it earns stands in the table that ``utility`` makes."""
-    _pairs: tuple[Indices, Indices]
-    """Coordinates of two actions of a decision point, the trigger and what is played instead."""
-    _flows: "tuple[_Flow, ...]"
+    local: LocalDeviations
+    """What it does at each decision point, for all coordinates but the first."""
 
     def __init__(self, tree: DecisionTree, *, coarse: bool = False) -> None:
         check_tree(tree)
@@ -97,48 +92,25 @@ class TriggerDeviations(DeviationSet):
         at = np.repeat(np.arange(tree.points), 1 if coarse else tree.sizes)
         self.triggers = at.size
         trigger, point = _at_or_after(tree, at)
-        self.mixtures, first = _coefficients(tree, at, trigger, point, coarse=coarse)
-        self.coefficients = self.mixtures
+        self.coefficients = self.mixtures = _coefficients(tree, at, trigger, point, coarse=coarse)
         copied = np.repeat(np.arange(point.size), tree.sizes[point])
         source = tree.parent_sequence if coarse else 1 + np.arange(self.triggers)
         self._source = source[trigger[copied]]
         self._sequence = expand_ranges(tree.first_sequence[point], tree.sizes[point])
-        self._earning = self._sequence - 1
-        at_trigger = (point == at[trigger])[copied] & (not coarse)
-        own = np.flatnonzero(at_trigger)
-        self._pairs = self._source[own] - 1, self._sequence[own] - 1
-        self._earning[own] = tree.simplices.dimension + np.arange(own.size)
-        self._flows = tuple(self._flow(level, first, ~at_trigger) for level in tree._levels)
-
-    def _flow(self, level: Level, first: Indices, passed: _Booleans) -> "_Flow":
-        place = np.full(self.tree.dimension, -1)
-        place[level.sequences] = np.arange(level.simplices.dimension)
-        targets = place[self._sequence]
-        copies = np.flatnonzero((targets >= 0) & passed)
-        other, by_size = np.zeros(level.simplices.dimension, dtype=np.int64), []
-        for size in [] if self.coarse else np.unique(level.simplices.sizes):
-            at = level.simplices.first[level.simplices.sizes == size]
-            actions = at[:, None] + np.arange(size)
-            own = first[level.actions][actions][:, :, None] + np.arange(size)
-            if size == 2:
-                other[actions] = np.stack([own[:, 1, 0], own[:, 0, 1]], axis=1)
-            elif size > 2:
-                by_size.append((actions, own))
-        return _Flow(level, copies, targets[copies], other, tuple(by_size))
-
-    def _local_deviations(self) -> LocalDeviations:
-        """Return the deviations of which each coordinate gives the probability."""
-        tree, own = self.tree, np.flatnonzero(self._earning >= self.tree.simplices.dimension)
-        source = np.full(self.mixtures.simplices.dimension, -1)
-        source[self.triggers + own] = self._pairs[0]
+        # At its own decision point an action is replaced, and after it all that is played.
         parent = np.append(0, np.repeat(tree.parent_sequence, tree.sizes))
-        weight, target = np.zeros_like(source), np.full_like(source, -1)
-        weight[self.triggers :] = self._source
-        weight[self.triggers + own] = parent[self._source[own]]
-        target[self.triggers :] = self._sequence - 1
-        factor = np.full(tree.dimension, -1)
+        replaces = (point == at[trigger])[copied] & (not coarse)
+        weight = np.where(replaces, parent[self._source], self._source)
+        factor, none = np.full(tree.dimension, -1), np.full(self.triggers, -1)
         factor[weight] = weight - 1
-        return LocalDeviations(weight, source, target, parent, factor)
+        self.local = LocalDeviations(
+            tree,
+            weight=np.append(np.zeros_like(none), weight),
+            source=np.append(none, np.where(replaces, self._source - 1, -1)),
+            target=np.append(none, self._sequence - 1),
+            parent=parent,
+            factor=factor,
+        )
 
     @property
     @override
@@ -168,43 +140,23 @@ class TriggerDeviations(DeviationSet):
         # the difference is zero and no rounding, which regret matching would play.
         behavior = self.tree.behavior(point)
         value, values = self.tree.counterfactual(utility, behavior)
-        gained = self.tree.simplices.regret(values, behavior)
-        if not self.coarse:
-            played, alternative = (values[actions] for actions in self._pairs)
-            gained = np.append(gained, zero_cancelled(alternative - played, played))
-        earned = np.zeros(self.mixtures.dimension)
-        earned[0] = value
-        np.multiply(point[self._source], gained[self._earning], out=earned[1 + self.triggers :])
-        return earned
+        return np.append(value, self.local.gains(values, behavior, point))
 
     @override
     def fixed_point(self, coefficients: Vector) -> Vector:
         """Return the point that the map with these coefficients sends to itself.
 
         From the first decision points on: with X the weight of x before decision point j, and
-        r[a] what the triggers before j pass on to action a, what is played at j is X times the
-        stationary distribution of the chain with rates
+        r[a] what the triggers before j pass on to action a, what is played at j is the stationary
+        distribution of the chain with rates
 
-            from a' to a:  r[a] / X + c[(j, a'), (j, a)]
+            from a' to a:  r[a] + X c[(j, a'), (j, a)]
 
         and with coarse triggers it is proportional to r[a], those at j included.
         """
         coefficients = mapped(coefficients, self.mixtures, "coefficients")
-        point = np.zeros(self.tree.dimension)
-        point[0] = 1.0
-        behind = coefficients[1 + self.triggers :]
-        for flow in self._flows:
-            passed = point[self._source[flow.copies]] * behind[flow.copies]
-            arriving = segment_sum(flow.targets, passed, flow.level.simplices.dimension)
-            reach = flow.level.inflow(point)
-            # With two actions, each is played by the rate into it.
-            own = 0.0 if self.coarse else reach * coefficients[flow.other]
-            shares = flow.level.simplices.normalize(arriving + own)
-            for actions, pairs in flow.by_size:
-                passed_on = arriving[actions] / np.where(reach > 0.0, reach, 1.0)[actions]
-                shares[actions] = _stationary(coefficients[pairs] + passed_on[:, None, :])
-            point[flow.level.sequences] = shares * reach
-        return point
+        behavior, _ = self.local.play(coefficients[1:])
+        return self.tree.sequence_form(behavior)
 
     @override
     def regret(self, tracker: RegretTracker) -> float | None:
@@ -264,21 +216,6 @@ class TriggerDeviations(DeviationSet):
         return f"<TriggerDeviations: {self.triggers} {kind} of {self.tree!r}>"
 
 
-@frozen(eq=False)
-class _Flow:
-    """What a fixed point needs to know about the decision points of a level."""
-
-    level: Level
-    copies: Indices
-    """Coordinates behind triggers, counted from the first, that add to what arrives here."""
-    targets: Indices
-    """The action of the level that each of them is a copy of."""
-    other: Indices
-    """For each of two actions, the coefficient of playing it for the other; 0 where not two."""
-    by_size: tuple[tuple[Indices, Indices], ...]
-    """Where decision points of another size have their actions, and coefficients at triggers."""
-
-
 def _points(tree: DecisionTree, level: Level) -> Indices:
     """Return the numbers of the decision points of a level."""
     return tree._point_of_sequence[level.sequences][level.simplices.first]
@@ -308,10 +245,10 @@ def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
 
 def _coefficients(
     tree: DecisionTree, at: Indices, trigger: Indices, point: Indices, *, coarse: bool
-) -> tuple[DecisionTree, Indices]:
-    """Return the tree of the coefficients, and the first coordinate behind each trigger."""
+) -> DecisionTree:
+    """Return the tree of the coefficients."""
     if not at.size:
-        return DecisionTree([], []), at
+        return DecisionTree([], [])
     sizes = tree.sizes[point]
     starts = 1 + at.size + np.cumsum(sizes) - sizes
     # A copy comes after the trigger, or after the copy of the sequence before it.
@@ -324,13 +261,12 @@ def _coefficients(
     names = partial(_trigger_name, tree, coarse)
     labels = partial(_point_name, tree, names, trigger, point)
     actions = partial(_action_names, tree, names, at.size, point)
-    built = DecisionTree(
+    return DecisionTree(
         np.append(0, parents),
         np.append(at.size, sizes),
         labels=LazySequence(1 + point.size, labels),
         actions=LazySequence(1 + point.size, actions),
     )
-    return built, starts[is_first]
 
 
 def _trigger_name(tree: DecisionTree, coarse: bool, trigger: int) -> str:

@@ -262,7 +262,7 @@ class PlayerBuffers:
         minimizer, last = self.minimizer, last[self.own_actions].copy()
         if isinstance(minimizer, EFR):
             minimizer._behavior = behavior[self.own_actions].copy()
-            minimizer._weights = minimizer._layout.weights(minimizer._behavior)
+            minimizer._weights = minimizer._layout.local.weights(minimizer._behavior)
             minimizer._last = last if self._learned else minimizer._last
         elif isinstance(minimizer, PhiRegret) and self._learned:
             minimizer._last = cast("TriggerDeviations", minimizer.maps).tree.sequence_form(last)

@@ -14,7 +14,7 @@ from regretkit._util._arrays import Selection
 from regretkit._util._state import generators, with_parts
 from regretkit._util._validate import LARGEST, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, stationary
-from regretkit.circuits._base import LocalDeviations
+from regretkit.circuits._stationary import LocalDeviations
 from regretkit.estimators import ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.evaluation._gaps import LOADING, seconds_in_numpy
@@ -133,10 +133,10 @@ def compiled_parts(minimizer: RegretMinimizer) -> list[RegretMinimizer]:
 def local_deviations(minimizer: RegretMinimizer) -> LocalDeviations | None:
     """Return the deviations over which a minimizer learns, None where it learns over actions."""
     if isinstance(minimizer, EFR):
-        return minimizer._layout.local_deviations()
+        return minimizer._layout.local
     if learner_of(minimizer) is minimizer:
         return None
-    return cast(TriggerDeviations, cast(PhiRegret, minimizer).maps)._local_deviations()
+    return cast(TriggerDeviations, cast(PhiRegret, minimizer).maps).local
 
 
 def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:

@@ -319,7 +319,7 @@ class VectorizedExecutor(Executor):
                 if isinstance(part, SimplexRule):
                     part.simplices = with_compiled_ops(part.simplices, functions)
                 if isinstance(part, EFR):
-                    part._layout.replace(partial(with_compiled_ops, functions=functions))
+                    part._layout.local.replace(partial(with_compiled_ops, functions=functions))
         trees = flatten_trees(run.game.domains)
         payoffs = lay_out_payoffs(run.game, trees)
         iterates = zero_iterates(trees, shared_sums(payoffs))
