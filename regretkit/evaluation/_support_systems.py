@@ -23,7 +23,7 @@ from regretkit.evaluation._linear_programs import (
 )
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
-from regretkit.games.public._to_tree import pair_payoffs
+from regretkit.games.public._history import pair_payoffs
 from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from regretkit.games._openspiel_states import (
     openspiel_history,
 )
 from regretkit.games.public import PublicGame
+from regretkit.games.public._history import PublicBatch
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import TERMINAL, History, HistoryBatch, check_methods
 
@@ -80,9 +81,8 @@ def as_history(game: Playable) -> History:
     if is_openspiel(game, "Game", "State"):
         return openspiel_history(game)
     if isinstance(game, PublicGame):
-        from regretkit.games.public._history import PublicHistory  # which imports this module
-
-        return PublicHistory(game)
+        root = PublicBatch.start(game.layout)
+        return BatchHistory(root, root)
     check_methods(game)
     raise TypeError(
         "game must be a game in extensive or normal form, a PublicGame, a GameTree, a "
@@ -256,7 +256,10 @@ class BatchHistory:
 
     def information_set(self) -> Any:
         number = int(self.batch.information_set(_FIRST)[0])
-        return number if self.root is None else self.root.label(self.player(), number)
+        if self.root is None:
+            return number
+        label = self.root.label(self.player(), number)
+        return InformationSet(number, label) if isinstance(self.root, PublicBatch) else label
 
     def payoffs(self) -> Sequence[float]:
         payoffs: list[float] = floats(self.batch.payoffs(_FIRST), "payoffs()")[0].tolist()

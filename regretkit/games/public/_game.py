@@ -18,9 +18,9 @@ from regretkit.games._game import (
     utility_arguments,
 )
 from regretkit.games.public._deal import Deal
+from regretkit.games.public._history import PublicBatch
 from regretkit.games.public._layout import Layout
 from regretkit.games.public._terminal_utilities import TerminalUtilities
-from regretkit.games.public._to_tree import game_tree
 from regretkit.games.public._tree import (
     Chance,
     Compare,
@@ -163,8 +163,9 @@ class PublicGame:
 
         Decision points have the same labels, in another order.
         """
-        tree = game_tree(self.layout, memory_limit)
-        return ExtensiveFormGame(tree, name=self.name and f"{self.name}.to_tree()")
+        name = self.name and f"{self.name}.to_tree()"
+        root = PublicBatch.start(self.layout)
+        return ExtensiveFormGame.from_batch(root, name=name, memory_limit=memory_limit)
 
     # Types at a node
 

@@ -1,86 +1,194 @@
-"""Public games one history at a time: the types are dealt, and then the public tree is played."""
+"""Public games by their histories: the types are dealt, and then the public tree is played."""
 
-from collections.abc import Sequence
-from typing import final
+from collections.abc import Iterator
+from functools import partial
+from typing import cast, final
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
-from regretkit._util._typing import Vector
-from regretkit.games._adapters import InformationSet
-from regretkit.games.public._game import PublicGame
-from regretkit.games.public._to_tree import payoffs_at
-from regretkit.games.public._tree import Chance
-from regretkit.games.tree._history import CHANCE, TERMINAL
+from regretkit._util._arrays import expand_ranges
+from regretkit._util._typing import Indices, Vector
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games.public._deal import Deal
+from regretkit.games.public._layout import Layout, Matrix
+from regretkit.games.public._tree import Compare, Free, Outcome, PublicTree, Table
+from regretkit.games.tree._history import CHANCE
 
 
 @final
-@frozen
-class PublicHistory:
-    """A history of a public game."""
+class Moves:
+    """The actions of all nodes, images of outcomes among them, node by node.
 
-    game: PublicGame = field(eq=False, repr=False)
-    types: tuple[int, ...] = ()
-    """The types that were dealt, player 0's first."""
-    node: int = 0
-    """Where the play is in the public tree, once both are."""
+    Actions at different nodes have one number where they have one name, and one place among those
+    of their node. The types that are dealt follow, those of player 0 first.
+    """
 
-    def is_terminal(self) -> bool:
-        return self.player() == TERMINAL
+    child: Indices
+    """The node to which each leads,"""
+    symmetry: Indices
+    """and the symmetry of the image, -1 for none."""
+    number: Indices
+    """The number of each as an action, by place and name."""
+    names: list[str]
+    """The names by number, types included."""
+    place: Indices
+    """The place among those of a node, by number."""
+    counts: Indices
+    """How many each node has,"""
+    begin: Indices
+    """and where they begin."""
 
-    def player(self) -> int:
-        return CHANCE if len(self.types) < 2 else int(self.game.tree.player[self.node])
+    def __init__(self, tree: PublicTree, deal: Deal) -> None:
+        of_node: list[list[tuple[str, int, int]]] = [[] for _ in tree.nodes]
+        for child, (parent, action) in enumerate(zip(tree.parent, tree.action, strict=True)):
+            if child:
+                images = {} if (outcome := tree.outcome[child]) is None else outcome.images
+                named = {tree.names[parent][action]: -1, **images}
+                of_node[parent] += [(name, child, symmetry) for name, symmetry in named.items()]
+        keys = [(i, name) for moves in of_node for i, (name, *_) in enumerate(moves)]
+        numbers = {key: number for number, key in enumerate(sorted({*keys}))}
+        self.child, self.symmetry = np.array([move[1:] for moves in of_node for move in moves]).T
+        self.number = np.array([numbers[key] for key in keys])
+        self.place = np.array([i for i, _ in numbers])
+        self.names = [*(name for _, name in numbers), *deal.types[0], *deal.types[1]]
+        self.counts = np.array([len(moves) for moves in of_node])
+        self.begin = np.cumsum(self.counts) - self.counts
 
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        node = self.game.tree.nodes[self.node]
-        if len(self.types) == 2 and isinstance(node, Chance):
-            names, probabilities = list[str](), []
-            for main, outcome in node.outcomes.items():
-                for name in (main, *outcome.images):
-                    pairs = zip(outcome.factors, self.child(name).types, strict=True)
-                    factors = [1.0 if factor is None else float(factor[i]) for factor, i in pairs]
-                    names.append(name)
-                    probabilities.append(outcome.probability * factors[0] * factors[1])
-            weights = np.array(probabilities)
+
+@final
+@frozen(eq=False)
+class PublicBatch:
+    """A batch of histories of a public game, of which the first two moves deal the types."""
+
+    layout: Layout
+    moves: Moves
+    length: int = 0
+    histories: Indices = field(factory=partial(np.zeros, (1, 3), np.int64))
+    """The node and the types of both players, zeros before they are dealt."""
+
+    @staticmethod
+    def start(layout: Layout) -> "PublicBatch":
+        """Return the batch of the empty history."""
+        return PublicBatch(layout, Moves(layout.tree, layout.deal))
+
+    def player(self) -> Indices:
+        nodes = self.histories[:, 0]
+        return self.layout.tree.player[nodes] if self.length > 1 else np.full(nodes.size, CHANCE)
+
+    def actions(self, rows: Indices) -> NDArray[np.bool_]:
+        """Return which types may be dealt, or which actions and outcomes are possible."""
+        if self.length < 2:
+            return np.pad(self._weights()[rows] > 0.0, [(0, 0), (self._dealt_from, 0)])
+        moves, nodes = self.moves, self.histories[rows, 0]
+        row = np.repeat(np.arange(rows.size), moves.counts[nodes])
+        action = moves.number[expand_ranges(moves.begin[nodes], moves.counts[nodes])]
+        possible = np.zeros((rows.size, moves.place.size), dtype=np.bool_)
+        by_chance = self.layout.tree.player[nodes[0]] == CHANCE
+        possible[row, action] = not by_chance or self.probability(rows[row], action) > 0.0
+        return possible
+
+    def child(self, rows: Indices, action: Indices) -> "PublicBatch":
+        histories = self.histories[rows]
+        if self.length < 2:
+            histories[:, 1 + self.length] = action - self._dealt_from
         else:
-            names, weights = [*self.game.deal.types[len(self.types)]], self._weights()
-        possible = np.flatnonzero(weights)
-        shares = (weights / weights.sum())[possible].tolist()
-        return [(names[i], share) for i, share in zip(possible, shares, strict=True)]
+            moves = self.moves
+            edges = moves.begin[histories[:, 0]] + moves.place[action]
+            histories[:, 0], symmetry = moves.child[edges], moves.symmetry[edges]
+            # After an image, the types are as if the outcome itself had been dealt.
+            for number in np.unique(symmetry[symmetry >= 0]).tolist():
+                image = symmetry == number
+                for player, permutation in enumerate(self.layout.deal.symmetries[number], 1):
+                    histories[image, player] = np.argsort(permutation)[histories[image, player]]
+        return evolve(self, length=self.length + 1, histories=histories)
 
-    def _weights(self) -> Vector:
-        """Return the weights of the types that may be dealt next."""
-        first, second = self.game.layout.contexts[0].priors
-        met: Vector = self.game.deal.meeting(0).sums(second[np.newaxis]).free[0]
-        if self.types:
-            met, first = self.game.deal.pairs(np.array(self.types))[0], second
-        weights: Vector = first * met
-        return weights
+    def probability(self, rows: Indices, action: Indices) -> Vector:
+        """Return the probabilities of types or of outcomes."""
+        if self.length < 2:
+            weights = self._weights()
+            shares: Vector = weights / weights.sum(axis=1, keepdims=True)
+            return shares[rows, action - self._dealt_from]
+        histories, probability = self.child(rows, action).histories, np.empty(rows.size)
+        for node, at in _by_node(histories):
+            outcome = cast("Outcome", self.layout.tree.outcome[node])
+            probability[at] = outcome.probability
+            for types, factors in zip(histories[at, 1:].T, outcome.factors, strict=True):
+                probability[at] *= 1.0 if factors is None else factors[types]
+        return probability
 
-    def actions(self) -> tuple[str, ...]:
-        return self.game.tree.names[self.node]
+    def information_set(self, rows: Indices) -> Indices:
+        """Return the numbers of decision points."""
+        layout, nodes = self.layout, self.histories[rows, 0]
+        player = int(layout.tree.player[nodes[0]])
+        first_point = np.zeros(layout.tree.player.size, dtype=np.int64)
+        first_point[layout.decisions[player]] = layout.first_point[player][:-1]
+        types = self.histories[rows, 1 + player]
+        points: Indices = first_point[nodes] + layout.places[player][layout.context[nodes], types]
+        return points
 
-    def child(self, action: str) -> "PublicHistory":
-        if len(self.types) < 2:
-            dealt = self.game.deal.types[len(self.types)].index(action)
-            return evolve(self, types=(*self.types, dealt))
-        types, node = self.types, self.game.tree.nodes[self.node]
-        for outcome in node.outcomes.values() if isinstance(node, Chance) else ():
-            if (
-                action in outcome.images
-            ):  # as if the outcome of which it is the image had been dealt
-                mapped = zip(self.game.deal.symmetries[outcome.images[action]], types, strict=True)
-                types = tuple(int(np.flatnonzero(p == i)[0]) for p, i in mapped)
-        return evolve(self, types=types, node=self.game.tree.child(self.node, action))
+    def payoffs(self, rows: Indices) -> Vector:
+        return payoffs_at(self.layout, self.histories[rows])
 
-    def information_set(self) -> InformationSet:
-        layout, player = self.game.layout, self.player()
-        at = int(np.flatnonzero(layout.decisions[player] == self.node)[0])
-        place = layout.places[player][layout.context[self.node], self.types[player]]
-        point = int(layout.first_point[player][at] + place)
-        return InformationSet(point, layout.label(player, point))
+    def action_name(self, player: int, action: int) -> str:
+        return self.moves.names[action]
 
-    def payoffs(self) -> Sequence[float]:
-        history = np.array([[self.node, *self.types]])
-        payoffs: list[float] = payoffs_at(self.game.layout, history)[0].tolist()
-        return payoffs
+    def label(self, player: int, information_set: int) -> str:
+        return self.layout.label(player, information_set)
+
+    @property
+    def _dealt_from(self) -> int:
+        """The number of the first type that may be dealt next, as an action."""
+        return self.moves.place.size + self.length * self.layout.deal.sizes[0]
+
+    def _weights(self) -> Matrix:
+        """Return the weights of the types that may be dealt next, a row for each history."""
+        deal, (first, second) = self.layout.deal, self.layout.contexts[0].priors
+        if self.length:
+            return second * deal.pairs(self.histories[:, 1])
+        return first * deal.meeting(0).sums(second[np.newaxis]).free
+
+
+def _by_node(histories: Indices) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Yield the nodes of histories, each with where it stands."""
+    for node in np.unique(histories[:, 0]).tolist():
+        yield node, histories[:, 0] == node
+
+
+def payoffs_at(layout: Layout, histories: Indices) -> Matrix:
+    """Return the payoffs at terminal histories: a node and two types each."""
+    payoffs = np.empty((len(histories), 2))
+    for node, rows in _by_node(histories):
+        first, second = histories[rows, 1:].T
+        terminal = layout.tree.nodes[node]
+        if isinstance(terminal, Compare):
+            strengths = layout.deal.strengths[terminal.order]
+            result = np.sign(strengths[0][first] - strengths[1][second]).astype(np.int64)
+            payoffs[rows] = np.array([terminal.tie, terminal.win, terminal.lose])[result]
+        elif isinstance(terminal, Table):
+            payoffs[rows] = terminal.payoffs[:, first, second].T
+        elif isinstance(terminal, Free):
+            payoffs[rows] = terminal.payoff
+    return payoffs
+
+
+def pair_payoffs(layout: Layout, player: int = 0) -> tuple[Indices, Indices, Vector]:
+    """Return what a player is paid for each pair of types and terminal, chance included.
+
+    With the last sequences of both players, where it is not zero.
+    """
+    tree, deal = layout.tree, layout.deal
+    contexts = [layout.contexts[number] for number in layout.context[tree.terminals]]
+    MemoryBudget().check_payoffs(sum(c.alive[0].size * c.alive[1].size for c in contexts))
+    pairs, found = deal.pairs(), list[tuple[Indices, Indices, Vector]]()
+    for node, context in zip(tree.terminals.tolist(), contexts, strict=True):
+        weight = context.priors[0][:, np.newaxis] * pairs * context.priors[1]
+        types = np.argwhere(weight > 0.0)
+        at = np.column_stack([np.full(len(types), node), types])
+        value = payoffs_at(layout, at)[:, player] * weight[tuple(types.T)] * context.probability
+        paid = value != 0.0
+        x, y = (layout.sequences(i, int(layout.last[i, node]))[types[paid, i]] for i in (0, 1))
+        found.append((x, y, value[paid]))
+    first, second, value = map(np.concatenate, zip(*found, strict=True))
+    return first, second, value
