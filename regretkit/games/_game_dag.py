@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple, final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import expand_ranges, segment_sum
@@ -43,24 +43,6 @@ class Edges(NamedTuple):
 
 
 @final
-@frozen(eq=False)
-class _Level:
-    """The edges from all nodes of a level, and the index arrays of the sums over them."""
-
-    edges: slice
-    nodes: Indices
-    """The distinct sources."""
-    first_edge: Indices
-    """The first edge of each source, counted within the level."""
-    order: Indices
-    """The edges ordered by child, counted within the level."""
-    children: Indices
-    """The distinct children."""
-    first_child: Indices
-    """The first edge to each child in that order."""
-
-
-@final
 @define(eq=False, init=False)
 class SubDAG:
     """A DAG, or the part of it that sampled outcomes of chance leave reachable.
@@ -70,21 +52,19 @@ class SubDAG:
     """
 
     edges: Edges
-    root: int
     nodes: int
     payoffs: Vector
     """Payoffs, 0 at nodes that are not terminal, shape ``(players, nodes)``."""
-    _levels: tuple[_Level, ...]
+    _levels: list[slice]
+    """The edges from all nodes of each level."""
     _edges_of: dict[int, tuple[Indices, Indices]]
     """For each player, its edges and the action of each."""
 
     def __init__(self, edges: Edges, levels: Indices, payoffs: Vector) -> None:
-        self.edges, self.payoffs, self.root, self._edges_of = edges, payoffs, 0, {}
+        self.edges, self.payoffs, self._edges_of = edges, payoffs, {}
         self.nodes = payoffs.shape[1]
-        cuts = np.searchsorted(edges.source, levels)
-        self._levels = tuple(
-            _level(edges, start, stop) for start, stop in pairwise(cuts.tolist()) if stop > start
-        )
+        cuts = np.searchsorted(edges.source, levels).tolist()
+        self._levels = [slice(start, stop) for start, stop in pairwise(cuts) if stop > start]
 
     def reach_probabilities(self, player: int, probabilities: Vector) -> tuple[Vector, Vector]:
         """Return the reach probabilities of each node by a player's opponents and by the player.
@@ -93,19 +73,16 @@ class SubDAG:
         probabilities, and of the player's and chance's.
         """
         drawn, mover = probabilities[self.edges.place], self.edges.mover
-        factors = np.stack(
-            [
-                np.where(mover == player, 1.0, drawn),
-                np.where((mover == player) | (mover < 0), drawn, 1.0),
-            ]
+        factors = (
+            np.where(mover == player, 1.0, drawn),
+            np.where((mover == player) | (mover < 0), drawn, 1.0),
         )
         reach = np.zeros((2, self.nodes))
-        reach[:, self.root] = 1.0
+        reach[:, 0] = 1.0
         for level in self._levels:
-            edges = level.edges
-            terms = factors[:, edges] * reach[:, self.edges.source[edges]]
-            totals = np.add.reduceat(terms[:, level.order], level.first_child, axis=1)
-            reach[:, level.children] += totals
+            source, child = self.edges.source[level], self.edges.child[level]
+            for own, factor in zip(reach, factors, strict=True):
+                np.add.at(own, child, factor[level] * own[source])
         return reach[0], reach[1]
 
     def values(self, player: int, probabilities: Vector) -> Vector:
@@ -113,9 +90,8 @@ class SubDAG:
         drawn = probabilities[self.edges.place]
         values: Vector = self.payoffs[player].copy()
         for level in reversed(self._levels):
-            edges = level.edges
-            terms = drawn[edges] * values[self.edges.child[edges]]
-            values[level.nodes] = np.add.reduceat(terms, level.first_edge)
+            terms = drawn[level] * values[self.edges.child[level]]
+            np.add.at(values, self.edges.source[level], terms)
         return values
 
     def counterfactual(
@@ -138,101 +114,7 @@ class SubDAG:
         utility = segment_sum(
             action, opponents[source] * values[self.edges.child[moves]], dimension
         )
-        return utility, segment_sum(action, reach[source], dimension), float(values[self.root])
-
-
-def _level(edges: Edges, start: int, stop: int) -> _Level:
-    source, child = edges.source[start:stop], edges.child[start:stop]
-    first_edge = np.append(0, 1 + np.flatnonzero(np.diff(source)))
-    order = np.argsort(child, kind="stable")
-    first_child = np.append(0, 1 + np.flatnonzero(np.diff(child[order])))
-    return _Level(
-        edges=slice(start, stop),
-        nodes=source[first_edge],
-        first_edge=first_edge,
-        order=order,
-        children=child[order[first_child]],
-        first_child=first_child,
-    )
-
-
-@final
-@define(eq=False)
-class ChanceSampler:
-    """Samples one outcome at each reachable chance node, and caches the resulting parts.
-
-    The last entry of ``probabilities`` is 1, the probability of sampled outcomes in a part.
-    """
-
-    full: SubDAG
-    player: Indices
-    levels: Indices
-    edges_before: Indices
-    probabilities: Vector
-    _last_chance: int = field(init=False)
-    """The last chance node, -1 without one."""
-    _parts: dict[tuple[int, ...], SubDAG] = field(factory=dict, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        chance = np.flatnonzero(self.player == CHANCE)
-        self._last_chance = int(chance[-1]) if chance.size else -1
-
-    def sample(self, generator: np.random.Generator) -> SubDAG:
-        """Sample one outcome at each chance node that is then reachable."""
-        reachable = np.zeros(self.player.size, dtype=np.bool_)
-        reachable[0] = True
-        drawn: list[int] = []
-        kept: list[Indices] = []
-        for start, stop in pairwise(self.levels.tolist()):
-            if start > self._last_chance:
-                break
-            kept.append(self._sample_level(reachable, slice(start, stop), generator, drawn))
-            reachable[self.full.edges.child[kept[-1]]] = True
-        key = tuple(drawn)
-        if key not in self._parts:
-            if len(self._parts) >= _CACHE_SIZE:
-                self._parts.clear()
-            self._parts[key] = self._part(reachable, kept)
-        return self._parts[key]
-
-    def _sample_level(
-        self,
-        reachable: NDArray[np.bool_],
-        level: slice,
-        generator: np.random.Generator,
-        drawn: list[int],
-    ) -> Indices:
-        """Return the remaining edges of a level, one for each chance node."""
-        nodes = level.start + np.flatnonzero(reachable[level])
-        chance = nodes[self.player[nodes] == CHANCE]
-        made = np.empty(chance.size, dtype=np.int64)
-        for place, node in enumerate(chance.tolist()):
-            first, end = self.edges_before[node : node + 2].tolist()
-            sums = np.cumsum(self.probabilities[self.full.edges.place[first:end]])
-            number = int(np.searchsorted(sums, generator.random() * sums[-1], side="right"))
-            made[place] = first + min(number, end - first - 1)
-        drawn += made.tolist()
-        return np.sort(np.append(self._edges(nodes[self.player[nodes] != CHANCE]), made))
-
-    def _edges(self, nodes: Indices) -> Indices:
-        first = self.edges_before[nodes]
-        return expand_ranges(first, self.edges_before[nodes + 1] - first)
-
-    def _part(self, reachable: NDArray[np.bool_], kept: list[Indices]) -> SubDAG:
-        for start, stop in list(pairwise(self.levels.tolist()))[len(kept) :]:
-            kept.append(self._edges(start + np.flatnonzero(reachable[start:stop])))
-            reachable[self.full.edges.child[kept[-1]]] = True
-        chosen = np.concatenate(kept)
-        edges = Edges(*(entries[chosen] for entries in self.full.edges))
-        nodes = np.flatnonzero(reachable)
-        renumbered = Edges(
-            source=np.searchsorted(nodes, edges.source),
-            child=np.searchsorted(nodes, edges.child),
-            mover=edges.mover,
-            place=np.where(edges.mover == CHANCE, self.probabilities.size - 1, edges.place),
-        )
-        levels = np.searchsorted(nodes, self.levels)
-        return SubDAG(renumbered, levels, self.full.payoffs[:, nodes])
+        return utility, segment_sum(action, reach[source], dimension), float(values[0])
 
 
 @final
@@ -273,12 +155,15 @@ class GameDAG:
     full: SubDAG
     """The whole graph, for passes."""
     _probabilities: Vector
-    """Concatenated probabilities: zeros for the players', chance's, and a 1."""
+    """Concatenated: zeros for the players', chance's, and a 1 for sampled outcomes in a part."""
     _firsts: Indices
     """The index of each player's first probability, and of chance's."""
     _edges_before: Indices
     """Number of edges before those of each node, and in total."""
-    _sampler: ChanceSampler
+    _last_chance: int
+    """The last chance node, -1 without one."""
+    _parts: dict[tuple[int, ...], SubDAG]
+    """The parts that sampled outcomes of chance leave, cached."""
 
     def __init__(self, table: NodeTable) -> None:
         order, self.levels = topological_levels(table)
@@ -309,9 +194,8 @@ class GameDAG:
             if node.player == TERMINAL:
                 payoffs[:, number] = node.payoffs
         self.full = SubDAG(self._edges(child), self.levels, payoffs)
-        self._sampler = ChanceSampler(
-            self.full, self.player, self.levels, self._edges_before, self._probabilities
-        )
+        self._last_chance = max(np.flatnonzero(self.player == CHANCE).tolist(), default=-1)
+        self._parts = {}
 
     @classmethod
     def from_history(
@@ -425,7 +309,61 @@ class GameDAG:
 
         Utilities on the part are unbiased estimates of those on the whole graph. Parts are cached.
         """
-        return self._sampler.sample(generator)
+        reachable = np.zeros(self.nodes, dtype=np.bool_)
+        reachable[0] = True
+        drawn: list[int] = []
+        kept: list[Indices] = []
+        for start, stop in pairwise(self.levels.tolist()):
+            if start > self._last_chance:
+                break
+            kept.append(self._sample_level(reachable, slice(start, stop), generator, drawn))
+            reachable[self.full.edges.child[kept[-1]]] = True
+        key = tuple(drawn)
+        if key not in self._parts:
+            if len(self._parts) >= _CACHE_SIZE:
+                self._parts.clear()
+            self._parts[key] = self._part(reachable, kept)
+        return self._parts[key]
+
+    def _sample_level(
+        self,
+        reachable: NDArray[np.bool_],
+        level: slice,
+        generator: np.random.Generator,
+        drawn: list[int],
+    ) -> Indices:
+        """Return the remaining edges of a level, one for each chance node."""
+        nodes = level.start + np.flatnonzero(reachable[level])
+        chance = nodes[self.player[nodes] == CHANCE]
+        made = np.empty(chance.size, dtype=np.int64)
+        for place, node in enumerate(chance.tolist()):
+            first, end = self._edges_before[node : node + 2].tolist()
+            sums = np.cumsum(self._probabilities[self.full.edges.place[first:end]])
+            number = int(np.searchsorted(sums, generator.random() * sums[-1], side="right"))
+            made[place] = first + min(number, end - first - 1)
+        drawn += made.tolist()
+        return np.sort(np.append(self._edges_from(nodes[self.player[nodes] != CHANCE]), made))
+
+    def _edges_from(self, nodes: Indices) -> Indices:
+        first = self._edges_before[nodes]
+        return expand_ranges(first, self._edges_before[nodes + 1] - first)
+
+    def _part(self, reachable: NDArray[np.bool_], kept: list[Indices]) -> SubDAG:
+        for start, stop in list(pairwise(self.levels.tolist()))[len(kept) :]:
+            kept.append(self._edges_from(start + np.flatnonzero(reachable[start:stop])))
+            reachable[self.full.edges.child[kept[-1]]] = True
+        chosen = np.concatenate(kept)
+        edges = Edges(*(entries[chosen] for entries in self.full.edges))
+        nodes = np.flatnonzero(reachable)
+        certain = self._probabilities.size - 1
+        renumbered = Edges(
+            source=np.searchsorted(nodes, edges.source),
+            child=np.searchsorted(nodes, edges.child),
+            mover=edges.mover,
+            place=np.where(edges.mover == CHANCE, certain, edges.place),
+        )
+        levels = np.searchsorted(nodes, self.levels)
+        return SubDAG(renumbered, levels, self.full.payoffs[:, nodes])
 
     def to_tree_profile(
         self, behaviors: Sequence[Vector], game: ExtensiveFormGame | ImperfectRecallGame
