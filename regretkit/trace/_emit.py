@@ -11,11 +11,8 @@ from regretkit.trace._graph import (
     REDUCTIONS,
     Node,
     Per,
-    elementwise,
-    fill,
     nodes_of,
     number,
-    rebuild,
 )
 
 _EXPENSIVE = {*MATH, "divide"}
@@ -54,10 +51,8 @@ class Loops:
         self._lines: list[str] = []
         self._variables = (f"v{k}" for k in count())
         self._bound: dict[Node, frozenset[Node]] = {}
-        order = list(nodes_of(outputs.values()))
-        for node in order:
+        for node in nodes_of(outputs.values()):
             self._bound[node] = self._iterates(node)
-        self.used = {node for node in order if node in names}
 
     def _iterates(self, node: Node) -> frozenset[Node]:
         if node.op == "iterate":
@@ -67,10 +62,8 @@ class Loops:
 
     def code(self) -> list[str]:
         """Return the lines of the body."""
-        by_action = {name: node for name, node in self._outputs.items() if node.per is Per.ACTION}
-        by_block = {
-            name: node for name, node in self._outputs.items() if node.per is not Per.ACTION
-        }
+        by_block = {n: node for n, node in self._outputs.items() if node.per is not Per.ACTION}
+        by_action = {n: node for n, node in self._outputs.items() if n not in by_block}
         reached = [n for n in nodes_of(self._outputs.values()) if not self._bound[n]]
         self._region(reached, list(by_action.values()), 0)
         self._final(by_action)
@@ -90,30 +83,18 @@ class Loops:
             [node for node in nodes if node.per is not Per.ACTION and level[node] == stage]
             for stage in range(max(level.values(), default=0) + 1)
         ]
-        loops = [[n.args[0] for n in stage if n.op in REDUCTIONS] for stage in stages] + [
-            list(following)
-        ]
-        for number_of_stage, stage in enumerate(stages):
-            reductions = [node for node in stage if node.op in REDUCTIONS]
-            if reductions:
-                kept = self._to_keep(
-                    reductions, loops[number_of_stage + 1 :], loops[number_of_stage]
-                )
-                self._reduce(reductions, kept, depth)
+        loops = [[n.args[0] for n in stage if n.op in REDUCTIONS] for stage in stages]
+        for k, stage in enumerate(stages):
+            if reductions := [node for node in stage if node.op in REDUCTIONS]:
+                later = [node for loop in [*loops[k + 1 :], following] for node in loop]
+                self._reduce(reductions, self._to_keep(later, loops[k]), depth)
             for node in stage:
                 if node.op == "root":
                     self._root(node, depth)
-                else:
-                    self._name_scalars([node], depth)
-
-    def _name_scalars(self, nodes: Iterable[Node], depth: int) -> None:
-        """Write what numbers that have no name yet are computed from others."""
-        for node in nodes:
-            new = node.per is not Per.ACTION and node not in self._names
-            if new and node.op in ELEMENTWISE:
-                name = next(self._variables)
-                self._write(depth, f"{name} = {self._expression(node, {})}")
-                self._names[node] = name
+                elif node.op in ELEMENTWISE and node not in self._names:
+                    name = next(self._variables)
+                    self._write(depth, f"{name} = {self._expression(node, {})}")
+                    self._names[node] = name
 
     def _needs(self, node: Node) -> Iterable[Node]:
         if node.op != "root":
@@ -143,23 +124,17 @@ class Loops:
                 stack.extend(node.args)
         return [node for node in nodes_of(outputs) if node in found]
 
-    def _to_keep(
-        self, reductions: list[Node], postponed: list[list[Node]], current: list[Node]
-    ) -> dict[Node, str]:
+    def _to_keep(self, later: list[Node], current: list[Node]) -> dict[Node, str]:
         """Return the expensive nodes of a loop that later loops need, and where they are kept."""
-        inside = self._inside(current)
-        needed = set(self._inside([node for loop in postponed for node in loop]))
+        needed = set(self._inside(later))
         kept: dict[Node, str] = {}
-        for node in reversed(inside):
+        for node in reversed(self._inside(current)):
             if node in needed and self._is_expensive(node):
                 name = next(self._free, None)
                 if name is None:
                     break
-                kept[node] = name
-                self._stored[node] = name
-                needed = set(self._inside([n for loop in postponed for n in loop if n is not node]))
-                for other in kept:
-                    needed.discard(other)
+                kept[node] = self._stored[node] = name
+                needed = set(self._inside([n for n in later if n is not node])) - kept.keys()
         for node in kept:
             del self._stored[node]
         return kept
@@ -228,38 +203,20 @@ class Loops:
                     self._names[node] = next(self._variables)
                 self._write(depth, f"{self._names[node]} = 0.0")
 
-    def _final(self, outputs: Mapping[str, Node], depth: int = 0, unswitched: int = 0) -> None:
-        """Write the loop that stores outputs, one for either outcome of a condition by block."""
+    def _final(self, outputs: Mapping[str, Node]) -> None:
+        """Write the loop that stores outputs."""
         if not outputs:
             return
-        needed = self._inside(outputs.values())
-        conditions = [
-            node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
-            for node in needed
-            if node.op == "where"
-        ]
-        by_block = [c for c in conditions if c.per is not Per.ACTION]
-        if by_block and unswitched < 2:
-            for outcome in (True, False):
-                line = f"if {self._scalar(by_block[0])}:" if outcome else "else:"
-                self._write(depth, line)
-                assumed = _assume(outputs, by_block[0], outcome)
-                self._bound.update((n, self._iterates(n)) for n in nodes_of(assumed.values()))
-                previous = dict(self._names)
-                self._name_scalars(nodes_of(assumed.values()), depth + 1)
-                self._final(assumed, depth + 1, unswitched + 1)
-                self._names = previous
-            return
-        self._start_cumulations(needed, depth)
-        self._write(depth, "for a in range(first, last):")
-        values = self._body(list(outputs.values()), "a", depth + 1, {})
+        self._start_cumulations(self._inside(outputs.values()), 0)
+        self._write(0, "for a in range(first, last):")
+        values = self._body(list(outputs.values()), "a", 1, {})
         if len(outputs) > 1:  # all is read before anything is written
             targets = [f"new_{k}" for k in range(len(values))]
             for target, value in zip(targets, values, strict=True):
-                self._write(depth + 1, f"{target} = {value}")
+                self._write(1, f"{target} = {value}")
             values = targets
         for name, value in zip(outputs, values, strict=True):
-            self._write(depth + 1, f"{name}[a] = {value}")
+            self._write(1, f"{name}[a] = {value}")
 
     def _body(
         self, outputs: list[Node], index: str, depth: int, kept: Mapping[Node, str]
@@ -337,20 +294,3 @@ class Loops:
         bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"
         self._write(depth + 1, f"if not {move} > {bound}:")
         self._write(depth + 2, "break")
-
-
-def _assume(outputs: Mapping[str, Node], condition: Node, outcome: bool) -> dict[str, Node]:
-    """Return outputs for one outcome of a condition by block."""
-
-    def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
-        if node.per is not Per.ACTION:
-            return node
-        if node.op == "where":
-            decides = node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
-            if decides is condition:
-                chosen = args[1] if outcome else args[2]
-                return chosen if chosen.per is node.per else fill(chosen, node.per)
-            return elementwise("where", *args)
-        return None
-
-    return dict(zip(outputs, rebuild(outputs.values(), replace), strict=True))
