@@ -23,7 +23,7 @@ from regretkit.trace._cells import (
 from regretkit.trace._graph import COMPARISONS
 from regretkit.trace._symbols import UntraceableError
 
-_zeros, _ones, _empty = np.zeros, np.ones, np.empty  # which are replaced while code is traced
+_zeros, _ones = np.zeros, np.ones  # which are replaced while code is traced
 
 _OF_BOOLEANS = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "invert": "not"}
 _OF_BOOLEANS |= {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
@@ -88,9 +88,7 @@ class Cells(NDArrayOperatorsMixin):
         if isinstance(value, Cells):
             return value
         array = np.asarray(value)
-        values = _empty(array.shape, object)
-        values.reshape(-1)[:] = array.reshape(-1).tolist()
-        return cls(values, array.dtype)
+        return cls(array.astype(object), array.dtype)
 
     shape = property(lambda self: self.values.shape)
     size = property(lambda self: self.values.size)
@@ -175,10 +173,7 @@ class Cells(NDArrayOperatorsMixin):
             for met, chosen in rest:
                 result = _where(met, self[chosen], result)
             return result
-        values = self.values[key]
-        if not isinstance(values, np.ndarray):
-            values = _boxed(values)
-        return Cells(values, self.dtype)
+        return Cells(np.asarray(self.values[key], object), self.dtype)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         value = Cells.of(value).astype(self.dtype)
@@ -190,20 +185,8 @@ class Cells(NDArrayOperatorsMixin):
             self[chosen] = _where(met, value, self[chosen])
 
 
-def _boxed(value: Any) -> NDArray[np.object_]:
-    values = _empty((), object)
-    values[()] = value
-    return values
-
-
 def _each(function: Callable[..., Any], *arrays: NDArray[np.object_]) -> NDArray[np.object_]:
-    arrays = tuple(np.broadcast_arrays(*arrays))
-    values = _empty(arrays[0].shape, object)
-    flat = [array.ravel().tolist() for array in arrays]
-    filled = values.reshape(-1)
-    for k, entries in enumerate(zip(*flat, strict=True)):
-        filled[k] = function(*entries)
-    return values
+    return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object)
 
 
 def _fit(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -249,9 +232,7 @@ def _reduced(
         shape = tuple(1 if k == axis % value.ndim else n for k, n in enumerate(value.shape))
     if not len(flat) or isinstance(axis, tuple):
         raise UntraceableError("a reduction of nothing, or along several axes, is not traced")
-    parts = [
-        Cells(part if isinstance(part, np.ndarray) else _boxed(part), value.dtype) for part in flat
-    ]
+    parts = [Cells(np.asarray(part, object), value.dtype) for part in flat]
     result = functools.reduce(lambda x, y: _applied(ufunc, (x, y)), parts).astype(result_type)
     return Cells(result.values.reshape(shape), result.dtype) if keepdims else result
 
@@ -262,9 +243,7 @@ def _resolved(key: Any) -> tuple[tuple[Any, ...], int | None]:
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, Cells):
             if part.dtype.kind == "b":  # decided entry by entry
-                flags = _empty(part.shape, bool)
-                flags.reshape(-1)[:] = [decide(x) for x in part.values.ravel()]
-                part = flags
+                part = np.array([decide(x) for x in part.values.flat], bool).reshape(part.shape)
             elif not any(isinstance(x, Cell) for x in part.values.ravel()):
                 part = part.values.astype(np.int64)
         parts.append(part)
@@ -313,14 +292,11 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Cells
 def _argbest(ufunc: Any, a: Any, axis: Any = None) -> Cells:
     a = Cells.of(a)
     lines = a.values.reshape(-1) if axis is None else np.moveaxis(a.values, axis, 0)
-    parts = [Cells(p if isinstance(p, np.ndarray) else _boxed(p), a.dtype) for p in lines]
+    parts = [Cells(np.asarray(part, object), a.dtype) for part in lines]
     best, index = parts[0], Cells.of(_zeros(parts[0].shape, np.int64))
     for k, part in enumerate(parts[1:], 1):
-        better = (
-            _applied(ufunc, (part.astype(np.int64), best.astype(np.int64)))
-            if a.dtype.kind == "b"
-            else _applied(ufunc, (part, best))
-        )
+        pair = (x.astype(np.int64) if a.dtype.kind == "b" else x for x in (part, best))
+        better = _applied(ufunc, [*pair])
         best, index = _where(better, part, best), _where(better, k, index)
     return index
 

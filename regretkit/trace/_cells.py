@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, final
 
-from regretkit.trace._graph import COMPARISONS, SIGNS, operator
+from regretkit.trace._graph import COMPARISONS, SIGNS, in_order, operator
 from regretkit.trace._symbols import UntraceableError
 
 Scalar: TypeAlias = "Cell | int | float | bool"
@@ -225,20 +225,13 @@ def is_input(value: Any, name: str) -> bool:
     return isinstance(value, Cell) and value.op == "input" and value.args[0] == name
 
 
+def _cells(values: Iterable[Any]) -> list[Cell]:
+    return [value for value in values if isinstance(value, Cell)]
+
+
 def _ordered(outputs: Iterable[Any], known: Container[Cell] = ()) -> Iterator[Cell]:
     """Yield cells, each after those that it is computed from, unless it is known."""
-    stack = [(output, False) for output in reversed([*outputs]) if isinstance(output, Cell)]
-    seen = set[Cell]()
-    while stack:
-        node, expanded = stack.pop()
-        if node in seen:
-            continue
-        if expanded or node.op == "input" or node in known:
-            seen.add(node)
-            yield node
-        else:
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args) if isinstance(arg, Cell))
+    return in_order(_cells(outputs), lambda x: () if x in known else _cells(x.args))
 
 
 def computed_from(inputs: Container[str], outputs: Iterable[Any]) -> Iterator[Cell]:
@@ -248,7 +241,7 @@ def computed_from(inputs: Container[str], outputs: Iterable[Any]) -> Iterator[Ce
     """
     outputs, independent = [*outputs], set[Cell]()
     for node in _ordered(outputs):
-        cells = {arg for arg in node.args if isinstance(arg, Cell)}
+        cells = set(_cells(node.args))
         if node.op == "input":
             if node.args[0] in inputs:
                 independent.add(node)

@@ -268,18 +268,21 @@ def reduction(op: str, node: Node) -> Node:
 
 def nodes_of(outputs: Iterable[Node]) -> Iterator[Node]:
     """Yield every node that outputs are computed from, each after its arguments."""
-    seen: set[Node] = set()
-    stack = [(node, False) for node in reversed(list(outputs))]
+    return in_order(outputs, lambda node: node.args)
+
+
+def in_order(outputs: Iterable[Any], args: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """Yield all that outputs are computed from, each after its arguments."""
+    seen: set[Any] = set()
+    stack = [(node, False) for node in reversed([*outputs])]
     while stack:
         node, expanded = stack.pop()
-        if node in seen:
-            continue
-        if expanded:
+        if expanded and node not in seen:
             seen.add(node)
             yield node
-        else:
+        elif node not in seen:
             stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args))
+            stack.extend((arg, False) for arg in reversed([*args(node)]))
 
 
 def rebuild(

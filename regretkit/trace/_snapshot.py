@@ -275,7 +275,7 @@ _ATOMS = {bool, int, float, complex, str, bytes, type(None), types.CodeType, typ
 _ARITHMETIC = {"ArithmeticError", "FloatingPointError", "OverflowError", "ZeroDivisionError"}
 _HIDDEN = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "_abc_impl"}
 
-Contents: TypeAlias = np.ndarray[Any, Any] | bytes | list[Any]
+Contents: TypeAlias = np.ndarray[Any, Any] | bytes | list[Any] | dict[Any, Any]
 """Of an array, of a random generator, or objects, which count as the same if they are identical."""
 
 
@@ -367,6 +367,8 @@ class Snapshot:
 
 
 def _differ(current: Any, saved: Any) -> bool:
+    if isinstance(current, dict):
+        return _differ([*current, *current.values()], [*saved, *saved.values()])
     if isinstance(current, list):
         return len(current) != len(saved) or not all(map(operator.is_, current, saved))
     if isinstance(current, np.ndarray):
@@ -412,20 +414,20 @@ def _accesses(value: Any) -> Iterator[tuple[Callable[[], Contents], Callable[[An
     elif isinstance(value, random.Random):
         yield _pickled(value.getstate), lambda state: value.setstate(pickle.loads(state))
     elif isinstance(value, dict):
-        yield lambda: [*value.keys(), *value.values()], partial(_put_entries, value)
+        yield lambda: value, partial(_put_items, value, value.update)
     elif isinstance(value, list | deque):
         yield lambda: list(value), partial(_put_items, value, value.extend)
     elif isinstance(value, set):
         yield lambda: list(value), partial(_put_items, value, value.update)
     if _has_attributes(value):
-        yield partial(_flat, value), partial(_put_attributes, value)
+        yield partial(_attributes, value), partial(_put_attributes, value)
 
 
 def _pickled(read: Callable[[], object]) -> Callable[[], bytes]:
     return lambda: pickle.dumps(read())
 
 
-def _put_items(value: Any, add: Callable[[Any], object], saved: list[object]) -> None:
+def _put_items(value: Any, add: Callable[[Any], object], saved: object) -> None:
     value.clear()
     add(saved)
 
@@ -445,18 +447,7 @@ def _put_entry(namespace: dict[str, Any], name: str, saved: list[object]) -> Non
         del namespace[name]
 
 
-def _put_entries(value: dict[Any, Any], saved: list[Any]) -> None:
-    count = len(saved) // 2
-    value.clear()
-    value.update(zip(saved[:count], saved[count:], strict=True))
-
-
 # Attributes
-
-
-def _flat(value: Any) -> list[object]:
-    held = _attributes(value)
-    return [*held, *held.values()]
 
 
 def _has_attributes(value: object) -> bool:
@@ -481,8 +472,7 @@ def _attributes(value: Any) -> dict[str, object]:
     return held
 
 
-def _put_attributes(value: Any, saved: list[Any]) -> None:
-    held = dict(zip(saved[: len(saved) // 2], saved[len(saved) // 2 :], strict=True))
+def _put_attributes(value: Any, held: dict[str, object]) -> None:
     base: Any = type if isinstance(value, type) else object
     current = _attributes(value)
     for name in current.keys() - held.keys():

@@ -2,7 +2,8 @@
 
 import math
 import threading
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -70,12 +71,8 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {
 """Those that are made of others."""
 _BITWISE = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
 _OF_BOOLEANS = {
-    "add": "logical_or",
-    "maximum": "logical_or",
-    "fmax": "logical_or",
-    "multiply": "logical_and",
-    "minimum": "logical_and",
-    "fmin": "logical_and",
+    **dict.fromkeys(("add", "maximum", "fmax"), "logical_or"),
+    **dict.fromkeys(("multiply", "minimum", "fmin"), "logical_and"),
 }
 """What some operations are on nothing but booleans."""
 _REDUCED = {np.add: "sum", np.maximum: "max"}
@@ -174,6 +171,15 @@ class Trace:
             f"an array of shape {array.shape} fits neither actions, {self.shapes[Per.ACTION]}, nor "
             f"blocks, {self.shapes[Per.BLOCK]}"
         )
+
+
+def _refusing(text: str) -> Callable[..., Any]:
+    """Return a method that refuses."""
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise UntraceableError(text)
+
+    return refuse
 
 
 @final
@@ -327,33 +333,26 @@ class Symbol(NDArrayOperatorsMixin):
             "or those of math for the iteration"
         )
 
-    def __str__(self) -> str:
-        raise UntraceableError("a text (str, print, an f-string) asks for a value; leave it out")
-
     def __int__(self) -> int:
         if self.node.is_constant:
             return int(self.node.detail)
         raise UntraceableError("int() asks for a value; use np.floor")
 
-    def __index__(self) -> int:
-        raise UntraceableError(
-            "Python asks for a whole number (range, x[k], math.factorial); compare, as in "
-            "self.iteration % 3 == 0, or write a formula"
-        )
+    __str__ = _refusing("a text (str, print, an f-string) asks for a value; leave it out")
+    __index__ = _refusing(
+        "Python asks for a whole number (range, x[k], math.factorial); compare, as in "
+        "self.iteration % 3 == 0, or write a formula"
+    )
+    __iter__ = _refusing("a Python loop goes over entries; write it for whole arrays")
+    __array__ = _refusing(
+        "np.array, or a function of other libraries, asks for values; use NumPy's elementwise "
+        "functions and the operations of self.simplices"
+    )
 
     def __hash__(self) -> int:
         raise UntraceableError(
             "a set or a dict asks for a value; use a tuple, as in self.iteration in (3, 4), or "
             "np.where"
-        )
-
-    def __iter__(self) -> Iterator[Any]:
-        raise UntraceableError("a Python loop goes over entries; write it for whole arrays")
-
-    def __array__(self, *_: object, **__: object) -> Any:
-        raise UntraceableError(
-            "np.array, or a function of other libraries, asks for values; use NumPy's elementwise "
-            "functions and the operations of self.simplices"
         )
 
     # As an operand
@@ -403,18 +402,12 @@ class Symbol(NDArrayOperatorsMixin):
             return FUNCTIONS[function](*args, **options)
         raise UntraceableError(f"np.{function.__name__}{_mixing(function.__name__, _UNKNOWN)}")
 
-    def _mixes(self, name: str) -> Callable[..., Any]:
-        def refuse(*_: object, **__: object) -> None:
-            raise UntraceableError(f".{name}(){_mixing(name)}")
-
-        return refuse
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {quote(name)}")
         if name == "flags":
             raise UntraceableError("a compiled function takes no symbols; call Numba's f.py_func")
-        return self._mixes(name)
+        return partial(_refusing(f".{name}(){_mixing(name)}"), self)
 
 
 def _check_made(target: Any) -> None:
@@ -427,22 +420,11 @@ def _is_all(key: Any) -> bool:
 
 
 _OVER_BLOCKS = {
-    "sum": "sum(x)",
-    "max": "max(x)",
-    "amax": "max(x)",
-    "min": "max(-x)",
-    "amin": "max(-x)",
-    "dot": "dot(x, y)",
-    "matmul": "dot(x, y)",
-    "vdot": "dot(x, y)",
-    "inner": "dot(x, y)",
-    "mean": "sum(x), divided by self.simplices.sizes",
-    "norm": "norm(x)",
-    "cumsum": "cumulate(x)",
-    "argmax": "best_response(x)",
-    "repeat": "repeat(x)",
-    "any": "max(x)",
-    "all": "max(x)",
+    **dict.fromkeys(("max", "amax", "any", "all"), "max(x)"),
+    **dict.fromkeys(("min", "amin"), "max(-x)"),
+    **dict.fromkeys(("dot", "matmul", "vdot", "inner"), "dot(x, y)"),
+    **{"sum": "sum(x)", "norm": "norm(x)", "cumsum": "cumulate(x)", "repeat": "repeat(x)"},
+    **{"argmax": "best_response(x)", "mean": "sum(x), divided by self.simplices.sizes"},
 }
 """Operations by block in place of NumPy's over all entries."""
 _UNKNOWN = " is not known; use elementwise functions, and operations of self.simplices"
@@ -549,19 +531,10 @@ def _full_like(like: Symbol, value: Any, dtype: Any = None, **_: Any) -> Any:
     return filled
 
 
-@_implements(np.zeros_like, np.empty_like)
-def _zeros_like(like: Symbol, **options: Any) -> Any:
-    return _full_like(like, 0.0, **options)
-
-
-@_implements(np.ones_like)
-def _ones_like(like: Symbol, **options: Any) -> Any:
-    return _full_like(like, 1.0, **options)
-
-
-@_implements(np.copy)
-def _copy(values: Symbol, **_: Any) -> Any:
-    return values.copy()
+_implements(np.zeros_like, np.empty_like)(partial(_full_like, value=0.0))
+_implements(np.ones_like)(partial(_full_like, value=1.0))
+_implements(np.copy)(lambda values, **_: values.copy())
+_implements(np.shape)(lambda values: values.shape)
 
 
 @_implements(np.copyto)
@@ -593,8 +566,3 @@ def _select(conditions: Any, choices: Any, default: Any = 0.0) -> Any:
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         chosen = _where(condition, choice, chosen)
     return chosen
-
-
-@_implements(np.shape)
-def _shape(values: Any) -> tuple[int, ...]:
-    return values.shape  # type: ignore[no-any-return]

@@ -310,12 +310,12 @@ def _finite(
 ) -> Node | None:
     """Fold what holds for finite numbers: ``x - x = 0``, ``0 x = 0``, ``[x]+ = x`` if x >= 0."""
     op = node.op
-    if op == "subtract" and bare[0] is bare[1]:
-        return _zero(node)
-    if op == "multiply" and ZERO in bare:
-        return _zero(node)
-    if op == "divide" and bare[0] is ZERO:
-        return _zero(node)
+    if (
+        (op == "subtract" and bare[0] is bare[1])
+        or (op == "multiply" and ZERO in bare)
+        or (op == "divide" and bare[0] is ZERO)
+    ):
+        return ZERO if node.per is Per.RULE else fill(ZERO, node.per)
     if op in ("add", "subtract") and bare[1] is ZERO:
         return args[0]
     if op == "add" and bare[0] is ZERO:
@@ -324,7 +324,3 @@ def _finite(
         other = args[1] if bare[0] is ZERO else args[0]
         return other if other in nonnegative_nodes([other], positive) else None
     return None
-
-
-def _zero(node: Node) -> Node:
-    return ZERO if node.per is Per.RULE else fill(ZERO, node.per)
