@@ -13,6 +13,7 @@ import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast, final
 
 import numpy as np
@@ -35,6 +36,7 @@ from regretkit.play._orders import Order
 from regretkit.sets import StrategySet
 
 if TYPE_CHECKING:
+    from regretkit.play._lazy_mccfr import LazyMCCFR
     from regretkit.play._self_play import SelfPlay
 
 # The format
@@ -334,6 +336,7 @@ def _argument(value: object) -> object:
 # Runs
 
 Run = TypeVar("Run", bound="SelfPlay")
+Built = TypeVar("Built", bound="SelfPlay | LazyMCCFR")
 
 PARTS = {"order": Order, "averaging": Averaging, "estimator": Estimator}
 _ENTRIES = {"game", "built", "callbacks", "state"}
@@ -364,7 +367,7 @@ class _Whole(Stateful):
 def save_run(run: "SelfPlay", path: FilePath, callbacks: Iterable[Callback]) -> None:
     """Write a run, and what its callbacks have written down, into a file."""
     run._check_whole()
-    built = {**_built(run), "horizon": run.horizon, "engine": run._requested_engine}
+    built = {**run._built(), "horizon": run.horizon, "engine": run._requested_engine}
     write_run(path, describe(run.game), built, {"run": run.state_dict()}, callbacks)
 
 
@@ -391,10 +394,6 @@ def write_run(
         "state": {**state, **_Whole(None, watching).state_dict()},
     }
     replace_file(path, pieces(content))
-
-
-def _built(run: "SelfPlay") -> dict[str, Any]:
-    return {**built_parts(run), "minimizers": described(run.minimizers)}
 
 
 def built_parts(run: object) -> dict[str, Any]:
@@ -487,25 +486,25 @@ class SavedRun:
     ) -> Run:
         """Return a run of what is given and what was saved, at the iteration of the file."""
         self.require(by_rules=False)
+        engine = options.get("engine", self.built["engine"])
+        run: Run = self.build(partial(kind, game, minimizers, engine=engine), game, **options)
+        self._restore(run, _stateful(options.get("callbacks", ())))
+        return run
+
+    def build(self, make: Callable[..., Built], game: Game | History, **given: Any) -> Built:
+        """Return a run of what is given and what was saved, before its first iteration."""
         self.check_game(game)
-        given: Mapping[str, Any] = options
         built = {name: given.get(name) or self.part(name) for name in PARTS}
-        engine = given.get("engine", self.built["engine"])
         try:
-            run = kind(game, minimizers, horizon=self.built["horizon"], engine=engine, **built)
+            run = make(horizon=given.get("horizon") or self.built["horizon"], **built)
         except (ArithmeticError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{self.path} is of a run that cannot be built: {shorten(str(error))}"
             ) from error
-        self.check_built(_built(run))
-        self._restore(run, _stateful(given.get("callbacks", ())))
-        return run
-
-    def check_built(self, built: Mapping[str, object]) -> None:
-        """Refuse parts that were built otherwise than those that were saved."""
-        wrong = self.difference(built)
+        wrong = self.difference(run._built())
         if wrong is not None:
             raise ValueError(f"{self.path} is of another run: {wrong}; build it as it was")
+        return run
 
     def part(self, name: str) -> Any:
         """Build the order, the averaging or the estimator again."""

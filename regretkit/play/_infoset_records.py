@@ -4,7 +4,7 @@ import abc
 import copy
 import math
 import pickle
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -13,7 +13,6 @@ from attrs import define, field, setters
 from typing_extensions import override
 
 from regretkit._util._state import generators
-from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, quote
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.minimizer import RegretMinimizer
@@ -23,8 +22,6 @@ from regretkit.trace import Kernel
 from regretkit.trace._find import kernel_or_none
 
 Numbers: TypeAlias = list[float]
-Learned: TypeAlias = dict[str, Any]
-"""What was learned, as it is in files."""
 
 
 # With its hooks, attrs would look at every attribute that is set, in every visit.
@@ -50,7 +47,9 @@ class InfosetRecord(abc.ABC):
     has_learned: bool = field(default=False, init=False)
     """Whether its player came here to learn, and not only played here."""
     is_lazy: bool = field(default=False, init=False)
-    """Whether ``update`` makes up for iterations in which every action earned 0."""
+    """Whether ``update`` makes up for iterations in which every action earned 0,"""
+    is_constant: bool = field(default=False, init=False)
+    """and whether they change nothing else."""
 
     def __attrs_post_init__(self) -> None:
         self.total = [0.0] * len(self.actions)
@@ -89,14 +88,6 @@ class InfosetRecord(abc.ABC):
     @abc.abstractmethod
     def copy(self, *place: Any) -> "InfosetRecord":
         """Return the record of another information set, which has learned the same."""
-
-    @abc.abstractmethod
-    def learned(self) -> Learned:
-        """Return what was learned."""
-
-    @abc.abstractmethod
-    def restore(self, learned: Learned) -> None:
-        """Take what was learned from a file."""
 
 
 def invalid_strategy(rule: str, infoset: Hashable, strategy: Numbers) -> ValueError:
@@ -137,8 +128,6 @@ def _fits(rule: SimplexRule, kernel: Kernel) -> bool:
 Discounts: TypeAlias = tuple[LazyDiscount, LazyDiscount]
 """Of positive regrets, and of others."""
 NO_DISCOUNTS = LazyDiscount(), LazyDiscount()
-DISCOUNTS = "discounts must be sums of logarithms up to 0, and numbers of zeros"
-"""What is told of others."""
 
 
 @final
@@ -192,7 +181,7 @@ class KernelRecord(InfosetRecord):
         shared, learned, size = self.shared, self.shared.rule._learned(), len(self.actions)
         self.state = tuple(learned[name].tolist() for name in shared.names)
         self.arrays = (*self.state, *shared.further)
-        self.is_lazy = shared.is_lazy
+        self.is_lazy, self.is_constant = shared.is_lazy, shared.is_lazy and shared.is_constant
         strategy = [0.0] * size
         shared.propose(0, 0, size, strategy, self.arrays, shared.kernel.parameters_at(0))
         return strategy
@@ -223,33 +212,6 @@ class KernelRecord(InfosetRecord):
         record.arrays = (*record.state, *self.shared.further)
         return record
 
-    @override
-    def learned(self) -> Learned:
-        return {
-            "strategy": list(self.strategy),
-            "state": [list(array) for array in self.state],
-            "discounts": [*self.discounts[0], *self.discounts[1]],
-        }
-
-    @override
-    def restore(self, learned: Learned) -> None:
-        check_entries(learned, {"strategy", "state", "discounts"})
-        rule, names, rows = self.shared.rule, self.shared.names, learned["state"]
-        if not isinstance(rows, list) or len(rows) != len(names):
-            raise ValueError(f"a state must have {len(names)} lists of numbers")
-        arrays = dict(zip(names, map(as_numbers, rows), strict=True))
-        shapes = {name: rule._learned()[name].shape for name in names}
-        if {name: array.shape for name, array in arrays.items()} != shapes:
-            raise ValueError(f"the arrays of a state must have the shapes {shapes}")
-        rule._check_learned(arrays)
-        self.state = tuple(array.tolist() for array in arrays.values())
-        self.arrays = (*self.state, *self.shared.further)
-        self.discounts = as_discounts(learned["discounts"])
-        strategy = as_numbers(learned["strategy"]).tolist()
-        if len(strategy) != len(self.actions):
-            raise ValueError(f"a strategy must have {len(self.actions)} entries")
-        self.play(strategy)
-
 
 @final
 @define(eq=False, on_setattr=setters.NO_OP)
@@ -276,40 +238,6 @@ class MinimizerRecord(InfosetRecord):
     def copy(self, *place: Any) -> "MinimizerRecord":
         return MinimizerRecord(*place, minimizer=copy.deepcopy(self.minimizer))
 
-    @override
-    def learned(self) -> Learned:
-        return {"state": self.minimizer.state_dict()}
-
-    @override
-    def restore(self, learned: Learned) -> None:
-        check_entries(learned, {"state"})
-        self.minimizer.load_state_dict(learned["state"])
-        self.play(self.minimizer.next_strategy().tolist())
-
-
-def check_entries(saved: object, names: set[str]) -> None:
-    """Refuse what is no dict with these entries."""
-    if not isinstance(saved, dict) or saved.keys() != names:
-        raise ValueError(f"what was learned must have the entries {sorted(names)}")
-
-
-def as_numbers(row: object) -> Vector:
-    """Return the finite numbers of a list in a file."""
-    if not isinstance(row, list) or not all(type(number) in (int, float) for number in row):
-        raise ValueError("what was learned must be lists of numbers")
-    array = np.array(row, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError("what was learned must be finite numbers")
-    return array
-
-
-def as_discounts(row: object) -> Discounts:
-    """Return the discounts of a file, or refuse what is none."""
-    array = as_numbers(row)
-    if array.shape != (4,) or (array[::2] > 0.0).any() or (array[1::2] < 0.0).any():
-        raise ValueError(DISCOUNTS)
-    return LazyDiscount(*array[:2].tolist()), LazyDiscount(*array[2:].tolist())
-
 
 @final
 class RecordFactory:
@@ -323,74 +251,45 @@ class RecordFactory:
     def __init__(self, rule: LocalRule, generator: np.random.Generator) -> None:
         self._rule, self._generator = rule, generator
         self.templates: dict[int, InfosetRecord] = {}
-        self.kernels: dict[int, SharedKernel] = {}
-        """Those of templates whose rules have one."""
         self._initial: dict[int, Numbers] = {}
         """The strategies of templates, which must not change."""
         self.iteration = 0
         """Number of iterations in which the player has learned."""
 
-    def make(
-        self,
-        key: Hashable,
-        actions: Sequence[Hashable],
-        parent: InfosetRecord | None,
-        parent_action: int,
-    ) -> InfosetRecord:
-        """Return a new record."""
-        return self.template(len(actions)).copy(key, actions, parent, parent_action)
+    def make(self, key: Hashable, actions: Sequence[Hashable], *last: Any) -> InfosetRecord:
+        """Return a new record, which follows the player's last information set and action."""
+        return self.template(len(actions)).copy(key, actions, *last)
 
     def template(self, size: int) -> InfosetRecord:
         """Return the record of a number of actions that no sample visits."""
         if size not in self.templates:
-            self.templates[size], kernel = self._template(size), self.kernels.get(size)
-            constant = kernel is not None and kernel.is_lazy and kernel.is_constant
-            for t in range(1, 1 if constant else self.iteration + 1):
-                self._advance(size, t + 1)
+            template = self.templates[size] = self._template(size)
+            for t in range(1, 1 if template.is_constant else self.iteration + 1):
+                self._advance(template, t + 1)
         return self.templates[size]
 
     def advance(self) -> None:
         """End an iteration in which the player learned."""
         self.iteration += 1
-        for size in self.templates:
-            self._advance(size, self.iteration + 1)
+        for template in self.templates.values():
+            self._advance(template, self.iteration + 1)
 
     @property
     def is_lazy(self) -> bool:
         """Whether all information sets only need to learn when they are visited."""
         return all(template.is_lazy for template in self.templates.values())
 
-    def saved(self, sizes: set[int]) -> Learned:
-        """Return the templates of numbers of actions, and how often the player has learned."""
-        templates = {}
-        for size in sorted(sizes):
-            template, kernel = self.template(size), self.kernels.get(size)
-            positive, other = NO_DISCOUNTS if kernel is None else kernel.discounts
-            templates[str(size)] = {
-                "learned": template.learned(),
-                "discounts": [*positive, *other],
-            }
-        return {"iteration": self.iteration, "templates": templates}
+    def restore(self, iteration: int, templates: Iterable[InfosetRecord]) -> None:
+        """Continue after an iteration, from templates of all numbers of actions so far.
 
-    def restore(self, saved: Learned, maximum: int, sizes: set[int]) -> None:
-        """Take what ``saved`` returned from a file, of at most this many iterations.
-
-        It takes a time that does not depend on what the file says of iterations.
+        It takes a time that does not depend on the number of iterations.
         """
-        check_entries(saved, {"iteration", "templates"})
-        iteration, templates = saved["iteration"], saved["templates"]
-        if type(iteration) is not int or not 0 <= iteration <= maximum:
-            raise ValueError(f"a player must have learned in 0 to {maximum} iterations")
-        check_entries(templates, {str(size) for size in sizes})
         self.iteration = iteration
-        for size in sizes:
-            template, learned = self._template(size), templates[str(size)]
-            check_entries(learned, {"learned", "discounts"})
-            template.restore(learned["learned"])
+        for template in templates:
             self._check_initial(template)
-            if size in self.kernels:
-                self.kernels[size].start(iteration + 1, as_discounts(learned["discounts"]))
-            self.templates[size] = template
+            if isinstance(template, KernelRecord):
+                template.shared.start(iteration + 1, template.discounts)
+            self.templates[len(template.actions)] = template
 
     def _template(self, size: int) -> InfosetRecord:
         state = self._generator.bit_generator.state
@@ -407,7 +306,7 @@ class RecordFactory:
         kernel = kernel_or_none(minimizer) if isinstance(minimizer, SimplexRule) else None
         template: InfosetRecord
         if isinstance(minimizer, SimplexRule) and kernel is not None and _fits(minimizer, kernel):
-            shared = self.kernels[size] = SharedKernel(minimizer, kernel)
+            shared = SharedKernel(minimizer, kernel)
             shared.start(1, NO_DISCOUNTS)
             template = KernelRecord(None, (*range(size),), shared=shared)
         else:
@@ -415,13 +314,13 @@ class RecordFactory:
         self._initial[size] = list(template.strategy)
         return template
 
-    def _advance(self, size: int, iteration: int) -> None:
-        template, kernel = self.templates[size], self.kernels.get(size)
+    def _advance(self, template: InfosetRecord, iteration: int) -> None:
         if not template.is_lazy:
-            template.update([0.0] * size, 0.0)
+            template.update([0.0] * len(template.actions), 0.0)
             self._check_initial(template)
-        if kernel is not None and not kernel.is_constant:
-            kernel.start(iteration, kernel.next_discounts)
+        if isinstance(template, KernelRecord) and not template.shared.is_constant:
+            template.shared.start(iteration, template.shared.next_discounts)
+            template.discounts = template.shared.discounts
 
     def _check_initial(self, template: InfosetRecord) -> None:
         initial = self._initial[len(template.actions)]

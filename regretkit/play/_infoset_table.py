@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from itertools import chain
 from typing import Any, TypeAlias, cast, final
 
@@ -11,17 +11,15 @@ from attrs import fields_dict, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import depths, expand_ranges
-from regretkit._util._state import is_finite_array
+from regretkit._util._state import StateDict, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import ATOL, quote
 from regretkit.play._infoset_records import (
-    DISCOUNTS,
     InfosetRecord,
     KernelRecord,
     LazyDiscount,
-    Learned,
+    MinimizerRecord,
     RecordFactory,
-    check_entries,
 )
 
 Names: TypeAlias = Sequence[Hashable] | Indices
@@ -56,8 +54,8 @@ class InfosetTable:
     """The arrays of the rule's kernel, likewise, where it has one."""
     discounts: Vector
     """Four numbers each of the iterations so far, where a kernel makes up for them."""
-    minimizers: Sequence[Learned]
-    """What was learned without a kernel."""
+    minimizers: Sequence[StateDict]
+    """The states of those without a kernel."""
 
     @classmethod
     def of(cls, records: Sequence[InfosetRecord]) -> "InfosetTable":
@@ -79,7 +77,9 @@ class InfosetTable:
             strategy=_floats(record.strategy for record in records),
             state=_floats(arrays),
             discounts=_floats(discounts),
-            minimizers=[r.learned() for r in records if not isinstance(r, KernelRecord)],
+            minimizers=[
+                r.minimizer.state_dict() for r in records if isinstance(r, MinimizerRecord)
+            ],
         )
 
     @property
@@ -121,15 +121,16 @@ class InfosetTable:
             record = factory.make(key, names.take(size), previous, action)
             record.total, record.reach, record.has_learned = total.take(size), reach, True
             played = strategy.take(size)
-            if isinstance(record, KernelRecord):
+            if isinstance(record, MinimizerRecord):
+                record.minimizer.load_state_dict(next(minimizers))
+                played = record.minimizer.next_strategy().tolist()
+            elif isinstance(record, KernelRecord):
                 for array in record.state:
                     array[:] = state.take(len(array))
                 if self.discounts.size:
                     positive, other = discounts.take(2), discounts.take(2)
                     record.discounts = LazyDiscount(*positive), LazyDiscount(*other)
-                record.play(played)
-            else:
-                record.restore(next(minimizers))
+            record.play(played)
             made.append(record)
         return made
 
@@ -151,8 +152,10 @@ class InfosetTable:
 
     @classmethod
     def read(cls, saved: Any) -> "InfosetTable":
-        """Return what a file holds, columns that have their types and lengths."""
-        check_entries(saved, {*fields_dict(cls)})
+        """Return what a file holds, columns that have their types and lengths; a table as it is."""
+        if isinstance(saved, InfosetTable):
+            return saved
+        check_entries(saved, fields_dict(cls).keys())
         columns: dict[str, Any] = {name: _as_whole(saved[name], name) for name in _WHOLE}
         columns |= {name: _as_floats(saved[name], name) for name in _FLOATS}
         table = cls(
@@ -218,27 +221,25 @@ class InfosetTable:
 
     def _check_learned(self, factory: RecordFactory) -> None:
         """Refuse what a rule could not have learned."""
-        lengths = {}
-        for size in np.unique(self.sizes).tolist():
-            template = factory.template(size)
-            if isinstance(template, KernelRecord):
-                lengths[size] = [len(array) for array in template.state]
-        widths = np.zeros_like(self.sizes)
-        for size, parts in lengths.items():
-            widths[self.sizes == size] = sum(parts)
-        kernels = int(np.isin(self.sizes, list(lengths)).sum())
+        kinds = map(factory.template, np.unique(self.sizes).tolist())
+        templates = [template for template in kinds if isinstance(template, KernelRecord)]
+        widths, kernels = np.zeros_like(self.sizes), 0
+        for template in templates:
+            alike = self.sizes == len(template.actions)
+            widths[alike] = sum(map(len, template.state))
+            kernels += int(alike.sum())
         _expect("state", widths.sum(), self.state.size)
         _expect("discounts", 4 * kernels if self.discounts.size else 0, self.discounts.size)
         _expect("minimizers", self.sizes.size - kernels, len(self.minimizers))
         if (self.discounts[::2] > 0.0).any() or (self.discounts[1::2] < 0.0).any():
-            raise ValueError(DISCOUNTS)
+            raise ValueError("discounts must be sums of logarithms up to 0, and numbers of zeros")
         begins = np.cumsum(widths) - widths
-        for size, parts in lengths.items():
-            kernel, at, learned = factory.kernels[size], begins[self.sizes == size], {}
-            for name, length in zip(kernel.names, parts, strict=True):
-                learned[name] = self.state[expand_ranges(at, np.full_like(at, length))]
-                at = at + length
-            kernel.rule._check_learned(learned)
+        for template in templates:
+            at, learned = begins[self.sizes == len(template.actions)], {}
+            for name, array in zip(template.shared.names, template.state, strict=True):
+                learned[name] = self.state[expand_ranges(at, np.full_like(at, len(array)))]
+                at = at + len(array)
+            template.shared.rule._check_learned(learned)
 
 
 @final
@@ -333,6 +334,12 @@ def _as_floats(column: object, name: str) -> Vector:
     if not is_finite_array(column):
         raise ValueError(f"{name} must be an array of finite numbers")
     return cast("Vector", column)
+
+
+def check_entries(saved: object, names: Collection[str]) -> None:
+    """Refuse what is no dict with these entries."""
+    if not isinstance(saved, dict) or saved.keys() != {*names}:
+        raise ValueError(f"what was learned must have the entries {sorted(names)}")
 
 
 def _expect(name: str, wanted: int, found: int) -> None:

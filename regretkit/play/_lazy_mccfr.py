@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import Any, Self, cast, final
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from regretkit._util._errors import STRATEGIES, Hints
 from regretkit._util._files import FilePath
@@ -24,8 +24,8 @@ from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, begin, play_watched, time_limit
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import CannotStartError, Executor, executor_without_tree
-from regretkit.play._infoset_records import RecordFactory, check_entries
-from regretkit.play._infoset_table import InfosetTable, listed
+from regretkit.play._infoset_records import KernelRecord, RecordFactory
+from regretkit.play._infoset_table import InfosetTable, check_entries, listed
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._lazy_tree import (
     BufferedUniforms,
@@ -160,6 +160,7 @@ class LazyMCCFR(Hints):
             self.horizon = whole_number(self.horizon, "horizon", minimum=1)
         self.averaging.weight(1, self.horizon)
         self.players = players_of(self.game)
+        self.order.check_players(self.players)
         if self.order.schedule(self.players, 0) is None:
             raise ValueError(
                 f"{quote(self.order)} does more in an iteration than to let players learn"
@@ -234,7 +235,8 @@ class LazyMCCFR(Hints):
         # Kernels never draw; which rules the first iteration creates is not known yet.
         generator = self.estimator.generator
         factories = self._tree.factories
-        kernels = all(factory.kernels.keys() == factory.templates.keys() for factory in factories)
+        templates = (t for factory in factories for t in factory.templates.values())
+        kernels = all(isinstance(template, KernelRecord) for template in templates)
         if count == 1 or isinstance(self.order, Stateful) or not kernels:
             return nullcontext(generator)
         return BufferedUniforms(generator)
@@ -388,7 +390,7 @@ class LazyMCCFR(Hints):
         RuntimeError
             When an iteration broke off half-way, or another call drives this run.
         """
-        write_run(path, self._description, _built(self), {"run": self._saved()}, callbacks)
+        write_run(path, self._description, self._built(), {"run": self._saved()}, callbacks)
 
     @cached_property
     def _description(self) -> dict[str, str | None]:
@@ -398,21 +400,27 @@ class LazyMCCFR(Hints):
     def _saved(self) -> dict[str, Any]:
         """Return the state as it is in files."""
         state = self._state()
-        return {**state, "infosets": [table.saved() for table in state["infosets"]]}
+        for player in state["players"]:
+            player |= {name: player[name].saved() for name in ("templates", "infosets")}
+        return state
 
     def _state(self) -> dict[str, Any]:
         """Return what was learned and how far the run is."""
         with self._guard.reading():
             self._check_whole()
-            infosets = [self._learned.table(player) for player in range(self.players)]
-            sizes = [{*np.unique(table.sizes).tolist()} for table in infosets]
-            factories = zip(self._tree.factories, sizes, strict=True)
+            players = []
+            for player, factory in enumerate(self._tree.factories):
+                infosets = self._learned.table(player)
+                sizes = np.unique(infosets.sizes)
+                templates = InfosetTable.of([*map(factory.template, sizes.tolist())])
+                templates = evolve(templates, keys=sizes)
+                learned = {"templates": templates, "infosets": infosets}
+                players.append({"iteration": factory.iteration, **learned})
             return {
                 "iteration": self.iteration,
                 "weight": self._tree.weight,
                 "parts": {name: part.state_dict() for name, part in _stateful_parts(self)},
-                "factories": [factory.saved(found) for factory, found in factories],
-                "infosets": infosets,
+                "players": players,
             }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -447,16 +455,9 @@ class LazyMCCFR(Hints):
         """
         saved = SavedRun.read(path)
         saved.require(by_rules=True)
-        run = cls(
-            game,
-            rule,
-            estimator,
-            order=saved.part("order") if order is None else order,
-            averaging=saved.part("averaging") if averaging is None else averaging,
-            horizon=saved.built["horizon"] if horizon is None else horizon,
-        )
-        saved.check_built(_built(run))
-        saved.check_game(run.game)
+        history = as_history(game)
+        given: Any = {"estimator": estimator, "order": order, "averaging": averaging}
+        run = saved.build(partial(cls, history, rule), history, **given, horizon=horizon)
         try:
             _restore(run, saved.state.get("run"))
             saved.restore_callbacks(callbacks)
@@ -466,6 +467,11 @@ class LazyMCCFR(Hints):
             ) from error
         return run
 
+    def _built(self) -> dict[str, Any]:
+        """Return how it was built, which must be the same when its file is read again."""
+        rules = [described(local_minimizer(rule, Simplices(2))) for rule in self._rules]
+        return {**built_parts(self), "rules": rules, "horizon": self.horizon}
+
     def __repr__(self) -> str:
         met = " + ".join(map(str, self.information_sets))
         return f"<LazyMCCFR: {self.iteration} iterations, {met} information sets met>"
@@ -474,7 +480,6 @@ class LazyMCCFR(Hints):
 # Copies and files
 
 _OPTIONS = "order", "averaging", "horizon", "cached_histories"
-_STATE = {"iteration", "weight", "parts", "factories", "infosets"}
 
 
 def _copied(game: Any, rule: Any, estimator: Any, options: dict[str, Any], state: Any) -> LazyMCCFR:
@@ -484,12 +489,6 @@ def _copied(game: Any, rule: Any, estimator: Any, options: dict[str, Any], state
     return run
 
 
-def _built(run: LazyMCCFR) -> dict[str, Any]:
-    """Return what must be the same when the file is read again."""
-    rules = [described(local_minimizer(rule, Simplices(2))) for rule in run._rules]
-    return {**built_parts(run), "rules": rules, "horizon": run.horizon}
-
-
 def _stateful_parts(run: LazyMCCFR) -> list[tuple[str, Stateful]]:
     parts = [(name, getattr(run, name)) for name in PARTS]
     return [(name, part) for name, part in parts if isinstance(part, Stateful)]
@@ -497,25 +496,30 @@ def _stateful_parts(run: LazyMCCFR) -> list[tuple[str, Stateful]]:
 
 def _restore(run: LazyMCCFR, content: Any) -> None:
     """Restore a run that was built in the same way, which is not to be used where this fails."""
-    check_entries(content, _STATE)
-    iteration, weight, infosets = content["iteration"], content["weight"], content["infosets"]
+    check_entries(content, {"iteration", "weight", "parts", "players"})
+    iteration, weight, players = content["iteration"], content["weight"], content["players"]
     if type(iteration) is not int or not 0 <= iteration < 2**62:
         raise ValueError("iteration must be a number of iterations")
     if type(weight) is not float or not 0.0 <= weight < math.inf:
         raise ValueError("weight must be a finite number, at least 0")
-    for name, entry in (("infosets", infosets), ("factories", content["factories"])):
-        if not isinstance(entry, list) or len(entry) != run.players:
-            raise ValueError(f"{name} must be a list with an entry for each player")
+    if not isinstance(players, list) or len(players) != run.players:
+        raise ValueError("players must be a list with an entry for each player")
     tree, tables = run._tree, list[InfosetTable]()
-    for factory, saved, infoset in zip(tree.factories, content["factories"], infosets, strict=True):
-        table = infoset if isinstance(infoset, InfosetTable) else InfosetTable.read(infoset)
-        if isinstance(run.game, BatchHistory) and not table.is_numbered:
+    for factory, saved in zip(tree.factories, players, strict=True):
+        check_entries(saved, {"iteration", "templates", "infosets"})
+        templates, infosets = map(InfosetTable.read, (saved["templates"], saved["infosets"]))
+        if isinstance(run.game, BatchHistory) and not infosets.is_numbered:
             raise ValueError("information sets and actions of a batch must be whole numbers")
-        factory.restore(saved, iteration, {*np.unique(table.sizes).tolist()})
-        table.check(factory, weight)
-        tables.append(table)
+        if type(saved["iteration"]) is not int or not 0 <= saved["iteration"] <= iteration:
+            raise ValueError(f"a player must have learned in 0 to {iteration} iterations")
+        if not np.array_equal(templates.sizes, np.unique(infosets.sizes)):
+            raise ValueError("templates must be of the numbers of actions of information sets")
+        templates.check(factory, weight)
+        factory.restore(saved["iteration"], templates.records(factory))
+        infosets.check(factory, weight)
+        tables.append(infosets)
     stateful = dict(_stateful_parts(run))
-    check_entries(content["parts"], {*stateful})
+    check_entries(content["parts"], stateful)
     tree.restore(tables)
     for name, part in stateful.items():  # last, because they are the caller's
         part.load_state_dict(content["parts"][name])

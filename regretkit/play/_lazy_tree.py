@@ -186,7 +186,7 @@ class LazyTree:
             record = self.factories[player].make(key, actions, parent, parent_action)
             self.infosets[player][key] = record
             if not record.is_lazy:  # which learns from now on, from 0 where no sample comes
-                self._record_visit(player, record)
+                self.record_visit(player, record)
             if len(self.infosets[player]) % _LOOK_EVERY == 0:
                 self.check_memory(sum(map(len, self.infosets)))
         elif record.parent is not parent or record.parent_action != parent_action:
@@ -209,16 +209,11 @@ class LazyTree:
         """Return at how many information sets a player has learned."""
         return len(self._saved[player].sizes if self._saved else self.learners[player])
 
-    def settle(self, player: int, record: InfosetRecord) -> None:
-        """Bring the average at an information set up to date, before its player learns there."""
-        record.settle(self.weight)
-        self._record_visit(player, record)
-
-    def _record_visit(self, player: int, record: InfosetRecord) -> None:
-        """Note that a player learns at an information set, and so before it."""
+    def record_visit(self, player: int, record: InfosetRecord) -> None:
+        """Note that a player comes to an information set to learn, and so before it."""
         if not record.has_learned:
             if record.parent is not None:
-                self._record_visit(player, record.parent)
+                self.record_visit(player, record.parent)
             record.has_learned = True
             self.learners[player].append(record)
 
@@ -421,7 +416,8 @@ class Traversal:
         """Return the value of a node of the player, and note what it learns from."""
         record, children, create = node.record, node.children, self._tree.create
         strategy = record.strategy
-        self._tree.settle(player, record)
+        record.settle(self._tree.weight)
+        self._tree.record_visit(player, record)
         utility = [0.0] * len(strategy)
         every = self._choose is follow_all  # without a call, which takes as long as a small node
         for a, probability in (

@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Self, Unpack, cast, final
+from typing import Any, Self, Unpack, cast, final
 
 import numpy as np
 from attrs import define, field
@@ -44,7 +44,7 @@ from regretkit.play._callbacks import (
     play_watched,
     time_limit,
 )
-from regretkit.play._checkpoint_file import RunOptions, SavedRun, save_run
+from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described, save_run
 from regretkit.play._engines import (
     AUTO,
     EngineReport,
@@ -452,6 +452,10 @@ class SelfPlay(Hints, Stateful):
         from regretkit.display._html import run_html
 
         return run_html(self)
+
+    def _built(self) -> dict[str, Any]:
+        """Return how it was built, which must be the same when its file is read again."""
+        return {**built_parts(self), "minimizers": described(self.minimizers)}
 
     def save(self, path: FilePath, *, callbacks: Iterable[Callback] = ()) -> None:
         """Write a checkpoint: this run in one file, and what ``callbacks`` have written down.

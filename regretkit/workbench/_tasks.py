@@ -25,9 +25,8 @@ from regretkit.games._registry import _FACTORIES, _RULES, OPENSPIEL
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Algorithm, Checkpoint, ComparedRun, LazyMCCFR, Recorder, SelfPlay
 from regretkit.play._callbacks import Callback, Pace
-from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described
+from regretkit.play._checkpoint_file import RunOptions, SavedRun
 from regretkit.play._comparison import RATIO, measured
-from regretkit.play._lazy_mccfr import _built
 from regretkit.play._measures import AXES, SAMPLED_GAP, sampled_gap
 from regretkit.play._solve import start_by_rules
 from regretkit.sets import Simplices
@@ -194,12 +193,11 @@ def _description(task: Task, run: Run) -> tuple[Any, list[Any], Any, str]:
     """Return how a run was built, the parts of which code matters, its state, and its engine."""
     parts = [run.order, run.averaging, run.estimator]
     if not isinstance(run, LazyMCCFR):
-        built = {**built_parts(run), "minimizers": described(run.minimizers)}
-        return built, [*run.minimizers, *parts], run.state_dict(), run.engine
+        return run._built(), [*run.minimizers, *parts], run.state_dict(), run.engine
     # Of rules, the fingerprint knows some plays; which numbers of actions there are it does not.
     sizes = map(Simplices, (2, 3))
     rules = [local_minimizer(rule, simplices) for simplices in sizes for rule in run._rules]
-    return _built(run), [task.load(), *rules, *parts], run._saved(), "without tree"
+    return run._built(), [task.load(), *rules, *parts], run._saved(), "without tree"
 
 
 def _code_of(things: Iterable[Any], iterations: int) -> Iterator[str]:

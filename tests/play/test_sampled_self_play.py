@@ -583,5 +583,5 @@ def test_with_equal_payoffs_the_regret_is_exactly_zero(make):
     run = LazyMCCFR(game, rk.RegretMatching, make(rng())).run(5)
 
     (record,) = run._tree.infosets[0].values()
-    assert record.learned()["state"][0] == [0.0] * 6
+    assert record.state[0] == [0.0] * 6
     assert run.average[0]["now"].tolist() == pytest.approx([1 / 6] * 6)

@@ -217,18 +217,32 @@ UNFOLDED = {
     "more minimizers": ("minimizers", lambda _: [{}], "minimizers must have 0 entries, got 1"),
     "no minimizers": ("minimizers", lambda _: {}, "minimizers must be a list"),
 }
-FACTORIES = {
+PLAYERS = {
     "more iterations than there were": ((0, "iteration"), 2**60, "in 0 to 30"),
-    "no templates": ((0, "templates"), {}, r"must have the entries \['2'\]"),
-    "no strategy": ((0, "templates", "2", "learned", "strategy"), [], "must have 2 entries"),
-    "other discounts before": ((0, "templates", "2", "discounts"), [1.0, 0.0, 0.0, 0.0], "up to 0"),
+    "no templates": ((0, "templates"), {}, "must have the entries"),
+    "other templates": (
+        (0,),
+        lambda player: player | {"templates": player["infosets"]},
+        "templates must be of the numbers of actions",
+    ),
+    "other numbers of actions": (
+        (0, "templates", "sizes"),
+        lambda sizes: sizes[:0],
+        "must have the sum 2",
+    ),
+    "no strategy": ((0, "templates", "strategy"), lambda x: x[:0], "for each information set"),
+    "other discounts before": (
+        (0, "templates", "discounts"),
+        lambda x: 0 * x + [1, 0, 0, 0],
+        "up to",
+    ),
 }
 UNFOLDED = {
-    name: (("infosets", 0, column), *rest) for name, (column, *rest) in UNFOLDED.items()
+    name: (("players", 0, "infosets", column), *rest) for name, (column, *rest) in UNFOLDED.items()
 } | {
-    "no columns": (("infosets", 0), {}, "must have the entries"),
-    "fewer players": (("infosets",), [], "a list with an entry for each player"),
-    **{name: (("factories", *place), *rest) for name, (place, *rest) in FACTORIES.items()},
+    "no columns": (("players", 0, "infosets"), {}, "must have the entries"),
+    "fewer players": (("players",), [], "a list with an entry for each player"),
+    **{name: (("players", *place), *rest) for name, (place, *rest) in PLAYERS.items()},
 }
 
 
@@ -250,8 +264,8 @@ def test_many_iterations_in_a_file_take_no_time(tmp_path):
     content = saved(sampled().run(30), tmp_path / "run")
     state = content["state"]["run"]
     state["iteration"] = 2**60
-    for factory in state["factories"]:
-        factory["iteration"] = 2**60
+    for player in state["players"]:
+        player["iteration"] = 2**60
     (tmp_path / "run").write_bytes(packed(content))
 
     assert sampled(tmp_path / "run").iteration == 2**60
