@@ -297,6 +297,7 @@ def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
 
 at_least_zero = _number_that("a finite number, at least 0", lambda value: 0.0 <= value <= _FINITE)
 finite = _number_that("a finite number", lambda value: abs(value) <= _FINITE)
+above_one = _number_that("a finite number above 1", lambda value: 1.0 < value <= _FINITE)
 share = _number_that("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
 extended = _number_that(
     "a number, or plus or minus infinity", lambda value: value <= _FINITE or value == math.inf

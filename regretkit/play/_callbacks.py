@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, TypeVar, final
 
 import numpy as np
 from attrs import Attribute, define, field
 
 from regretkit._util._state import NOT_STATE, Stateful
-from regretkit._util._validate import at_least_one, positive, quote
+from regretkit._util._validate import above_one, at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
@@ -135,12 +134,6 @@ def play_watched(
                     break
 
 
-def _above_one(_: object, attribute: "Attribute[float]", value: float) -> None:
-    if not (isinstance(value, Real) and 1.0 < value < math.inf):
-        kind = ValueError if isinstance(value, Real) else TypeError
-        raise kind(f"{attribute.name} must be a finite number above 1, got {quote(value)}")
-
-
 @final
 @define(eq=False)
 class Every(Stateful):
@@ -219,7 +212,7 @@ class AtGeometricSteps(Stateful):
     """
 
     callback: Callback = field(validator=check_callable)
-    ratio: float = field(default=1.1, kw_only=True, validator=_above_one)
+    ratio: float = field(default=1.1, kw_only=True, validator=above_one)
     _at: int = field(default=1, init=False, repr=False, metadata=NOT_STATE)
     """One of these iterations; where the search for others begins."""
 
@@ -461,38 +454,28 @@ def shown_progress(
         )
     elif not progress:
         yield []
-    elif _rewrites(sys.stderr):
+    else:
         line = _Line(sys.stderr)
         try:
-            yield [_Progress(line.write, iterations, seconds, every=0.2)]
+            yield [_Progress(line.write, iterations, seconds, every=0.2 if line.rewrites else 10.0)]
         finally:
             line.end()
-    else:
-        lines = _Line(sys.stderr, end="\n")
-        yield [_Progress(lines.write, iterations, seconds, every=10.0)]
-
-
-def _rewrites(stream: TextIO) -> bool:
-    """Return whether a line may be written over: at a terminal, and in a notebook."""
-    return stream.isatty() or type(stream).__module__.startswith("ipykernel")
 
 
 @final
-@define(eq=False)
 class _Line:
-    """A line of a stream that is written over and over."""
+    """A line of a stream, written over and over at a terminal and in a notebook."""
 
-    stream: TextIO
-    end_with: str = field(default="", alias="end")
-    _longest: int = field(default=0, init=False)
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._longest = stream, 0
+        self.rewrites = stream.isatty() or type(stream).__module__.startswith("ipykernel")
 
     def write(self, text: str) -> None:
         self._longest = max(self._longest, len(text))
-        start, padding = ("", 0) if self.end_with else ("\r", self._longest)
-        self.stream.write(f"{start}{text:<{padding}}{self.end_with}")
-        self.stream.flush()
+        self._stream.write(f"\r{text:<{self._longest}}" if self.rewrites else f"{text}\n")
+        self._stream.flush()
 
     def end(self) -> None:
-        if self._longest:
-            self.stream.write("\n")
-            self.stream.flush()
+        if self._longest and self.rewrites:
+            self._stream.write("\n")
+            self._stream.flush()

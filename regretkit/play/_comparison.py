@@ -120,23 +120,11 @@ class Comparison(Hints):
         return rows
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets.
-
-        Raises
-        ------
-        OSError
-            When the file cannot be written.
-        """
+        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does."""
         rows_to_csv(path, self._columns, self.to_rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed.
-
-        Raises
-        ------
-        ImportError
-            When pandas is not installed.
-        """
+        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does."""
         return rows_to_dataframe(self._columns, self.to_rows())
 
     def curves(self) -> dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]]:

@@ -109,7 +109,7 @@ class BestGap(Stateful):
     _minimum: float = field(default=math.inf, init=False)
 
     def __call__(self, run: "SelfPlay") -> float:
-        self._minimum = min(self._minimum, _last_nash_conv(run))
+        self._minimum = min(self._minimum, _gap("last_nash_conv", run))
         return self._minimum
 
 
@@ -286,9 +286,9 @@ GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
 """The methods of ``CorrelatedPlay`` that are measures."""
 
 MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
-    "nash_conv": lambda _: _nash_conv,
-    "exploitability": lambda _: _exploitability,
-    "last_nash_conv": lambda _: _last_nash_conv,
+    "nash_conv": lambda _: partial(_gap, "nash_conv"),
+    "exploitability": lambda _: partial(_gap, "exploitability"),
+    "last_nash_conv": lambda _: partial(_gap, "last_nash_conv"),
     "best_nash_conv": lambda _: BestGap(),
     "visited": lambda _: _visited,
     "seconds": lambda _: Seconds(),
@@ -302,14 +302,12 @@ MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
 """By the names that ``Recorder`` takes, functions that return a new measure."""
 
 
-def _nash_conv(run: "SelfPlay") -> float:
-    check_tree(run, "nash_conv")
-    return run.nash_conv()
-
-
-def _last_nash_conv(run: "SelfPlay") -> float:
-    check_tree(run, "last_nash_conv")
-    return nash_conv(run.game, run.last_profile)
+def _gap(name: str, run: "SelfPlay") -> float:
+    """Return a gap of the average, or of the last iterate."""
+    check_tree(run, name)
+    if name == "last_nash_conv":
+        return nash_conv(run.game, run.last_profile)
+    return run.exploitability() if name == "exploitability" else run.nash_conv()
 
 
 def _visited(run: "SelfPlay") -> int:
@@ -331,11 +329,6 @@ def _visited(run: "SelfPlay") -> int:
         raise TypeError(f"visited is of games with a tree or a table, got {quote(run.game)}")
     utilities = 1 if isinstance(run.order, RandomPlayer) else run.players
     return run.iteration * size * utilities * (1 + isinstance(run.order, Extragradient))
-
-
-def _exploitability(run: "SelfPlay") -> float:
-    check_tree(run, "exploitability")
-    return run.exploitability()
 
 
 def check_tree(run: object, name: str) -> None:

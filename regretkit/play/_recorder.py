@@ -18,7 +18,7 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.play._callbacks import Callback, begin
 from regretkit.play._measures import CorrelatedGap, Measure, as_measures
 from regretkit.play._self_play import SelfPlay
-from regretkit.sets import Simplices
+from regretkit.sets import Simplices, StrategySet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,15 +117,13 @@ class TrajectoryRecorder(Hints, Stateful):
 
     information_sets: Sequence[Place] | None = field(default=None, converter=_places)
     iterations: list[int] = field(factory=list, init=False, repr=False)
-    # One entry for each action that is looked at: what it is
-    _players: list[int] = field(factory=list, init=False, repr=False)
-    _numbers: list[int] = field(factory=list, init=False, repr=False)
-    _labels: list[str | None] = field(factory=list, init=False, repr=False)
-    _actions: list[str] = field(factory=list, init=False, repr=False)
-    # One entry for each look: a number for each action
-    _strategy: list[Vector] = field(factory=list, init=False, repr=False)
-    _average: list[Vector] = field(factory=list, init=False, repr=False)
-    _regret: list[Vector] = field(factory=list, init=False, repr=False)
+    _identity: dict[str, list[Any]] = field(init=False, repr=False)
+    """What each action is that is looked at: one entry for each of them."""
+    _looks: dict[str, list[Vector]] = field(init=False, repr=False)
+    """Of each kind, one entry for each look: a number for each action."""
+
+    def __attrs_post_init__(self) -> None:
+        self._identity, self._looks = _identity([], []), {kind: [] for kind in KINDS}
 
     def __call__(self, run: SelfPlay) -> None:
         """Look, and write down."""
@@ -136,12 +134,17 @@ class TrajectoryRecorder(Hints, Stateful):
         else:
             places = [current._place(key) for key in self.information_sets]
         regrets = [_regrets(run.minimizers[player], current, player, n) for player, n in places]
-        self._identify(current, places)
+        identity = _identity(current.domains, places)
+        if self.iterations and identity != self._identity:
+            raise ValueError(
+                "these trajectories were begun in a game with other information sets; use a new "
+                "TrajectoryRecorder for this one"
+            )
+        self._identity = identity
         self.iterations.append(run.iteration)
-        empty = np.zeros(0)
-        self._strategy.append(np.concatenate([empty, *(current[place] for place in places)]))
-        self._average.append(np.concatenate([empty, *(average[place] for place in places)]))
-        self._regret.append(np.concatenate([empty, *regrets]))
+        seen = [current[place] for place in places], [average[place] for place in places], regrets
+        for looks, parts in zip(self._looks.values(), seen, strict=True):
+            looks.append(np.concatenate([np.zeros(0), *parts]))
 
     def path(self, information_set: Place, kind: str = "average") -> Vector:
         """Return what was seen of one information set, shape ``(looks, actions)``.
@@ -162,23 +165,26 @@ class TrajectoryRecorder(Hints, Stateful):
             raise ValueError(
                 f"kind must be one of {', '.join(map(repr, KINDS))}, got {quote(kind)}"
             )
-        looks = {"strategy": self._strategy, "average": self._average, "regret": self._regret}[kind]
-        return np.array([look[self._columns(information_set)] for look in looks])
+        return np.array([look[self._columns(information_set)] for look in self._looks[kind]])
 
     def actions(self, information_set: Place) -> tuple[str, ...]:
         """Return the names of an information set's actions, in the order of ``path``."""
-        return tuple(self._actions[column] for column in self._columns(information_set))
+        return tuple(self._identity["action"][at] for at in self._columns(information_set))
 
     def title(self, information_set: Place) -> str:
         """Return what to call an information set where people see it: its label and its player."""
-        column = self._columns(information_set)[0]
-        player, number, label = self._players[column], self._numbers[column], self._labels[column]
+        player, number, label, _ = self._known[self._columns(information_set)[0]]
         return f"{number if label is None else label} (player {player})"
 
     @property
     def seen(self) -> tuple[tuple[int, int], ...]:
         """The information sets that were looked at, each by its player and its number."""
-        return tuple(dict.fromkeys(zip(self._players, self._numbers, strict=True)))
+        return tuple(dict.fromkeys((player, number) for player, number, *_ in self._known))
+
+    @property
+    def _known(self) -> list[tuple[int, int, str | None, str]]:
+        """What each action is: its player, its information set, the label of that, and its name."""
+        return list(zip(*self._identity.values(), strict=True))
 
     # In other forms
 
@@ -191,72 +197,47 @@ class TrajectoryRecorder(Hints, Stateful):
         return [row._asdict() for row in self._rows()]
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets.
-
-        Raises
-        ------
-        OSError
-            When the file cannot be written.
-        """
+        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does."""
         write_csv(path, TrajectoryRow._fields, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed.
-
-        Raises
-        ------
-        ImportError
-            When pandas is not installed.
-        """
+        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does."""
         return rows_to_dataframe(TrajectoryRow._fields, self.to_rows())
 
     def _rows(self) -> Iterator[TrajectoryRow]:
-        columns = list(zip(self._players, self._numbers, self._labels, self._actions, strict=True))
-        looks = zip(self.iterations, self._strategy, self._average, self._regret, strict=True)
-        for iteration, strategy, average, regret in looks:
-            values = zip(strategy.tolist(), average.tolist(), regret.tolist(), strict=True)
-            for place, (played, mean, held) in zip(columns, values, strict=True):
+        for iteration, *seen in zip(self.iterations, *self._looks.values(), strict=True):
+            values = zip(*(look.tolist() for look in seen), strict=True)
+            for place, (played, mean, held) in zip(self._known, values, strict=True):
                 yield TrajectoryRow(iteration, *place, played, mean, None if held != held else held)
-
-    def _identify(self, profile: Profile, places: list[tuple[int, int]]) -> None:
-        """Note what the actions are, or refuse those of another game than before."""
-        players, numbers, labels, actions = [], [], [], []
-        for player, number in places:
-            simplices = simplices_of(profile.domains[player], player)
-            for action in simplices.labels.actions(number):
-                players.append(player)
-                numbers.append(number)
-                labels.append(label_of(simplices, number))
-                actions.append(action)
-        identity = players, numbers, labels, actions
-        if self.iterations and identity != (
-            self._players,
-            self._numbers,
-            self._labels,
-            self._actions,
-        ):
-            raise ValueError(
-                "these trajectories were begun in a game with other information sets; use a new "
-                "TrajectoryRecorder for this one"
-            )
-        self._players, self._numbers, self._labels, self._actions = identity
 
     def _columns(self, information_set: Place) -> list[int]:
         place = information_set if isinstance(information_set, tuple) else (None, information_set)
         owner, name = place
-        known = zip(self._players, self._numbers, self._labels, strict=True)
         columns = [
             column
-            for column, (player, number, label) in enumerate(known)
+            for column, (player, number, label, _) in enumerate(self._known)
             if owner in (None, player) and name == (label if isinstance(name, str) else number)
         ]
-        places = {(self._players[column], self._numbers[column]) for column in columns}
+        places = {self._known[column][:2] for column in columns}
         if len(places) != 1:
             wrong = "is ambiguous: it may be" if places else "was not looked at; there are"
-            labels = [] if places else list(dict.fromkeys(filter(None, self._labels)))
+            labels = [] if places else list(dict.fromkeys(filter(None, self._identity["label"])))
             shown = candidates(labels or [str(place) for place in sorted(places or self.seen)])
             raise ValueError(f"information set {quote(information_set)} {wrong} {shown}")
         return columns
+
+
+def _identity(
+    domains: Sequence[StrategySet], places: list[tuple[int, int]]
+) -> dict[str, list[Any]]:
+    """Return what the actions at some places are."""
+    known: list[tuple[Any, ...]] = []
+    for player, number in places:
+        simplices = simplices_of(domains[player], player)
+        label = label_of(simplices, number)
+        known += [(player, number, label, action) for action in simplices.labels.actions(number)]
+    names = "player", "number", "label", "action"
+    return {name: [row[column] for row in known] for column, name in enumerate(names)}
 
 
 def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: int) -> Vector:

@@ -261,7 +261,7 @@ test_what_could_never_be_called_or_met_is_refused_at_once = refusals(
         ]
         for n in (*wrong, np.nan, np.inf)
     ),
-    (partial(AtGeometricSteps, print, ratio="x"), TypeError, "ratio must be a finite number"),
+    (partial(AtGeometricSteps, print, ratio="x"), TypeError, "ratio must be a number, got 'x'"),
     (partial(StopAtGap, "0.1"), TypeError, "target must be a number"),
     (partial(StopWhenConverged, atol="1"), TypeError, "atol must be a number"),
     (partial(Every, 3, "x"), TypeError, "callback must"),
