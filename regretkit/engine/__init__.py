@@ -6,10 +6,8 @@ when a run first asks for it.
 
 from regretkit.engine._compiled import Compiled
 from regretkit.engine._vectorized import Vectorized
-from regretkit.engine._without_tree import start_without_tree
-from regretkit.play._engines import register_engine, register_without_tree
+from regretkit.play._engines import register_engine
 
 register_engine(Vectorized())
 register_engine(Compiled(exact=True))
 register_engine(Compiled())
-register_without_tree(start_without_tree)

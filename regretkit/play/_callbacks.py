@@ -285,7 +285,7 @@ _PERIOD = 0.05
 @final
 @define(eq=False)
 class Pace:
-    """When to read the clock again: iterations that take about as long as ``_PERIOD``."""
+    """When to read a clock again: after iterations that take about as long as a period."""
 
     _iteration: int = field(default=0, init=False)
     _seconds: float = field(default=0.0, init=False)
@@ -295,9 +295,14 @@ class Pace:
 
     def __call__(self, run: _Run) -> None:
         """Note how long the iterations since the last call took."""
-        count, seconds = run.iteration - self._iteration, run.seconds - self._seconds
-        self._iteration, self._seconds = run.iteration, run.seconds
-        self._step = max(1, int(count * min(_PERIOD / max(seconds, 1e-9), 8.0)))
+        self.note(run.iteration, run.seconds, _PERIOD)
+
+    def note(self, iteration: int, seconds: float, period: float) -> None:
+        """Note where a run is, and what a clock says."""
+        count, took = iteration - self._iteration, max(seconds - self._seconds, 1e-9)
+        self._iteration, self._seconds = iteration, seconds
+        # A quick game goes through very many iterations before the clock needs to be read.
+        self._step = max(1, int(count * min(period / took, 8.0)))
 
     def next_call(self, run: _Run) -> int:
         """Return the next iteration at which to call."""

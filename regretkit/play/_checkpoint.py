@@ -17,7 +17,15 @@ from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._algorithms import ALGORITHMS, AlgorithmLike, Groups, named, without_tree
-from regretkit.play._callbacks import Callback, as_callbacks, begin, next_look, stopped, time_limit
+from regretkit.play._callbacks import (
+    Callback,
+    Pace,
+    as_callbacks,
+    begin,
+    next_look,
+    stopped,
+    time_limit,
+)
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
 from regretkit.play._solve import Rules
@@ -91,11 +99,7 @@ class Checkpoint:
     """When that was, on the clock that never goes back; before, when this was built."""
     _took: float = field(default=0.0, init=False, repr=False)
     """Seconds that it took."""
-    _looked: float = field(init=False, repr=False)
-    _seen: int = field(default=0, init=False, repr=False)
-    """Where the run was when the clock was looked at last."""
-    _pace: int = field(default=1, init=False, repr=False)
-    """Iterations until the clock is read again."""
+    _pace: Pace = field(factory=Pace, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if (self.seconds is None) == (self.every is None):
@@ -110,7 +114,8 @@ class Checkpoint:
             raise TypeError(f"path must be a text or a pathlib.Path, got {quote(self.path)}")
         check_target(self.path)  # refuses now what could not be saved later
         self.path = Path(self.path)
-        self._saved = self._looked = time.monotonic()
+        self._saved = time.monotonic()
+        self._pace.note(0, self._saved, self._saved)
 
     def begin(self, run: SelfPlay) -> list[Callback]:
         """Let the callbacks watch the run."""
@@ -131,9 +136,7 @@ class Checkpoint:
         if self.every is not None:
             save = (run.iteration // self.every + 1) * self.every
         else:
-            if run.iteration != self._seen:  # the run was continued in the meantime
-                self._seen, self._looked, self._pace = run.iteration, time.monotonic(), 1
-            save = run.iteration + self._pace
+            save = self._pace.next_call(run)
         return next_look(run, self.callbacks, save)
 
     def _time_limit(self) -> float:
@@ -143,10 +146,7 @@ class Checkpoint:
         if self.every is not None:
             return run.iteration % self.every == 0
         clock, seconds = time.monotonic(), max(self.seconds or 0.0, _PLAYED * self._took)
-        count, took = run.iteration - self._seen, max(clock - self._looked, 1e-9)
-        # A quick game goes through very many iterations before the clock needs to be read.
-        self._pace = max(1, int(count * min(seconds / _LOOKS / took, 8.0)))
-        self._seen, self._looked = run.iteration, clock
+        self._pace.note(run.iteration, clock, seconds / _LOOKS)
         return clock - self._saved >= seconds
 
 

@@ -119,18 +119,11 @@ def _engines() -> list[Engine]:
     return _ENGINES
 
 
-_WITHOUT_TREE: list[Callable[[Any], Executor | None]] = []
-
-
-def register_without_tree(start: Callable[[Any], Executor | None]) -> None:
-    """Make known what plays a run of ``LazyMCCFR``, or returns None where it cannot."""
-    _WITHOUT_TREE.append(start)
-
-
 def executor_without_tree(run: Any) -> Executor | None:
     """Return what plays a run of ``LazyMCCFR`` in machine code, None where nothing can."""
-    _engines()
-    return next(filter(None, (start(run) for start in _WITHOUT_TREE)), None)
+    engine: Any = importlib.import_module("regretkit.engine._without_tree")
+    executor: Executor | None = engine.start_without_tree(run)
+    return executor
 
 
 def register_engine(engine: Engine) -> None:

@@ -4,26 +4,22 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType, TracebackType
-from typing import Any, final
+from types import FrameType
+from typing import final
 
 
 @final
 class DeferredInterrupt:
-    """Within it, Ctrl-C is only noted, and raises ``KeyboardInterrupt`` at the end.
+    """Ctrl-C that is only noted, unless it comes twice, or within ``at_once``.
 
-    A second one is raised at once. Python would raise the first one between any two instructions,
-    and so between an update of a minimizer and the line that counts it.
-
-    Only the main thread gets signals, and only Python's own handler is replaced; elsewhere, and
-    where a program has a handler of its own, nothing is deferred.
+    Python would raise it between any two instructions, and so between an update of a minimizer and
+    the line that counts it.
     """
 
     def __init__(self) -> None:
         self._requested = False
         self.suspended = False
         """Whether Ctrl-C is raised at once for now."""
-        self._handler: Any = None
 
     def requested(self) -> bool:
         """Return whether an interrupt was requested."""
@@ -38,32 +34,36 @@ class DeferredInterrupt:
         finally:
             self.suspended = False
 
-    def __enter__(self) -> "DeferredInterrupt":
-        handler = signal.getsignal(signal.SIGINT)
-        outer = getattr(handler, "__self__", None)
-        # That of a run whose callbacks are being called
-        nested = isinstance(outer, DeferredInterrupt) and outer.suspended
-        if handler is signal.default_int_handler or nested:
-            with suppress(ValueError):  # raised outside the main thread
-                signal.signal(signal.SIGINT, self._note)
-                self._handler = handler
-        return self
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Handle Ctrl-C."""
         if self._requested or self.suspended:
             raise KeyboardInterrupt
         self._requested = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
-        if self._requested and kind is None:
-            raise KeyboardInterrupt
+
+@contextmanager
+def deferred_interrupts() -> Iterator[DeferredInterrupt]:
+    """Defer Ctrl-C, and raise ``KeyboardInterrupt`` at the end if there was one.
+
+    Only the main thread gets signals, and only Python's own handler is replaced; elsewhere, and
+    where a program has a handler of its own, nothing is deferred.
+    """
+    interrupt, handler = DeferredInterrupt(), signal.getsignal(signal.SIGINT)
+    outer = getattr(handler, "__self__", None)
+    # That of a run whose callbacks are being called
+    nested = isinstance(outer, DeferredInterrupt) and outer.suspended
+    replaced = False
+    try:
+        if handler is signal.default_int_handler or nested:
+            with suppress(ValueError):  # raised outside the main thread
+                signal.signal(signal.SIGINT, interrupt.note)
+                replaced = True
+        yield interrupt
+    finally:
+        if replaced:
+            signal.signal(signal.SIGINT, handler)
+    if interrupt.requested():
+        raise KeyboardInterrupt
 
 
 @final
@@ -79,7 +79,7 @@ class RunGuard:
     def driving(self) -> Iterator[DeferredInterrupt]:
         """Have the run to oneself, with interrupts deferred, or raise where another call has it."""
         # Deferred first: raised between two of these lines, Ctrl-C would leave the run locked.
-        with DeferredInterrupt() as interrupt:
+        with deferred_interrupts() as interrupt:
             if not self._lock.acquire(blocking=False):
                 raise RuntimeError(
                     "this run is being driven by another call, in another thread or around this "
