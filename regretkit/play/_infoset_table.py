@@ -3,7 +3,7 @@
 import ast
 import json
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeAlias, cast, final
 
 import numpy as np
@@ -112,23 +112,23 @@ class InfosetTable:
     def records(self, factory: RecordFactory) -> list[InfosetRecord]:
         """Return the records of a table that fits."""
         made: list[InfosetRecord] = []
-        state, discounts = _Reader(self.state), _Reader(self.discounts)
-        total, strategy, names = _Reader(self.total), _Reader(self.strategy), _Reader(self.actions)
-        minimizers = iter(self.minimizers)
-        columns: Any = self.keys, self.sizes, self.parent, self.parent_action, self.reach
-        for key, size, parent, action, reach in zip(*map(listed, columns), strict=True):
+        columns = self.actions, self.total, self.strategy, self.state, self.discounts
+        names, total, strategy, state, discounts = (iter(listed(column)) for column in columns)
+        minimizers, places = iter(self.minimizers), (self.keys, self.sizes, self.parent)
+        rows = zip(*map(listed, (*places, self.parent_action, self.reach)), strict=True)
+        for key, size, parent, action, reach in rows:
             previous = made[parent] if parent >= 0 else None
-            record = factory.make(key, names.take(size), previous, action)
-            record.total, record.reach, record.has_learned = total.take(size), reach, True
-            played = strategy.take(size)
+            record = factory.make(key, [*islice(names, size)], previous, action)
+            record.total, record.reach, record.has_learned = [*islice(total, size)], reach, True
+            played = [*islice(strategy, size)]
             if isinstance(record, MinimizerRecord):
                 record.minimizer.load_state_dict(next(minimizers))
                 played = record.minimizer.next_strategy().tolist()
             elif isinstance(record, KernelRecord):
                 for array in record.state:
-                    array[:] = state.take(len(array))
+                    array[:] = islice(state, len(array))
                 if self.discounts.size:
-                    positive, other = discounts.take(2), discounts.take(2)
+                    positive, other = islice(discounts, 2), islice(discounts, 2)
                     record.discounts = LazyDiscount(*positive), LazyDiscount(*other)
             record.play(played)
             made.append(record)
@@ -206,10 +206,7 @@ class InfosetTable:
             (self.reach > previous + slack) | ~(abs(sums - self.reach) <= slack),
             "the sums of strategies at {} do not fit together",
         )
-        sums, least = (
-            np.add.reduceat(self.strategy, first),
-            np.minimum.reduceat(self.strategy, first),
-        )
+        sums, least = (total.reduceat(self.strategy, first) for total in (np.add, np.minimum))
         self._refuse(
             ~(abs(sums - 1.0) <= ATOL) | (least < -ATOL),
             "what is played at {} must be probabilities that sum to 1",
@@ -240,19 +237,6 @@ class InfosetTable:
                 learned[name] = self.state[expand_ranges(at, np.full_like(at, len(array)))]
                 at = at + len(array)
             template.shared.rule._check_learned(learned)
-
-
-@final
-class _Reader:
-    """Goes through a column."""
-
-    def __init__(self, column: Names | Vector) -> None:
-        self._items, self._at = listed(column), 0
-
-    def take(self, count: int) -> list[Any]:
-        """Return the next entries."""
-        self._at += count
-        return self._items[self._at - count : self._at]
 
 
 # Columns

@@ -355,13 +355,13 @@ def sampled_gap(run: Any, time_limit: float | None = None) -> float:
 def as_measures(measures: object) -> dict[str, Measure]:
     """Return functions by name, or refuse what came."""
     named: object = [measures] if isinstance(measures, str) else measures
-    if isinstance(named, Sequence):
-        for name in named:
-            if not isinstance(name, str):
-                raise _no_measures(measures)
+    if isinstance(named, Sequence) and all(isinstance(name, str) for name in named):
         named = {name: name for name in named}
     if not isinstance(named, Mapping):
-        raise _no_measures(measures)
+        raise TypeError(
+            "measures must be names such as ['nash_conv', 'seconds'], or map names to functions of "
+            f"the run, got {quote(measures)}; pass {{'gap': measure}}"
+        )
     shared = SharedPlay()
     return {name: _measure(name, measure, shared) for name, measure in named.items()}
 
@@ -379,10 +379,3 @@ def _measure(name: str, measure: object, shared: SharedPlay) -> Measure:
             f"measures[{quote(name)}] must be a name or a function of the run, got {quote(measure)}"
         )
     return measure
-
-
-def _no_measures(measures: object) -> TypeError:
-    return TypeError(
-        "measures must be names such as ['nash_conv', 'seconds'], or map names to functions of the "
-        f"run, got {quote(measures)}; pass {{'gap': measure}}"
-    )

@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain
 from typing import Any, Self, Unpack, cast, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from typing_extensions import override
 
 from regretkit._util._errors import MIXES, RUNS, Hints, says_arguments, warn
 from regretkit._util._files import FilePath
-from regretkit._util._state import NOT_STATE, Stateful, generators, is_ours, parts, with_parts
+from regretkit._util._state import NOT_STATE, Stateful, generators, is_ours, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
     ATOL,
@@ -37,6 +38,7 @@ from regretkit.games._game import (
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.play._callbacks import (
+    AtGeometricSteps,
     Callback,
     as_callbacks,
     begin,
@@ -202,7 +204,10 @@ class SelfPlay(Hints, Stateful):
                     self._check_first()
                 executor = self._executor_for(iterations, watching)
             if iterations >= EVER:
-                watching.append(_NewChoice(watching))
+                choose = AtGeometricSteps(
+                    lambda _: self._executor_for(EVER, watching).compile(), ratio=2.0
+                )
+                watching.append(choose)
             if self.seconds == 0.0 and iterations:
                 with exits_as_errors():
                     executor.compile()
@@ -351,8 +356,9 @@ class SelfPlay(Hints, Stateful):
                     as_strategies(self.game, self.last_profile)
                 for average, domain in zip(self._averages, self.game.domains, strict=True):
                     average._check_on(domain)
-                for rule in _rules(asked):
-                    check_strategy(rule.next_strategy(), rule.domain, 0, repr(rule))
+                for rule in chain.from_iterable(map(with_parts, asked)):
+                    if isinstance(rule, SimplexRule):
+                        check_strategy(rule.next_strategy(), rule.domain, 0, repr(rule))
         except (ArithmeticError, RuntimeError, TypeError) as error:
             raise ValueError(f"a strategy cannot be computed: {error}") from error
 
@@ -429,23 +435,11 @@ class SelfPlay(Hints, Stateful):
         return average_profile(self._averages, self.game)
 
     def nash_conv(self) -> float:
-        """Return ``evaluation.nash_conv`` of the average: what best responses gain in all.
-
-        Raises
-        ------
-        ValueError
-            When nothing was played yet.
-        """
+        """Return ``evaluation.nash_conv`` of ``average``: what best responses gain in all."""
         return nash_conv(self.game, self.average)
 
     def exploitability(self) -> float:
-        """Return ``evaluation.exploitability`` of the average: what best responses gain on average.
-
-        Raises
-        ------
-        ValueError
-            When nothing was played yet.
-        """
+        """Return ``evaluation.exploitability`` of ``average``: what they gain on average."""
         return exploitability(self.game, self.average)
 
     def _repr_html_(self) -> str:
@@ -493,22 +487,8 @@ EVER = 2**62
 """Iterations of a run that something else ends."""
 
 _FEW = 64
-"""Iterations for which such a run chooses its engine; later, as many again as were played."""
-
-
-@final
-@define(eq=False)
-class _NewChoice:
-    """A callback that chooses an engine anew whenever a run is twice as long."""
-
-    callbacks: Iterable[Callback]
-
-    def next_call(self, run: SelfPlay) -> int:
-        return 1 << run.iteration.bit_length()
-
-    def __call__(self, run: SelfPlay) -> None:
-        if run.iteration & run.iteration - 1 == 0:
-            run._executor_for(EVER, self.callbacks).compile()
+"""Iterations for which such a run chooses its engine; later, as many again as were played: whenever
+it is twice as long, it chooses anew."""
 
 
 _DIRECTIONS = 4
@@ -518,15 +498,12 @@ _DIRECTIONS = 4
 def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
     """Return one minimizer for each player of a game, or refuse what came."""
     check_game(game)
-    if isinstance(minimizers, type):
+    if isinstance(minimizers, type | str):
+        kind = "name" if isinstance(minimizers, str) else "class"
+        given = quote(minimizers) if isinstance(minimizers, str) else minimizers.__name__
         raise TypeError(
-            f"minimizers must be one for each player, got the class {minimizers.__name__}; "
-            f"let solve(game, {minimizers.__name__}) make them"
-        )
-    if isinstance(minimizers, str):
-        raise TypeError(
-            f"minimizers must be one for each player, got the name {quote(minimizers)}; "
-            f"let solve(game, {quote(minimizers)}) make them"
+            f"minimizers must be one for each player, got the {kind} {given}; "
+            f"let solve(game, {given}) make them"
         )
     players = as_minimizers(minimizers, "minimizers")
     if len(players) != len(game.domains):
@@ -569,11 +546,3 @@ def check_plays_on(
                 f"{name} plays on {quote(minimizer.domain)}, where {format_array(point)} lies, "
                 f"{wanted}"
             )
-
-
-def _rules(things: Iterable[object]) -> Iterator[SimplexRule]:
-    """Yield the rules over simplices that minimizers are made of."""
-    for thing in things:
-        if isinstance(thing, SimplexRule):
-            yield thing
-        yield from _rules(part for _, part in parts(thing))
