@@ -153,11 +153,11 @@ class Every(Stateful):
 
     Examples
     --------
-    >>> from regretkit import RegretMatching, SelfPlay
     >>> from regretkit.games import matching_pennies
-    >>> run = SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)])
+    >>> from regretkit.play import solve
     >>> seen = []
-    >>> run = run.run(30, callbacks=[Every(10, lambda run: seen.append(run.iteration))])
+    >>> watch = Every(10, lambda run: seen.append(run.iteration))
+    >>> run = solve(matching_pennies(), iterations=30, callbacks=[watch])
     >>> seen
     [10, 20, 30]
     """
@@ -201,12 +201,11 @@ class AtGeometricSteps(Stateful):
 
     Examples
     --------
-    >>> from regretkit import RegretMatching, SelfPlay
     >>> from regretkit.games import matching_pennies
-    >>> run = SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)])
+    >>> from regretkit.play import solve
     >>> seen = []
     >>> watch = AtGeometricSteps(lambda run: seen.append(run.iteration), ratio=2.0)
-    >>> run = run.run(30, callbacks=[watch])
+    >>> run = solve(matching_pennies(), iterations=30, callbacks=[watch])
     >>> seen
     [1, 2, 4, 8, 16]
     """

@@ -197,13 +197,8 @@ class Comparison(Hints):
     def __str__(self) -> str:
         heads, rows = self.summary()
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if column < 2 else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            )
-            for cells in (heads, *rows)
-        ]
+        places = [f"{{:{'<>'[column > 1]}{width}}}" for column, width in enumerate(widths)]
+        lines = ["  ".join(places).format(*cells) for cells in (heads, *rows)]
         lines += ["interrupted"] if self.interrupted else []
         return "\n".join(line.rstrip() for line in lines)
 
@@ -388,10 +383,7 @@ def _with_seconds(measures: str | Sequence[str] | Mapping[str, Any]) -> dict[str
 
 def _titled(progress: bool | Callable[[str], object], title: str) -> bool | Callable[[str], object]:
     """Return what shows progress, with a title where it is a function."""
-    if not callable(progress):
-        return progress
-    write = progress
-    return lambda line: write(f"{title}: {line}")
+    return (lambda line: progress(f"{title}: {line}")) if callable(progress) else progress
 
 
 def _as_seeds(seeds: Iterable[int]) -> list[int]:
@@ -416,10 +408,10 @@ def _named_games(games: Any) -> dict[str, Any]:
         raise TypeError(f"got the algorithm {quote(swapped[0])} among the games; games come first")
     found = []
     for name, game in pairs:
-        by_rules = has_rules_alone(game)
-        if not by_rules:
+        default = type(game).__name__
+        if not has_rules_alone(game):
             check_game(game)
-        default = type(game).__name__ if by_rules else quote(game)
+            default = quote(game)
         found.append((getattr(game, "name", None) or default if name is None else name, game))
     return _distinct(found, "games")
 
@@ -427,11 +419,8 @@ def _named_games(games: Any) -> dict[str, Any]:
 def _named_algorithms(algorithms: Any, sampling: str | None) -> dict[str, Algorithm]:
     single = isinstance(algorithms, str | Algorithm) or callable(algorithms)
     given: Any = [algorithms] if single else algorithms
-    pairs = (
-        given.items()
-        if isinstance(given, Mapping)
-        else [(_name(algorithm), algorithm) for algorithm in given]
-    )
+    named_by = isinstance(given, Mapping)
+    pairs = given.items() if named_by else [(_name(algorithm), algorithm) for algorithm in given]
     found = [(name, Algorithm(named(algorithm), sampling=sampling)) for name, algorithm in pairs]
     return _distinct(found, "algorithms")
 

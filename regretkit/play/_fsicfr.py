@@ -49,20 +49,16 @@ class FixedStrategyIteration(Stateful):
     local
         Called with each player's information sets as ``Simplices``, returns one minimizer for all
         of them: the class of any leaf, ``PerDecisionPoint`` or ``ByDecisionPoint``.
-    order
-        Who learns when, within an iteration.
-    averaging
-        How the iterations count in the average.
+    order, averaging
+        As ``SelfPlay`` takes them; by default players learn simultaneously.
     generator
         Draws what chance does, once an iteration, as the paper has it; without one, iterations
         sweep everything that chance may do.
 
     Attributes
     ----------
-    iteration
-        Number of iterations so far.
-    visited
-        Number of states visited so far, in all passes forward.
+    iteration, visited
+        Number of iterations so far, and of states visited in all passes forward.
 
     Raises
     ------
@@ -117,12 +113,8 @@ class FixedStrategyIteration(Stateful):
 
         Raises
         ------
-        TypeError, ValueError
-            When ``iterations`` is not a whole number, at least 0.
-        RuntimeError
-            When a rule raised ``SystemExit``, or another call drives this run.
-        KeyboardInterrupt
-            After Ctrl-C, once the iteration that it came in is whole; a second one ends within it.
+        TypeError, ValueError, RuntimeError, KeyboardInterrupt
+            As ``SelfPlay.run``.
         """
         iterations = whole_number(iterations, "iterations", minimum=0)
         with self._guard.driving() as interrupt, exits_as_errors():

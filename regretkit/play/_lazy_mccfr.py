@@ -68,7 +68,7 @@ class LazyMCCFR(Hints):
     was ever visited, from zero utilities where the sample did not come, as it does on the tree.
 
     An iteration that fails breaks the run: it then refuses to run, to be saved, and to return
-    strategies.
+    strategies, by a RuntimeError.
 
     Parameters
     ----------
@@ -83,22 +83,16 @@ class LazyMCCFR(Hints):
     estimator
         ``ExternalSampling``, ``OutcomeSampling`` or ``RobustSampling``, without a
         baseline and with uniform exploration.
-    order
-        Who learns when.
-    averaging
-        How much each iteration counts; finite weights.
-    horizon
-        Number of iterations planned, for weights that depend on it.
+    order, averaging, horizon
+        As ``SelfPlay`` takes them; weights must be finite.
     cached_histories
         Number of histories to keep in memory, which makes visiting them again several times
         faster; information sets are all kept.
 
     Attributes
     ----------
-    iteration
-        Number of iterations played.
-    seconds
-        How long they took, without callbacks, since the run was started or loaded.
+    iteration, seconds
+        Number of iterations played, and how long they took, as those of ``SelfPlay``.
 
     Raises
     ------
@@ -181,16 +175,12 @@ class LazyMCCFR(Hints):
         return rules
 
     def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
-        """Play on for some iterations, or until a callback returns ``True``; return the run.
+        """Play on for some iterations, or until a callback returns ``True``, as ``SelfPlay.run``.
 
         Raises
         ------
-        RuntimeError
-            When an iteration, now or earlier, broke off half-way, a rule raised ``SystemExit``, or
-            another call drives this run, in another thread or around this one.
-        KeyboardInterrupt
-            After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
-            second Ctrl-C ends within it.
+        TypeError, ValueError, RuntimeError, KeyboardInterrupt
+            As ``SelfPlay.run``; an iteration that broke off is one that failed at any moment.
         """
         iterations = whole_number(iterations, "iterations", minimum=0)
         watching = as_callbacks(callbacks)
@@ -339,26 +329,14 @@ class LazyMCCFR(Hints):
 
     @property
     def current(self) -> VisitedProfile:
-        """What each player would play next.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration failed half-way.
-        """
+        """What each player would play next."""
         self._check_whole()
         tables = map(self._learned.table, range(self.players))
         return VisitedProfile(self._visited(p, t, t.strategy) for p, t in enumerate(tables))
 
     @property
     def average(self) -> VisitedProfile:
-        """What each player plays on average over the iterations, weighted.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration failed half-way.
-        """
+        """What each player plays on average over the iterations, weighted."""
         self._check_whole()
         weight, tables = self._tree.weight, map(self._learned.table, range(self.players))
         return VisitedProfile(self._visited(p, t, t.averages(weight)) for p, t in enumerate(tables))

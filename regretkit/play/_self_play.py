@@ -74,7 +74,8 @@ class SelfPlay(Hints, Stateful):
     An iteration that fails before any minimizer has been updated, or given a prediction, leaves
     the run unchanged: the error is raised and the run can continue. A later failure cannot be
     undone, since that would need a copy of the state in every iteration. The run then refuses to
-    continue, and to return strategies, until ``load_state_dict`` restores an earlier state.
+    continue, and to return strategies, by a RuntimeError, until ``load_state_dict`` restores an
+    earlier state.
 
     Parameters
     ----------
@@ -98,8 +99,6 @@ class SelfPlay(Hints, Stateful):
 
     Attributes
     ----------
-    engine
-        What ran the last iterations.
     iteration
         T, the number of iterations so far.
     seconds
@@ -262,11 +261,8 @@ class SelfPlay(Hints, Stateful):
     def engine_report(self, iterations: int = 1_000_000) -> EngineReport:
         """Return which engine runs it, and why no faster one does, for each player.
 
-        Parameters
-        ----------
-        iterations
-            How many are meant, in one call of ``run``: ``"auto"`` starts machine code for long
-            calls alone.
+        ``iterations`` is how many are meant, in one call of ``run``: ``"auto"`` starts machine code
+        for long calls alone.
 
         Examples
         --------
@@ -412,13 +408,7 @@ class SelfPlay(Hints, Stateful):
 
     @property
     def current(self) -> Profile:
-        """The next iteration's strategies, x_{T+1}.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration failed after a minimizer had been updated.
-        """
+        """The next iteration's strategies, x_{T+1}."""
         self._check_whole()
         return Profile([m.next_strategy() for m in self.minimizers], self.game.domains, self.game)
 

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import evolve
 
 from regretkit._util._errors import says_arguments
-from regretkit._util._validate import above_zero, quote, whole_number
+from regretkit._util._validate import above_zero, must_be, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
 from regretkit.evaluation._finish import unmerged
@@ -188,7 +188,10 @@ def solve(
     """
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
-    if _is_true(exact):
+    if not isinstance(exact, bool):
+        hint = "fractions are those of evaluation.certify(game, solution.profile)"
+        raise TypeError(must_be("exact", "True or False", exact, hint))
+    if exact:
         refused = iterations, target_gap, sampling, seed, estimator, callbacks or None
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
     by_rules = has_rules_alone(game)
@@ -215,15 +218,6 @@ def solve(
     with shown_progress(progress, iterations, time_limit) as shown:
         maximum = EVER if iterations is None else iterations
         return run.run(maximum, callbacks=[*as_callbacks(callbacks), *limits, *shown])
-
-
-def _is_true(exact: bool) -> bool:
-    if not isinstance(exact, bool):
-        raise TypeError(
-            f"exact must be True or False, got {quote(exact)}; fractions are those of "
-            "evaluation.certify(game, solution.profile)"
-        )
-    return exact
 
 
 def _solve_exactly(
@@ -376,12 +370,9 @@ def _limits(
     for name, limit in (("target_gap", target_gap), ("time_limit", time_limit)):
         if limit is not None:
             above_zero(limit, name)
-    limits: list[Callback] = []
-    if target_gap is not None:
-        limits.append(AtGeometricSteps(StopAtGap(target_gap), ratio=1.05))
-    if time_limit is not None:
-        limits.append(StopAtTime(time_limit))
-    return limits
+    at_gap = None if target_gap is None else AtGeometricSteps(StopAtGap(target_gap), ratio=1.05)
+    at_time = None if time_limit is None else StopAtTime(time_limit)
+    return [limit for limit in (at_gap, at_time) if limit is not None]
 
 
 def doubt_of_reaching(
@@ -391,10 +382,10 @@ def doubt_of_reaching(
     if algorithm.sampling is not None and estimator is None:
         estimator = algorithm.estimator()
     parts = algorithm.order, algorithm.averaging, algorithm.circuit
-    if not any(
-        algorithm.local is known.local and parts == (known.order, known.averaging, known.circuit)
-        for known in ALGORITHMS.values()
-    ):
+    known = [
+        (a.order, a.averaging, a.circuit) for a in ALGORITHMS.values() if a.local is algorithm.local
+    ]
+    if parts not in known:
         names = ", ".join(map(repr, ALGORITHMS))
         return f"only for {names} is it known that the gap vanishes, and this is another algorithm"
     if not (estimator is None or isinstance(estimator, ExactUtility)):
@@ -404,10 +395,8 @@ def doubt_of_reaching(
         and game.players == 2
         and game.constant_sum is not None
     ):
-        return (
-            "only in two-player constant-sum games is the gap sure to vanish, and this is "
-            f"{quote(game)}"
-        )
+        told = "only in two-player constant-sum games is the gap sure to vanish, and this is"
+        return f"{told} {quote(game)}"
     payoffs = game.tree.payoffs if isinstance(game, ExtensiveFormGame) else game.payoffs
     minimum = _ROUNDING * float(np.abs(payoffs).max())
     if target_gap < minimum:
