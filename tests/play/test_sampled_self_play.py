@@ -64,12 +64,21 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-def pair(game, rule, make, **options):
+def lazy(game, rule, make=ExternalSampling, **options):
+    return LazyMCCFR(game, rule, make(rng()), **options)
+
+
+def loaded(path, game, rule, make=ExternalSampling, **options):
+    return LazyMCCFR.load(path, game, rule, make(rng(7)), **options)
+
+
+def pair(game, rule, make=ExternalSampling, order=Alternating, **options):
     """Return the same run without a tree and on the tree."""
-    players = [rk.CFR(tree, rule) for tree in game.domains]
+    rules = rule if isinstance(rule, tuple) else (rule,) * len(game.domains)
+    players = [rk.CFR(tree, local) for tree, local in zip(game.domains, rules, strict=True)]
     return (
-        LazyMCCFR(game, rule, make(rng()), **options),
-        SelfPlay(game, players, estimator=make(rng()), engine="numpy", **options),
+        lazy(game, rule, make, order=order(), **options),
+        SelfPlay(game, players, estimator=make(rng()), engine="numpy", order=order(), **options),
     )
 
 
@@ -128,37 +137,24 @@ RULES |= {
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_plays_as_on_the_tree_in_every_order(rule, order):
-    free = LazyMCCFR(GAMES["kuhn"], RULES[rule], ExternalSampling(rng()), order=ORDERS[order]())
-    players = [rk.CFR(tree, RULES[rule]) for tree in GAMES["kuhn"].domains]
-    bound = SelfPlay(
-        GAMES["kuhn"],
-        players,
-        estimator=ExternalSampling(rng()),
-        order=ORDERS[order](),
-        engine="numpy",
-    )
+    free, bound = pair(GAMES["kuhn"], RULES[rule], order=ORDERS[order])
     assert_alike(free.run(50), bound.run(50))
 
 
 @pytest.mark.parametrize("kinds", [["resting", "predicting"], ["of a circuit", "fading"]])
 def test_each_player_may_have_a_rule_of_its_own(kinds, tmp_path):
     rules = tuple(KINDS[kind] for kind in kinds)
-    history, domains = games.as_history(GAMES["kuhn"]), GAMES["kuhn"].domains
+    history = games.as_history(GAMES["kuhn"])
     free = rk.solve(history, list(rules), sampling="external", seed=1, iterations=50)
-    players = [rk.CFR(tree, rule) for tree, rule in zip(domains, rules, strict=True)]
-    sampling = ExternalSampling(np.random.default_rng(1))
-    bound = SelfPlay(GAMES["kuhn"], players, estimator=sampling, engine="numpy").run(50)
-    assert_alike(free, bound)
+    assert_alike(free, pair(GAMES["kuhn"], rules)[1].run(50))
     history = games.load_rules("kuhn_poker")
-    run = LazyMCCFR(history, rules, ExternalSampling(rng())).run(20)
+    run = lazy(history, rules).run(20)
     run.save(tmp_path / "run")
-    again = LazyMCCFR.load(tmp_path / "run", history, rules, ExternalSampling(rng())).run(30)
-    for one, other in zip(run.run(30).average, again.average, strict=True):
-        assert all((one[key] == other[key]).all() for key in one)
+    assert_same_bits(loaded(tmp_path / "run", history, rules).run(30), run.run(30))
     with pytest.raises(ValueError, match=r"of another run: rules\[0\]"):
-        LazyMCCFR.load(tmp_path / "run", history, rules[::-1], ExternalSampling(rng()))
+        loaded(tmp_path / "run", history, rules[::-1])
     with pytest.raises(ValueError, match="one for each of the 2 players, got 3"):
-        LazyMCCFR(history, (*rules, rules[0]), ExternalSampling(rng()))
+        lazy(history, (*rules, rules[0]))
 
 
 KINDS = {
@@ -174,12 +170,8 @@ KINDS = {
 @pytest.mark.parametrize("sampler", ["outcome", "robust, 2"])
 @pytest.mark.parametrize("rule", KINDS)
 def test_rules_of_every_kind_meet_new_information_sets_late(rule, sampler):
-    orders = RandomPlayer(rng(5)), RandomPlayer(rng(5))
-    free = LazyMCCFR(GAMES["leduc"], KINDS[rule], SAMPLERS[sampler](rng()), order=orders[0])
-    players = [rk.CFR(tree, KINDS[rule]) for tree in GAMES["leduc"].domains]
-    bound = SelfPlay(
-        GAMES["leduc"], players, estimator=SAMPLERS[sampler](rng()), order=orders[1], engine="numpy"
-    )
+    order = ORDERS["random player"]
+    free, bound = pair(GAMES["leduc"], KINDS[rule], SAMPLERS[sampler], order)
     for _ in range(2):
         assert_alike(free.run(40), bound.run(40))
 
@@ -200,25 +192,12 @@ def test_rules_of_two_kinds_may_follow_one_another():
 @pytest.mark.parametrize("rule", [rk.RegretMatching, *KINDS.values()], ids=["plain", *KINDS])
 def test_a_run_of_any_kind_goes_on_from_a_file_to_the_same_bits(rule, tmp_path):
     game = of_openspiel("leduc_poker")
-    whole = LazyMCCFR(game, rule, OutcomeSampling(rng()), averaging=Linear()).run(60)
+    whole = lazy(game, rule, OutcomeSampling, averaging=Linear()).run(60)
     whole.save(tmp_path / "half")
-    half = LazyMCCFR.load(
-        tmp_path / "half", game, rule, OutcomeSampling(rng(7)), averaging=Linear()
-    )
-    half.run(20)
-    whole.run(20)
-
-    assert half.iteration == whole.iteration == 80
+    half = loaded(tmp_path / "half", game, rule, OutcomeSampling, averaging=Linear())
+    assert half.run(20).iteration == 80
+    assert_same_bits(half, whole.run(20))
     assert half.estimator.visited == whole.estimator.visited
-    assert_same_distributions(half.current, whole.current)
-    assert_same_distributions(half.average, whole.average)
-
-
-def assert_same_distributions(first, second):
-    for found, expected in zip(first, second, strict=True):
-        assert list(found) == list(expected)
-        for key in found:
-            np.testing.assert_array_equal(found[key], expected[key])
 
 
 def test_a_rule_that_draws_is_refused():
@@ -242,27 +221,24 @@ class Restless(rk.SimplexRule):
     """Play one action after the other, no matter what they earn."""
 
     def _propose(self):
-        return self.simplices.normalize(
-            np.concatenate(
-                [np.arange(size) == self.iteration % size for size in self.simplices.sizes]
-            )
-        )
+        sizes = self.simplices.sizes
+        chosen = [np.arange(size) == self.iteration % size for size in sizes]
+        return self.simplices.normalize(np.concatenate(chosen))
 
     def _learn(self, utility, strategy):
         pass
 
 
 def test_a_rule_that_moves_before_it_has_learned_anything_is_refused():
-    run = LazyMCCFR(GAMES["kuhn"], Restless, ExternalSampling(rng()))
     with pytest.raises(ValueError, match=r"rule must not change what it plays .* \[0.0, 1.0\]"):
-        run.run(1)
+        lazy(GAMES["kuhn"], Restless).run(1)
 
 
 def test_a_rule_without_a_kernel_approaches_an_equilibrium():
     def swap(simplices):
         return rk.SwapRegret(simplices, rk.RegretMatching)
 
-    run = LazyMCCFR(GAMES["kuhn"], swap, ExternalSampling(rng()))
+    run = lazy(GAMES["kuhn"], swap)
     uniform = [domain.relative_interior_point() for domain in GAMES["kuhn"].domains]
 
     reached = nash_conv(GAMES["kuhn"], on_the_tree(GAMES["kuhn"], run.run(1_500)))
@@ -284,39 +260,33 @@ def on_the_tree(game, run):
 
 @pytest.mark.parametrize("cached", [0, 10])
 def test_what_is_kept_in_memory_changes_nothing(cached):
+    rooms = cached, 10**6
     few, many = (
-        LazyMCCFR(
-            GAMES["leduc"], rk.RegretMatching, ExternalSampling(rng()), cached_histories=room
-        ).run(40)
-        for room in (cached, 10**6)
+        lazy(GAMES["leduc"], rk.RegretMatching, cached_histories=room).run(40) for room in rooms
     )
-    assert_same_distributions(few.average, many.average)
+    assert_same_bits(few, many)
 
 
 def test_memory_grows_with_what_was_visited():
     # More than 10^11 histories, which no tree has room for
-    run = LazyMCCFR(
-        of_openspiel("goofspiel(num_cards=9,imp_info=True)"),
-        rk.RegretMatching,
-        OutcomeSampling(rng()),
-    ).run(20)
+    game = of_openspiel("goofspiel(num_cards=9,imp_info=True)")
+    run = lazy(game, rk.RegretMatching, OutcomeSampling).run(20)
 
     assert run.information_sets[0] <= 20 * 2 * 9
 
 
 def test_a_file_of_another_run_is_refused(tmp_path):
     history = of_openspiel("kuhn_poker")
-    run = LazyMCCFR(history, rk.RegretMatching, ExternalSampling(rng())).run(5)
-    run.save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"of another run: rules\[0\] was RegretMatching"):
-        LazyMCCFR.load(tmp_path / "run", history, rk.RegretMatchingPlus, ExternalSampling(rng()))
+    lazy(history, rk.RegretMatching).run(5).save(tmp_path / "run")
     rk.solve(GAMES["kuhn"], iterations=2).save(tmp_path / "other")
-    with pytest.raises(ValueError, match="checkpoint of something else"):
-        LazyMCCFR.load(tmp_path / "other", history, rk.RegretMatching, ExternalSampling(rng()))
-    data = (tmp_path / "run").read_bytes()
-    (tmp_path / "cut").write_bytes(data[:-20])
-    with pytest.raises(ValueError, match="truncated"):
-        LazyMCCFR.load(tmp_path / "cut", history, rk.RegretMatching, ExternalSampling(rng()))
+    (tmp_path / "cut").write_bytes((tmp_path / "run").read_bytes()[:-20])
+    for name, rule, message in (
+        ("run", rk.RegretMatchingPlus, r"of another run: rules\[0\] was RegretMatching"),
+        ("other", rk.RegretMatching, "checkpoint of something else"),
+        ("cut", rk.RegretMatching, "truncated"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            loaded(tmp_path / name, history, rule)
 
 
 @frozen(eq=False)
@@ -356,11 +326,9 @@ class Guess(History):
     ],
 )
 def test_information_sets_and_actions_have_the_same_names_in_a_file(names, tmp_path):
-    run = LazyMCCFR(Guess(names), rk.RegretMatching, ExternalSampling(rng())).run(20)
+    run = lazy(Guess(names), rk.RegretMatching).run(20)
     run.save(tmp_path / "run")
-    again = LazyMCCFR.load(
-        tmp_path / "run", Guess(names), rk.RegretMatching, ExternalSampling(rng())
-    )
+    again = loaded(tmp_path / "run", Guess(names), rk.RegretMatching)
     for one, other, name in zip(run.average, again.average, names[:2], strict=True):
         assert [*map(repr, other)] == [*map(repr, one)] == [repr(name)]
         assert repr(other.actions(name)) == repr(one.actions(name)) == repr((*names[2:],))
@@ -372,16 +340,15 @@ def test_information_sets_and_actions_have_the_same_names_in_a_file(names, tmp_p
 @pytest.mark.parametrize("name", [np.int64(3), np.str_("a"), frozenset("a"), math.nan])
 def test_names_that_a_file_cannot_hold_are_told(name, tmp_path):
     names = ["a", ("b", name), "c", "d"]
-    run = LazyMCCFR(Guess(names), rk.RegretMatching, ExternalSampling(rng())).run(20)
+    run = lazy(Guess(names), rk.RegretMatching).run(20)
     with pytest.raises(TypeError, match=re.escape(f"{names[1]!r} names an information set or an")):
         run.save(tmp_path / "run")
 
 
 def assert_same_bits(run, other):
     assert (run.iteration, run.information_sets) == (other.iteration, other.information_sets)
-    for one, two in zip(
-        (*run.average, *run.current), (*other.average, *other.current), strict=True
-    ):
+    found, expected = (*run.average, *run.current), (*other.average, *other.current)
+    for one, two in zip(found, expected, strict=True):
         assert [*one] == [*two]
         assert all((one[key] == two[key]).all() for key in one)
 
@@ -393,11 +360,10 @@ def assert_same_bits(run, other):
 def test_a_checkpoint_without_a_tree_goes_on_to_the_same_bits(algorithm, sampling, tmp_path):
     rules, path = games.load_rules("leduc_poker"), tmp_path / "run"
     given = {"algorithm": algorithm, "sampling": sampling, "seed": 3}
-    record = Recorder({"met": lambda run: sum(run.information_sets)})
+    record, again = (Recorder({"met": lambda run: sum(run.information_sets)}) for _ in "ab")
     watch = Checkpoint(path, every=20, callbacks=[Every(5, record)])
     run = rk.solve(rules, **given, iterations=40, callbacks=[watch])
 
-    again = Recorder({"met": lambda run: sum(run.information_sets)})
     mixed = Algorithm(algorithm) if isinstance(algorithm, list) else None
     resumed = resume(path, rules, algorithm=mixed, callbacks=[Every(5, again)])
     assert again.values == record.values
@@ -406,15 +372,10 @@ def test_a_checkpoint_without_a_tree_goes_on_to_the_same_bits(algorithm, samplin
 
 
 def test_the_state_of_what_draws_beside_the_samples_is_saved_without_a_tree(tmp_path):
-    def made():
-        return ExternalSampling(rng()), RandomPlayer(rng(5))
-
     rules = games.load_rules("kuhn_poker")
-    sampling, order = made()
-    run = LazyMCCFR(rules, rk.RegretMatching, sampling, order=order).run(20)
+    run = lazy(rules, rk.RegretMatching, order=RandomPlayer(rng(5))).run(20)
     run.save(tmp_path / "run")
-    sampling, order = made()
-    again = LazyMCCFR.load(tmp_path / "run", rules, rk.RegretMatching, sampling, order=order)
+    again = loaded(tmp_path / "run", rules, rk.RegretMatching, order=RandomPlayer(rng(9)))
     assert_same_bits(run.run(30), again.run(30))
 
 
@@ -440,10 +401,8 @@ def test_rules_have_a_fingerprint(name):
     known = games.fingerprint(games.load_rules(name))
     assert known == games.fingerprint(games.load_rules(name))
     assert known == games.fingerprint(games.as_history(games.load_rules(name)))
-    others = [
-        games.fingerprint(games.load_rules(other)) for other in ("dudo", "kuhn_poker(deck=4)")
-    ]
-    assert known not in others
+    others = map(games.load_rules, ("dudo", "kuhn_poker(deck=4)"))
+    assert known not in map(games.fingerprint, others)
 
 
 def test_a_player_who_forgets_is_refused_with_the_information_set():
@@ -451,11 +410,9 @@ def test_a_player_who_forgets_is_refused_with_the_information_set():
     second = decision(0, "second", h=end(1.0), t=end(1.0))
     first = decision(0, "first", h=second, t=second)
     game = chance([0.5, 0.5], h=first, t=first)
-    run = LazyMCCFR(game, rk.RegretMatching, ExternalSampling(rng()))
-    with pytest.raises(
-        ValueError, match="imperfect recall: player 0 comes to information set 'second'"
-    ):
-        run.run(5)
+    message = "imperfect recall: player 0 comes to information set 'second'"
+    with pytest.raises(ValueError, match=message):
+        lazy(game, rk.RegretMatching).run(5)
 
 
 @define(eq=False)
@@ -474,7 +431,7 @@ class Ending(rk.SimplexRule):
 
 
 def test_who_broke_off_half_way_neither_goes_on_nor_is_saved_nor_has_an_average(tmp_path):
-    run = LazyMCCFR(GAMES["kuhn"], Ending, ExternalSampling(rng()))
+    run = lazy(GAMES["kuhn"], Ending)
     with pytest.raises(ArithmeticError, match="no more"):
         run.run(100)
     assert run.iteration == 2
@@ -500,20 +457,15 @@ test_estimators_that_need_a_tree_are_refused = refusals(
 
 
 def test_weights_must_be_finite():
-    run = LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()), averaging=Last())
+    run = lazy(GAMES["kuhn"], rk.RegretMatching, averaging=Last())
     with pytest.raises(ValueError, match="weights must be finite, use current"):
         run.run(1)
     assert run.iteration == 0
 
 
 def test_openspiel_histories_are_those_of_the_tree():
-    free = LazyMCCFR(of_openspiel("kuhn_poker"), rk.RegretMatching, ExternalSampling(rng()))
-    tree = games.from_openspiel("kuhn_poker")
-    players = [rk.CFR(domain, rk.RegretMatching) for domain in tree.domains]
-    bound = SelfPlay(tree, players, estimator=ExternalSampling(rng()))
-
-    free.run(200)
-    bound.run(200)
+    free = lazy(of_openspiel("kuhn_poker"), rk.RegretMatching).run(200)
+    bound = pair(games.from_openspiel("kuhn_poker"), rk.RegretMatching)[1].run(200)
 
     for player in range(2):
         for key, shares in ((key, free.average[player][key]) for key in free.average[player]):
@@ -542,9 +494,8 @@ def test_the_order_may_draw_from_the_same_generator():
 
 @pytest.mark.deep
 def test_callbacks_and_pauses_change_no_sample():
-    straight, watched, paused = (
-        LazyMCCFR(games.leduc_poker(), rk.RegretMatching, OutcomeSampling(rng())) for _ in range(3)
-    )
+    game = games.leduc_poker()
+    straight, watched, paused = (lazy(game, rk.RegretMatching, OutcomeSampling) for _ in range(3))
     straight.run(700)
     watched.run(700, callbacks=[lambda run: None])
     for count in (1, 0, 299, 400):
@@ -553,8 +504,7 @@ def test_callbacks_and_pauses_change_no_sample():
     for second in (watched, paused):
         state = second.estimator.generator.bit_generator.state
         assert state == straight.estimator.generator.bit_generator.state
-        for key, strategy in ((key, straight.average[0][key]) for key in straight.average[0]):
-            np.testing.assert_array_equal(second.average[0][key], strategy)
+        assert_same_bits(second, straight)
 
 
 def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
@@ -570,7 +520,7 @@ def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
             return np.float64(run.iteration) >= 30.0
 
     often = Often()
-    run = LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()))
+    run = lazy(GAMES["kuhn"], rk.RegretMatching)
     run.run(100, callbacks=[often])
 
     assert often.calls == [10, 20, 30]
