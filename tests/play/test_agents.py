@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive_games import chance, decision, end, random_game, random_profile
+from refusals import refusals
 
 from regretkit import ExtensiveFormGame, games, solve
 from regretkit.games import (
@@ -71,17 +72,15 @@ def test_an_agent_out_of_a_file_plays_the_same_match_as_before(tmp_path):
     assert (match(KUHN, [profile] * 2, seed=9).payoffs != one.payoffs).any()
 
 
-@pytest.mark.parametrize(
-    ("strategy", "error", "message"),
-    [
-        (3, TypeError, "must be a function"),
-        ("kuhn.json", TypeError, "pass a list"),
-        ([3], TypeError, r"strategies\[0\]"),
-    ],
+test_what_is_no_strategy_is_refused = refusals(
+    (3, TypeError, "must be a function"),
+    ("kuhn.json", TypeError, "pass a list"),
+    ([3], TypeError, r"strategies\[0\]"),
+    call=seeded,
 )
-def test_what_is_no_strategy_is_refused(strategy, error, message):
-    with pytest.raises(error, match=message):
-        seeded(strategy)
+
+
+def test_an_agent_needs_a_generator_or_a_seed():
     with pytest.raises(TypeError, match="default_rng"):
         StrategyAgent(uniform_behavior, "7")
 

@@ -47,17 +47,32 @@ def play(make, order, iterations, game=CIRCLING):
 # The three by three matrix
 
 
+CIRCLES = {
+    "rm+": (RM_PLUS, Simultaneous()),
+    "rm+ alternating": (RM_PLUS, Alternating()),
+    "prm+": (PRM_PLUS, Simultaneous()),
+    "stable, by a low floor": (stable(1.0), Simultaneous()),
+}
+SETTLES = {
+    "smooth": (SMOOTH, Simultaneous()),
+    "optimistic": (OPTIMISTIC, Simultaneous()),
+    "extra": (EXTRA, Extragradient()),
+    "norm": (NORM, Simultaneous()),
+    "stable": (stable(5.0), Simultaneous()),
+}
+ALTERNATES = {
+    "smooth alternating": (SMOOTH, Alternating()),
+    "norm alternating": (NORM, Alternating()),
+    "stable alternating": (stable(5.0), Alternating()),
+}
+
+
+def each_of(ways):
+    return pytest.mark.parametrize(("make", "order"), ways.values(), ids=ways)
+
+
 @pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize(
-    ("make", "order"),
-    [
-        (RM_PLUS, Simultaneous()),
-        (RM_PLUS, Alternating()),
-        (PRM_PLUS, Simultaneous()),
-        (stable(1.0), Simultaneous()),
-    ],
-    ids=["rm+", "rm+ alternating", "prm+", "stable, by a low floor"],
-)
+@each_of(CIRCLES)
 def test_the_last_iterate_does_not_converge_where_averages_do(make, order):
     run, gaps = play(make, order, 2_000), []
 
@@ -70,29 +85,7 @@ def test_the_last_iterate_does_not_converge_where_averages_do(make, order):
 
 
 @pytest.mark.deep_beyond(4)
-@pytest.mark.parametrize(
-    ("make", "order"),
-    [
-        (SMOOTH, Simultaneous()),
-        (SMOOTH, Alternating()),
-        (OPTIMISTIC, Simultaneous()),
-        (EXTRA, Extragradient()),
-        (NORM, Simultaneous()),
-        (NORM, Alternating()),
-        (stable(5.0), Simultaneous()),
-        (stable(5.0), Alternating()),
-    ],
-    ids=[
-        "smooth",
-        "smooth alternating",
-        "optimistic",
-        "extra",
-        "norm",
-        "norm alternating",
-        "stable",
-        "stable alternating",
-    ],
-)
+@each_of(SETTLES | ALTERNATES)
 def test_the_last_iterate_converges(make, order):
     run = play(make, order, 1_500)
 
@@ -156,11 +149,8 @@ def factor_at_rest(lengths):
 
 def factor_measured(distances):
     """Return the factor between the peaks of what swings while it grows or falls."""
-    peaks = [
-        t
-        for t in range(1, len(distances) - 1)
-        if distances[t - 1] < distances[t] > distances[t + 1]
-    ]
+    triples = zip(distances, distances[1:], distances[2:], strict=False)
+    peaks = [t for t, (before, now, after) in enumerate(triples, 1) if before < now > after]
     first, last = peaks[len(peaks) // 5], peaks[-1]
     return (distances[last] / distances[first]) ** (1.0 / (last - first))
 
@@ -202,27 +192,16 @@ def test_a_high_floor_makes_regrets_so_long_that_play_is_attracted(floor):
     assert np.log(factor_measured(distances)) == pytest.approx(np.log(factor), rel=0.1)
 
 
+OTHERS = {
+    "all actions": [[0.0, -1.0, 2.0], [1.0, 0.0, -3.0], [-2.0, 3.0, 0.0]],
+    "two of three": [[2.0, -1.0, 0.0], [-1.0, 1.0, -2.0], [0.0, -3.0, 1.0]],
+    "two": [[1.0, -1.0], [-2.0, 3.0]],
+}
+
+
 @pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize(
-    "payoff",
-    [
-        [[0.0, -1.0, 2.0], [1.0, 0.0, -3.0], [-2.0, 3.0, 0.0]],
-        [[2.0, -1.0, 0.0], [-1.0, 1.0, -2.0], [0.0, -3.0, 1.0]],
-        [[1.0, -1.0], [-2.0, 3.0]],
-    ],
-    ids=["all actions", "two of three", "two"],
-)
-@pytest.mark.parametrize(
-    ("make", "order"),
-    [
-        (SMOOTH, Simultaneous()),
-        (OPTIMISTIC, Simultaneous()),
-        (EXTRA, Extragradient()),
-        (NORM, Simultaneous()),
-        (stable(5.0), Simultaneous()),
-    ],
-    ids=["smooth", "optimistic", "extra", "norm", "stable"],
-)
+@pytest.mark.parametrize("payoff", OTHERS.values(), ids=OTHERS)
+@each_of(SETTLES)
 def test_the_last_iterate_converges_in_other_games(make, order, payoff):
     run = play(make, order, 1_500, rk.matrix_game(payoff))
 
@@ -314,9 +293,8 @@ def test_a_name_stands_for_the_rule_and_the_average_of_its_paper(name, rule, ave
     game = kuhn_poker()
     by_parts = rk.SelfPlay(game, [rk.CFR(d, rule) for d in game.domains], averaging=averaging)
 
-    for x, y in zip(
-        solve(game, name, iterations=40).average, by_parts.run(40).average, strict=True
-    ):
+    run = solve(game, name, iterations=40)
+    for x, y in zip(run.average, by_parts.run(40).average, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-12)
     assert name in ALGORITHMS
 

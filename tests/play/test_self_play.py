@@ -9,6 +9,7 @@ import pytest
 from attrs import define
 from engine_cases import assert_same_bits
 from naive_games import random_game
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
@@ -172,13 +173,8 @@ def test_looking_at_a_run_changes_nothing():
 
     for _ in range(20):
         watched.run(1)
-        _ = (
-            watched.average,
-            watched.current,
-            watched.last_profile,
-            str(watched),
-            watched.state_dict(),
-        )
+        _ = watched.average, watched.current, watched.last_profile
+        _ = str(watched), watched.state_dict()
 
     assert_same_bits(watched, left_alone)
 
@@ -316,84 +312,51 @@ def matchers(*sizes):
 
 PENNIES, SHARED = games.matching_pennies(), rk.RegretMatching(2)
 WITH_SHARED = [rk.ConvexHull([SHARED, rk.RegretMatching(2)], rk.RegretMatching(2)) for _ in "ab"]
-REFUSED = [
-    *(
-        (
-            (PENNIES, matchers(2, 2, 2)[:n]),
-            {},
-            ValueError,
-            f"one for each of the 2 players, got {n}",
-        )
-        for n in (0, 1, 3)
-    ),
-    ((PENNIES, [SHARED] * 2), {}, ValueError, r"same|twice|two places|once"),
-    ((PENNIES, WITH_SHARED), {}, ValueError, r"same|twice|two places|once"),
+TWICE = "same|twice|two places|once"
+HORIZON = "horizon must be a whole number, at least 1"
+
+test_players_that_cannot_play_are_refused = refusals(
+    *((PENNIES, matchers(2, 2, 2)[:n], ValueError, f"2 players, got {n}") for n in (0, 1, 3)),
+    *((PENNIES, players, ValueError, TWICE) for players in ([SHARED] * 2, WITH_SHARED)),
     (
-        (PENNIES, matchers(2, 3)),
-        {},
+        PENNIES,
+        matchers(2, 3),
         ValueError,
         r"minimizers\[1\] plays in dimension 3, but player 1 plays on Simplices\(2\)",
     ),
     *(
-        (
-            (PENNIES, [SHARED, wrong]),
-            {},
-            TypeError,
-            r"minimizers\[1\] must be a (RegretM|m)inimizer, got",
-        )
+        (PENNIES, [SHARED, wrong], TypeError, r"minimizers\[1\] must be a (RegretM|m)inimizer, got")
         for wrong in (rk.RegretMatching, 2, None, "cfr+")
     ),
     *(
-        ((RPS, wrong), {}, TypeError, r"minimizers must be a sequence, .*RegretMinimizer, got")
+        (RPS, wrong, TypeError, r"minimizers must be a sequence, .*RegretMinimizer, got")
         for wrong in (rk.RegretMatching(3), 3, None)
     ),
     *(
-        ((game, []), {}, TypeError, r"game must be a Game, .*games\.load\('kuhn_poker'\)")
+        (game, [], TypeError, r"game must be a Game, .*games\.load\('kuhn_poker'\)")
         for game in ("kuhn_poker", 3, games.kuhn_poker, rk.NormalFormGame)
     ),
-    *(
-        ((PENNIES, matchers(2, 2)), {name: value}, TypeError, name)
-        for name, value in [
-            ("order", Alternating),
-            ("order", "alternating"),
-            ("averaging", Linear),
-            ("averaging", 2.0),
-            ("estimator", ExactUtility),
-            ("estimator", None),
-        ]
-    ),
-    *(
-        (
-            (RPS, matchers(3, 3)),
-            {"horizon": value},
-            ValueError if value == 0 else TypeError,
-            "horizon must be a whole number, at least 1",
-        )
-        for value in ("x", 0, 2.5, True)
-    ),
+    call=SelfPlay,
+)
+test_parts_of_another_kind_are_refused = refusals(
+    *(("order", wrong, TypeError, "order") for wrong in (Alternating, "alternating")),
+    *(("averaging", wrong, TypeError, "averaging") for wrong in (Linear, 2.0)),
+    *(("estimator", wrong, TypeError, "estimator") for wrong in (ExactUtility, None)),
+    *(("horizon", wrong, TypeError, HORIZON) for wrong in ("x", 2.5, True)),
+    ("horizon", 0, ValueError, HORIZON),
+    call=lambda name, value: SelfPlay(PENNIES, matchers(2, 2), **{name: value}),
+)
+
+
+WHOLE, CALLABLE = "iterations must be a whole number", r"callbacks(\[\d\])? must be a"
+UNPLAYED = [
+    (-1, (), ValueError, WHOLE),
+    *((wrong, (), TypeError, WHOLE) for wrong in (2.0, "3", None)),
+    *((3, wrong, TypeError, CALLABLE) for wrong in (print, 3, [3], [print, "x"])),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "parts", "error", "message"), REFUSED)
-def test_a_run_that_cannot_be_played_is_refused_when_it_is_built(arguments, parts, error, message):
-    with pytest.raises(error, match=message):
-        SelfPlay(*arguments, **parts)
-
-
-@pytest.mark.parametrize(
-    ("iterations", "callbacks", "error", "message"),
-    [
-        (-1, (), ValueError, "iterations must be a whole number"),
-        *(
-            (wrong, (), TypeError, "iterations must be a whole number")
-            for wrong in (2.0, "3", None)
-        ),
-        *(
-            (3, wrong, TypeError, r"callbacks(\[\d\])? must be a")
-            for wrong in (print, 3, [3], [print, "x"])
-        ),
-    ],
-)
+@pytest.mark.parametrize(("iterations", "callbacks", "error", "message"), UNPLAYED)
 def test_what_cannot_be_run_is_refused_before_anything_is_played(
     iterations, callbacks, error, message
 ):
