@@ -1,5 +1,7 @@
 """One iteration of a rule: as it is written, by its kernel, and by the NumPy code of its graph."""
 
+import textwrap
+
 import numpy as np
 
 from regretkit.sets import Simplices
@@ -136,6 +138,13 @@ def one_way(way, upcoming, simplices, iteration, arrays, numbers, utility, strat
         return found, after
     found = by_graph(way, *given, {**arrays, **numbers}, utility, strategy=strategy)
     return found, {path: found.pop(path) for path in numbers}
+
+
+def written(code, namespace):
+    """Return a function ``change(self, r)`` as if it were the first of a module's lines."""
+    text, scope = f"def change(self, r):\n{textwrap.indent(code, '    ')}", {}
+    exec(compile(text, namespace["__file__"], "exec"), namespace, scope)
+    return scope["change"]
 
 
 def step(rule, utility):

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 from attrs import define
-from trace_steps import SIMPLICES, assert_traced
+from trace_steps import SIMPLICES, assert_traced, written
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -98,132 +98,57 @@ def cell(source=CELL):
     return namespace, namespace["Mine"](SIMPLICES, prior=prior)
 
 
-def helper_anew(namespace, rule):
-    exec("def helper(x, shift=0.25):\n    return inner(x) - 3.0 * SCALE", namespace)
+IN_PLACE = {
+    "entry of a table": "TABLE['floor'] = 7.0",
+    "entry of a list": "OFFSETS[0] = 7.0",
+    "array in place": "rule.prior[0] = 5.0",
+    "array anew": "rule.prior = rule.prior[::-1].copy()",
+    "hyperparameter in a dict": "rule.numbers['eta'] = 0.9",
+}
+CHANGES = {
+    "helper anew": "def helper(x, shift=0.25): return inner(x) - 3.0 * SCALE",
+    "helper of the helper anew": "def inner(x): return 0.5 * x - 1.0",
+    "constant anew": "SCALE = -3.0",
+    "other module": "other.shift = 4.0",
+    "hyperparameter": "rule.rate = 0.3",
+    "function that is held": "rule.link = np.square",
+    "object that is held": "rule.part = Part(); rule.part.strength = -1.0",
+    "number of an object that is held": "rule.part.strength = 3.0",
+    "class of an object that is held": "Part.apply = lambda self, x: x - 1.0",
+    "method of the class": "Mine.method = lambda self, x: 2.0 * x",
+    "method of the object": "rule.method = lambda x: 4.0 * x",
+    "method of the parent": "Parent.inherited = lambda self, x: -x",
+    "hook of the class": "Mine._propose = lambda self: self.simplices.softmax(self.regrets)",
+    "property of the class": "Mine.doubled = property(lambda self: -self.rate)",
+    "static method": "Mine.fixed = staticmethod(lambda x: -5.0 * x)",
+    "constant of the class": "Mine.constant = 2.0",
+    "closure anew": "triple = made(5.0)",
+    "cell of a closure": "triple.__closure__[0].cell_contents = 5.0",
+    "default argument": "helper.__defaults__ = (4.0,)",
+    "code of a function": "helper.__code__ = (lambda x, shift: 3.0 * x).__code__",
+}
+"""What is run in a later cell of the notebook."""
 
 
-def inner_helper_anew(namespace, rule):
-    exec("def inner(x):\n    return 0.5 * x - 1.0", namespace)
+def change(name, namespace, rule):
+    namespace["rule"] = rule
+    exec((IN_PLACE | CHANGES)[name], namespace)
 
 
-def constant_anew(namespace, rule):
-    namespace["SCALE"] = -3.0
-
-
-def table_entry(namespace, rule):
-    namespace["TABLE"]["floor"] = 7.0
-
-
-def list_entry(namespace, rule):
-    namespace["OFFSETS"][0] = 7.0
-
-
-def other_module(namespace, rule):
-    namespace["other"].shift = 4.0
-
-
-def hyperparameter(namespace, rule):
-    rule.rate = 0.3
-
-
-def array_in_place(namespace, rule):
-    rule.prior[0] = 5.0
-
-
-def array_anew(namespace, rule):
-    rule.prior = rule.prior[::-1].copy()
-
-
-def hyperparameter_in_a_dict(namespace, rule):
-    rule.numbers["eta"] = 0.9
-
-
-def function_that_is_held(namespace, rule):
-    rule.link = np.square
-
-
-def object_that_is_held(namespace, rule):
-    rule.part = namespace["Part"]()
-    rule.part.strength = -1.0
-
-
-def number_of_an_object_that_is_held(namespace, rule):
-    rule.part.strength = 3.0
-
-
-def class_of_an_object_that_is_held(namespace, rule):
-    namespace["Part"].apply = lambda self, x: x - 1.0
-
-
-def method_of_the_class(namespace, rule):
-    namespace["Mine"].method = lambda self, x: 2.0 * x
-
-
-def method_of_the_object(namespace, rule):
-    rule.method = lambda x: 4.0 * x
-
-
-def method_of_the_parent(namespace, rule):
-    namespace["Parent"].inherited = lambda self, x: -x
-
-
-def hook_of_the_class(namespace, rule):
-    namespace["Mine"]._propose = lambda self: self.simplices.softmax(self.regrets)
-
-
-def property_of_the_class(namespace, rule):
-    namespace["Mine"].doubled = property(lambda self: -self.rate)
-
-
-def static_method(namespace, rule):
-    namespace["Mine"].fixed = staticmethod(lambda x: -5.0 * x)
-
-
-def constant_of_the_class(namespace, rule):
-    namespace["Mine"].constant = 2.0
-
-
-def closure_anew(namespace, rule):
-    namespace["triple"] = namespace["made"](5.0)
-
-
-def cell_of_a_closure(namespace, rule):
-    namespace["triple"].__closure__[0].cell_contents = 5.0
-
-
-def default_argument(namespace, rule):
-    namespace["helper"].__defaults__ = (4.0,)
-
-
-def code_of_a_function(namespace, rule):
-    namespace["helper"].__code__ = (lambda x, shift: 3.0 * x).__code__
-
-
-IN_PLACE = [table_entry, list_entry, array_in_place, array_anew, hyperparameter_in_a_dict]
-CHANGES = [
-    *(helper_anew, inner_helper_anew, constant_anew, other_module, hyperparameter),
-    *(function_that_is_held, object_that_is_held, number_of_an_object_that_is_held),
-    *(class_of_an_object_that_is_held, method_of_the_class, method_of_the_object),
-    *(method_of_the_parent, hook_of_the_class, property_of_the_class, static_method),
-    *(constant_of_the_class, closure_anew, cell_of_a_closure, default_argument),
-    code_of_a_function,
-]
-
-
-@pytest.mark.parametrize("change", IN_PLACE + CHANGES, ids=lambda change: change.__name__)
-def test_after_a_change_the_kernel_is_that_of_the_changed_rule(change):
+@pytest.mark.parametrize("name", IN_PLACE | CHANGES)
+def test_after_a_change_the_kernel_is_that_of_the_changed_rule(name):
     namespace, rule = cell()
     assert_traced(rule)
-    change(namespace, rule)
+    change(name, namespace, rule)
     assert_traced(rule)
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_a_kernel_that_was_kept_is_not_after_a_change(change):
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_kernel_that_was_kept_is_not_after_a_change(name):
     namespace, rule = cell(LEAN)
     assert_traced(rule)
     assert find_kernel(rule) is find_kernel(rule)
-    change(namespace, rule)
+    change(name, namespace, rule)
     assert_traced(rule)
 
 
@@ -241,14 +166,13 @@ KUHN = games.kuhn_poker()
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    "change",
+    "name",
     [
-        *(helper_anew, constant_anew, hyperparameter, array_in_place, method_of_the_class),
-        *(class_of_an_object_that_is_held, table_entry, cell_of_a_closure),
+        *("helper anew", "constant anew", "hyperparameter", "array in place", "entry of a table"),
+        *("method of the class", "class of an object that is held", "cell of a closure"),
     ],
-    ids=lambda change: change.__name__,
 )
-def test_a_run_in_machine_code_follows_a_change(change):
+def test_a_run_in_machine_code_follows_a_change(name):
     averages = []
     for engine in ("numpy", "compiled"):
         namespace, _ = cell()
@@ -261,7 +185,7 @@ def test_a_run_in_machine_code_follows_a_change(change):
         run = SelfPlay(KUHN, minimizers, engine=engine)
         run.run(3)
         for minimizer in minimizers:
-            change(namespace, minimizer.rule)
+            change(name, namespace, minimizer.rule)
         run.run(4)
         averages.append(run.average)
     for one, other in zip(*averages, strict=True):
@@ -312,113 +236,40 @@ class Reading(rk.SimplexRule):
         self.regrets = self.regrets + self.change(r)
 
 
-def by_a_computed_array(self, r):
-    return r * (2.0 * self.prior)
-
-
-def by_a_view(self, r):
-    return r * self.prior[:]
-
-
-def by_what_is_in_a_tuple(self, r):
-    return PAIR[0](r) * PAIR[1]["factor"]
-
-
-def by_what_is_held(self, r):
-    return r * self.held[0] + self.described
-
-
-def by_an_import(self, r):
-    import changed_helper
-
-    return changed_helper.change(r)
-
-
-def by_a_name(self, r):
-    return globals()["shifted"](r) * getattr(self, "prior")  # noqa: B009 - by its name
-
-
-def by_a_builtin(self, r):
-    return abs(r)
-
-
-def prior_in_place(rule, monkeypatch):
-    rule.prior[:] = rule.prior[::-1].copy()
-
-
-def global_number(rule, monkeypatch):
-    monkeypatch.setitem(globals(), "SHIFT", 3.0)
-
-
-def dict_in_a_tuple(rule, monkeypatch):
-    monkeypatch.setitem(PAIR[1], "factor", 2.0)
-
-
-def link_of_shift(rule, monkeypatch):
-    rule.link = shifted
-    find_kernel(rule)
-    monkeypatch.setitem(globals(), "SHIFT", 3.0)
-
-
-def link_of_a_partial(rule, monkeypatch):
-    rule.link = partial(lambda function, x: function(x), shifted)
-    find_kernel(rule)
-    monkeypatch.setitem(globals(), "SHIFT", 3.0)
-
-
-def held_deque(rule, monkeypatch):
-    rule.held = deque([1.0])
-    find_kernel(rule)
-    rule.held[0] = 4.0
-
-
-def held_tuple(rule, monkeypatch):
-    rule.held = (np.array(1.0), 2.0)
-    find_kernel(rule)
-    rule.held[0][...] = 4.0
-
-
-def number_of_a_descriptor(rule, monkeypatch):
-    monkeypatch.setattr(Descriptor, "number", 5.0)
-
-
-def module_that_is_imported(rule, monkeypatch):
-    monkeypatch.setattr(sys.modules["changed_helper"], "change", lambda x: -x)
-
-
-def builtin_in_the_module(rule, monkeypatch):
-    monkeypatch.setitem(globals(), "abs", lambda x: 3.0 * x)
-
-
-def class_of_the_rule(rule, monkeypatch):
-    rule.__class__ = type("Other", (type(rule),), {"change": lambda self, r: 3.0 * r})
+VIEW, HELD = "return r * self.prior[:]", "return r * self.held[0] + self.described"
+TUPLE = "return PAIR[0](r) * PAIR[1]['factor']"
+GLOBAL = "monkeypatch.setitem(globals(), 'SHIFT', 3.0)"
 
 
 @pytest.mark.parametrize(
     ("read", "change"),
     [
-        (by_a_computed_array, prior_in_place),
-        (by_a_view, prior_in_place),
-        (by_what_is_in_a_tuple, global_number),
-        (by_what_is_in_a_tuple, dict_in_a_tuple),
-        (by_a_view, link_of_shift),
-        (by_a_view, link_of_a_partial),
-        (by_what_is_held, held_deque),
-        (by_what_is_held, held_tuple),
-        (by_what_is_held, number_of_a_descriptor),
-        (by_an_import, module_that_is_imported),
-        (by_a_name, global_number),
-        (by_a_builtin, builtin_in_the_module),
-        (by_a_view, class_of_the_rule),
+        ("return r * (2.0 * self.prior)", "rule.prior[:] = rule.prior[::-1].copy()"),
+        (VIEW, "rule.prior[:] = rule.prior[::-1].copy()"),
+        (TUPLE, GLOBAL),
+        (TUPLE, "monkeypatch.setitem(PAIR[1], 'factor', 2.0)"),
+        (VIEW, f"rule.link = shifted; find_kernel(rule); {GLOBAL}"),
+        (VIEW, f"rule.link = partial(lambda f, x: f(x), shifted); find_kernel(rule); {GLOBAL}"),
+        (HELD, "rule.held = deque([1.0]); find_kernel(rule); rule.held[0] = 4.0"),
+        (HELD, "rule.held = np.array(1.0), 2.0; find_kernel(rule); rule.held[0][...] = 4.0"),
+        (HELD, "monkeypatch.setattr(Descriptor, 'number', 5.0)"),
+        (
+            "import changed_helper; return changed_helper.change(r)",
+            "monkeypatch.setattr(sys.modules['changed_helper'], 'change', lambda x: -x)",
+        ),
+        ("return globals()['shifted'](r) * getattr(self, 'prior')", GLOBAL),
+        ("return abs(r)", "monkeypatch.setitem(globals(), 'abs', lambda x: 3.0 * x)"),
+        (VIEW, "rule.__class__ = type('B', (type(rule),), {'change': lambda self, r: 3.0 * r})"),
     ],
 )
 def test_what_changes_out_of_sight_counts(read, change, monkeypatch):
     helper = types.ModuleType("changed_helper")
     helper.change = twice
     monkeypatch.setitem(sys.modules, "changed_helper", helper)
-    rule = type("Mine", (Reading,), {"change": read})(SIMPLICES)
+    rule = type("Mine", (Reading,), {"change": written(read, globals())})(SIMPLICES)
     assert_traced(rule)
-    change(rule, monkeypatch)
+    names = {"rule": rule, "monkeypatch": monkeypatch, "partial": partial, "deque": deque}
+    exec(change, globals(), names)
     assert_traced(rule)
 
 

@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 import pytest
 from attrs import define
-from trace_steps import SIMPLICES, assert_traced
+from trace_steps import SIMPLICES, assert_traced, written
 
 import regretkit as rk
 from regretkit import games, play
@@ -100,58 +100,28 @@ class Holding(rk.SimplexRule):
         self.regrets = self.regrets + self.change(r)
 
 
-def holding(change, **held):
-    rule = type("Mine", (Holding,), {"change": change})(SIMPLICES)
-    for name, value in held.items():
-        setattr(rule, name, value)
-    return rule
+def changing(code):
+    """Return a rule that passes regrets through some code."""
+    return type("Mine", (Holding,), {"change": written(code, globals())})(SIMPLICES)
 
 
 # Arrays
 
 
-def scaled(self, r):
-    self.weights *= 0.9
-    return r * self.weights
+IN_PLACE = [
+    "self.weights *= 0.9; return r * self.weights",
+    "self.weights[...] = 0.9 * self.weights; return r * self.weights",
+    "np.multiply(self.weights, 0.9, out=self.weights); return r * self.weights",
+    "view = self.weights[:]; view *= 0.9; return r * self.weights",
+    "self.weights.fill(0.3); return r * self.weights",
+    "self.weights += r; return r * self.weights",
+    "np.copyto(self.weights, r); return r * self.weights",
+]
 
 
-def set_whole(self, r):
-    self.weights[...] = 0.9 * self.weights
-    return r * self.weights
-
-
-def set_by_out(self, r):
-    np.multiply(self.weights, 0.9, out=self.weights)
-    return r * self.weights
-
-
-def set_by_a_view(self, r):
-    view = self.weights[:]
-    view *= 0.9
-    return r * self.weights
-
-
-def filled(self, r):
-    self.weights.fill(0.3)
-    return r * self.weights
-
-
-def changed_by_regrets(self, r):
-    self.weights += r
-    return r * self.weights
-
-
-def copied_to(self, r):
-    np.copyto(self.weights, r)
-    return r * self.weights
-
-
-@pytest.mark.parametrize(
-    "change",
-    [scaled, set_whole, set_by_out, set_by_a_view, filled, changed_by_regrets, copied_to],
-)
-def test_an_array_that_is_changed_in_place_is_learned_and_tracing_leaves_it(change):
-    rule = holding(change)
+@pytest.mark.parametrize("code", IN_PLACE)
+def test_an_array_that_is_changed_in_place_is_learned_and_tracing_leaves_it(code):
+    rule = changing(code)
     before = rule.weights.copy()
     assert "weights" in find_kernel(rule).learned
     np.testing.assert_array_equal(rule.weights, before)
@@ -185,10 +155,7 @@ def test_an_array_that_is_not_declared_is_learned_where_information_sets_are_vis
 
 
 def test_a_view_and_a_copy_of_what_is_never_changed_are_constants():
-    def change(self, r):
-        return r * self.weights + 2.0 * self.weights.copy() + self.weights[:]
-
-    rule = holding(change)
+    rule = changing("return r * self.weights + 2.0 * self.weights.copy() + self.weights[:]")
     assert find_kernel(rule).learned == ("regrets",)
     assert_traced(rule)
 
@@ -196,178 +163,43 @@ def test_a_view_and_a_copy_of_what_is_never_changed_are_constants():
 # All else
 
 
-def entries_set(self, r):
-    self.weights[0] += 1.0
-    return r * self.weights
-
-
-def sorted_backwards(self, r):
-    self.weights[::-1].sort()
-    return r * self.weights
-
-
-def whole_numbers(self, r):
-    self.whole += 1
-    return r * self.whole
-
-
-def row(self, r):
-    self.matrix[0] *= 0.5
-    return r * self.matrix[0]
-
-
-def counted_in_a_box(self, r):
-    self.box.count += 1
-    return r * self.box.count
-
-
-def new_in_a_box(self, r):
-    self.box.last = r
-    return r
-
-
-def gone_from_a_box(self, r):
-    del self.box.count
-    return r
-
-
-def in_a_box_in_a_box(self, r):
-    self.box.inner.x = r
-    return r
-
-
-def array_in_a_box(self, r):
-    self.box.array *= 0.5
-    return r * self.box.array
-
-
-def appended(self, r):
-    self.history.append(r)
-    return r
-
-
-def in_a_nested_list(self, r):
-    self.nested["list"].append(r)
-    return r
-
-
-def in_a_nested_dict(self, r):
-    self.nested["list"][1]["x"] *= 0.5
-    return r * self.nested["list"][1]["x"]
-
-
-def array_in_a_dict(self, r):
-    self.nested["array"] *= 0.5
-    return r * self.nested["array"]
-
-
-def added_to_a_set(self, r):
-    self.seen.add(len(self.seen) + 1)
-    return r * len(self.seen)
-
-
-def in_an_array_of_objects(self, r):
-    self.objects[0] = r
-    return r
-
-
-def by_a_part(self, r):
-    return self.part(r)
-
-
-def by_slots(self, r):
-    return self.slotted(r)
-
-
-def by_a_closure(self, r):
-    return self.closure(r)
-
-
-def by_a_bound_method(self, r):
-    return self.bound(r)
-
-
-def by_a_partial(self, r):
-    return self.partial(r)
-
-
-def drawn(self, r):
-    return r * self.random.random()
-
-
 OWN = [
-    *(entries_set, sorted_backwards, whole_numbers, row, counted_in_a_box, new_in_a_box),
-    *(gone_from_a_box, in_a_box_in_a_box, array_in_a_box, appended, in_a_nested_list),
-    *(in_a_nested_dict, array_in_a_dict, added_to_a_set, in_an_array_of_objects, by_a_part),
-    *(by_slots, by_a_closure, by_a_bound_method, by_a_partial, drawn),
+    "self.weights[0] += 1.0; return r * self.weights",
+    "self.weights[::-1].sort(); return r * self.weights",
+    "self.whole += 1; return r * self.whole",
+    "self.matrix[0] *= 0.5; return r * self.matrix[0]",
+    "self.box.count += 1; return r * self.box.count",
+    "self.box.last = r; return r",
+    "del self.box.count; return r",
+    "self.box.inner.x = r; return r",
+    "self.box.array *= 0.5; return r * self.box.array",
+    "self.history.append(r); return r",
+    'self.nested["list"].append(r); return r',
+    'self.nested["list"][1]["x"] *= 0.5; return r * self.nested["list"][1]["x"]',
+    'self.nested["array"] *= 0.5; return r * self.nested["array"]',
+    "self.seen.add(len(self.seen) + 1); return r * len(self.seen)",
+    "self.objects[0] = r; return r",
+    "return self.part(r)",
+    "return self.slotted(r)",
+    "return self.closure(r)",
+    "return self.bound(r)",
+    "return self.partial(r)",
+    "return r * self.random.random()",
 ]
-
-
-def logged(self, r):
-    LOG.append(r)
-    return r
-
-
-def counted_globally(self, r):
-    global COUNT
-    COUNT += 1
-    return r * COUNT
-
-
-def defined_globally(self, r):
-    global LATEST
-    LATEST = r
-    return r
-
-
-def totalled(self, r):
-    np.add(TOTAL, 1.0, out=TOTAL)
-    return r * TOTAL
-
-
-def counted_in_a_global_box(self, r):
-    BOX.count += 1
-    return r * BOX.count
-
-
-def by_a_global_closure(self, r):
-    return COUNTER(r)
-
-
-def by_a_default(self, r):
-    return remembering(r)
-
-
-def by_an_attribute_of_a_function(self, r):
-    return marked(r)
-
-
-def listed_by_the_class(self, r):
-    self.listed.append(r)
-    return r
-
-
-def set_in_the_class(self, r):
-    type(self).latest = r
-    return r
-
-
-def drawn_globally(self, r):
-    return r * GENERATOR.random()
-
-
-def drawn_by_numpy(self, r):
-    return r * np.random.random()  # noqa: NPY002 - the generator that all share
-
-
-def drawn_by_python(self, r):
-    return r * random.random()
-
-
 GLOBAL = [
-    *(logged, counted_globally, defined_globally, totalled, counted_in_a_global_box),
-    *(by_a_global_closure, by_a_default, by_an_attribute_of_a_function, listed_by_the_class),
-    *(set_in_the_class, drawn_globally, drawn_by_numpy, drawn_by_python),
+    "LOG.append(r); return r",
+    "global COUNT; COUNT += 1; return r * COUNT",
+    "global LATEST; LATEST = r; return r",
+    "np.add(TOTAL, 1.0, out=TOTAL); return r * TOTAL",
+    "BOX.count += 1; return r * BOX.count",
+    "return COUNTER(r)",
+    "return remembering(r)",
+    "return marked(r)",
+    "self.listed.append(r); return r",
+    "type(self).latest = r; return r",
+    "return r * GENERATOR.random()",
+    "return r * np.random.random()",
+    "return r * random.random()",
 ]
 
 
@@ -405,9 +237,9 @@ def world(rule):
     return repr(contents([rule, *held, list(legacy), random.getstate()]))
 
 
-@pytest.mark.parametrize("change", OWN + GLOBAL, ids=lambda change: change.__name__)
-def test_what_is_changed_elsewhere_is_refused_with_its_place_and_as_it_was(change):
-    rule = holding(change)
+@pytest.mark.parametrize("code", OWN + GLOBAL)
+def test_what_is_changed_elsewhere_is_refused_with_its_place_and_as_it_was(code):
+    rule = changing(code)
     before = world(rule)
     with pytest.raises(UntraceableError, match=rf"\({__file__}:\d+\)$"):
         find_kernel(rule)
@@ -427,16 +259,12 @@ class Back:
         return x + 0.5 * self.rule.regrets
 
 
-def by_what_is_held(self, r):
-    return self.held(r)
-
-
 def plus(self, x):
     return x + 0.5 * np.maximum(self.regrets, 0.0)
 
 
 def test_a_method_that_the_rule_holds_is_that_of_its_copy():
-    rule = holding(by_what_is_held)
+    rule = changing("return self.held(r)")
     rule.held = types.MethodType(plus, rule)
     assert_traced(rule)
 
@@ -451,7 +279,7 @@ def test_a_method_that_the_rule_holds_is_that_of_its_copy():
     ],
 )
 def test_what_refers_to_the_rule_itself_is_refused(make):
-    rule = holding(by_what_is_held)
+    rule = changing("return self.held(r)")
     rule.held = make(rule)
     with pytest.raises(UntraceableError, match="refers to the rule itself; write a method"):
         find_kernel(rule)
@@ -460,11 +288,7 @@ def test_what_refers_to_the_rule_itself_is_refused(make):
 @pytest.mark.parametrize("name", ["regrets", "weights"])
 @pytest.mark.parametrize("change", [lambda a: a, lambda a: a[:], lambda a: a[:2]])
 def test_an_array_that_is_learned_under_two_names_is_refused(name, change):
-    def read(self, r):
-        self.weights *= 0.9
-        return r * self.weights + np.sum(self.other)
-
-    rule = holding(read)
+    rule = changing("self.weights *= 0.9; return r * self.weights + np.sum(self.other)")
     rule.other = change(getattr(rule, name))
     with pytest.raises(UntraceableError, match=f"self.other and self.{name}, which is learned"):
         find_kernel(rule)
@@ -474,11 +298,10 @@ def test_an_array_that_is_learned_under_two_names_is_refused(name, change):
     "iterator", [itertools.count(1), iter([1.0, 2.0]), (x for x in (1.0, 2.0, 3.0))]
 )
 def test_an_iterator_is_refused_before_it_is_read(iterator):
-    def read(self, r):
-        return r * next(self.held)
-
+    rule = changing("return r * next(self.held)")
+    rule.held = iterator
     with pytest.raises(UntraceableError, match=r"self.held changes when it is read.*:\d+\)$"):
-        find_kernel(holding(read, held=iterator))
+        find_kernel(rule)
     assert next(iterator) == 1
 
 
@@ -492,7 +315,4 @@ LIBRARY = Library()
 
 
 def test_attributes_that_are_no_namespace_are_left_alone():
-    def read(self, r):
-        return r if LIBRARY is None else 2.0 * r
-
-    assert find_kernel(holding(read))
+    assert find_kernel(changing("return r if LIBRARY is None else 2.0 * r"))
