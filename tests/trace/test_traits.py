@@ -116,71 +116,12 @@ class StartsBelow(Positive):
         return np.maximum(self.regrets, 0.0)
 
 
-@define(eq=False)
-class KeptPart(Positive):
-    """[R]+ + r, which may be below zero, so that a zero utility changes it."""
-
-    def kept(self):
-        return np.maximum(self.regrets, 0.0)
-
-
 class ByIteration(Positive):
     """Plays otherwise in every iteration."""
 
     def _propose(self):
         part = 1.0 / (self.iteration + 1)
         return part * self.simplices.uniform() + (1.0 - part) * super()._propose()
-
-
-class Half(Positive):
-    """R / 2 + r: what is positive is zero after a thousand iterations."""
-
-    def kept(self):
-        return 0.5 * self.regrets
-
-
-class SlowPower(Positive):
-    """R t^0.5 / (t^0.5 + 1) + r, which vanishes faster than any power."""
-
-    def kept(self):
-        t = self.iteration + 1
-        return self.regrets * (t**0.5 / (t**0.5 + 1.0))
-
-
-class FastPower(Positive):
-    """R t / (t + 1) + r."""
-
-    def kept(self):
-        t = self.iteration + 1
-        return self.regrets * (t / (t + 1.0))
-
-
-class NegativeFactor(Positive):
-    """R is multiplied by -1 where it is not positive."""
-
-    def kept(self):
-        return self.regrets * np.where(self.regrets > 0.0, 1.0, -1.0)
-
-
-class OtherThreshold(Positive):
-    """R is discounted by its size and not by its sign."""
-
-    def kept(self):
-        return self.regrets * np.where(self.regrets > 1.0, 0.5, 1.0)
-
-
-class Counts(Positive):
-    """R + r + 1: no utility is needed to change it."""
-
-    def kept(self):
-        return self.regrets + 1.0
-
-
-class Periodic(Positive):
-    """R is halved every hundredth time."""
-
-    def kept(self):
-        return 0.5 * self.regrets if (self.iteration + 1) % 100 == 0 else self.regrets
 
 
 class Squares(Positive):
@@ -221,19 +162,40 @@ class ActionsMatter(Positive):
         )
 
 
+def power(exponent):
+    def kept(self):
+        t = (self.iteration + 1) ** exponent
+        return self.regrets * (t / (t + 1.0))
+
+    return kept
+
+
+def periodic(self):
+    return 0.5 * self.regrets if (self.iteration + 1) % 100 == 0 else self.regrets
+
+
+KEPT = [
+    (StartsBelow.kept, "S", "[R]+ + r may be below zero, so that a zero utility changes it"),
+    (lambda self: 0.5 * self.regrets, "S", "what is positive is zero after a thousand iterations"),
+    (power(0.5), "S", "R t^0.5 / (t^0.5 + 1) vanishes faster than any power"),
+    (power(1), "DS", "R t / (t + 1) does not"),
+    (lambda self: self.regrets * np.where(self.regrets > 0.0, 1.0, -1.0), "S", "negative factor"),
+    (lambda self: self.regrets * np.where(self.regrets > 1.0, 0.5, 1.0), "S", "by size, not sign"),
+    (lambda self: self.regrets + 1.0, "", "no utility is needed to change it"),
+    (periodic, "S", "R is halved every hundredth time"),
+]
+
+
+@pytest.mark.parametrize(("kept", "expected", "reason"), KEPT)
+def test_traits_by_what_is_kept_of_regrets(kept, expected, reason):
+    assert traits(type("Mine", (Positive,), {"kept": kept})(SIZES)) == expected, reason
+
+
 NEAR_MISSES = {
     Positive: "IS",
     StartsAtOne: "IS",  # 1 + 0 = 1, and it plays its only action
     StartsBelow: "",
-    KeptPart: "S",
     ByIteration: "",
-    Half: "S",
-    SlowPower: "S",
-    FastPower: "DS",
-    NegativeFactor: "S",
-    OtherThreshold: "S",
-    Counts: "",
-    Periodic: "S",
     Squares: "S",
     TwoArrays: "",
     Utilities: "I",
