@@ -34,7 +34,7 @@ from regretkit.trace._graph import (
 from regretkit.trace._kernel import BlockFunction, Kernel, KernelTraits
 from regretkit.trace._rule import RuleGraph
 from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE, is_played
-from regretkit.trace._traits import Schedule, discounts, nonnegative_arrays, traits_of
+from regretkit.trace._traits import Schedule, traits_of
 
 _FARTHEST = constant(-1.0)
 
@@ -149,7 +149,7 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
     With ``exact``, what cancels up to rounding is zero, as it is in NumPy.
     """
     names = {per: [n for n in graph.per if graph.per[n] is per] for per in (Per.ACTION, Per.BLOCK)}
-    found = discounts(graph, nonnegative_arrays(graph))
+    traits, found = traits_of(graph)
     slots: dict[Node, None] = {}
     if found is not None:
         first, *factors = found
@@ -158,8 +158,7 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
         if len(slots) == 1:  # the same for both signs, but two parameters
             slots = {factors[0]: None, make("add", factors[1], ZERO): None}
     order = [*names[Per.ACTION], *names[Per.BLOCK]]
-    traits = traits_of(graph, found is not None)
-    inputs = [make("input", per=graph.per[name], detail=name) for name in order]
+    inputs = [graph.inputs[name] for name in order]
     becomes = {k: graph.learned[name] for k, name in enumerate(order)}
     changed = {k: node for k, node in becomes.items() if node is not inputs[k]}
     outputs = lower([graph.strategy, *changed.values()], exact)

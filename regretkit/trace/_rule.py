@@ -37,6 +37,7 @@ from regretkit.trace._symbolic_functions import (
     STRATEGY,
     UTILITY,
     SymbolicOps,
+    Unknown,
     places_of_functions,
     symbolic_functions,
 )
@@ -68,6 +69,11 @@ class RuleGraph:
     """The least number of each array at first, minus infinity where it is not known;"""
     alone: Mapping[str, float]
     """what it is at first in a block with a single action; nothing where that is not known."""
+
+    @property
+    def inputs(self) -> dict[str, Node]:
+        """The node of each array."""
+        return {path: make("input", per=per, detail=path) for path, per in self.per.items()}
 
 
 def trace_rule(rule: Any) -> RuleGraph:
@@ -211,7 +217,11 @@ def _kept_constants(symbolic: Any) -> set[str]:
 
 def _cached(part: Any) -> dict[str, object]:
     """Return the cached properties of a part that were computed."""
-    found = {n: x for n, x in getattr(part, "__dict__", {}).items() if _is_cached(part, n)}
+    found = {
+        name: value
+        for name, value in getattr(part, "__dict__", {}).items()
+        if isinstance(getattr(type(part), name, None), functools.cached_property)
+    }
     fields = {field.name for field in attrs_fields(type(part))}
     for kind in filter(attrs.has, type(part).__mro__):  # which keeps them in slots
         for name, item in vars(kind).items():
@@ -219,10 +229,6 @@ def _cached(part: Any) -> dict[str, object]:
                 with contextlib.suppress(AttributeError):
                     found[name] = item.__get__(part)
     return found
-
-
-def _is_cached(part: Any, name: str) -> bool:
-    return isinstance(getattr(type(part), name, None), functools.cached_property)
 
 
 def _refuse_change(rule: Any, hook: str, name: str) -> None:
@@ -390,7 +396,7 @@ def _copy(rule: Any, simplices: Simplices) -> Any:
     for name, value in attributes(rule):
         copied = value
         if isinstance(value, np.random.Generator):
-            copied = _Drawing()
+            copied = Unknown("{}() draws random numbers")
         elif isinstance(value, RegretMinimizer):
             copied = _copy(value, simplices)
         elif isinstance(value, Simplices) and value == rule.domain:
@@ -460,13 +466,6 @@ def _let_play(part: Any, trace: Trace) -> None:
 
     for name, function in {"next_strategy": next_strategy, "_update": update}.items():
         object.__setattr__(part, name, function)
-
-
-class _Drawing:
-    """Stands for a random generator."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise UntraceableError(f"{name}() draws random numbers")
 
 
 def _pers(rule: Any) -> dict[str, Per]:

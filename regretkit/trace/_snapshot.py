@@ -409,10 +409,10 @@ def _accesses(value: Any) -> Iterator[tuple[Callable[[], Contents], Callable[[An
         yield from _accesses(value.bit_generator)
     elif isinstance(value, np.random.BitGenerator):
         yield _pickled(lambda: value.state), lambda b: setattr(value, "state", pickle.loads(b))
-    elif isinstance(value, np.random.RandomState):
-        yield _pickled(value.get_state), lambda state: value.set_state(pickle.loads(state))
-    elif isinstance(value, random.Random):
-        yield _pickled(value.getstate), lambda state: value.setstate(pickle.loads(state))
+    elif isinstance(value, np.random.RandomState | random.Random):
+        names = ("get_state", "set_state", "getstate", "setstate")
+        read, put = (getattr(value, name) for name in names if hasattr(value, name))
+        yield _pickled(read), lambda state: put(pickle.loads(state))
     elif isinstance(value, dict):
         yield lambda: value, partial(_put_items, value, value.update)
     elif isinstance(value, list | deque):

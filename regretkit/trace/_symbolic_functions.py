@@ -37,14 +37,14 @@ class SymbolicOps(BlockOps):
     @override
     def sum(self, vector: Any) -> Any:
         node = self._node(vector)
-        if node.op == "multiply" and (is_played(*node.args) or is_played(*reversed(node.args))):
+        if node.op == "multiply" and {*node.args} == {UTILITY, STRATEGY}:
             return self._trace.symbol(VALUE)
         return self._reduced("sum", node)
 
     @override
     def dot(self, left: Any, right: Any) -> Any:
         nodes = [self._node(left), self._node(right)]
-        if is_played(*nodes) or is_played(*reversed(nodes)):
+        if {*nodes} == {UTILITY, STRATEGY}:
             return self._trace.symbol(VALUE)
         return self._reduced("sum", elementwise("multiply", *nodes))
 
@@ -100,9 +100,10 @@ class SymbolicOps(BlockOps):
     def best_response(self, utility: Any) -> Any:
         index = reduction("argmax", self._node(utility))
         chosen = make("chosen", index, per=Per.ACTION)
-        return _Unknown("the value of best_response, a sum over all blocks"), self._trace.symbol(
-            chosen
+        value = Unknown(
+            "the value of best_response, a sum over all blocks, is not known to a block"
         )
+        return value, self._trace.symbol(chosen)
 
     @override
     def uniform(self) -> Any:
@@ -119,14 +120,14 @@ class SymbolicOps(BlockOps):
         )
 
 
-class _Unknown:
-    """A number that no block knows."""
+class Unknown:
+    """What no block knows, and nothing may be asked of."""
 
-    def __init__(self, role: str) -> None:
-        self._what = role
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __getattr__(self, name: str) -> Any:
-        raise UntraceableError(f"{self._what}, is not known to a block")
+        raise UntraceableError(self._text.format(name))
 
 
 UTILITY = make("input", per=Per.ACTION, detail="utility")

@@ -4,8 +4,8 @@ These are functions of the iteration, and of single numbers that the rule learns
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, final
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
@@ -67,12 +67,6 @@ def values_at(
     return np.array(rows, np.float64).reshape(len(nodes), iterations.size)
 
 
-@lru_cache
-def _calls(nodes: tuple[Node, ...]) -> bool:
-    """Return whether some number is what a function of the author's returns."""
-    return any(node.op == "call" for node in nodes_of(nodes))
-
-
 @lru_cache(maxsize=8)
 def _rows(nodes: tuple[Node, ...], passed: int, count: int) -> Vector:
     """Return each node's number after some iterations and after each of ``count`` more."""
@@ -96,6 +90,11 @@ class Schedule:
     nodes: tuple[Node, ...]
     updates: Mapping[str, Node] = field(factory=dict, eq=lambda updates: tuple(updates.items()))
 
+    @cached_property
+    def _calls(self) -> bool:
+        """Whether some number is what a function of the author's returns."""
+        return any(node.op == "call" for node in nodes_of(self.nodes))
+
     def __call__(self, iteration: int) -> tuple[float, ...]:
         """Return those of an iteration of a rule that learns no numbers."""
         return tuple(self.rows(iteration, 1)[0].tolist())
@@ -110,7 +109,7 @@ class Schedule:
         ``numbers`` are what the rule has learned by then; what it will have learned is returned as
         well. Shape ``(count + 1, parameters)``.
         """
-        if not self.updates and not _calls(self.nodes):
+        if not self.updates and not self._calls:
             return _rows(self.nodes, passed, count), {}  # alike for all players with this rule
         iterations = np.arange(passed, passed + count + 1, dtype=np.float64)
         paths = list(self.updates)
@@ -158,14 +157,27 @@ _DOUBLINGS, _DOUBLINGS_IN_FULL = 40, 16
 _STEEPEST = 4.0
 
 
-def traits_of(graph: RuleGraph, only_discounts: bool) -> KernelTraits:
-    """Return what engines may rely on."""
-    unchanged = unchanged_by_zero(graph, nonnegative_arrays(graph))
-    return KernelTraits(
-        invariant_to_zero_utility=unchanged and not _depends_on_iteration([graph.strategy]),
-        only_discounts_on_zero_utility=only_discounts,
-        ignores_singleton_blocks=ignores_singletons(graph),
+Discounts: TypeAlias = tuple[str, Node, Node]
+"""The one array that a zero utility discounts, and the factors by sign."""
+
+
+def traits_of(graph: RuleGraph) -> tuple[KernelTraits, Discounts | None]:
+    """Return what engines may rely on, and what a zero utility discounts if that is all it does."""
+    known = {UTILITY: fill(ZERO, Per.ACTION), VALUE: fill(ZERO, Per.BLOCK)}
+    learned = _folded(graph.learned.values(), known, nonnegative_arrays(graph))
+    becomes = dict(zip(graph.learned, learned, strict=True))
+    changed = [name for name in becomes if becomes[name] is not graph.inputs[name]]
+    found = _discounts(graph, changed[0], becomes[changed[0]]) if len(changed) == 1 else None
+    by_time = any(
+        node.op in ("iteration", "call") or (node.op == "input" and node.per is Per.RULE)
+        for node in nodes_of([graph.strategy])
     )
+    traits = KernelTraits(
+        invariant_to_zero_utility=not changed and not by_time,
+        only_discounts_on_zero_utility=found is not None,
+        ignores_singleton_blocks=_ignores_singletons(graph),
+    )
+    return traits, found
 
 
 def nonnegative_arrays(graph: RuleGraph) -> set[str]:
@@ -179,28 +191,15 @@ def nonnegative_arrays(graph: RuleGraph) -> set[str]:
         known = kept
 
 
-def _inputs(graph: RuleGraph) -> dict[str, Node]:
-    return {name: make("input", per=per, detail=name) for name, per in graph.per.items()}
-
-
-def unchanged_by_zero(graph: RuleGraph, positive: set[str]) -> bool:
-    """Return whether a zero utility leaves every array as it is."""
-    inputs, learned = _inputs(graph), at_zero_utility(graph, positive)
-    return all(learned[name] is inputs[name] for name in learned)
-
-
-def discounts(graph: RuleGraph, positive: set[str]) -> tuple[str, Node, Node] | None:
-    """Return the one array that a zero utility discounts, and the factors by sign, if that is all.
+def _discounts(graph: RuleGraph, name: str, new: Node) -> Discounts | None:
+    """Return by what an array is discounted if it is.
 
     Positive numbers must stay positive over any time, and the strategy must be proportional to
     them: then all of it can be discounted later, at once.
     """
-    inputs, learned = _inputs(graph), at_zero_utility(graph, positive)
-    changed = [name for name in learned if learned[name] is not inputs[name]]
-    if len(changed) != 1 or graph.per[changed[0]] is not Per.ACTION:
+    array = graph.inputs[name]
+    if graph.per[name] is not Per.ACTION:
         return None
-    name = changed[0]
-    array, new = inputs[name], learned[name]
     if new.op != "multiply" or array not in new.args:
         return None
     factor = new.args[1] if new.args[0] is array else new.args[0]
@@ -237,29 +236,16 @@ def _keeps_positive(growth: Node, decay: Node) -> bool:
     return bool((steepness <= _STEEPEST).all())
 
 
-def ignores_singletons(graph: RuleGraph) -> bool:
+def _ignores_singletons(graph: RuleGraph) -> bool:
     """Return whether a block with one action plays it, and learns nothing."""
     if graph.alone.keys() != graph.per.keys():
         return False
     starts = {name: constant(number) for name, number in graph.alone.items()}
     known = {UTILITY: VALUE, STRATEGY: ONE, SIZE: ONE}
-    known |= {node: starts[name] for name, node in _inputs(graph).items()}
+    known |= {node: starts[name] for name, node in graph.inputs.items()}
     outputs = _folded([graph.strategy, *graph.learned.values()], known, set(), single=True)
     bare = [node.args[0] if node.op == "fill" else node for node in outputs]
     return bare == [ONE, *(starts[name] for name in graph.learned)]
-
-
-def at_zero_utility(graph: RuleGraph, positive: set[str]) -> dict[str, Node]:
-    """Return what arrays become of a zero utility."""
-    known = {UTILITY: fill(ZERO, Per.ACTION), VALUE: fill(ZERO, Per.BLOCK)}
-    return dict(zip(graph.learned, _folded(graph.learned.values(), known, positive), strict=True))
-
-
-def _depends_on_iteration(outputs: Iterable[Node]) -> bool:
-    return any(
-        node.op in ("iteration", "call") or (node.op == "input" and node.per is Per.RULE)
-        for node in nodes_of(outputs)
-    )
 
 
 def _folded(
