@@ -17,21 +17,9 @@ import numpy as np
 from attrs import define, field
 
 import regretkit as rk
+from benchmarks import harness
 from benchmarks.games import held
-from benchmarks.harness import (
-    IMAGES,
-    PAGE,
-    ROOT,
-    Action,
-    Figures,
-    Found,
-    benchmark,
-    best_times,
-    draw,
-    number,
-    peak,
-    repeated,
-)
+from benchmarks.harness import Action, Figures, Found, benchmark, best_times, number, repeated
 from benchmarks.peers import GAMES
 from benchmarks.runs import RegretMatchingPlus, cfr_run, tree_game
 from regretkit.engine.kernels._iteration import (
@@ -62,7 +50,7 @@ MOST = 6_000
 """Information sets up to which there is time for an object for each."""
 
 
-@benchmark([*CONTESTS], quick=QUICK, page=PAGE)
+@benchmark([*CONTESTS], quick=QUICK, page=harness.PAGE)
 def engines(title: str, quick: bool) -> Figures:
     """One iteration of CFR+ in each engine, and with an object for each information set.
 
@@ -100,7 +88,7 @@ def draw_size(found: Found) -> None:
     curve = [row["terminals"] for row in rows], [row["ns a terminal"] for row in rows]
     axes = "terminals of the game", "nanoseconds a terminal in each iteration"
     title = "Liar's dice, 3 sides and more"
-    draw(IMAGES / "size.svg", {title: {"CFR+, compiled": curve}}, *axes)
+    harness.draw(harness.IMAGES / "size.svg", {title: {"CFR+, compiled": curve}}, *axes)
 
 
 @benchmark(
@@ -110,7 +98,7 @@ def draw_size(found: Found) -> None:
     fresh=True,
     rounds=3,
     conclude=flatness,
-    page=PAGE,
+    page=harness.PAGE,
     plot=draw_size,
 )
 def size(sides: str, quick: bool) -> Figures:
@@ -137,7 +125,7 @@ def size(sides: str, quick: bool) -> Figures:
         "ns a terminal": iteration / terminals * 1e9,
         "an iteration, ms": iteration * 1e3,
         "building, s": built,
-        "peak memory, MiB": peak(),
+        "peak memory, MiB": harness.peak(),
     }
 
 
@@ -184,7 +172,7 @@ def micro(seconds: float, whole: float) -> str:
     return f"{number(seconds * 1e6)} ({seconds / whole:.0%})"
 
 
-@benchmark([*CONTESTS], quick=QUICK, page=PAGE)
+@benchmark([*CONTESTS], quick=QUICK, page=harness.PAGE)
 def passes(title: str, quick: bool) -> Figures:
     """Where the time of a compiled iteration goes, pass by pass.
 
@@ -276,7 +264,7 @@ def play_a_river() -> float:
     """Play the smallest river in machine code; return the most memory that the process held."""
     game: Any = rk.load("hold_em")
     rk.nash_conv(game, cfr_run(game).run(10).average)
-    return peak()
+    return harness.peak()
 
 
 @benchmark([*TURNS], head="hands", fresh=True)
@@ -297,11 +285,11 @@ def turn_memory(hands: str, quick: bool) -> Figures:
     terms: dict[str, Any] = {"board": "Td9d6hQc", "pot": 200, "stack": 900, "raises": "100%"}
     game: Any = rk.load("hold_em", **terms | TURNS[hands])
     figures: Figures = {"sequences": sum(domain.dimension for domain in game.domains)}
-    figures["game, MiB"] = peak() - before
+    figures["game, MiB"] = harness.peak() - before
     run = cfr_run(game).run(10)
-    figures["iterations, MiB"] = peak() - before
+    figures["iterations, MiB"] = harness.peak() - before
     rk.nash_conv(game, run.average)
-    return {**figures, "NashConv, MiB": peak() - before}
+    return {**figures, "NashConv, MiB": harness.peak() - before}
 
 
 # Around iterations
@@ -313,7 +301,7 @@ def turn_memory(hands: str, quick: bool) -> Figures:
     head="with",
     fresh=True,
     rounds=5,
-    page=PAGE,
+    page=harness.PAGE,
 )
 def start(disk: str, quick: bool) -> Figures:
     """How long a fresh process takes to its first compiled iteration.
@@ -339,7 +327,7 @@ def first_command(disk: str, quick: bool) -> Figures:
     Seconds from the start of Python to the end of ``examples/kuhn_poker.py``, by the clock and of
     processor time, with no machine code on disk. They should be less than 3.
     """
-    command = [sys.executable, str(ROOT / "examples" / "kuhn_poker.py")]
+    command = [sys.executable, str(harness.ROOT / "examples" / "kuhn_poker.py")]
     with tempfile.TemporaryDirectory() as nothing:
         environment = os.environ | {"NUMBA_CACHE_DIR": nothing}
         before, start = processor_seconds_of_children(), time.perf_counter()

@@ -12,21 +12,8 @@ import numpy as np
 from attrs import define, field
 
 import regretkit as rk
-from benchmarks.harness import (
-    IMAGES,
-    PAGE,
-    Figures,
-    Found,
-    benchmark,
-    best_times,
-    cpu_seconds,
-    draw,
-    number,
-    pin,
-    put,
-    repeated,
-    table,
-)
+from benchmarks import harness
+from benchmarks.harness import Figures, Found, benchmark, best_times, cpu_seconds, number, repeated
 from benchmarks.peers import GAMES
 from benchmarks.runs import tree_game
 from regretkit import evaluation
@@ -125,7 +112,7 @@ def geometric_mean(found: Found) -> str:
     return f"geometric means: {', '.join(means)}"
 
 
-@benchmark(FINISHING, quick=FINISHING[:1], page=PAGE, conclude=geometric_mean)
+@benchmark(FINISHING, quick=FINISHING[:1], page=harness.PAGE, conclude=geometric_mean)
 def finish(call: str, quick: bool) -> Figures:
     """How much longer the linear program takes than a run and ``finish``, to 1e-12 of the payoffs.
 
@@ -462,7 +449,7 @@ def page(
         rows.append([f"`{name}`, then `finish`", *times, f"{race.run.iteration:,}", ""])
     took = [f"{number(seconds, 2)} s" if exact <= gap else f"({exact:.0e})" for gap in GAPS]
     rows.append([f"linear program, to {exact:.0e}", *took, "", ""])
-    return table(header, rows)
+    return harness.table(header, rows)
 
 
 def time_to_gap(arguments: Sequence[str]) -> None:
@@ -476,7 +463,7 @@ def time_to_gap(arguments: Sequence[str]) -> None:
     does counted; and the time that HiGHS takes for the linear program over sequence forms, and how
     exact its answer is. A full run writes tables and plots into docs/.
     """
-    pin()
+    harness.pin()
     quick = "--quick" in arguments
     asked = [argument for argument in arguments if argument != "--quick"]
     pages = []
@@ -492,6 +479,6 @@ def time_to_gap(arguments: Sequence[str]) -> None:
             curves["linear program"] = [program[0]], [program[1]]
             title = "Leduc poker, by every algorithm"
             axes = "seconds", "NashConv of the average"
-            draw(IMAGES / "time_to_gap.svg", {title: curves}, *axes)
+            harness.draw(harness.IMAGES / "time_to_gap.svg", {title: curves}, *axes)
     if not (quick or asked):
-        put(PAGE, "time_to_gap", "\n\n".join(pages))
+        harness.put(harness.PAGE, "time_to_gap", "\n\n".join(pages))

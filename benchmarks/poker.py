@@ -10,25 +10,10 @@ from typing import Any, final
 from attrs import define, field, frozen
 
 import regretkit as rk
+from benchmarks import harness
 from benchmarks.engines import prefixes
 from benchmarks.equilibria import started
-from benchmarks.harness import (
-    IMAGES,
-    ROOT,
-    Action,
-    Curves,
-    Figures,
-    Found,
-    benchmark,
-    best_times,
-    cpu_seconds,
-    draw,
-    number,
-    pin,
-    put,
-    repeated,
-    table,
-)
+from benchmarks.harness import Action, Curves, Figures, Found, benchmark, best_times, cpu_seconds
 from benchmarks.runs import RegretMatchingPlus, cfr_run
 from benchmarks.vector_form import VectorForm
 from regretkit.evaluation import exploitability
@@ -37,7 +22,7 @@ from regretkit.games.poker import read_libratus
 from regretkit.games.public import PublicGame
 from regretkit.play import ALGORITHMS, SelfPlay
 
-PAGE = ROOT / "docs" / "explanation" / "endgames.md"
+PAGE = harness.ROOT / "docs" / "explanation" / "endgames.md"
 EVERY = ("*", "*")
 WIDE = (
     "22+,A2s+,K9s+,Q9s+,J9s+,T8s+,97s+,87s,76s,65s,ATo+,KJo+,QJo",
@@ -117,7 +102,7 @@ def open_spiel(name: str) -> Action:
             "boardCards": terms["board"],
         },
     )
-    return repeated(pyspiel.CFRPlusSolver(game).evaluate_and_update_policy)
+    return harness.repeated(pyspiel.CFRPlusSolver(game).evaluate_and_update_policy)
 
 
 @final
@@ -158,7 +143,7 @@ def on_tree(game: PublicGame) -> Action:
 def response(game: PublicGame) -> Action:
     """Return measurements of NashConv of an average."""
     average = plus(game).run(10).average
-    gap = repeated(lambda: rk.nash_conv(game, average))
+    gap = harness.repeated(lambda: rk.nash_conv(game, average))
     gap(700)  # after which it pays off to compile
     return gap
 
@@ -309,11 +294,11 @@ class Race:
                 if first is None
                 else [
                     f"{self.iterations[first]:,}",
-                    f"{number(self.times[first], 2)} s",
+                    f"{harness.number(self.times[first], 2)} s",
                 ]
             )
         pace = self.times[-1] / self.iterations[-1] * 1e3
-        return [*cells, f"{number(min(self.percents), 2)} %", number(pace, 2)]
+        return [*cells, f"{harness.number(min(self.percents), 2)} %", harness.number(pace, 2)]
 
 
 def raced(name: str, terms: Mapping[str, Any], maximum: int, longest: float) -> list[Race]:
@@ -338,7 +323,7 @@ def endgames(arguments: Sequence[str]) -> None:
     endgames, or text files of endgames as those published with Libratus. A full run writes tables
     and a figure into docs/.
     """
-    pin()
+    harness.pin()
     quick = "--quick" in arguments
     asked = [argument for argument in arguments if argument != "--quick"]
     maximum, longest = (300, 5.0) if quick else (MOST, LONGEST)
@@ -349,12 +334,14 @@ def endgames(arguments: Sequence[str]) -> None:
         races = raced(title, read or SPOTS[name], maximum, longest)
         head = [f"{target:g} % of the pot" for target in TARGETS]
         header = [title, f"iterations to {head[0]}", "time", f"to {head[1]}", "time", "least"]
-        pages.append(table([*header, "ms each"], [race.row() for race in races]))
+        pages.append(harness.table([*header, "ms each"], [race.row() for race in races]))
         print(f"{pages[-1]}\n", flush=True)
         panels[title] = curves(races)
     if not (quick or asked):
-        put(PAGE, "endgames", "\n\n".join(pages))
-        draw(IMAGES / "endgames.svg", panels, "iterations", "exploitability, % of the pot")
+        harness.put(PAGE, "endgames", "\n\n".join(pages))
+        harness.draw(
+            harness.IMAGES / "endgames.svg", panels, "iterations", "exploitability, % of the pot"
+        )
 
 
 def curves(races: Sequence[Race]) -> Curves:

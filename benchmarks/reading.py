@@ -21,18 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 
-from benchmarks.harness import (
-    PAGE,
-    TURN,
-    Action,
-    Figures,
-    Found,
-    benchmark,
-    best_times,
-    cpu_seconds,
-    repeated,
-    versions,
-)
+from benchmarks import harness
+from benchmarks.harness import Action, Figures, Found, benchmark, best_times, cpu_seconds, repeated
 from regretkit.games import kuhn_poker, leduc_poker, liars_dice, read_efg, write_efg
 
 HEADING = 'EFG 2 R "generated" { "A" "B" }\n'
@@ -148,7 +138,7 @@ def slowest(found: Found) -> str:
         for name, row in found.items()
         if row["nodes"] >= SMALL and row["players"] <= MANY
     }
-    measured = f"Measured with {versions(['regretkit', 'numpy', 'pygambit'])}."
+    measured = f"Measured with {harness.versions(['regretkit', 'numpy', 'pygambit'])}."
     if not counted:
         return measured
     name, speed = min(counted.items(), key=lambda item: item[1])
@@ -160,14 +150,16 @@ def slowest(found: Found) -> str:
     )
 
 
-@benchmark([*FILES], quick=QUICK, head="file", conclude=slowest, page=PAGE)
+@benchmark([*FILES], quick=QUICK, head="file", conclude=slowest, page=harness.PAGE)
 def reading(name: str, quick: bool) -> Figures:
     """How fast ``.efg`` files are read, and how much memory that takes."""
     text = FILES[name]()
     tree = read_efg(text).tree
     nodes, players = tree.histories, tree.players
     del tree
-    turns = max(4, int((0.1 if quick else SECONDS) / max(cpu_seconds(read_efg, text), TURN)))
+    turns = max(
+        4, int((0.1 if quick else SECONDS) / max(cpu_seconds(read_efg, text), harness.TURN))
+    )
     readers: dict[str, Action] = {"ours": repeated(partial(read_efg, text))}
     with suppress(ImportError):
         gambit = importlib.import_module("pygambit")

@@ -7,18 +7,8 @@ from functools import partial
 import numpy as np
 
 import regretkit as rk
-from benchmarks.harness import (
-    IMAGES,
-    PAGE,
-    Action,
-    Curves,
-    Figures,
-    Found,
-    benchmark,
-    best_times,
-    draw,
-    repeated,
-)
+from benchmarks import harness
+from benchmarks.harness import Action, Curves, Figures, Found, benchmark, best_times, repeated
 from benchmarks.runs import cfr_run, tree_game
 from regretkit import minimizers
 from regretkit.checks._contract import ADVERSARIES, Adversary
@@ -201,14 +191,14 @@ def draw_regrets(found: Found) -> None:
     curves = {**curves, "square root of T": (TIMES, np.sqrt(TIMES).tolist())}
     title = "Largest regret over five adversaries, five actions"
     axes = "iterations T", "regret, in units of the widest utility"
-    draw(IMAGES / "regret_curves.svg", {title: curves}, *axes)
+    harness.draw(harness.IMAGES / "regret_curves.svg", {title: curves}, *axes)
 
 
 @benchmark(
     [*RULES],
     quick=[*RULES][:2],
     head="rule",
-    page=PAGE.with_name("choose_a_minimizer.md"),
+    page=harness.PAGE.with_name("choose_a_minimizer.md"),
     plot=draw_regrets,
 )
 def regret_curves(rule: str, quick: bool) -> Figures:

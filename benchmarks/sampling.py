@@ -14,19 +14,8 @@ from typing import Any
 import numpy as np
 
 import regretkit as rk
-from benchmarks.harness import (
-    IMAGES,
-    PAGE,
-    Action,
-    Curves,
-    Figures,
-    Found,
-    benchmark,
-    best_times,
-    draw,
-    number,
-    repeated,
-)
+from benchmarks import harness
+from benchmarks.harness import Action, Curves, Figures, Found, benchmark, best_times, repeated
 from benchmarks.peers import GAMES, Contest
 from benchmarks.runs import tree_game
 from regretkit.play import (
@@ -42,7 +31,7 @@ from regretkit.play import (
     SelfPlay,
 )
 
-CURVES = PAGE.with_name("sampling.md")
+CURVES = harness.PAGE.with_name("sampling.md")
 EQUAL = 20_000
 """Iterations that both have played before they are timed."""
 CALL = 0.2
@@ -231,7 +220,7 @@ def draw_gaps(found: Found) -> None:
         GAMES[game].title: {name: row["_curves"][game] for name, row in found.items()}
         for game in VISITS
     }
-    draw(IMAGES / "sampling.svg", panels, "histories visited", "exploitability")
+    harness.draw(harness.IMAGES / "sampling.svg", panels, "histories visited", "exploitability")
 
 
 @benchmark([*ESTIMATORS], head="estimator", page=CURVES, plot=draw_gaps)
@@ -242,7 +231,7 @@ def sampling_gaps(name: str, quick: bool) -> Figures:
     """
     curves = {game: curve(name, game, quick) for game in [*VISITS][: 2 if quick else None]}
     ends = {
-        GAMES[game].title: f"{number(y_values[-1])} at {x_values[-1]:.0e}"
+        GAMES[game].title: f"{harness.number(y_values[-1])} at {x_values[-1]:.0e}"
         for game, (x_values, y_values) in curves.items()
     }
     return {**ends, "_curves": curves}

@@ -13,19 +13,10 @@ from statistics import median
 from typing import Any
 
 import regretkit as rk
+from benchmarks import harness
 from benchmarks.by_hand import KERNELS, ByHand
 from benchmarks.engines import CONTESTS, QUICK
-from benchmarks.harness import (
-    PAGE,
-    ROOT,
-    Action,
-    Figures,
-    Found,
-    benchmark,
-    best_times,
-    cpu_seconds,
-    repeated,
-)
+from benchmarks.harness import Action, Figures, Found, benchmark, best_times, cpu_seconds, repeated
 from benchmarks.peers import OpenSpiel
 from benchmarks.rules import RULES
 from benchmarks.runs import CubedRegretMatching, RegretMatchingPlus, cfr_run, tree_game
@@ -72,7 +63,7 @@ def largest(found: Found) -> str:
     )
 
 
-@benchmark([*CONTESTS], quick=QUICK, conclude=largest, page=PAGE)
+@benchmark([*CONTESTS], quick=QUICK, conclude=largest, page=harness.PAGE)
 def traced(title: str, quick: bool) -> Figures:
     """What an iteration takes with a traced rule, over one with a kernel written by hand.
 
@@ -101,11 +92,11 @@ def traced(title: str, quick: bool) -> Figures:
 
 def written_by_users() -> Mapping[str, Callable[..., Any]]:
     """Return the rules by which tests look at what users write."""
-    sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+    sys.path.insert(0, str(harness.ROOT / "tests" / "helpers"))
     return dict(import_module("user_rules").RULES)
 
 
-@benchmark(["of the library", "of users, in tests"], head="rules", fresh=True, page=PAGE)
+@benchmark(["of the library", "of users, in tests"], head="rules", fresh=True, page=harness.PAGE)
 def tracing(whose: str, quick: bool) -> Figures:
     """How long it takes to trace a rule and to write its loops, in milliseconds.
 
@@ -144,7 +135,7 @@ PLAYERS: dict[str, tuple[LocalRule, LocalRule]] = {
 }
 
 
-@benchmark([*PLAYERS], quick=["RM+ against DCFR"], head="rules", fresh=True, page=PAGE)
+@benchmark([*PLAYERS], quick=["RM+ against DCFR"], head="rules", fresh=True, page=harness.PAGE)
 def several(players: str, quick: bool) -> Figures:
     """What it costs on Leduc poker that players, or decision points, have rules of their own.
 
