@@ -42,49 +42,36 @@ ZEROS = np.zeros(3)
 PRODUCT = rk.Product([rk.RegretMatching(2), rk.RegretMatching(3)])
 
 
+class Uniform(rk.SimplexRule):
+    def _propose(self):
+        return self.simplices.uniform()
+
+    def _learn(self, utility, strategy):
+        pass
+
+
 @dataclass(eq=False)
-class Dataclass(rk.SimplexRule):
+class Dataclass(Uniform):
     regrets: np.ndarray = rk.state()
 
-    def _propose(self):
-        return self.simplices.uniform()
 
-    def _learn(self, utility, strategy):
-        pass
-
-
-class Undefined(rk.SimplexRule):
+class Undefined(Uniform):
     regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.uniform()
-
-    def _learn(self, utility, strategy):
-        pass
 
 
 @define(eq=False)
-class Ones(rk.SimplexRule):
+class Ones(Uniform):
     """Its strategies do not sum to 1."""
 
     def _propose(self):
         return np.ones(self.dimension)
 
-    def _learn(self, utility, strategy):
-        pass
-
 
 @define(eq=False)
-class SharedArray(rk.SimplexRule):
+class SharedArray(Uniform):
     """Its regrets are one array for all players."""
 
     regrets: np.ndarray = ZEROS
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
-
-    def _learn(self, utility, strategy):
-        self.regrets += self.simplices.regret(utility, strategy)
 
 
 @define(eq=False)
@@ -159,13 +146,8 @@ class Compared(rk.SimplexRule):
 
 
 @define(eq=False)
-class Blocks(rk.SimplexRule):
+class Blocks(Swapped):
     """Computes with a number for each block as if it were one for each action."""
-
-    regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
 
     def _learn(self, utility, strategy):
         self.regrets += utility - self.simplices.expectation(utility, strategy)

@@ -12,17 +12,8 @@ PLACES = ["regretkit", "docs", "README.md", "examples", "tests", "benchmarks", "
 
 # The plain word stands in the table of docs/contributing.md.
 DENIED = [
-    "somebody",
-    "nobody",
-    "everybody",
-    "anybody",
-    "whoever",
-    "whatever",
-    "comes to the same",
-    "goes on",
-    "so many",
-    "is worth",
-    "to the bit",
+    *("somebody", "nobody", "everybody", "anybody", "whoever", "whatever", "comes to the same"),
+    *("goes on", "so many", "is worth", "to the bit"),
 ]
 
 
