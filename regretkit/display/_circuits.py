@@ -1,11 +1,11 @@
 """Minimizers and their parts: as an indented text, as nested boxes of HTML, and as a figure."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from attrs import evolve, frozen
@@ -28,8 +28,6 @@ from regretkit.sets import DecisionProblem, DecisionTree, Simplices, StrategySet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    NewAxes: TypeAlias = Callable[[tuple[float, float]], Axes]
 
 _MOST = 12
 """Parts of one minimizer that are shown."""

@@ -238,15 +238,11 @@ def _draw(
         low, high = np.quantile(runs, (0.25, 0.75) if quartiles else (0.0, 1.0), axis=0)[:, shown]
         low = np.where((low <= 0.0) & log, np.nan, low)
         ax.fill_between(across[shown], low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    below, hidden = nonpositive & ~left, "_" * bool((nonpositive & ~left).any())  # said once
     # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.
     edges = (
-        (nonpositive & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
-        (
-            nonpositive & left,
-            ax.transAxes,
-            7,
-            f"{'_' if (nonpositive & ~left).any() else ''}{name}: zero or less",
-        ),
+        (below, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
+        (nonpositive & left, ax.transAxes, 7, f"{hidden}{name}: zero or less"),
         (left & ~nonpositive, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
     )
     for is_outside, transform, triangle, label in edges:

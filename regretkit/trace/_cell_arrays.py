@@ -363,28 +363,25 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.ones_like: _like(1),
     np.full_like: _like(0),
 }
-_METHODS: dict[str, Callable[..., Any]] = {
-    name: _shaped(name) for name in ("reshape", "ravel", "squeeze", "transpose", "repeat", "item")
-}
-for _name, _ufunc in {
-    "sum": np.add,
-    "prod": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-    "any": np.logical_or,
-    "all": np.logical_and,
-}.items():
-    _reduce = functools.partial(_reduced, _ufunc)
-
-    def _method(a: Any, axis: Any = None, *, f: Any = _reduce, **options: Any) -> Any:
-        return f(a, axis=axis, **options)
-
-    _METHODS[_name] = _FUNCTIONS[getattr(np, _name)] = _method
-_METHODS["argmax"], _METHODS["argmin"] = _FUNCTIONS[np.argmax], _FUNCTIONS[np.argmin]
 
 
 def _mean(a: Any, axis: Any = None, **options: Any) -> Any:
     return a.sum(axis, **options) / (a.size if axis is None else a.shape[axis])
 
 
-_METHODS["mean"] = _FUNCTIONS[np.mean] = _mean
+def _reducing(ufunc: Any) -> Callable[..., Any]:
+    def method(a: Any, axis: Any = None, **options: Any) -> Any:
+        return _reduced(ufunc, a, axis=axis, **options)
+
+    return method
+
+
+_REDUCERS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+_REDUCERS |= {"any": np.logical_or, "all": np.logical_and}
+_METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _reducing(ufunc) for name, ufunc in _REDUCERS.items()},
+    **{"mean": _mean, "argmax": _FUNCTIONS[np.argmax], "argmin": _FUNCTIONS[np.argmin]},
+}
+_FUNCTIONS |= {getattr(np, name): method for name, method in _METHODS.items()}
+_SHAPED = ("reshape", "ravel", "squeeze", "transpose", "repeat", "item")
+_METHODS |= {name: _shaped(name) for name in _SHAPED}

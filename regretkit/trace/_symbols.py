@@ -214,25 +214,10 @@ class Symbol(NDArrayOperatorsMixin):
             raise UntraceableError("the shape of x[mask] depends on the mask; use np.where")
         return self.trace.shapes[self.node.per]
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return math.prod(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Booleans or floats."""
-        return np.dtype(np.bool_ if self.node.boolean else np.float64)
-
-    @property
-    def T(self) -> "Symbol":  # noqa: N802 - as NumPy calls it
-        """The array itself: it has one axis."""
-        return self
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: math.prod(self.shape))
+    dtype = property(lambda self: np.dtype(np.bool_ if self.node.boolean else np.float64))
+    T = property(lambda self: self)
 
     def __len__(self) -> int:
         return self.shape[0]
