@@ -12,45 +12,22 @@ from typing import TypeAlias
 
 from benchmarks.harness import ONE_THREAD
 
-BENCHMARKS = {
-    "batches_without_tree": "sampling",
-    "building": "games",
-    "checkpointing": "engines",
-    "circuits": "circuits",
+MODULES = {
+    "circuits": "circuits linear_swap",
     "compare": "compare",
-    "correlated": "equilibria",
-    "correlated_gaps": "deviations",
-    "correlated_trees": "equilibria",
-    "efr": "deviations",
-    "endgames": "poker",
-    "engines": "engines",
-    "exact": "equilibria",
-    "exact_choice": "equilibria",
-    "finish": "equilibria",
-    "first_command": "engines",
-    "linear_swap": "circuits",
-    "look": "equilibria",
-    "openspiel_import": "games",
-    "passes": "engines",
-    "public_games": "poker",
+    "deviations": "correlated_gaps efr triggers",
+    "engines": "checkpointing engines first_command passes size start stream turn_memory",
+    "equilibria": "correlated correlated_trees exact exact_choice finish look time_to_gap",
+    "games": "building openspiel_import repeated_states",
+    "poker": "endgames public_games",
     "reading": "reading",
-    "regret_curves": "rules",
-    "repeated_states": "games",
-    "rules": "rules",
-    "sampling": "sampling",
-    "sampling_gaps": "sampling",
-    "sampling_without_tree": "sampling",
-    "several": "traced",
-    "size": "engines",
-    "start": "engines",
-    "stream": "engines",
-    "time_to_gap": "equilibria",
-    "traced": "traced",
-    "tracing": "traced",
-    "triggers": "deviations",
-    "turn_memory": "engines",
+    "rules": "regret_curves rules",
+    "sampling": "batches_without_tree sampling sampling_gaps sampling_without_tree",
+    "traced": "several traced tracing",
     "workbench": "workbench",
 }
+"""The benchmarks of each module."""
+BENCHMARKS = dict(sorted((name, module) for module in MODULES for name in MODULES[module].split()))
 """The module of each benchmark, which has a command of that name."""
 
 Command: TypeAlias = Callable[[Sequence[str]], int | None]
