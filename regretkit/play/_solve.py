@@ -196,19 +196,16 @@ def solve(
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
     by_rules = has_rules_alone(game)
     imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
-    if by_rules and sampling is None and estimator is None:
-        sampling = named(algorithm or "mccfr").sampling or "external"
-    chosen = _sampled(algorithm, sampling, seed, estimator)
+    chosen = _sampled(algorithm, sampling, seed, estimator, by_rules)
     if not (by_rules or imperfect):
         check_game(cast("Game", game))
     limits = _limits(iterations, target_gap, time_limit)
     horizon = None if iterations is None else max(iterations, 1)
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
-    run: SelfPlay | LazyMCCFR
     if by_rules:
         game, engine = cast("Rules", game), "" if engine == "auto" else engine
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
-        run = start_by_rules(game, chosen, **options)
+        run: SelfPlay | LazyMCCFR = start_by_rules(game, chosen, **options)
     else:
         game = cast("Game", game if imperfect is None else imperfect.refinement)
         if target_gap is not None:
@@ -326,8 +323,11 @@ def _sampled(
     sampling: str | None,
     seed: object,
     estimator: Estimator | None,
+    by_rules: bool,
 ) -> Algorithm:
     """Return the algorithm with its sampling, or refuse what contradicts."""
+    if by_rules and sampling is None and estimator is None:
+        sampling = named(algorithm or "mccfr").sampling or "external"
     if estimator is not None:
         for name, value in (("sampling", sampling), ("seed", seed)):
             if value is not None:
