@@ -35,16 +35,9 @@ from regretkit.play._solve import likely_first
 LONG = 2.0
 """Seconds after which nothing is repeated."""
 EXACT = [
-    "kuhn_poker",
-    "leduc_poker(merge_suits=True)",
-    "leduc_poker",
-    "dudo(sides=4)",
-    "dudo(sides=5)",
-    "dudo(sides=6)",
-    "leduc_poker(ranks=6)",
-    "random 10 x 10",
-    "random 100 x 100",
-    "random 300 x 300",
+    *("kuhn_poker", "leduc_poker(merge_suits=True)", "leduc_poker", "dudo(sides=4)"),
+    *("dudo(sides=5)", "dudo(sides=6)", "leduc_poker(ranks=6)", "random 10 x 10"),
+    *("random 100 x 100", "random 300 x 300"),
 ]
 
 Answer = TypeVar("Answer")
@@ -87,18 +80,10 @@ def exact(call: str, quick: bool) -> Figures:
 FINISHED = ("dcfr", "dcfr+", "pdcfr+")
 DEFAULT = "solve"
 FINISHING = [
-    "kuhn_poker",
-    "goofspiel(cards=4)",
-    "goofspiel(cards=4, information='hidden')",
-    "leduc_poker(merge_suits=True)",
-    "leduc_poker",
-    "liars_dice(sides=4)",
-    "goofspiel(cards=5, information='hidden')",
-    "liars_dice(sides=5)",
-    "goofspiel(cards=5)",
-    "liars_dice(sides=6)",
-    "leduc_poker(ranks=13, merge_suits=True)",
-    "oshi_zumo(coins=8)",
+    *("kuhn_poker", "goofspiel(cards=4)", "goofspiel(cards=4, information='hidden')"),
+    *("leduc_poker(merge_suits=True)", "leduc_poker", "liars_dice(sides=4)"),
+    *("goofspiel(cards=5, information='hidden')", "liars_dice(sides=5)", "goofspiel(cards=5)"),
+    *("liars_dice(sides=6)", "leduc_poker(ranks=13, merge_suits=True)", "oshi_zumo(coins=8)"),
 ]
 LONGEST = 5.0
 """How much longer than the linear program a run may take."""
@@ -152,19 +137,10 @@ def play_to_the_end(game: Any, name: str, limit: float, ended: dict[str, int]) -
 
 
 LADDER = [
-    "kuhn_poker",
-    "kuhn_poker(deck=13)",
-    "liars_dice(sides=3)",
-    "goofspiel(cards=4, information='hidden')",
-    "goofspiel(cards=4)",
-    "leduc_poker",
-    "leduc_poker(ranks=5)",
-    "liars_dice(sides=4)",
-    "oshi_zumo(coins=6)",
-    "leduc_poker(ranks=9)",
-    "goofspiel(cards=5, information='hidden')",
-    "liars_dice(sides=5)",
-    "goofspiel(cards=5)",
+    *("kuhn_poker", "kuhn_poker(deck=13)", "liars_dice(sides=3)"),
+    *("goofspiel(cards=4, information='hidden')", "goofspiel(cards=4)", "leduc_poker"),
+    *("leduc_poker(ranks=5)", "liars_dice(sides=4)", "oshi_zumo(coins=6)", "leduc_poker(ranks=9)"),
+    *("goofspiel(cards=5, information='hidden')", "liars_dice(sides=5)", "goofspiel(cards=5)"),
 ]
 """Games of growing size."""
 COMPILING = 10.0
@@ -286,10 +262,8 @@ def correlated(row: str, quick: bool) -> Figures:
 
 
 TREES = [
-    "sheriff",
-    "goofspiel(cards=3, players=3, returns='total_points')",
-    "battleship(loss_multiplier=2)",
-    "kuhn_poker(players=3)",
+    *("sheriff", "goofspiel(cards=3, players=3, returns='total_points')"),
+    *("battleship(loss_multiplier=2)", "kuhn_poker(players=3)"),
 ]
 
 

@@ -43,6 +43,12 @@ def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
+def refuses(draw, error, says, *arguments, **options):
+    with pytest.raises(error, match=says):
+        draw(*arguments, **options)
+    assert not plt.get_fignums()
+
+
 def overlapping(axes, things):
     """Return those of the texts that lie on one another, once all is drawn."""
     renderer = axes.figure.canvas.get_renderer()
@@ -109,7 +115,6 @@ def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
     np.testing.assert_array_equal(drawn["run"], [[1.0, 1.0]])
     np.testing.assert_array_equal(drawn["run: zero or less"], [[10.0, 0.0], [100.0, 0.0]])
     # In axes coordinates, so that zero is the edge on every scale.
-    edge = axes.get_lines()[1].get_transform().transform((10.0, 0.0))
     axes.figure.canvas.draw()
     edge = axes.get_lines()[1].get_transform().transform((10.0, 0.0))
     assert edge[1] == pytest.approx(axes.get_window_extent().y0)
@@ -297,9 +302,7 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
     ],
 )
 def test_invalid_curves_are_refused_and_nothing_is_drawn(curves, error, says):
-    with pytest.raises(error, match=says):
-        display.convergence(curves)
-    assert not plt.get_fignums()
+    refuses(display.convergence, error, says, curves)
 
 
 @pytest.mark.parametrize("ax", [3, "ax", [1]])
@@ -384,6 +387,10 @@ def test_rules_without_regrets_have_no_panel_of_them():
     assert display.trajectories(moved(rule=_no_regrets)).shape == (2, 2)
 
 
+def test_as_many_information_sets_as_there_is_room_for_are_drawn():
+    assert display.trajectories(moved(keys=None)).shape == (12, 3)
+
+
 def _no_regrets(simplices):
     return rk.PerDecisionPoint(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
 
@@ -402,16 +409,10 @@ def _no_regrets(simplices):
         (sixteen, {}, ValueError, "16 information sets to draw, and room for 1 to 12"),
         (lambda: TrajectoryRecorder(["K"]), {}, ValueError, "record is empty"),
         (lambda: [1], {}, TypeError, "record must be a TrajectoryRecorder"),
-        (lambda: moved(keys=None), {}, None, None),
     ],
 )
 def test_trajectories_that_cannot_be_drawn_are_refused(record, options, error, says):
-    if error is None:
-        assert display.trajectories(record(), **options).shape == (12, 3)
-        return
-    with pytest.raises(error, match=says):
-        display.trajectories(record(), **options)
-    assert not plt.get_fignums()
+    refuses(display.trajectories, error, says, record(), **options)
 
 
 # The simplex
@@ -485,9 +486,7 @@ def test_several_paths_have_names():
     ],
 )
 def test_invalid_paths_are_refused(paths, options, error, says):
-    with pytest.raises(error, match=says):
-        display.simplex(paths, **options)
-    assert not plt.get_fignums()
+    refuses(display.simplex, error, says, paths, **options)
 
 
 # Heat maps
@@ -639,9 +638,7 @@ def test_normal_forms_have_a_row_for_each_player():
     ],
 )
 def test_invalid_arguments_of_heat_maps_are_refused(make, options, error, says):
-    with pytest.raises(error, match=says):
-        display.heat_map(make(), **options)
-    assert not plt.get_fignums()
+    refuses(display.heat_map, error, says, make(), **options)
 
 
 # All of them
