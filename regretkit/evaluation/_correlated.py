@@ -14,9 +14,11 @@ from regretkit.evaluation._linear_programs import (
     exponent_of,
     maximize,
     payoff_rows,
+    scaled,
 )
 from regretkit.games import NormalFormGame
 from regretkit.games._game import check_player
+from regretkit.sets import Simplices
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -233,29 +235,26 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
     from scipy.sparse import csr_array, vstack
 
     check_normal_form(game, "for a tree use best_extensive_form_correlated_equilibrium")
-    values = weighted_payoffs(game.payoffs.reshape(game.players, -1), objective)
+    payoffs = game.payoffs.reshape(game.players, -1)
+    values = weighted_payoffs(payoffs, objective)
     # Without a constant, which does not affect the optimum and could swamp the differences
     minimum = values.min()
     exponent = exponent_of(values - minimum)
-    scaled = np.ldexp(values - minimum, -exponent)
+    differences = np.ldexp(values - minimum, -exponent)
     gains = csr_array(
         vstack([_deviation_gains(game, i, coarse=coarse) for i in range(game.players)])
     )
-    point, prices = maximize(
-        scaled, nonpositive=gains, fixed=csr_array(np.ones((1, values.size))), totals=np.ones(1)
-    )
+    distribution, prices = maximize(differences, Simplices(values.size), gains)
     # Weak duality: for nonnegative multipliers of the inequalities, the largest reduced objective
     # of an outcome bounds the objective of every equilibrium.
-    bound = minimum + np.ldexp((scaled - gains.T @ prices).max(), exponent)
-    distribution = np.maximum(point, 0.0)
-    distribution /= distribution.sum()
+    bound = minimum + np.ldexp((differences - gains.T @ prices).max(), exponent)
     joint = distribution.reshape(game.payoffs.shape[1:])
     return CorrelatedEquilibrium(
         float(values @ distribution),
         float(bound),
-        read_only(game.payoffs.reshape(game.players, -1) @ distribution),
-        read_only(cce_gaps(game, joint) if coarse else ce_gaps(game, joint)),
-        read_only(joint),
+        read_only(payoffs @ distribution),
+        read_only((cce_gaps if coarse else ce_gaps)(game, joint)),
+        joint,
     )
 
 
@@ -302,5 +301,5 @@ def _deviation_gains(game: NormalFormGame, player: int, *, coarse: bool) -> "csr
     # A coarse deviation does not depend on the recommendation.
     deviation = alternative if coarse else np.arange(recommended.size)
     rows, count = np.repeat(deviation, outcomes), actions if coarse else recommended.size
-    scaled = np.ldexp(gains, -exponent_of(gains)).ravel()
-    return csr_array((scaled, (rows, outcome[recommended].ravel())), shape=(count, outcome.size))
+    entries = gains.ravel(), (rows, outcome[recommended].ravel())
+    return scaled(csr_array(entries, shape=(count, outcome.size)))

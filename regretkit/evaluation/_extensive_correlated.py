@@ -19,11 +19,13 @@ from regretkit.evaluation._correlated_plans import (
     correlation_dag,
 )
 from regretkit.evaluation._linear_programs import (
+    Terminals,
     constraints,
     exponent_of,
     maximize,
     repaired,
     saddle_point,
+    scaled,
 )
 from regretkit.games import ExtensiveFormGame, ImperfectRecallGame
 from regretkit.games._game import (
@@ -34,7 +36,6 @@ from regretkit.games._game import (
     tree_hint,
     utility_arguments,
 )
-from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionTree, StrategySet
 
 if TYPE_CHECKING:
@@ -42,32 +43,6 @@ if TYPE_CHECKING:
 
 Concept: TypeAlias = Literal["efce", "efcce", "nfcce"]
 """Extensive-form, extensive-form coarse, or normal-form coarse correlated equilibrium."""
-
-
-@final
-@frozen(eq=False)
-class Terminals:
-    """The terminals that chance may reach."""
-
-    sequences: Indices
-    """Last sequence of each player, shape ``(players, terminals)``."""
-    chance: Vector
-    """Probability of chance's moves, shape ``(terminals,)``."""
-    payoffs: Vector
-    """Payoffs without ``offsets``, shape ``(players, terminals)``."""
-    offsets: Vector
-    """The payoff of each player that is nearest to zero, so that small differences count."""
-
-
-def terminals(game: ExtensiveFormGame) -> Terminals:
-    """Return the terminals of a game."""
-    tree = game.tree
-    chance = reach_of_chance(tree)[tree.terminals]
-    reached = np.flatnonzero(chance > 0.0)
-    paid = tree.payoffs[reached].T
-    offsets = np.clip(0.0, paid.min(axis=1), paid.max(axis=1))
-    sequences = last_sequences(tree)[:, tree.terminals[reached]]
-    return Terminals(sequences, chance[reached], paid - offsets[:, None], offsets)
 
 
 @final
@@ -184,7 +159,7 @@ class Program:
 
         check_tree(game)
         concept = as_concept(concept)
-        ends = terminals(game)
+        ends = Terminals.of(game)
         values = weighted_payoffs(ends.payoffs + ends.offsets[:, None], objective)
         sets = tuple(trigger_deviations(domain, concept) for domain in game.domains)
         entries = [_entries(deviations, player, ends) for player, deviations in enumerate(sets)]
@@ -228,21 +203,15 @@ class Program:
         from scipy.sparse import block_diag, csr_array, hstack, vstack
 
         domain, exponent = self.plans.domain, exponent_of(self.objective)
-        scaled, rows, inner = np.ldexp(self.objective, -exponent), [], []
-        for deviations, gains in zip(self.deviations, self.gains, strict=True):
-            # Without the empty sequence and "no deviation", whose value 0 bounds all the others
-            rows.append(csr_array(gains[2:]))
-            rows[-1].data = np.ldexp(rows[-1].data, -exponent_of(rows[-1].data))
-            inner.append(-constraints(deviations.domain)[0][2:, 2:].T)
-        (E, e), H = constraints(domain), block_diag(inner)
-        free = sum(deviations.domain.points - 1 for deviations in self.deviations)
+        reduced = np.ldexp(self.objective, -exponent)
+        # Without the empty sequence and "no deviation", whose value 0 bounds all the others
+        rows = [scaled(csr_array(gains[2:])) for gains in self.gains]
+        inner = [-constraints(own.domain)[0][2:, 2:].T for own in self.deviations]
+        H = block_diag(inner)
         point, prices = maximize(
-            np.concatenate([scaled, np.zeros(free)]),
-            nonpositive=csr_array(hstack([vstack(rows), H])),
-            fixed=csr_array(hstack([E, csr_array((e.size, free))])),
-            totals=e,
-            free=free,
-            interior_first=True,
+            np.concatenate([reduced, np.zeros(H.shape[1])]),
+            domain,
+            csr_array(hstack([vstack(rows), H])),
         )
         # Weak duality: at an equilibrium no mixture of deviations gains, so that the objective
         # minus its gain is no smaller. The multipliers are mixtures, up to HiGHS's tolerance.
@@ -252,9 +221,8 @@ class Program:
         ):
             mixture = repaired(np.concatenate([[1.0, 0.0], own]), deviations.domain)
             total = own[: deviations.domain.sizes[0] - 1].sum()
-            scaled = scaled - total * (part.T @ mixture[2:])
-        bound = np.ldexp(domain.best_response(scaled)[0], exponent)
-        return repaired(point[: domain.dimension], domain), float(bound)
+            reduced = reduced - total * (part.T @ mixture[2:])
+        return point, float(np.ldexp(domain.best_response(reduced)[0], exponent))
 
 
 @final
@@ -428,23 +396,19 @@ def team_maxmin(
 
     check_tree(game, "ExtensiveFormGame.from_history(as_history(game)) makes one")
     check_player(opponent, game.players, "opponent")
-    ends = terminals(game)
+    ends = Terminals.of(game)
     team = np.delete(np.arange(game.players), opponent)
     events = ends.sequences.copy()
     events[opponent] = 0
     plans = correlation_dag(game, events, memory_limit)
     payoffs, offset = ends.payoffs[team].sum(axis=0), float(ends.offsets[team].sum())
     own = game.domains[opponent]
-    shape = own.dimension, payoffs.size
-    paid = csr_array(
-        (ends.chance * payoffs, (ends.sequences[opponent], np.arange(payoffs.size))), shape=shape
-    )
+    entries = ends.chance * payoffs, (ends.sequences[opponent], np.arange(payoffs.size))
+    paid = csr_array(entries, shape=(own.dimension, payoffs.size))
     matrix = csr_array((paid @ plans.events).T)
-    weights, strategy = saddle_point(matrix, plans.domain, own)
-    lowest, _ = own.best_response(-(matrix.T @ weights))
-    highest, _ = plans.domain.best_response(matrix @ strategy)
+    weights, strategy, lower, upper = saddle_point(matrix, plans.domain, own)
     plan = CorrelatedPlan(game, tuple(team.tolist()), weights, plans)
-    return TeamMaxmin(offset - lowest, highest + lowest, plan, strategy)
+    return TeamMaxmin(offset + lower, upper - lower, plan, strategy)
 
 
 @final
@@ -512,21 +476,17 @@ class MediatorGame:
     ) -> Vector:
         """Return the utility of each sequence of ``player``; see ``Game.utility``."""
         strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
-        payers = range(1, len(self.domains)) if payer == 0 else [payer]
-        sign, gains = -self.penalty if payer == 0 else self.penalty, self._program.gains
+        plan, objective = strategies[0], self._objective * (payer == 0)
+        prices = {payer: self.penalty}
+        if payer == 0:  # of all deviators' gains
+            prices = dict.fromkeys(range(1, len(self.domains)), -self.penalty)
+        gains = self._program.gains
         if player == 0:
-            fixed = self._objective if payer == 0 else np.zeros(self._objective.size)
-            terms = (gains[i - 1].T @ strategies[i] for i in payers)
-            return sum((sign * term for term in terms), fixed)
-        plan = strategies[0]
-        utility = np.zeros(self.domains[player].dimension)
-        utility[0] = self._objective @ plan if payer == 0 else 0.0
-        for i in payers:
-            gain = sign * (gains[i - 1] @ plan)
-            if i == player:
-                utility += gain
-            else:
-                utility[0] += gain @ strategies[i]
+            terms = (price * (gains[i - 1].T @ strategies[i]) for i, price in prices.items())
+            return np.asarray(sum(terms, objective))
+        earned = {i: price * (gains[i - 1] @ plan) for i, price in prices.items()}
+        utility: Vector = earned.pop(player, np.zeros(self.domains[player].dimension))
+        utility[0] += objective @ plan + sum(gain @ strategies[i] for i, gain in earned.items())
         return utility
 
     def value(self, profile: Sequence[Vector]) -> Vector:

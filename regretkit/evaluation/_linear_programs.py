@@ -2,7 +2,7 @@
 
 import math
 import time
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
@@ -21,6 +21,9 @@ from regretkit.sets import DecisionDAG, DecisionTree, Simplices
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+Constrained: TypeAlias = Simplices | DecisionTree | DecisionDAG
+"""A set ``E x = e, x >= 0``."""
 
 
 @final
@@ -292,60 +295,44 @@ def check_solvable(game: Game) -> NormalFormGame | ExtensiveFormGame:
 def _saddle_of_player(
     game: NormalFormGame | ExtensiveFormGame, player: int, time_limit: float | None = None
 ) -> tuple[Vector, Vector, float, float]:
-    """Return a saddle point of one player's payoff, against all the others together.
-
-    After the two strategies come the least that the player's earns, and the most that the player
-    earns against the others'. These are values of best responses to the returned strategies, which
-    are feasible, and do not depend on what HiGHS reports.
-    """
+    """Return a ``saddle_point`` of one player's payoff, against all the others together."""
     check_solvable(game)
     check_player(player, game.players)
-    domain, payoffs = game.domains[player], player_payoffs(game, player)
     if isinstance(game, NormalFormGame):
-        opponents: Simplices | DecisionTree = Simplices(payoffs.shape[1])
+        opponents: Simplices | DecisionTree = Simplices(payoff_rows(game, player).shape[1])
     else:
         opponents = game.domains[only_opponent(game, player)]
-    # The payoff nearest to zero is subtracted, so that small differences count.
-    offset = np.clip(0.0, payoffs.min(), payoffs.max())
-    shifted = payoff_matrix(game, player, payoffs - offset)
-    strategy, joint = saddle_point(shifted, domain, opponents, time_limit)
-    matrix = payoff_matrix(game, player, payoffs)
-    lowest, _ = opponents.best_response(-(matrix.T @ strategy))
-    highest, _ = domain.best_response(matrix @ joint)
-    return strategy, joint, 0.0 - lowest, highest
+    matrix, offset = payoff_matrix(game, player)
+    x, y, lower, upper = saddle_point(matrix, game.domains[player], opponents, time_limit)
+    return x, y, offset + lower, offset + upper
 
 
 def saddle_point(
     matrix: "csr_array",
-    rows: Simplices | DecisionTree | DecisionDAG,
+    rows: Constrained,
     columns: Simplices | DecisionTree,
     time_limit: float | None = None,
-) -> tuple[Vector, Vector]:
+) -> tuple[Vector, Vector, float, float]:
     """Return x and y where ``x^T A y`` has a saddle point: x maximizes it, and y minimizes it.
 
-    With ``E x = e`` and ``F y = f`` the constraints of the two sets, x and q solve
+    With ``F y = f`` the constraints of the second set, x of the first and q solve
 
-        maximize  <f, q>   subject to   F^T q <= A^T x,   E x = e,   x >= 0
+        maximize  <f, q>   subject to   F^T q <= A^T x
 
-    and y are the dual values of the inequalities. Both are projected where HiGHS left them outside
-    their sets: negative numbers, of size 1e-10 at most, become zero, and each decision sums to one.
+    and y are the dual values of the inequalities. After them come the least that x earns, and the
+    most that is possible against y. These are values of best responses to the returned strategies,
+    which are feasible, and do not depend on what HiGHS reports.
     """
     from scipy.sparse import csr_array, hstack
 
-    (E, e), (F, f) = constraints(rows), constraints(columns)
-    scaled = matrix.copy()
-    entries: Vector = np.asarray(matrix.data, dtype=np.float64)
-    scaled.data = np.ldexp(entries, -exponent_of(entries))
-    point, prices = maximize(
-        np.concatenate([np.zeros(rows.dimension), f]),
-        nonpositive=csr_array(hstack([-scaled.T, F.T])),
-        fixed=csr_array(hstack([E, csr_array((e.size, f.size))])),
-        totals=e,
-        free=f.size,
-        interior_first=isinstance(rows, DecisionDAG),
-        time_limit=time_limit,
-    )
-    return repaired(point[: rows.dimension], rows), repaired(prices, columns)
+    F, f = constraints(columns)
+    objective = np.concatenate([np.zeros(rows.dimension), f])
+    nonpositive = csr_array(hstack([-scaled(matrix).T, F.T]))
+    x, prices = maximize(objective, rows, nonpositive, time_limit)
+    y = repaired(prices, columns)
+    lowest, _ = columns.best_response(-(matrix.T @ x))
+    highest, _ = rows.best_response(matrix @ y)
+    return x, y, 0.0 - lowest, highest
 
 
 def exponent_of(numbers: Vector) -> int:
@@ -356,7 +343,15 @@ def exponent_of(numbers: Vector) -> int:
     return int(np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
-def constraints(domain: Simplices | DecisionTree | DecisionDAG) -> tuple["csr_array", Vector]:
+def scaled(matrix: "csr_array") -> "csr_array":
+    """Return a matrix divided by a power of two, so that its largest entry is about one."""
+    found = matrix.copy()
+    entries: Vector = np.asarray(matrix.data, dtype=np.float64)
+    found.data = np.ldexp(entries, -exponent_of(entries))
+    return found
+
+
+def constraints(domain: Constrained) -> tuple["csr_array", Vector]:
     """Return E and e, with which a set is ``E x = e, x >= 0``."""
     from scipy.sparse import csr_array
 
@@ -364,9 +359,7 @@ def constraints(domain: Simplices | DecisionTree | DecisionDAG) -> tuple["csr_ar
     return csr_array((signs, (rows, columns)), shape=(totals.size, domain.dimension)), totals
 
 
-def constraint_entries(
-    domain: Simplices | DecisionTree | DecisionDAG,
-) -> tuple[Indices, Indices, Vector, Vector]:
+def constraint_entries(domain: Constrained) -> tuple[Indices, Indices, Vector, Vector]:
     """Return the row, the column and the value of every entry of E, and e."""
     simplices = domain if isinstance(domain, Simplices) else domain.simplices
     block, action = np.repeat(np.arange(simplices.blocks), simplices.sizes), simplices.dimension
@@ -384,7 +377,7 @@ def constraint_entries(
     return rows, columns, signs, np.eye(1, 1 + domain.points)[0]
 
 
-def repaired(point: Vector, domain: Simplices | DecisionTree | DecisionDAG) -> Vector:
+def repaired(point: Vector, domain: Constrained) -> Vector:
     """Return the nonnegative part of a point, with each decision normalized."""
     weights = np.maximum(point, 0.0)
     if isinstance(domain, Simplices):
@@ -399,29 +392,53 @@ def payoff_rows(game: NormalFormGame, player: int) -> Vector:
     return rows
 
 
-def player_payoffs(game: NormalFormGame | ExtensiveFormGame, player: int) -> Vector:
-    """Return a player's payoffs: those of ``payoff_rows``, or at the terminals of a tree."""
-    if isinstance(game, NormalFormGame):
-        return payoff_rows(game, player)
-    payoffs: Vector = game.tree.payoffs[:, player]
-    return payoffs
+@final
+@frozen(eq=False)
+class Terminals:
+    """The terminals that chance may reach."""
+
+    sequences: Indices
+    """Last sequence of each player, shape ``(players, terminals)``."""
+    chance: Vector
+    """Probability of chance's moves, shape ``(terminals,)``."""
+    payoffs: Vector
+    """Payoffs without ``offsets``, shape ``(players, terminals)``."""
+    offsets: Vector
+    """The payoff of each player that is nearest to zero, so that small differences count."""
+
+    @classmethod
+    def of(cls, game: ExtensiveFormGame) -> "Terminals":
+        """Return the terminals of a game."""
+        tree = game.tree
+        chance = reach_of_chance(tree)[tree.terminals]
+        reached = np.flatnonzero(chance > 0.0)
+        paid = tree.payoffs[reached].T
+        offsets = np.clip(0.0, paid.min(axis=1), paid.max(axis=1))
+        sequences = last_sequences(tree)[:, tree.terminals[reached]]
+        return cls(sequences, chance[reached], paid - offsets[:, None], offsets)
 
 
 def payoff_matrix(
-    game: NormalFormGame | ExtensiveFormGame, player: int, payoffs: Vector
-) -> "csr_array":
-    """Return payoffs of a player by its coordinates and the others'."""
+    game: NormalFormGame | ExtensiveFormGame, player: int
+) -> tuple["csr_array", float]:
+    """Return payoffs of a player by its coordinates and the others', without an offset, and that.
+
+    It is the payoff nearest to zero, so that small differences count.
+    """
     from scipy.sparse import csr_array
 
     if isinstance(game, NormalFormGame):
-        return csr_array(payoffs)
-    last: Any = last_sequences(game.tree)[:, game.tree.terminals]
+        payoffs = payoff_rows(game, player)
+        offset = float(np.clip(0.0, payoffs.min(), payoffs.max()))
+        return csr_array(payoffs - offset), offset
+    ends = Terminals.of(game)
+    last: Any = ends.sequences
     if game._merged is not None:
         last = [own[at] for own, at in zip(game._merged, last, strict=True)]
-    weighted = reach_of_chance(game.tree)[game.tree.terminals] * payoffs
     shape = game.domains[player].dimension, game.domains[1 - player].dimension
     # Terminals with the same sequences of both players are added up.
-    return csr_array((weighted, (last[player], last[1 - player])), shape=shape)
+    entries = ends.chance * ends.payoffs[player], (last[player], last[1 - player])
+    return csr_array(entries, shape=shape), float(ends.offsets[player])
 
 
 # HiGHS
@@ -434,49 +451,48 @@ _BYTES_AN_ENTRY = 500
 
 def maximize(
     objective: Vector,
-    *,
+    domain: Constrained,
     nonpositive: "csr_array",
-    fixed: "csr_array",
-    totals: Vector,
-    free: int = 0,
-    interior_first: bool = False,
     time_limit: float | None = None,
 ) -> tuple[Vector, Vector]:
-    """Maximize <objective, z> with ``nonpositive z <= 0``, ``fixed z = totals`` and ``z >= 0``.
+    """Maximize ``<objective, (x, q)>`` over x of a set and any q, with ``nonpositive (x, q) <= 0``.
 
-    Return z, within HiGHS's tolerance of the constraints, and the gain of the optimum per unit of
-    slack of each inequality, at least 0.
+    Return x, and the gain of the optimum per unit of slack of each inequality, at least 0. Where
+    HiGHS left x outside its set, it is projected: negative numbers, of size 1e-10 at most, become
+    zero, and each decision sums to one.
 
-    The last ``free`` variables may have either sign. The simplex method comes first, or the
-    interior point method with crossover; where one fails, and that is not for lack of time, the
-    other follows. Entries should be at
-    most about one in size: HiGHS's tolerances are absolute, and it takes entries below 1e-9 for
-    zero.
+    The simplex method comes first, or for a DAG the interior point method with crossover; where one
+    fails, and that is not for lack of time, the other follows. Entries should be at most about one
+    in size: HiGHS's tolerances are absolute, and it takes entries below 1e-9 for zero.
     """
     from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack
 
+    (E, e), free = constraints(domain), objective.size - domain.dimension
+    fixed = csr_array(hstack([E, csr_array((e.size, free))]))
     bounds = np.tile([0.0, np.inf], (objective.size, 1))
-    bounds[objective.size - free :, 0] = -np.inf
+    bounds[domain.dimension :, 0] = -np.inf
     entries = int(nonpositive.nnz + fixed.nnz)
     when = "in its linear program"
     MemoryBudget().require(f"{entries:,} entries", entries * _BYTES_AN_ENTRY, when=when)
     end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     tolerances = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
     messages, methods = [], ("highs-ds", "highs-ipm")
-    for method in reversed(methods) if interior_first else methods:
+    for method in reversed(methods) if isinstance(domain, DecisionDAG) else methods:
         solved: Any = linprog(
             -objective,
             A_ub=nonpositive,
             b_ub=nonpositive @ np.zeros(objective.size),
             A_eq=fixed,
-            b_eq=totals,
+            b_eq=e,
             bounds=bounds,
             method=method,
             options=dict.fromkeys(tolerances, _TOLERANCE)
             | {"time_limit": max(end - time.monotonic(), 0.0)},
         )
         if solved.status == 0:
-            return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
+            prices = np.maximum(-solved.ineqlin.marginals, 0.0)
+            return repaired(solved.x[: domain.dimension], domain), prices
         if time.monotonic() >= end:
             raise RuntimeError(
                 f"HiGHS did not solve the linear program within time_limit={time_limit:g} seconds, "

@@ -14,10 +14,10 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number
 from regretkit.evaluation._linear_programs import (
     check_normal_form,
-    exponent_of,
     maximize,
     payoff_rows,
     saddle_point,
+    scaled,
 )
 from regretkit.games import NormalFormGame, Profile, to_pygambit
 from regretkit.games._game import check_player
@@ -245,17 +245,11 @@ def _best_gain(gains: Vector, strictly: bool) -> float:
 
     rows, columns = gains.shape
     if strictly:
-        mixture, _ = saddle_point(csr_array(gains), Simplices(rows), Simplices(columns))
-        return float((mixture @ gains).min())
+        return saddle_point(csr_array(gains), Simplices(rows), Simplices(columns))[2]
     # A row of zeros makes sure that there is such a mixture.
-    scaled = np.ldexp(np.vstack([gains, np.zeros(columns)]), -exponent_of(gains))
-    point, _ = maximize(
-        scaled.sum(axis=1) / columns,
-        nonpositive=csr_array(-scaled.T),
-        fixed=csr_array(np.ones((1, rows + 1))),
-        totals=np.ones(1),
-    )
-    mixture = Simplices(rows + 1).normalize(np.maximum(point, 0.0))
+    padded = scaled(csr_array(np.vstack([gains, np.zeros(columns)])))
+    objective: Vector = padded.sum(axis=1) / columns
+    mixture, _ = maximize(objective, Simplices(rows + 1), csr_array(-padded.T))
     return float((mixture[:-1] @ gains).max())
 
 

@@ -24,6 +24,7 @@ from regretkit.evaluation import (
     solve_zero_sum,
 )
 from regretkit.games._memory_budget import memory_capped
+from regretkit.sets import Simplices
 
 LEDUC = -1454920850547486749701863871533 / 16995463438839962469905132501930
 CAI_ET_AL = [[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]]
@@ -535,27 +536,22 @@ def test_a_game_of_ones_own_kind_has_no_matrix():
 # The solver
 
 
-def program(worth, nonpositive, fixed, **free):
-    return _linear_programs.maximize(
-        np.array(worth),
-        nonpositive=csr_array(np.array(nonpositive)),
-        fixed=csr_array(np.array(fixed)),
-        totals=np.ones(1),
-        **free,
-    )
+def program(objective, actions, nonpositive):
+    matrix = csr_array(np.array(nonpositive))
+    return _linear_programs.maximize(np.array(objective), Simplices(actions), matrix)
 
 
 def test_a_linear_program_without_optimum_says_so():
-    # x + y = 1, x >= 0, y free: x is as large as one likes; and -x - y = 1 has no such x, y >= 0
+    # x = 1, and q >= 0 is as large as one likes; and x <= 0
     with pytest.raises(RuntimeError, match=r"no optimum .* highs-ds: .*unbounded"):
-        program([1.0, 0.0], [[-1.0, 0.0]], [[1.0, 1.0]], free=1)
+        program([0.0, 1.0], 1, [[0.0, -1.0]])
     with pytest.raises(RuntimeError, match=r"no optimum .* highs-ds: .*infeasible"):
-        program([1.0, 0.0], [[-1.0, 0.0]], [[-1.0, -1.0]])
+        program([1.0], 1, [[1.0]])
 
 
 def test_prices_are_what_giving_way_would_gain():
     # Maximize x + 3y on x + y = 1 and 2y <= x: at (2/3, 1/3); giving way by 1 moves y by 1/3.
-    point, prices = program([1.0, 3.0], [[-1.0, 2.0]], [[1.0, 1.0]])
+    point, prices = program([1.0, 3.0], 2, [[-1.0, 2.0]])
     np.testing.assert_allclose(point, [2 / 3, 1 / 3], atol=1e-15)
     np.testing.assert_allclose(prices, [2 / 3], atol=1e-15)
 
