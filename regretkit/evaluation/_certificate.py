@@ -25,7 +25,7 @@ from regretkit.evaluation._verifier import check_certificate
 from regretkit.games import CHANCE, GameTree, NormalFormGame, Profile, fingerprint
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._profile_table import read_json
-from regretkit.games.tree._sequences import levels
+from regretkit.games.tree._sequences import last_sequences, levels
 from regretkit.sets import DecisionTree
 
 _FORMAT = "regretkit certificate 1"
@@ -60,12 +60,9 @@ class Shares(NamedTuple):
             return False
         if not all(s in whole for s in known):
             return False
-        firsts, sizes = tree.first_sequence.tolist(), tree.sizes.tolist()
         return all(
-            sum(known.get(s, 0) for s in range(first, first + size)) == known.get(parent, 0)
-            for first, size, parent in zip(
-                firsts, sizes, tree.parent_sequence.tolist(), strict=True
-            )
+            sum(known.get(s, 0) for s in sequences) == known.get(parent, 0)
+            for sequences, parent in decisions(tree)
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,6 +82,13 @@ class Shares(NamedTuple):
         for coordinate, numerator in self.numerators.items():
             found[coordinate] = numerator / self.denominator
         return found
+
+
+def decisions(tree: DecisionTree) -> Iterator[tuple[range, int]]:
+    """Yield the sequences and the parent sequence of each decision point."""
+    columns = tree.first_sequence, tree.sizes, tree.parent_sequence
+    for first, size, parent in zip(*(column.tolist() for column in columns), strict=True):
+        yield range(first, first + size), parent
 
 
 @final
@@ -294,3 +298,35 @@ def reach_in_fractions(tree: GameTree) -> NDArray[np.object_]:
     for level in levels(tree):
         reach[level] = reach[tree.parent[level]] * probabilities[level]
     return reach
+
+
+def as_tree(domain: Any) -> DecisionTree:
+    """Return the tree of a player, in a normal form that of a single decision."""
+    return domain if isinstance(domain, DecisionTree) else DecisionTree([0], domain.sizes)
+
+
+@final
+@frozen(eq=False)
+class Ends:
+    """The terminals of a game, and what they pay times chance, as multiples of ``1 / unit``."""
+
+    trees: tuple[DecisionTree, ...]
+    last: list[list[int]]
+    """For each player, the last sequence at each terminal."""
+    paid: list[list[int]]
+    unit: int
+
+    @classmethod
+    def of(cls, game: Any) -> "Ends":
+        """Return those of a game; in a normal form, its outcomes."""
+        paid: Any
+        if isinstance(game, NormalFormGame):
+            last = np.indices(game.payoffs.shape[1:]).reshape(game.players, -1) + 1
+            paid = fractions(game.payoffs).reshape(game.players, -1)
+        else:
+            ends = game.tree.terminals
+            last = last_sequences(game.tree)[:, ends]
+            paid = fractions(game.tree.payoffs.T) * reach_in_fractions(game.tree)[ends]
+        unit = math.lcm(*{value.denominator for value in paid.flat})
+        whole = [[v.numerator * (unit // v.denominator) for v in own] for own in paid]
+        return cls(tuple(map(as_tree, game.domains)), last.tolist(), whole, unit)

@@ -19,14 +19,15 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number, quote, vector
 from regretkit.evaluation._certificate import (
     Certificate,
+    Ends,
     Shares,
     as_texts,
+    as_tree,
     certificate_data,
     check_size,
     check_time,
-    fractions,
+    decisions,
     from_texts,
-    reach_in_fractions,
     readings,
     simplest_fraction,
     too_long,
@@ -38,7 +39,6 @@ from regretkit.evaluation._verifier import check_certificate
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._profile_table import read_json
-from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
 Notion: TypeAlias = Literal["nash", "ce", "cce", "efce", "efcce", "nfcce"]
@@ -368,13 +368,14 @@ def as_fractions(
     """Return the strategies of a profile in fractions."""
     strategies = []
     for domain, strategy in zip(game.domains, as_vectors(game, profile), strict=True):
-        tree = _as_tree(domain)
+        tree = as_tree(domain)
         behavior = strategy if domain is not tree else tree.behavior(strategy)
         weights = [Fraction(1)] + [Fraction(0)] * behavior.size
-        for first, size, parent in _timely(_points(tree), end):
+        for sequences, parent in _timely(decisions(tree), end):
             if weights[parent]:
-                shares = _rounded(behavior[first - 1 : first - 1 + size], allowed)
-                weights[first : first + size] = [weights[parent] * share for share in shares]
+                shares = _rounded(behavior[[s - 1 for s in sequences]], allowed)
+                for s, share in zip(sequences, shares, strict=True):
+                    weights[s] = weights[parent] * share
         if domain is not tree:
             del weights[0]
         unit = math.lcm(*(weight.denominator for weight in weights))
@@ -390,26 +391,25 @@ def _plans(game: Any, plan: CorrelatedPlan, allowed: Fraction) -> Iterator[Part]
     each takes the last of some sequence's.
     """
     domain, sets = plan._dag.domain, plan._dag.information_sets.T.tolist()
-    behavior, edges = domain.behavior(plan.weights), np.cumsum(domain.parent_counts).tolist()
-    parents = np.split(domain.parent_sequences, edges[:-1])
+    edges, firsts = np.cumsum(domain.parent_counts)[:-1], domain.first_sequence
+    columns = np.split(domain.parent_sequences, edges), firsts.tolist(), domain.sizes.tolist()
     points = [
-        (first, size, before.tolist(), place)
-        for first, size, before, place in zip(
-            domain.first_sequence.tolist(), domain.sizes.tolist(), parents, sets, strict=True
-        )
+        (before.tolist(), range(first, first + size), *at)
+        for before, first, size, at in zip(*columns, sets, strict=True)
     ]
-    flow = [Fraction(1)] + [Fraction(0)] * behavior.size
-    for first, size, before, _ in points:
+    behavior = np.append(1.0, domain.behavior(plan.weights))
+    flow = [Fraction(1)] + [Fraction(0)] * domain.simplices.dimension
+    for before, sequences, *_ in points:
         if inflow := sum(flow[s] for s in before):
-            shares = _rounded(behavior[first - 1 : first - 1 + size], allowed)
-            flow[first : first + size] = [inflow * share for share in shares]
+            for s, share in zip(sequences, _rounded(behavior[sequences], allowed), strict=True):
+                flow[s] = inflow * share
     while flow[0]:
         taken, choices = {0}, [[0] * len(tree.sizes) for tree in game.domains]
-        for first, size, before, (player, information_set) in points:
+        for before, sequences, player, information_set in points:
             if not taken.isdisjoint(before):
-                action = max(range(size), key=lambda a: flow[first + a])
-                taken.add(first + action)
-                choices[player][information_set] = action
+                likeliest = max(sequences, key=flow.__getitem__)
+                taken.add(likeliest)
+                choices[player][information_set] = likeliest - sequences[0]
         weight = min(flow[s] for s in taken)
         for s in taken:
             flow[s] -= weight
@@ -419,80 +419,41 @@ def _plans(game: Any, plan: CorrelatedPlan, allowed: Fraction) -> Iterator[Part]
 
 def _pure(tree: DecisionTree, actions: Sequence[int]) -> Shares:
     numerators = {0: 1}
-    for (first, _, parent), action in zip(_points(tree), actions, strict=True):
+    for (sequences, parent), action in zip(decisions(tree), actions, strict=True):
         if parent in numerators:
-            numerators[first + action] = 1
+            numerators[sequences[action]] = 1
     return Shares(numerators, 1)
 
 
 # What deviations gain
 
 
-def _as_tree(domain: Any) -> DecisionTree:
-    """Return the tree of a player, in a normal form that of a single decision."""
-    return domain if isinstance(domain, DecisionTree) else DecisionTree([0], domain.sizes)
-
-
-def _points(tree: DecisionTree) -> Iterator[tuple[int, int, int]]:
-    """Yield first sequence, number of actions and parent sequence of each decision point."""
-    first, sizes = tree.first_sequence.tolist(), tree.sizes.tolist()
-    return zip(first, sizes, tree.parent_sequence.tolist(), strict=True)
-
-
-@final
-@frozen(eq=False)
-class _Ends:
-    """The terminals of a game, and what they pay times chance, as multiples of ``1 / unit``."""
-
-    last: list[list[int]]
-    """For each player, the last sequence at each terminal."""
-    paid: list[list[int]]
-    unit: int
-
-    @classmethod
-    def of(cls, game: Any) -> "_Ends":
-        paid: Any
-        if isinstance(game, NormalFormGame):
-            last = np.indices(game.payoffs.shape[1:]).reshape(game.players, -1) + 1
-            paid = fractions(game.payoffs).reshape(game.players, -1)
-        else:
-            ends = game.tree.terminals
-            last = last_sequences(game.tree)[:, ends]
-            paid = fractions(game.tree.payoffs.T) * reach_in_fractions(game.tree)[ends]
-        unit = math.lcm(*{value.denominator for value in paid.flat})
-        whole = [[v.numerator * (unit // v.denominator) for v in own] for own in paid]
-        return cls(last.tolist(), whole, unit)
-
-    def utility(self, player: int, strategies: Sequence[Mapping[int, int]]) -> dict[int, int]:
-        """Return what each sequence of a player earns against the numerators of the others."""
-        earned: dict[int, int] = defaultdict(int)
-        others = [
-            (x, last)
-            for i, (x, last) in enumerate(zip(strategies, self.last, strict=True))
-            if i != player
-        ]
-        for end, (s, paid) in enumerate(zip(self.last[player], self.paid[player], strict=True)):
-            for x, last in others:
-                paid = paid and paid * x.get(last[end], 0)
-            if paid:
-                earned[s] += paid
-        return earned
+def _utility(ends: Ends, player: int, strategies: Sequence[Mapping[int, int]]) -> dict[int, int]:
+    """Return what each sequence of a player earns against the numerators of the others."""
+    earned: dict[int, int] = defaultdict(int)
+    others = [*zip(strategies, ends.last, strict=True)]
+    del others[player]
+    for end, (s, paid) in enumerate(zip(ends.last[player], ends.paid[player], strict=True)):
+        for x, last in others:
+            paid = paid and paid * x.get(last[end], 0)
+        if paid:
+            earned[s] += paid
+    return earned
 
 
 def _computed(game: Any, notion: Notion, parts: tuple[Part, ...], end: float) -> Iterator[_Found]:
     """Yield what each player earns and gains."""
-    trees, shift = [_as_tree(domain) for domain in game.domains], isinstance(game, NormalFormGame)
     if notion == "nash" and len(parts) != 1:
         raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
-    played, scales = [], []
+    shift, played, scales = isinstance(game, NormalFormGame), [], []
     for weight, strategies in parts:
         whole = [x.shifted(-shift) for x in strategies]
         played.append([x.numerators for x in whole])
         scales.append(weight / math.prod(x.denominator for x in whole))
-    unit, ends = math.lcm(*(scale.denominator for scale in scales)), _Ends.of(game)
-    for player, tree in enumerate(trees):
+    unit, ends = math.lcm(*(scale.denominator for scale in scales)), Ends.of(game)
+    for player, tree in enumerate(ends.trees):
         weighted = [
-            ({s: int(scale * unit) * n for s, n in x[player].items()}, ends.utility(player, x))
+            ({s: int(scale * unit) * n for s, n in x[player].items()}, _utility(ends, player, x))
             for scale, x in _timely(zip(scales, played, strict=True), end)
         ]
         earned, gap, each = _deviations(tree, notion, weighted, end)
@@ -508,13 +469,13 @@ def _deviations(
     tree: DecisionTree, notion: Notion, weighted: _Weighted, end: float
 ) -> tuple[int, int, dict[Deviation, int]]:
     """Return what a player earns, what the best deviation gains, and what each one gains."""
-    points, coarse = [*_points(tree)], notion not in ("ce", "efce")
+    points, coarse = [*decisions(tree)], notion not in ("ce", "efce")
     followed: dict[int, int] = defaultdict(int)
     for x, earned in weighted:
         for s in x.keys() & earned.keys():
             followed[s] += x[s] * earned[s]
-    for first, size, parent in reversed(points):
-        followed[parent] += sum(followed[s] for s in range(first, first + size))
+    for sequences, parent in reversed(points):
+        followed[parent] += sum(followed[s] for s in sequences)
     if notion == "nfcce":
         gain = _best(points, range(len(points)), weighted, 0)[0] - followed[0]
         gain += sum(x[0] * earned.get(0, 0) for x, earned in weighted)
@@ -522,8 +483,8 @@ def _deviations(
     gains: dict[Deviation, int] = {}
     together: dict[int, int] = defaultdict(int)  # the most that triggers after a sequence gain
     regions = _regions(tree)
-    for j, (first, size, parent) in _timely(reversed([*enumerate(points)]), end):
-        sequences, largest = range(first, first + size), []
+    for j, (sequences, parent) in _timely(reversed([*enumerate(points)]), end):
+        largest = []
         for told, source in [(None, parent)] if coarse else enumerate(sequences):
             lost = sum(followed[s] for s in sequences) if told is None else followed[source]
             best = _best(points, regions[j], weighted, source)
@@ -536,22 +497,19 @@ def _deviations(
 
 
 def _best(
-    points: Sequence[tuple[int, int, int]],
-    region: Sequence[int],
-    weighted: _Weighted,
-    source: int,
+    points: Sequence[tuple[range, int]], region: Sequence[int], weighted: _Weighted, source: int
 ) -> dict[int, int]:
     """Return the most that each sequence of some points earns where a sequence is recommended."""
     values: dict[int, int] = defaultdict(int)
-    own = [s for j in region for s in range(points[j][0], sum(points[j][:2]))]
+    own = [s for j in region for s in points[j][0]]
     for x, earned in weighted:
         if share := x.get(source, 0):
             for s in own:
                 if s in earned:
                     values[s] += share * earned[s]
     for j in reversed(region):
-        first, size, parent = points[j]
-        values[parent] += max(values[s] for s in range(first, first + size))
+        sequences, parent = points[j]
+        values[parent] += max(values[s] for s in sequences)
     return values
 
 

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -16,11 +16,11 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import number
 from regretkit.evaluation._certificate import (
     Certificate,
+    Ends,
     Shares,
     check_size,
     check_time,
-    fractions,
-    reach_in_fractions,
+    decisions,
     too_long,
 )
 from regretkit.evaluation._gap_certificate import as_fractions
@@ -30,7 +30,6 @@ from regretkit.games import ExtensiveFormGame, NormalFormGame
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._memory_budget import available
 from regretkit.games.public import PublicGame
-from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
 _LEAST = (1e-8, 0.0)
@@ -151,23 +150,19 @@ def _certified(
     game: Any, payoffs: "_Payoffs", given: Sequence[Vector], minimum: float, end: float
 ) -> Certificate:
     """Return the certificate with the supports above a probability."""
-    taken, tight = [], []
+    taken, tight, near = [], [], []
+    shift = int(isinstance(game, NormalFormGame))
     for player, tree in enumerate(payoffs.trees):
-        utility = game.utility(player, given)
-        if isinstance(game, NormalFormGame):
-            utility, strategy = np.append(0.0, utility), np.append(1.0, given[player])
-        else:
-            strategy = given[player]
-        behavior, values = tree.behavior(strategy), tree.best_values(utility)[1:]
+        utility = np.append([0.0] * shift, game.utility(player, given))
+        near.append(np.append([1.0] * shift, given[player]))
+        behavior, values = tree.behavior(near[player]), tree.best_values(utility)[1:]
         missed = tree.simplices.repeat(tree.simplices.max(values)) - values
         played = _closed(tree, behavior > minimum)
         best = missed <= _TIGHT * float(np.abs(game.payoffs).max())
         taken.append(np.flatnonzero(played).tolist())
         tight.append(np.flatnonzero(_closed(tree, played[1:] | best)).tolist())
-    if isinstance(game, NormalFormGame):
-        given = [np.append(1.0, strategy) for strategy in given]
-    x, lower = _solved(payoffs, 0, taken[0], tight[1], given[0], end)
-    y, upper = _solved(payoffs, 1, taken[1], tight[0], given[1], end)
+    x, lower = _solved(payoffs, 0, taken[0], tight[1], near[0], end)
+    y, upper = _solved(payoffs, 1, taken[1], tight[0], near[1], end)
     if lower != upper:
         raise _UnprovenError(
             f"no equilibrium with these supports: player 0 is sure of {float(lower):.17g}, and "
@@ -175,7 +170,6 @@ def _certified(
         )
     if problem := too_long([lower, *(Fraction(1, shares.denominator) for shares in (x, y))]):
         raise _UnprovenError(f"no proof that can be saved: {problem}")
-    shift = int(isinstance(game, NormalFormGame))
     return Certificate.of(game, lower, [x.shifted(shift), y.shifted(shift)])
 
 
@@ -184,7 +178,7 @@ def _certified(
 class _Payoffs:
     """The payoffs of player 0 by last sequences, as multiples of ``1 / unit``."""
 
-    trees: tuple[DecisionTree, DecisionTree]
+    trees: tuple[DecisionTree, ...]
     columns: tuple[Mapping[int, Row], Mapping[int, Row]]
     """For each player, by the other's sequence the payoffs by its own."""
     unit: int
@@ -198,23 +192,14 @@ class _Payoffs:
 
     @classmethod
     def of(cls, game: Any) -> "_Payoffs":
-        if isinstance(game, NormalFormGame):
-            weights = fractions(game.payoffs[0]).ravel()
-            last = np.indices(game.payoffs[0].shape).reshape(2, -1) + 1
-            trees: Any = tuple(DecisionTree([0], domain.sizes) for domain in game.domains)
-        else:
-            ends = game.tree.terminals
-            weights = reach_in_fractions(game.tree)[ends] * fractions(game.tree.payoffs[:, 0])
-            last, trees = last_sequences(game.tree)[:, ends], game.domains
-        unit = math.lcm(*{weight.denominator for weight in weights})
-        columns: tuple[Any, Any] = defaultdict(dict), defaultdict(dict)
-        for s, t, weight in zip(*last.tolist(), weights, strict=True):
-            paid = weight.numerator * (unit // weight.denominator)
+        ends = Ends.of(game)
+        columns: tuple[Any, Any] = defaultdict(Counter), defaultdict(Counter)
+        for s, t, paid in zip(*ends.last, ends.paid[0], strict=True):
             if paid:
-                columns[0][t][s] = columns[0][t].get(s, 0) + paid
-                columns[1][s][t] = columns[1][s].get(t, 0) + paid
-        paid = (abs(v) for column in columns[0].values() for v in column.values())
-        return cls(trees, columns, unit, max(paid, default=1) or 1)
+                columns[0][t][s] += paid
+                columns[1][s][t] += paid
+        largest = max((abs(v) for own in columns[0].values() for v in own.values()), default=0)
+        return cls(ends.trees, columns, ends.unit, largest or 1)
 
     def guaranteed(self, player: int, strategy: Shares) -> Fraction:
         """Return the payoff of player 0 against a best response to a player's strategy."""
@@ -222,10 +207,8 @@ class _Payoffs:
         values, known = [0] * opponent.dimension, strategy.numerators
         for t, column in self.columns[player].items():
             values[t] = sign * sum(paid * known[s] for s, paid in column.items() if s in known)
-        first, sizes = opponent.first_sequence.tolist(), opponent.sizes.tolist()
-        for j in reversed(range(opponent.points)):
-            best = max(values[first[j] : first[j] + sizes[j]])
-            values[opponent.parent_sequence[j]] += best
+        for sequences, parent in reversed([*decisions(opponent)]):
+            values[parent] += max(values[s] for s in sequences)
         return Fraction(sign * values[0], self.unit * strategy.denominator)
 
 
@@ -277,25 +260,22 @@ def _equations(
     Against the strategy, all of the opponent's sequences in ``other`` are best.
     """
     tree, opponent = payoffs.trees[player], payoffs.trees[1 - player]
-    place = {s: c for c, s in enumerate(own)}
+    place, size = {s: c for c, s in enumerate(own)}, len(own)
     rows: list[Row] = [{0: 1}]
-    parents = tree.parent_sequence.tolist()
-    for point, first in enumerate(tree.first_sequence.tolist()):
-        if parents[point] in place:
-            actions = range(first, first + int(tree.sizes[point]))
-            rows.append({place[s]: 1 for s in actions if s in place} | {place[parents[point]]: -1})
-    wanted = [1] + [0] * (len(rows) - 1)
-    point_of = np.append(0, np.repeat(np.arange(1, opponent.points + 1), opponent.sizes)).tolist()
-    children = defaultdict(list)
-    for point, parent in enumerate(opponent.parent_sequence.tolist()):
-        children[parent].append(1 + point)
+    for sequences, parent in decisions(tree):
+        if parent in place:
+            rows.append({place[s]: 1 for s in sequences if s in place} | {place[parent]: -1})
+    wanted = [1] + [0] * (len(rows) - 1 + len(other))
+    # The column of each point's value, by its sequences; and those of the points after a sequence
+    owner, after = {0: size}, defaultdict(list)
+    for value, (sequences, parent) in enumerate(decisions(opponent), size + 1):
+        owner |= dict.fromkeys(sequences, value)
+        after[parent].append(value)
     for t in other:
         column = payoffs.columns[player].get(t, {})
         row = {place[s]: paid for s, paid in column.items() if s in place}
-        row[len(place) + point_of[t]] = -payoffs.largest
-        row |= {len(place) + point: payoffs.largest for point in children[t]}
-        rows.append(row)
-        wanted.append(0)
+        row[owner[t]] = -payoffs.largest
+        rows.append(row | dict.fromkeys(after[t], payoffs.largest))
     return rows, wanted
 
 
