@@ -11,11 +11,9 @@ from naive_exact import best_of_equilibria, careless
 from naive_games import random_game, random_profile
 
 from regretkit import (
-    CFR,
     ExtensiveFormGame,
     Hedge,
     NormalFormGame,
-    RegretMatching,
     SelfPlay,
     games,
     matrix_game,
@@ -24,7 +22,6 @@ from regretkit.evaluation import (
     CorrelatedPlay,
     best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
-    best_response,
     cce_gaps,
     ce_gaps,
     maxmin,
@@ -127,15 +124,6 @@ def test_weights_count_as_repetitions_do():
     assert weighted.total_weight == repeated.total_weight == 7.0
 
 
-def test_one_joint_strategy_gains_what_best_responses_to_it_gain():
-    game, played, _ = history_of(np.random.default_rng(4), (3, 4), iterations=1)
-    play = add_all(game, played, [0.7])
-    gains = [best_response(game, i, played[0])[0] - game.value(played[0])[i] for i in (0, 1)]
-    # Independent recommendations carry no information: swaps gain no more than one fixed action.
-    np.testing.assert_allclose(play.cce_gaps(), gains, atol=1e-13)
-    np.testing.assert_allclose(play.ce_gaps(), gains, atol=1e-13)
-
-
 @pytest.mark.parametrize("players", [2, 3])
 def test_in_extensive_form_the_gap_is_that_of_the_best_fixed_strategy(players):
     generator = np.random.default_rng(5)
@@ -166,23 +154,6 @@ def test_the_joint_play_of_a_run_is_evaluated_for_every_order(order):
     joint = distribution_of(history, [1.0] * 20)
     np.testing.assert_allclose(play.cce_gaps(), cce_gaps(game, joint), atol=1e-13)
     np.testing.assert_allclose(play.ce_gaps(), ce_gaps(game, joint), atol=1e-13)
-
-
-def test_in_simultaneous_play_the_gap_is_the_largest_average_regret():
-    game = games.kuhn_poker()
-    players = [CFR(tree, RegretMatching) for tree in game.domains]
-    run, play = SelfPlay(game, players, order=Simultaneous()), CorrelatedPlay(game)
-    totals, earned = [np.zeros(13), np.zeros(13)], np.zeros(2)
-
-    for _ in range(50):
-        for player in (0, 1):
-            utility = game.utility(player, run.current)
-            totals[player] += utility
-            earned[player] += utility @ run.current[player]
-        run.run(1, callbacks=[play])
-
-    best = [tree.best_response(total)[0] for tree, total in zip(game.domains, totals, strict=True)]
-    np.testing.assert_allclose(play.cce_gaps(), (best - earned) / 50, atol=1e-12)
 
 
 def test_restored_counts_continue_bitwise_identically():
@@ -290,17 +261,6 @@ def test_known_welfare_is_found(game, coarse, welfare):
     check_best(game, found, coarse)
 
 
-@pytest.mark.parametrize(
-    ("game", "coarse", "distribution"),
-    [
-        (games.chicken(), False, [[0.0, 0.25], [0.25, 0.5]]),  # never both dare
-        (TEMPTATION, True, np.diag([0.5, 0.0, 0.5])),
-    ],
-)
-def test_known_distributions_are_found(game, coarse, distribution):
-    np.testing.assert_allclose(BEST[coarse](game).distribution, distribution, atol=1e-14)
-
-
 def test_in_the_prisoners_dilemma_both_defect_for_every_objective():
     for best, objective in itertools.product(BEST.values(), ["welfare", 0, 1, [-1.0, 2.0]]):
         found = best(games.prisoners_dilemma(), objective)
@@ -372,18 +332,6 @@ def test_in_a_zero_sum_game_all_of_them_pay_the_value(coarse, seed):
 
 
 @each_kind
-@pytest.mark.parametrize("seed", range(3))
-def test_players_and_actions_may_be_renumbered(coarse, seed):
-    game, generator = random_table(seed), np.random.default_rng(seed)
-    rows, columns = generator.permutation(3), generator.permutation(4)
-    renumbered = NormalFormGame(game.payoffs[:, rows][:, :, columns])
-    exchanged = NormalFormGame(game.payoffs[::-1].transpose(0, 2, 1))
-    found = BEST[coarse](game, [1.0, 2.0])
-    assert BEST[coarse](renumbered, [1.0, 2.0]).value == pytest.approx(found.value, abs=1e-12)
-    assert BEST[coarse](exchanged, [2.0, 1.0]).value == pytest.approx(found.value, abs=1e-12)
-
-
-@each_kind
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e6, 1e290])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_equilibrium_does_not_depend_on_the_unit_of_a_player(coarse, unit, seed):
@@ -397,24 +345,14 @@ def test_the_equilibrium_does_not_depend_on_the_unit_of_a_player(coarse, unit, s
 
 
 @each_kind
-@pytest.mark.parametrize("offset", [-1e6, 1e6])
+@pytest.mark.parametrize(("offset", "unit"), [(-1e6, 1.0), (1e6, 1.0), (2e6, 1e-4)])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_constant_for_each_player_changes_nothing(coarse, offset, seed):
-    game = random_table(seed)
-    found = BEST[coarse](NormalFormGame(game.payoffs + np.array([[[offset]], [[-3.0]]])))
+def test_a_constant_for_each_player_changes_nothing(coarse, offset, unit, seed):
+    game, accuracy = random_table(seed), 1e-8 / unit
+    found = BEST[coarse](NormalFormGame(unit * game.payoffs + [[[offset]], [[-3.0]]]))
     expected = BEST[coarse](game)
-    assert found.value - offset + 3.0 == pytest.approx(expected.value, abs=1e-8)
-    np.testing.assert_allclose(found.distribution, expected.distribution, atol=1e-8)
-
-
-@each_kind
-@pytest.mark.parametrize("seed", range(3))
-def test_small_differences_count_next_to_a_huge_constant_payoff(coarse, seed):
-    game = random_table(seed)
-    found = BEST[coarse](NormalFormGame(1e6 + 1e-4 * game.payoffs))
-    expected = BEST[coarse](game)
-    assert (found.value - 2e6) / 1e-4 == pytest.approx(expected.value, abs=1e-4)
-    np.testing.assert_allclose(found.distribution, expected.distribution, atol=1e-4)
+    assert (found.value - offset + 3.0) / unit == pytest.approx(expected.value, abs=accuracy)
+    np.testing.assert_allclose(found.distribution, expected.distribution, atol=accuracy)
 
 
 @each_kind

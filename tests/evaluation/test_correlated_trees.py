@@ -332,16 +332,8 @@ def test_learners_come_to_equilibria_in_edge_cases(edge, algorithm, gap):
     assert play.gaps(gap).max() <= 0.05 * (edge != "equal payoffs") + 1e-15
 
 
-def test_equal_payoffs_leave_nothing_to_gain():
-    play = watched(certain_chance(*[end(1 / 3, 1 / 3)] * 4), 10, RegretMatching)
-    for gaps in play.efcce_gaps(), play.efce_gaps(), play.linear_gaps(), play.cce_gaps():
-        np.testing.assert_allclose(gaps, 0.0, rtol=0.0, atol=1e-15)
-
-
 def test_a_player_without_decisions_gains_nothing():
-    root = decision(1, "only", a=end(3.0, 0.0), b=end(0.0, 1.0))
-    game = ExtensiveFormGame.from_history(root)
-    play = CorrelatedPlay(game, ALL)
+    play = CorrelatedPlay(EDGES["a player without decisions"], ALL)
     play.add([{}, {"only": [1.0, 0.0]}])
     for gaps in play.efcce_gaps(), play.efce_gaps(), play.linear_gaps(), play.cce_gaps():
         np.testing.assert_array_equal(gaps, [0.0, 1.0])

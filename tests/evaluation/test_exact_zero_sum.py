@@ -11,9 +11,8 @@ from naive_exact import careless, value_of_matrix, with_payoffs
 from naive_games import chance, decision, end, random_game
 from refusals import refusals
 from scipy.sparse import csr_array
-from test_known_values import lp_value
 
-from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game, solve
+from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
     _linear_programs,
     best_response,
@@ -134,47 +133,6 @@ def test_small_matrix_games_have_the_value_that_fractions_give(matrix):
     check(game, solution)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_same_program_written_densely_gives_the_same_value(seed):
-    game = random_tree_game(seed)
-    value, strategy = lp_value(game)
-    solution = solve_zero_sum(game)
-    assert solution.value == pytest.approx(value, abs=1e-9)
-    assert security_value(game, 0, strategy) <= solution.upper + 1e-12
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_tree_is_worth_what_its_table_of_plans_is_worth(seed):
-    # Chance deals a card that only player 0 sees; its plans are one action for each.
-    payoffs = np.random.default_rng(seed).integers(-4, 5, size=(2, 2, 3)).astype(float)
-    dealt = {
-        f"card{c}": decision(
-            0,
-            f"card{c}",
-            **{
-                f"a{a}": decision(
-                    1,
-                    f"a{a}",
-                    **{f"b{b}": end(payoffs[c, a, b], -payoffs[c, a, b]) for b in range(3)},
-                )
-                for a in range(2)
-            },
-        )
-        for c in range(2)
-    }
-    game = ExtensiveFormGame.from_history(chance([0.25, 0.75], **dealt))
-    # Player 1 sees the action, and so plans a reply to each: 4 plans by 9.
-    table = [
-        [0.25 * payoffs[0, a, b[a]] + 0.75 * payoffs[1, o, b[o]] for b in np.ndindex(3, 3)]
-        for a, o in np.ndindex(2, 2)
-    ]
-
-    solution = solve_zero_sum(game)
-
-    assert solution.value == pytest.approx(float(value_of_matrix(table)), abs=1e-12)
-    check(game, solution)
-
-
 # Duality
 
 
@@ -225,18 +183,6 @@ def test_of_all_duals_they_are_the_least(game):
         assert all(slack[row > 0].min() == pytest.approx(0.0, abs=1e-13) for row in E)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_what_no_regret_learns_encloses_the_value(seed):
-    game = random_tree_game(seed)
-    solution = solve_zero_sum(game)
-    run = solve(game, "cfr+", iterations=200)
-    gap = nash_conv(game, run.average)
-    low, high = (security_value(game, 0, run.average[0]), -security_value(game, 1, run.average[1]))
-    assert low - 1e-12 <= solution.value <= high + 1e-12
-    assert abs(game.value(run.average)[0] - solution.value) <= gap + 1e-12
-    assert 0.0 < gap < 0.1
-
-
 # Invariances
 
 
@@ -279,32 +225,6 @@ def test_a_constant_moves_the_value_and_nothing_else(offset, seed):
         assert abs(solution.gap) <= 1e-12 + 10 * rounding
         # Measured where nothing is rounded away
         assert nash_conv(game, solution.profile) <= 1e-12 + 10 * rounding
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_players_and_actions_may_be_renumbered(seed):
-    generator = np.random.default_rng(seed)
-    matrix = random_matrix(seed)
-    rows, columns = generator.permutation(5), generator.permutation(7)
-    one = solve_zero_sum(matrix_game(matrix))
-
-    renumbered = solve_zero_sum(matrix_game(matrix[rows][:, columns]))
-    exchanged = solve_zero_sum(matrix_game(-matrix.T))
-
-    # Random payoffs have one equilibrium.
-    np.testing.assert_allclose(renumbered.profile[0], one.profile[0][rows], atol=1e-12)
-    np.testing.assert_allclose(renumbered.profile[1], one.profile[1][columns], atol=1e-12)
-    np.testing.assert_allclose(exchanged.profile[1], one.profile[0], atol=1e-12)
-    assert renumbered.value == pytest.approx(one.value, abs=1e-12)
-    assert exchanged.value == pytest.approx(-one.value, abs=1e-12)
-
-
-@given(matrices, st.data())
-def test_another_copy_or_a_worse_action_changes_nothing(matrix, data):
-    copied = data.draw(st.sampled_from(matrix))
-    worse = [x - data.draw(st.integers(0, 2)) for x in copied]
-    extended = solve_zero_sum(matrix_game([*matrix, copied, worse]))
-    assert extended.value == pytest.approx(solve_zero_sum(matrix_game(matrix)).value, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,6 +6,7 @@ import naive_optima
 import numpy as np
 import pytest
 from naive_correlation import information_sets
+from naive_exact import with_payoffs
 from naive_games import chance, decision, end, random_game, random_profile
 from refusals import refusals
 
@@ -21,7 +22,6 @@ from regretkit.evaluation import (
 from regretkit.evaluation._extensive_correlated import Program
 from regretkit.games import (
     ExtensiveFormGame,
-    GameTree,
     NormalFormGame,
     battleship,
     chicken,
@@ -313,25 +313,17 @@ def test_payoffs_of_any_size_and_offset():
     game = ExtensiveFormGame.from_history(root)
     values = best(game, 0).value
     for factor, offset in (2.0**60, 0.0), (2.0**-60, 0.0), (1.0, 2.0**20), (2.0**40, 2.0**60):
-        tree = evolve_payoffs(game, lambda u, f=factor, o=offset: u * f + o)
+        tree = with_payoffs(game, game.tree.payoffs * factor + offset)
         found = best(tree, 0)
         scale = max(factor, abs(offset))
         assert found.value == pytest.approx(values * factor + offset, abs=1e-9 * scale)
         assert abs(found.bound - found.value) <= 1e-9 * scale
 
 
-def evolve_payoffs(game, change):
-    tree = game.tree
-    fields = "parent", "player", "information_set", "action", "probability", "labels", "actions"
-    kept = {name: getattr(tree, name) for name in (*fields, "outcomes")}
-    return ExtensiveFormGame(GameTree(payoffs=change(tree.payoffs), **kept))
-
-
 # Edge cases
 
 
-def from_root(root):
-    return ExtensiveFormGame.from_history(root)
+from_root = ExtensiveFormGame.from_history
 
 
 def test_one_player_gets_the_most_that_it_can():
@@ -361,7 +353,7 @@ def test_a_game_of_chance_alone():
 
 
 def test_equal_payoffs_make_everything_an_equilibrium():
-    game = evolve_payoffs(kuhn_poker(), lambda u: np.ones_like(u))
+    game = with_payoffs(kuhn_poker(), np.ones((30, 2)))
     for concept in CONCEPTS:
         found = best(game, concept=concept)
         assert found.value == pytest.approx(2.0, abs=1e-12)

@@ -15,6 +15,7 @@ from naive_games import chance, end
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
     Certificate,
+    GapCertificate,
     _certificate,
     _gap_certificate,
     _rational,
@@ -162,6 +163,39 @@ def test_each_change_of_each_entry_is_refused(name, tmp_path):
             passed.append((where, at(data, where)))
     assert not passed
     assert seen == data.keys()
+
+
+WRONG = None, [], {}, "1/0", "x", 3, [3], [1, 2], [{}, {}], [[], []]
+
+
+@each_proof
+def test_an_entry_that_is_missing_or_no_such_thing_is_refused(name, tmp_path):
+    game, proof = PROOFS[name]
+    path, kind = tmp_path / "proof.json", type(proof)
+    proof.to_json(path)
+    data = json.loads(path.read_text())
+    for entry, right in data.items():
+        passed = [
+            wrong
+            for wrong in WRONG
+            if wrong != right and not is_refused(game, kind, data | {entry: wrong}, path)
+        ]
+        assert not passed, entry
+        path.write_text(json.dumps({key: data[key] for key in data.keys() - {entry}}))
+        told = rf"holds no certificate: its entry '{entry}' is missing or damaged; certify\("
+        with pytest.raises(ValueError, match=told):
+            kind.from_json(path)
+
+
+@pytest.mark.parametrize("kind", [Certificate, GapCertificate])
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[]", '"x"', "1", "{", '{"format": "x"}', '{"format": "regretkit certificate 1"}'],
+)
+def test_a_file_that_holds_none_is_refused(kind, text, tmp_path):
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(ValueError, match=r"file\.json"):
+        kind.from_json(tmp_path / "file.json")
 
 
 @each_proof
