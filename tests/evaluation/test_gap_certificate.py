@@ -7,7 +7,7 @@ from math import pi, prod
 import numpy as np
 import pytest
 from attrs import evolve
-from naive_correlation import at_or_after, information_sets, plans, triggered
+from naive_correlation import Definition
 from naive_exact import with_payoffs
 from naive_games import Node, random_game, random_profile
 from refusals import refusals
@@ -30,12 +30,8 @@ from regretkit.evaluation import (
     solve_zero_sum,
     team_maxmin,
 )
-from regretkit.games import CHANCE, ExtensiveFormGame, NormalFormGame, Profile
+from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games._memory_budget import memory_capped
-
-ZERO = Fraction(0)
-OF_TREES = "nash", "efce", "efcce", "nfcce"
-
 
 # The definition, by every plan and every deviation
 
@@ -49,87 +45,12 @@ def in_tenths(root):
     return Node(children, root.acting, root.label, chances, earned)
 
 
-def earned(history, player, plan, behavior):
-    """Return what a player earns by a plan where the others play a behavior."""
-    if history.is_terminal():
-        return history.payoffs()[player]
-    acting = history.player()
-    if acting == player:
-        return earned(history.child(plan[history.information_set()]), player, plan, behavior)
-    if acting == CHANCE:
-        moves = history.chance_outcomes()
-    else:
-        moves = zip(history.actions(), behavior[acting, history.information_set()], strict=True)
-    return sum(p * earned(history.child(a), player, plan, behavior) for a, p in moves if p)
-
-
-class Player:
-    """A player of a distribution of behaviors, ``parts`` with weights."""
-
-    def __init__(self, root, player, parts):
-        self.root, self.player, self.parts = root, player, parts
-        self.sets = information_sets(root, player)
-        self.drawn = []  # weight, plan, behavior of the others
-        for weight, behavior in parts:
-            for plan in plans(self.sets):
-                share = prod(
-                    behavior[player, label][self.sets[label][0].index(action)]
-                    for label, action in plan.items()
-                )
-                if share:
-                    self.drawn.append((weight * share, plan, behavior))
-
-    def earns(self, deviations):
-        return sum(
-            share * earned(self.root, self.player, triggered(self.sets, plan, deviations), behavior)
-            for share, plan, behavior in self.drawn
-        )
-
-    def earns_by(self, plan):
-        return sum(
-            share * earned(self.root, self.player, plan, behavior)
-            for share, _, behavior in self.drawn
-        )
-
-    def gains(self, notion):
-        """Yield each trigger, first action and the most that it gains."""
-        lower = self.earns({})
-        for label, (actions, _) in self.sets.items():
-            for told in actions if notion == "efce" else [None]:
-                best = {}
-                for after in plans(at_or_after(self.sets, label)):
-                    gain = self.earns({(label, told): after}) - lower
-                    if after[label] not in best or gain > best[after[label]][0]:
-                        best[after[label]] = gain, after
-                yield (label, told), best
-
-    def gap(self, notion):
-        """Return the most that any set of triggers gains, each with its best continuation."""
-        lower = self.earns({})
-        if notion == "nfcce":
-            return max(ZERO, max(map(self.earns_by, plans(self.sets))) - lower)
-        if notion == "nash":
-            return max(map(self.earns_by, plans(self.sets))) - lower
-        best = {
-            trigger: max(found.values(), key=lambda pair: pair[0])[1]
-            for trigger, found in self.gains(notion)
-        }
-        return max(
-            self.earns(dict(chosen)) - lower
-            for count in range(len(best) + 1)
-            for chosen in itertools.combinations(best.items(), count)
-        )
-
-
 def drawn_game(seed, players):
     """Return a small random game as histories and as a tree, with some behaviors in fractions."""
     generator = np.random.default_rng(seed)
     root = in_tenths(random_game(generator, players, depth=players + 1))
     game = ExtensiveFormGame.from_history(root)
     parts, strategies = [], []
-    known = [
-        {str(label): label for label in information_sets(root, player)} for player in range(players)
-    ]
     for weight in (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)):
         behavior, vectors = {}, []
         for player, tree in enumerate(game.domains):
@@ -138,7 +59,7 @@ def drawn_game(seed, players):
                 shares = generator.integers(0, 3, size=tree.sizes[number])
                 shares[generator.integers(shares.size)] += 1
                 mixed += [Fraction(int(share), int(shares.sum())) for share in shares]
-                behavior[player, known[player][label]] = mixed[-shares.size :]
+                behavior[player, label] = mixed[-shares.size :]
             vectors.append(tree.sequence_form(np.array(mixed, dtype=float)))
         parts.append((weight, behavior))
         strategies.append(Profile(vectors, game.domains, game))
@@ -150,39 +71,43 @@ SMALL = [(3, 0), (3, 31), (2, 14), (2, 39), (2, 0), (2, 25), (2, 1), (2, 12), (2
 SMALL += [(2, 23), (2, 24), (2, 29), (2, 37), (2, 46), (2, 49), (3, 12), (3, 49)]
 
 
-def as_labels(found, game, player, sets):
-    """Return single gains by label, recommended and played action."""
-    known = {str(label): (label, actions) for label, (actions, _) in sets.items()}
-    gains = {}
-    for (number, told, action), gain in found.items():
-        label, actions = known[game.tree.labels[player][number]]
-        gains[label, None if told is None else actions[told], actions[action]] = gain
-    return gains
+def single_gains(defined, player, labels, *, coarse):
+    """Return what each trigger and first action gains, with the best continuation."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    found = {}
+    for label, told in defined.triggers(player, coarse=coarse):
+        actions, _ = defined.sets[player][label]
+        for gain, after in defined.continuations(player, (label, told)):
+            deviation = Deviation(
+                numbers[str(label)],
+                None if told is None else actions.index(told),
+                actions.index(after[label]),
+            )
+            found[deviation] = max(gain, found.get(deviation, gain))
+    return found
 
 
 @pytest.mark.parametrize(("players", "seed"), SMALL)
 @pytest.mark.deep_beyond(6)
 def test_they_are_what_all_plans_and_deviations_give(players, seed):
     root, game, parts, strategies = drawn_game(seed, players)
-    for notion in OF_TREES:
-        single = notion == "nash"
-        found = certify_gaps(
-            game,
-            strategies[0] if single else strategies,
-            notion,
-            weights=None if single else [1 / 2, 1 / 3, 1 / 6],
-        )
-        for player in range(players):
-            naive = Player(root, player, [(Fraction(1), parts[0][1])] if single else parts)
-            assert found.lower[player] == naive.earns({})
-            assert found.gaps[player] == naive.gap(notion)
-            if notion in ("efce", "efcce"):
-                wanted = {
-                    (*trigger, action): gain
-                    for trigger, best in naive.gains(notion)
-                    for action, (gain, _) in best.items()
-                }
-                assert as_labels(found.gains[player], game, player, naive.sets) == wanted
+    defined = Definition(root, players, parts, object)
+    of_one = Definition(root, players, [(Fraction(1), parts[0][1])], object)
+    nash = certify_gaps(game, strategies[0])
+    for player in range(players):
+        assert nash.lower[player] == np.trace(of_one.earned[player])
+        assert nash.gaps[player] == of_one.nfcce(player)
+    for notion in "efce", "efcce", "nfcce":
+        coarse = notion == "efcce"
+        found = certify_gaps(game, strategies, notion, weights=[1 / 2, 1 / 3, 1 / 6])
+        for player, labels in enumerate(game.tree.labels):
+            assert found.lower[player] == np.trace(defined.earned[player])
+            if notion == "nfcce":
+                assert found.gaps[player] == max(defined.nfcce(player), 0)
+            else:
+                assert found.gaps[player] == defined.all_at_once(player, coarse=coarse)
+                wanted = single_gains(defined, player, labels, coarse=coarse)
+                assert found.gains[player] == wanted
         found.verify(game)
 
 

@@ -5,6 +5,7 @@ A deviation is a function of a player's own plan. What it gains is added up over
 """
 
 import itertools
+import math
 
 import numpy as np
 import scipy.optimize
@@ -62,19 +63,20 @@ def is_reached(sets, plan, label):
 class Definition:
     """The joint distribution of plans that some iterations of play make.
 
-    ``iterations`` has pairs of a weight and the behavior of all players, by player and label.
+    ``iterations`` has pairs of a weight and the behavior of all players, by player and label. With
+    ``dtype=object`` all is computed in fractions, where the game and the iterations are.
     """
 
-    def __init__(self, root, players, iterations):
+    def __init__(self, root, players, iterations, dtype=float):
         self.root, self.iterations = root, iterations
         self.sets = [information_sets(root, player) for player in range(players)]
         self.plans = [plans(sets) for sets in self.sets]
         shape = [len(own) for own in self.plans]
-        self.payoffs = np.zeros((*shape, players))
+        self.payoffs = np.zeros((*shape, players), dtype)
         for index in np.ndindex(*shape):
             chosen = [self.plans[player][number] for player, number in enumerate(index)]
             self.payoffs[index] = payoff_of_plans(root, chosen)
-        self.joint = np.zeros(shape)
+        self.joint = np.zeros(shape, dtype)
         self.total = sum(weight for weight, _ in iterations)
         for weight, behavior in iterations:
             product = np.full((), weight / self.total)
@@ -87,11 +89,9 @@ class Definition:
         """Return the probability of each plan of a player, who draws at each set by itself."""
         return np.array(
             [
-                np.prod(
-                    [
-                        behavior[player, str(label)][self.sets[player][label][0].index(action)]
-                        for label, action in plan.items()
-                    ]
+                math.prod(
+                    behavior[player, str(label)][self.sets[player][label][0].index(action)]
+                    for label, action in plan.items()
                 )
                 for plan in self.plans[player]
             ]
@@ -127,16 +127,17 @@ class Definition:
             for action in ([None] if coarse else actions)
         ]
 
+    def continuations(self, player, trigger):
+        """Return what each pure continuation after a trigger gains, and the continuation."""
+        sets = self.sets[player]
+        return [
+            (self.gain(player, lambda plan, q=q: triggered(sets, plan, {trigger: q})), q)
+            for q in plans(at_or_after(sets, trigger[0]))
+        ]
+
     def continuation(self, player, trigger):
         """Return the best of all pure continuations after a trigger, and what it gains."""
-        sets = self.sets[player]
-        return max(
-            (
-                (self.gain(player, lambda plan, q=q: triggered(sets, plan, {trigger: q})), q)
-                for q in plans(at_or_after(sets, trigger[0]))
-            ),
-            key=lambda pair: pair[0],
-        )
+        return max(self.continuations(player, trigger), key=lambda pair: pair[0])
 
     def largest(self, player, *, coarse):
         """Return what the best trigger deviation gains."""
@@ -240,7 +241,7 @@ def triggered(sets, plan, deviations):
 def payoff_of_plans(history, chosen):
     """Return what each player earns where each plays a plan."""
     if history.is_terminal():
-        return np.array(history.payoffs(), dtype=float)
+        return np.array(history.payoffs())
     if history.player() == CHANCE:
         return sum(
             p * payoff_of_plans(history.child(action), chosen)
