@@ -11,15 +11,11 @@ from attrs import frozen
 from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import (
-    as_generator,
-    floats,
-    quote,
-    whole_number,
-)
+from regretkit._util._validate import as_generator, floats, quote, whole_number
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,
+    GameTree,
     History,
     ImperfectRecallGame,
     NormalFormGame,
@@ -312,48 +308,42 @@ def _on_tree(
     samples: int,
     generator: np.random.Generator,
 ) -> Vector:
-    tree, pairs = game.tree, zip(game.domains, strategies, strict=True)
-    played = [domain.behavior(strategy) for domain, strategy in pairs]
+    tree, chances = game.tree, _chances(game, strategies)
     nodes = np.zeros(samples, dtype=tree.parent.dtype)
     for begun in range(0, samples, _AT_ONCE):
         batch = nodes[begun : begun + _AT_ONCE]
         unfinished = np.flatnonzero(tree.player[batch] >= CHANCE)
         while unfinished.size:
-            batch[unfinished] = _children(game, played, batch[unfinished], generator)
+            batch[unfinished] = _children(tree, chances, batch[unfinished], generator)
             unfinished = unfinished[tree.player[batch[unfinished]] >= CHANCE]
     drawn: Vector = tree.payoffs[np.searchsorted(tree.terminals, nodes)]
     return drawn
 
 
+def _chances(game: ExtensiveFormGame, strategies: Sequence[Vector]) -> Vector:
+    """Return the probability of each history once its parent is reached."""
+    tree, chances = game.tree, game.tree.probability.copy()
+    for player, (domain, strategy) in enumerate(zip(game.domains, strategies, strict=True)):
+        behavior = domain.behavior(strategy)
+        moved = 1 + np.flatnonzero(tree.player[tree.parent[1:]] == player)
+        first = domain.simplices.first[tree.information_set[tree.parent[moved]]]
+        chances[moved] = behavior[first + tree.action[moved]]
+    return chances
+
+
 def _children(
-    game: ExtensiveFormGame,
-    played: Sequence[Vector],
-    nodes: Indices,
-    generator: np.random.Generator,
+    tree: GameTree, chances: Vector, nodes: Indices, generator: np.random.Generator
 ) -> Indices:
     """Draw a child of each history, by inversion over its children in order."""
-    tree = game.tree
     # In breadth-first order, the children of a history are contiguous.
     child = np.searchsorted(tree.parent, nodes, side="left")
     last = np.searchsorted(tree.parent, nodes, side="right") - 1
     remaining, undrawn = generator.random(nodes.size), np.arange(nodes.size)
     while undrawn.size:
-        remaining[undrawn] -= _probability(game, played, nodes[undrawn], child[undrawn])
+        remaining[undrawn] -= chances[child[undrawn]]
         undrawn = undrawn[(remaining[undrawn] >= 0.0) & (child[undrawn] < last[undrawn])]
         child[undrawn] += 1
     return child
-
-
-def _probability(
-    game: ExtensiveFormGame, played: Sequence[Vector], nodes: Indices, child: Indices
-) -> Vector:
-    tree = game.tree
-    probabilities, mover = tree.probability[child], tree.player[nodes]
-    for player, (domain, behavior) in enumerate(zip(game.domains, played, strict=True)):
-        turns = np.flatnonzero(mover == player)
-        first = domain.simplices.first[tree.information_set[nodes[turns]]]
-        probabilities[turns] = behavior[first + tree.action[child[turns]]]
-    return probabilities
 
 
 def _on_table(

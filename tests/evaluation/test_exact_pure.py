@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -193,18 +194,13 @@ def test_an_action_is_dominated_unless_some_belief_makes_it_a_best_reply(payoffs
 @pytest.mark.parametrize("strictly", [True, False])
 def test_pure_dominance_is_what_its_definition_says(game, strictly):
     for player in range(game.players):
-        payoffs = np.moveaxis(game.payoffs[player], player, 0).reshape(
-            game.payoffs.shape[1 + player], -1
-        )
+        payoffs = np.moveaxis(game.payoffs[player], player, 0)
+        payoffs = payoffs.reshape(len(payoffs), -1)
+        enough = np.all if strictly else np.any
         expected = [
             a
             for a, actual in enumerate(payoffs)
-            if any(
-                (second > actual).all()
-                if strictly
-                else (second >= actual).all() and (second > actual).any()
-                for second in payoffs
-            )
+            if any((b >= actual).all() and enough(b > actual) for b in payoffs)
         ]
 
         found = dominated_actions(game, player, strictly=strictly, by_mixed=False)
@@ -378,7 +374,7 @@ def test_a_duopoly_is_solved_by_dominance():
         pure_equilibria,
         pareto_optimal_outcomes,
         eliminate_dominated,
-        lambda game: dominated_actions(game, 0),
+        partial(dominated_actions, player=0),
     ],
 )
 def test_only_games_in_normal_form_have_outcomes_to_go_through(ask):
@@ -388,23 +384,14 @@ def test_only_games_in_normal_form_have_outcomes_to_go_through(ask):
         ask("chicken")
 
 
-@pytest.mark.parametrize(
-    ("value", "error"),
-    [
-        (-1e-9, ValueError),
-        (np.nan, ValueError),
-        (np.inf, ValueError),
-        ("0", TypeError),
-        (True, TypeError),
-    ],
-)
-def test_a_tolerance_that_is_none_is_refused(value, error):
+@pytest.mark.parametrize("value", [-1e-9, np.nan, np.inf, "0", True])
+def test_a_tolerance_that_is_none_is_refused(value):
+    error = ValueError if type(value) is float else TypeError
     with pytest.raises(error, match="atol must be"):
         pure_equilibria(games.chicken(), atol=value)
-    with pytest.raises(error, match="rtol must be"):
-        dominated_actions(games.chicken(), 0, rtol=value)
-    with pytest.raises(error, match="rtol must be"):
-        eliminate_dominated(games.chicken(), rtol=value)
+    for ask in eliminate_dominated, partial(dominated_actions, player=0):
+        with pytest.raises(error, match="rtol must be"):
+            ask(games.chicken(), rtol=value)
 
 
 def test_a_player_that_is_none_is_refused():

@@ -192,6 +192,8 @@ def test_what_is_no_question_is_refused(change, error, message):
     uniform = [domain.relative_interior_point() for domain in game.domains]
     with pytest.raises(error, match=message):
         local_best_response(**({"game": game, "player": 0, "profile": uniform} | change))
+    with pytest.raises(ValueError, match="rollouts"):
+        sampled_local_best_response(game, 0, uniform, 3, 0, rollouts=0)
 
 
 def test_who_forgets_has_none():
@@ -203,13 +205,6 @@ def test_who_forgets_has_none():
     root = chance([0.5, 0.5], a=decision_of("a"), b=decision_of("b"))
     with pytest.raises(ValueError, match="cannot follow its earlier actions and observations"):
         sampled_local_best_response(root, 0, [uniform_behavior], 20, np.random.default_rng(0))
-
-
-def test_rollouts_must_be_some():
-    with pytest.raises(ValueError, match="rollouts"):
-        sampled_local_best_response(
-            dudo_history(), 0, [uniform_behavior] * 2, 3, np.random.default_rng(0), rollouts=0
-        )
 
 
 def test_no_further_game_is_begun_once_the_time_is_over(monkeypatch):

@@ -238,13 +238,6 @@ def test_chances_must_sum_to_one_as_fractions():
         forged.verify(game)
 
 
-@pytest.mark.parametrize("notion", ["nash", "efce", "efcce", "nfcce"])
-@pytest.mark.parametrize("call", ["kuhn_poker(players=3)", "sheriff(2, 1, 1)", "signalling"])
-def test_it_agrees_with_what_makes_them(call, notion):
-    game = games.load(call)
-    certify_gaps(game, Profile.uniform(game), notion).verify(game)
-
-
 def test_a_deep_game_needs_no_recursion():
     # Players stop or go on in turns; to stop at once pays 1, all else 0.
     moves = 3000
