@@ -176,12 +176,6 @@ class Program:
         flow = reach.T @ (values - minimum)
         return cls(game, ends, plans, reach, flow, minimum, sets, tuple(gains))
 
-    def best(self) -> "ExtensiveFormCorrelatedEquilibrium":
-        """Return the optimal equilibrium."""
-        weights, bound = self._solve()
-        value = self.minimum + float(self.objective @ weights)
-        return self.equilibrium(weights, value, self.minimum + bound)
-
     def equilibrium(
         self, weights: Vector, value: float, bound: float
     ) -> "ExtensiveFormCorrelatedEquilibrium":
@@ -198,8 +192,8 @@ class Program:
             CorrelatedPlan(self.game, tuple(range(self.game.players)), weights, self.plans),
         )
 
-    def _solve(self) -> tuple[Vector, float]:
-        """Return the best point of ``plans``, and a bound on the objective."""
+    def best(self) -> "ExtensiveFormCorrelatedEquilibrium":
+        """Return the optimal equilibrium."""
         from scipy.sparse import block_diag, csr_array, hstack, vstack
 
         domain, exponent = self.plans.domain, exponent_of(self.objective)
@@ -222,7 +216,8 @@ class Program:
             mixture = repaired(np.concatenate([[1.0, 0.0], own]), deviations.domain)
             total = own[: deviations.domain.sizes[0] - 1].sum()
             reduced = reduced - total * (part.T @ mixture[2:])
-        return point, float(np.ldexp(domain.best_response(reduced)[0], exponent))
+        bound = self.minimum + float(np.ldexp(domain.best_response(reduced)[0], exponent))
+        return self.equilibrium(point, self.minimum + float(self.objective @ point), bound)
 
 
 @final

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from attrs import frozen
@@ -314,27 +314,21 @@ def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterato
             yield i, column
 
 
-class _Lifted(NamedTuple):
-    """Numbers that steps of a refinement found so far, as multiples of ``1 / unit``."""
-
-    numbers: list[int]
-    unit: int
-
-    def fractions(self) -> tuple[list[int], int]:
-        """Return whole numbers over a common denominator that are all but equal to them."""
-        maximum = 1 << (self.unit.bit_length() // 2 - 1)
-        denominator = 1
-        numerators: list[int] = []
-        for count in self.numbers:
-            scaled = count * denominator
-            nearest = (2 * scaled + self.unit) // (2 * self.unit)
-            if abs(scaled - nearest * self.unit) * maximum > self.unit * denominator:
-                found = Fraction(scaled, self.unit).limit_denominator(maximum)
-                denominator *= found.denominator
-                numerators = [n * found.denominator for n in numerators]
-                nearest = found.numerator
-            numerators.append(nearest)
-        return numerators, denominator
+def _lifted(numbers: Sequence[int], unit: int) -> tuple[list[int], int]:
+    """Return multiples of ``1 / unit`` all but exactly, as numerators and a common denominator."""
+    maximum = 1 << (unit.bit_length() // 2 - 1)
+    denominator = 1
+    numerators: list[int] = []
+    for count in numbers:
+        scaled = count * denominator
+        nearest = (2 * scaled + unit) // (2 * unit)
+        if abs(scaled - nearest * unit) * maximum > unit * denominator:
+            found = Fraction(scaled, unit).limit_denominator(maximum)
+            denominator *= found.denominator
+            numerators = [n * found.denominator for n in numerators]
+            nearest = found.numerator
+        numerators.append(nearest)
+    return numerators, denominator
 
 
 def _exact_solution(
@@ -367,7 +361,7 @@ def _exact_solution(
             for m, part in zip(missed, parts, strict=True)
         ]
         if step & (step - 1) == 0 and step > 1:  # a power of two
-            numerators, denominator = _Lifted(found, unit).fractions()
+            numerators, denominator = _lifted(found, unit)
             if all(
                 sum(v * numerators[k] for k, v in part) == m * denominator
                 for m, part in zip(right, parts, strict=True)
