@@ -1,11 +1,12 @@
-"""What the commands are told: numbers, files, games, strategies, and the options of a run."""
+"""What the commands are told: numbers, files, games, algorithms, and the options of a run."""
 
 import functools
 import math
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast, final
 
@@ -14,33 +15,49 @@ from attrs import evolve, frozen
 from click.shell_completion import CompletionItem
 
 from regretkit import games
+from regretkit._util._errors import argument_of
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote
-from regretkit.cli._console import Refusal, reason, reporting, silent_descriptor, slow_notice
+from regretkit.cli._console import (
+    IN_FULL,
+    Failure,
+    Refusal,
+    reason,
+    reporting,
+    silent_descriptor,
+    slow_notice,
+)
 from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.games import (
     ExtensiveFormGame,
-    History,
     ImperfectRecallGame,
     NormalFormGame,
     Profile,
     VisitedProfile,
     VisitedStrategy,
 )
+from regretkit.games._adapters import has_rules_alone
 from regretkit.games._extensive_form import game_from_tree
 from regretkit.games._memory_budget import is_too_large
-from regretkit.games._registry import _RULES
+from regretkit.games._registry import _RULES, OPENSPIEL
 from regretkit.games.public import PublicGame
-from regretkit.play import ALGORITHMS
+from regretkit.play import ALGORITHMS, Algorithm, LazyMCCFR, SelfPlay, named
 from regretkit.play._algorithms import Groups
 from regretkit.play._checkpoint_file import is_checkpoint
 from regretkit.play._engines import engine_names
 from regretkit.play._lazy_tree import players_of
 from regretkit.play._measures import GAPS
-from regretkit.workbench._expressions import split_at_commas
+from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
+from regretkit.workbench._expressions import (
+    algorithm_of,
+    expand,
+    load_rule,
+    rule_error,
+    split_at,
+    split_at_commas,
+)
 
 Parameter: TypeAlias = click.Parameter | None
-Context: TypeAlias = click.Context | None
 AnyGame: TypeAlias = ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | PublicGame
 """What the catalogue, files and OpenSpiel have."""
 
@@ -50,8 +67,8 @@ GAME_HELP = (
     "such as openspiel:leduc_poker. Parentheses need quotation marks in a shell."
 )
 
-UNIFORM, _OPENSPIEL = "uniform", "openspiel:"
-_SOURCES = f"an existing file, or {_OPENSPIEL}NAME"
+UNIFORM = "uniform"
+_SOURCES = f"an existing file, or {OPENSPIEL}NAME"
 
 
 def _name(parameter: Parameter) -> str:
@@ -71,7 +88,7 @@ class Number(click.ParamType):  # type: ignore[type-arg] # generic since click 8
     accepts: Callable[[float], bool]
     whole: bool = False
 
-    def convert(self, value: Any, param: Parameter, ctx: Context) -> float:
+    def convert(self, value: Any, param: Parameter, ctx: Any) -> float:
         try:
             number = float(str(value).replace(",", "") if self.whole else value)
         except ValueError:
@@ -98,7 +115,7 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since cli
     def __init__(self, *endings: str, figure: bool = False) -> None:
         self._endings, self._figure = endings, figure
 
-    def convert(self, value: Any, param: Parameter, ctx: Context) -> Path:
+    def convert(self, value: Any, param: Parameter, ctx: Any) -> Path:
         with reporting(_name(param)):
             if self._endings and Path(value).suffix.lower() not in self._endings:
                 endings = " or ".join(self._endings)
@@ -116,11 +133,24 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since cli
 
 @frozen
 class NamedGame:
-    """A game, and how it was named."""
+    """A game, or the rules of one whose tree does not fit, and how it was named."""
 
     text: str
-    game: AnyGame
+    game: Any
+    """One of ``AnyGame``, or a ``History``."""
     argument: str = "GAME"
+    refusal: str = ""
+    """Why there is no tree."""
+
+    @classmethod
+    def of_rules(cls, text: str, argument: str = "GAME", refusal: str = "") -> Self:
+        """Return the rules that a text names."""
+        return cls(text, games.as_history(games.load_rules(text)), argument, refusal)
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether there are only the rules."""
+        return has_rules_alone(self.game)
 
     @property
     def original(self) -> ImperfectRecallGame | None:
@@ -128,10 +158,9 @@ class NamedGame:
         return self.game if isinstance(self.game, ImperfectRecallGame) else None
 
     @property
-    def played(self) -> ExtensiveFormGame | NormalFormGame | PublicGame:
+    def played(self) -> Any:
         """The game that self-play runs: the perfect-recall refinement if recall is imperfect."""
-        game = self.game
-        return game.refinement if isinstance(game, ImperfectRecallGame) else game
+        return self.game if self.original is None else self.original.refinement
 
     @property
     def groups(self) -> Groups | None:
@@ -141,7 +170,12 @@ class NamedGame:
     @property
     def name(self) -> str:
         """The name of the game that is played."""
-        return self.played.name or "a game without a name"
+        return self.text if self.by_rules else self.played.name or "a game without a name"
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return players_of(self.played) if self.by_rules else len(self.played.domains)
 
     def coarsen(self, profile: Any) -> Any:
         """Return a profile with one strategy for each original information set."""
@@ -149,6 +183,7 @@ class NamedGame:
 
     def accept(self, *, imperfect_recall: bool) -> Self:
         """Return this game, or refuse imperfect recall unless the option is given."""
+        self.need_tree(imperfect_recall=imperfect_recall)
         if self.original is None or imperfect_recall:
             return self
         raise Refusal(
@@ -157,137 +192,73 @@ class NamedGame:
         )
 
     def check_gap(self, gap: float | None) -> None:
-        """Refuse a gap as a limit with imperfect recall."""
+        """Refuse a gap as a limit with imperfect recall, or without a tree."""
+        self.need_tree(gap=gap)
         if gap is not None and self.original is not None:
             raise Refusal(
                 f"--gap: got {gap:g}, but with imperfect recall no gap is known to vanish; pass "
                 "--iterations or --time"
             )
 
-    @property
-    def players(self) -> int:
-        """Number of players."""
-        return len(self.played.domains)
+    def need_tree(self, **given: object) -> None:
+        """Refuse options that need the tree if there is none."""
+        for name, value in given.items():
+            if value and self.by_rules:
+                option = "--" + name.replace("_", "-")
+                told = "the game's tree is needed, which does not fit; leave it out"
+                raise Refusal(f"{option}: {told}")
 
     def load_strategy(self, text: str) -> Any:
         """Return the profile that a text names, one strategy for each original information set."""
-        game = self.played
-        with _reading_strategy(text):
-            if text == UNIFORM:
-                return self.coarsen(Profile.uniform(game))
-            return self.coarsen(Profile.from_json(text, game))
+        try:
+            return self._strategy(text)
+        except (OSError, TypeError, ValueError, MemoryError) as error:
+            hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
+            raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
 
-    def assembled(self, strategies: Sequence[Any]) -> Profile:
-        """Return the profile of one strategy for each player."""
-        return Profile(strategies, self.played.domains, self.played)
-
-    def value(self, profile: Any) -> list[float] | None:
-        """Return the exact payoffs of a profile."""
-        values: list[float] = self.played.value(profile).tolist()
-        return values
-
-
-@frozen
-class NamedRules:
-    """A game whose tree does not fit, by its rules; otherwise as ``NamedGame``."""
-
-    text: str
-    played: History
-    refusal: str = ""
-    """Why there is no tree."""
-    argument: str = "GAME"
-    original: None = None
-
-    @classmethod
-    def load(cls, text: str, refusal: str = "", argument: str = "GAME") -> Self:
-        """Return the rules that a text names."""
-        return cls(text, games.as_history(games.load_rules(text)), refusal, argument)
-
-    @property
-    def name(self) -> str:
-        """The name of the game."""
-        return self.text
-
-    @property
-    def players(self) -> int:
-        """Number of players."""
-        return players_of(self.played)
-
-    def accept(self, *, imperfect_recall: bool) -> Self:
-        """Return this game, or refuse the option."""
-        self.refuse(imperfect_recall=imperfect_recall)
-        return self
-
-    def coarsen(self, profile: Any) -> Any:
-        """Return the same profile."""
-        return profile
-
-    def check_gap(self, gap: float | None) -> None:
-        """Refuse a gap as a limit."""
-        self.refuse(gap=gap)
-
-    def refuse(self, **given: object) -> None:
-        """Refuse options that need the tree."""
-        for name, value in given.items():
-            if value:
-                option = "--" + name.replace("_", "-")
-                raise Refusal(
-                    f"{option}: the game's tree is needed, which does not fit; leave it out"
-                )
-
-    def load_strategy(self, text: str) -> VisitedProfile:
-        """Return the profile that a text names."""
-        with _reading_strategy(text):
-            if text == UNIFORM:
-                return VisitedProfile([VisitedStrategy({})] * self.players)
-            profile = VisitedProfile.from_json(text, self.played)
-            if len(profile) != self.players:
-                raise ValueError(
-                    f"{text} has strategies of {len(profile)} players, but {self.text} has "
-                    f"{self.players}"
-                )
-            return profile
-
-    def assembled(self, strategies: Sequence[Any]) -> VisitedProfile:
-        """Return the profile of one strategy for each player."""
-        return VisitedProfile(strategies)
-
-    def value(self, profile: Any) -> None:
-        """Return nothing: exact payoffs are not known."""
-
-
-AnyNamed: TypeAlias = NamedGame | NamedRules
-
-
-@contextmanager
-def _reading_strategy(text: str) -> Iterator[None]:
-    try:
+    def _strategy(self, text: str) -> Any:
         if not text.strip():
             raise ValueError("got nothing")
         if is_checkpoint(text):
             raise ValueError(checkpoint_advice(text))
         if Path(text).suffix.lower() == ".csv":
             raise ValueError(f"got {quote(text)}, but tables in .csv are not read")
-        yield
-    except (OSError, TypeError, ValueError, MemoryError) as error:
-        hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
-        raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
+        game, uniform = self.played, text == UNIFORM
+        if not self.by_rules:
+            return self.coarsen(Profile.uniform(game) if uniform else Profile.from_json(text, game))
+        if uniform:
+            return VisitedProfile([VisitedStrategy({})] * self.players)
+        profile = VisitedProfile.from_json(text, game)
+        if len(profile) != self.players:
+            raise ValueError(
+                f"{text} has strategies of {len(profile)} players, but {self.text} has "
+                f"{self.players}"
+            )
+        return profile
 
 
-def building() -> AbstractContextManager[None]:
-    """Say that a game is built, if that takes long."""
-    return slow_notice("building the game takes a while; Ctrl-C ends it")
+building = functools.partial(slow_notice, "building the game takes a while; Ctrl-C ends it")
 
 
+@final
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A game of the catalogue, in a file, or of OpenSpiel."""
+    """A game of the catalogue, in a file, or of OpenSpiel; or rules whose tree does not fit."""
 
     name = "game"
 
-    def convert(self, value: Any, param: Parameter, ctx: Context) -> NamedGame:
+    def __init__(self, *, or_rules: bool = False) -> None:
+        self._or_rules = or_rules
+
+    def convert(self, value: Any, param: Parameter, ctx: Any) -> NamedGame:
         argument = _name(param)
-        with building():
-            return NamedGame(value, load_game(value, argument), argument)
+        try:
+            with building():
+                return NamedGame(value, load_game(value, argument), argument)
+        except Refusal as refusal:
+            if self._or_rules and is_too_large(refusal.__cause__):
+                with suppress(TypeError, ValueError):  # rules of this size may not exist either
+                    return NamedGame.of_rules(value, argument, refusal.message)
+            raise
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -297,28 +268,14 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
         return found or [CompletionItem(incomplete, type="file")]
 
 
-class GameOrRules(GameType):
-    """The same, or the rules of a game whose tree does not fit."""
-
-    def convert(self, value: Any, param: Parameter, ctx: Context) -> NamedGame | NamedRules:  # type: ignore[override]
-        try:
-            return super().convert(value, param, ctx)
-        except Refusal as refusal:
-            if not is_too_large(refusal.__cause__):
-                raise
-            with suppress(TypeError, ValueError):  # rules of this size may not exist either
-                return NamedRules.load(value, refusal.message, _name(param))
-            raise
-
-
 def load_game(text: str, argument: str) -> AnyGame:
     """Return the game that a text names, or refuse it."""
     with reporting(argument, hint="name an existing file, or a game that regretkit games lists"):
-        if text.startswith(_OPENSPIEL):
+        if text.startswith(OPENSPIEL):
             from regretkit.games._openspiel_tree import tree_from_openspiel
 
             with silent_descriptor():
-                name, tree = tree_from_openspiel(text.removeprefix(_OPENSPIEL))
+                name, tree = tree_from_openspiel(text.removeprefix(OPENSPIEL))
                 return game_from_tree(tree, name)
         if problem := _problem(text):
             raise ValueError(problem)
@@ -351,9 +308,8 @@ def _problem(text: str) -> str:
         words = list(filter(None, words))
         if {*words} <= {*ALGORITHMS}:
             return f"{text} are algorithms; name them after --algorithms"
-        return (
-            f"cannot read {quote(text)}; games are separated by spaces; write {shlex.join(words)}"
-        )
+        told = f"games are separated by spaces; write {shlex.join(words)}"
+        return f"cannot read {quote(text)}; {told}"
     if colon and is_known(name):
         return f"cannot read {quote(text)}; write '{name}({arguments})' in quotation marks"
     close = is_known(underscored) and not is_known(text)
@@ -374,13 +330,10 @@ def is_known(text: str) -> bool:
 
 def names_file(text: str) -> bool:
     """Return whether a text names a file; a name of the catalogue never does."""
-    if is_known(text) or text.startswith(_OPENSPIEL):
+    if is_known(text) or text.startswith(OPENSPIEL):
         return False
     is_path = Path(text).suffix.lower() in (".efg", ".nfg") or os.sep in text
     return is_path or os.path.exists(text)  # noqa: PTH110 # takes any name
-
-
-# Options
 
 
 @frozen(kw_only=True)
@@ -398,8 +351,6 @@ class Settings:
     checkpoint_every: float = math.inf
     out: Path | None = None
     plot: Path | None = None
-    quiet: bool = False
-    as_json: bool = False
     measure: tuple[str, ...] = ()
 
     @property
@@ -412,17 +363,154 @@ class Settings:
         return self if self.limited else evolve(self, iterations=1_000)
 
 
+# Algorithms
+
+
+@frozen
+class Choice:
+    """An algorithm, and the words that chose it."""
+
+    name: str | None
+    """One of ``ALGORITHMS``, or several by player, or None."""
+    rule: str | None
+    """A user-defined rule, or a list by player that has one, or None."""
+    algorithm: Algorithm
+    argument: str
+    """The option that chose it."""
+
+    @classmethod
+    def of(
+        cls, name: str | None, rule: str | None, sample: str | None = None, argument: str = ""
+    ) -> "Choice":
+        """Return the algorithm of a name, a rule, or an algorithm with its rule replaced.
+
+        A rule alone is played as in CFR: alternating updates, with the uniform average.
+        """
+        argument = argument or ("--algorithm" if rule is None else "--rule")
+        if rule is None:
+            name = name or default_algorithm(sampled=sample is not None)
+            name, rule = (None, name) if ":" in name else (name, None)
+        with reporting(argument):
+            algorithm = _algorithm(rule or name or "", named_only=rule is None)
+            if name is not None and rule is not None:
+                if not isinstance(algorithm, Algorithm):
+                    algorithm = evolve(named(name), local=algorithm)
+                else:
+                    raise ValueError(
+                        f"{quote(rule)} is an Algorithm, which has its own order and averaging, "
+                        f"got --algorithm {name} as well; leave one of them out"
+                    )
+            return cls(name, rule, Algorithm(algorithm, sampling=sample), argument)
+
+    @property
+    def label(self) -> str:
+        """The name in reports."""
+        return " in ".join(filter(None, (self.rule, self.name)))
+
+    def start(self, game: NamedGame, settings: Settings) -> SelfPlay | LazyMCCFR:
+        """Return a run before its first iteration, or refuse what does not fit together."""
+        gap = settings.gap
+        game.check_gap(gap)
+        if game.by_rules:
+            self._check_by_rules(game, settings)
+        elif gap is not None and settings.iterations is None and settings.seconds is None:
+            doubt = doubt_of_reaching(gap, game.played, self.algorithm, None)
+            if doubt is not None:
+                told = f"{gap:g} alone could go on forever: {doubt}"
+                raise Refusal(f"--gap: {told}; pass --iterations or --time as well")
+        options: Any = {"seed": settings.seed or 0, "horizon": settings.iterations}
+        try:
+            with self.blamed(TypeError, ValueError):
+                if game.by_rules:
+                    return start_by_rules(game.played, self.algorithm, **options)
+                options |= {"engine": settings.engine, "groups": game.groups}
+                return self.algorithm.start(game.played, **options)
+        except (TypeError, ValueError) as error:
+            if argument_of(error) == "engine":
+                raise Refusal(f"--engine: {reason(error)}; leave it out") from error
+            played = game.text if game.by_rules else quote(game.played)
+            told = f"{self.label} cannot play {played}: {reason(error)}"
+            raise Refusal(f"{self.argument}: {told}") from error
+
+    def _check_by_rules(self, game: NamedGame, settings: Settings) -> None:
+        sampling = self.algorithm.sampling
+        if sampling is None:
+            told = "or pass --sample external, which plays without the tree"
+            raise Refusal(f"{game.refusal}; {told}")
+        if sampling == "chance":
+            raise Refusal("--sample: must be external or outcome without a tree, got chance")
+        game.need_tree(plot=settings.plot, engine=settings.engine != "auto")
+
+    @contextmanager
+    def blamed(self, *passed: type[Exception]) -> Iterator[None]:
+        """Report what goes wrong in a user-defined rule, with its line, but for errors to pass."""
+        try:
+            yield
+        except passed:
+            raise
+        except (Exception, SystemExit) as error:
+            if self.rule is None:
+                raise
+            raise Failure(f"{self.argument}: {rule_error(error, self.rule)}{IN_FULL}") from error
+
+
+def check_seeds(choices: Sequence[Choice], **given: int | None) -> None:
+    """Refuse options of seeds if no algorithm samples."""
+    for name, value in given.items():
+        if value is not None and all(choice.algorithm.sampling is None for choice in choices):
+            raise Refusal(
+                f"--{name}: got {value}, but nothing is drawn at random without --sample "
+                f"{' or '.join(SAMPLINGS)}; leave it out"
+            )
+
+
+def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice]:
+    """Return the algorithms of lists such as ``cfr+,dcfr,my_rules:MyRule(power=2)``."""
+    with reporting("--algorithms"):
+        listed = [expand(word) for text in texts for word in split_at_commas(text) if word]
+    words = dict.fromkeys(point for points in listed for point in points)
+    if not words:
+        known = ", ".join(ALGORITHMS)
+        raise Refusal(f"--algorithms: got none; name some of {known}, or module:Class")
+    return [Choice.of(word, None, sample, "--algorithms") for word in words]
+
+
+def _algorithm(text: str, *, named_only: bool) -> Any:
+    """Return the rule or the algorithm of a text, or that of a list by player."""
+    parts = []
+    for word in split_at_commas(re.sub(r"\s+\(", "(", text)):
+        if len(texts := split_at(word, " ")) > 1:
+            told = f"algorithms are separated by commas; write {','.join(filter(None, texts))}"
+            raise ValueError(f"cannot read {quote(word)}; {told}")
+        if len(expand(word)) > 1:
+            raise ValueError(f"{quote(word)} is a grid, which compare and bench play; name a point")
+        is_named = named_only or word.partition("(")[0] in ALGORITHMS
+        parts.append(algorithm_of(word) if is_named else load_rule(word))
+    return parts[0] if len(parts) == 1 else Algorithm(parts)
+
+
+# Options
+
+
 def option(names: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
     """Return an option; files are refused first, before a large game is built."""
     eager = isinstance(kind, OutputFile)
     return click.option(*names.split(), type=kind, help=text, is_eager=eager, **settings)
 
 
-def _only_one(context: Context, parameter: Parameter, given: Sequence[str]) -> str | None:
+def _only_one(context: Any, parameter: Parameter, given: Sequence[str]) -> str | None:
     """Return the one text that was given, if any."""
     if len(given) > 1:
         raise Refusal(f"{_name(parameter)}: got {' and '.join(given)}; compare plays several")
     return given[0] if given else None
+
+
+def _note(context: click.Context, parameter: Any, value: bool) -> None:
+    context.meta[parameter.name] = value
+
+
+_NOTED: dict[str, Any] = {"expose_value": False, "callback": _note}
+"""Of options that are noted for where answers and progress are written."""
 
 
 def _together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -431,9 +519,9 @@ def _together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 game = click.argument("game", type=GameType())
-game_or_rules = click.argument("game", type=GameOrRules())
-as_json = option("--json as_json", "Write one JSON object and nothing else.", is_flag=True)
-quiet = option("--quiet", "Show no progress.", is_flag=True)
+game_or_rules = click.argument("game", type=GameType(or_rules=True))
+as_json = option("--json", "Write one JSON object and nothing else.", is_flag=True, **_NOTED)
+quiet = option("--quiet", "Show no progress.", is_flag=True, **_NOTED)
 strategy_out = option(
     "--out", "Write the strategy, as .json or as a table in .csv.", OutputFile(".json", ".csv")
 )

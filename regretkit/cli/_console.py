@@ -110,11 +110,14 @@ def slow_notice(text: str, seconds: float = 1.0) -> Iterator[None]:
         os.close(stream)
 
 
-def answer(
-    report: Mapping[str, Any], lines: Iterable[str], *, as_json: bool, code: int = DONE
-) -> int:
+def asked_for(option: str) -> bool:
+    """Return whether the command was called with an option that all commands know alike."""
+    return bool(click.get_current_context().meta.get(option))
+
+
+def answer(report: Mapping[str, Any], lines: Iterable[str], *, code: int = DONE) -> int:
     """Write a report on standard output, as one object of JSON or as lines; return the code."""
-    if as_json:
+    if asked_for("json"):
         lines = [json.dumps(report, allow_nan=False)]
     for line in lines:
         print(printable(line))
@@ -185,9 +188,9 @@ def compiling_shown(update: Progress) -> Iterator[None]:
 
 
 @contextmanager
-def progress(title: str = "", *, quiet: bool = False) -> Iterator[Progress]:
+def progress(title: str = "") -> Iterator[Progress]:
     """Show progress on one line of standard error, if that is a terminal."""
-    if quiet or not is_terminal(sys.stderr):
+    if asked_for("quiet") or not is_terminal(sys.stderr):
         yield lambda facts, done, left: None
         return
     from rich.progress import BarColumn, Progress, TextColumn

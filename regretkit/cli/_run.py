@@ -12,15 +12,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast, final
 
-from attrs import define, field, frozen
+from attrs import define, field
 from click import ClickException
 from typing_extensions import override
 
+from regretkit._util._errors import argument_of
 from regretkit._util._files import replace_file
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import quote
-from regretkit.cli._algorithms import Choice
-from regretkit.cli._arguments import AnyNamed, NamedRules, Settings, is_known, names_file
+from regretkit.cli._arguments import Choice, NamedGame, Settings, is_known, names_file
 from regretkit.cli._console import (
     DONE,
     IN_FULL,
@@ -37,7 +37,7 @@ from regretkit.cli._console import (
     reporting,
     say,
 )
-from regretkit.display._style import number
+from regretkit.display._style import number, numbers
 from regretkit.evaluation import nash_conv
 from regretkit.games import History, Profile, VisitedProfile, fingerprint
 from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, Recorder, SelfPlay
@@ -49,6 +49,23 @@ from regretkit.sets import DecisionTree
 from regretkit.workbench._expressions import rule_error
 
 Run: TypeAlias = SelfPlay | LazyMCCFR
+
+
+@define
+class Told:
+    """What a command has to tell: facts for JSON, and lines."""
+
+    facts: dict[str, Any]
+    lines: list[str]
+
+    def tell(self, *lines: str, **facts: Any) -> None:
+        """Add lines and facts."""
+        self.lines += lines
+        self.facts |= facts
+
+    def answer(self) -> int:
+        """Write them on standard output, and return the exit code."""
+        return answer(self.facts, self.lines)
 
 
 @final
@@ -76,7 +93,7 @@ class RunMonitor(Stateful):
     """The names of further gaps, with spaces between them,"""
     record: Recorder = field(init=False, factory=partial(Recorder, ()))
     """and what they were."""
-    named: AnyNamed = field(init=False, metadata=NOT_STATE)
+    named: NamedGame = field(init=False, metadata=NOT_STATE)
     choice: Choice = field(init=False, metadata=NOT_STATE)
     request: StopRequest = field(init=False, metadata=NOT_STATE)
     progress: Progress = field(init=False, metadata=NOT_STATE)
@@ -87,7 +104,7 @@ class RunMonitor(Stateful):
     """Seconds and iterations before the run was started or resumed."""
     _pace: Pace = field(init=False, factory=Pace, metadata=NOT_STATE)
 
-    def describe(self, game: AnyNamed, choice: Choice, settings: Settings) -> Self:
+    def describe(self, game: NamedGame, choice: Choice, settings: Settings) -> Self:
         """Note what is played, and when to stop; the text names the same game from any folder."""
         text = game.text
         self.named, self.choice = game, choice
@@ -124,8 +141,7 @@ class RunMonitor(Stateful):
         """Start the clock; return what watches every iteration."""
         self._start = self.played - run.seconds, run.iteration
         self._pace(run)
-        with reporting("--measure"):
-            return self.record.begin(run)
+        return self.record.begin(run)
 
     @property
     def _measurements(self) -> AtGeometricSteps:
@@ -146,7 +162,7 @@ class RunMonitor(Stateful):
 
     def measure(self, run: Any) -> None:
         """Measure the gap, unless it was measured at this iteration, or there is no tree."""
-        if isinstance(self.named, NamedRules):
+        if self.named.by_rules:
             return  # no gap is known
         if self.iterations[-1:] != [run.iteration]:
             self.gaps.append(nash_conv(self.named.played, self.named.coarsen(run.average)))
@@ -162,7 +178,7 @@ class RunMonitor(Stateful):
         """Return which limit has been reached, nothing if none has."""
         if self.gaps and self.gaps[-1] <= (self.gap_limit or -math.inf):
             return "gap"
-        if self.played >= (self.time_limit or math.inf):
+        if self.played >= self._time_limit():
             return "time"
         return "iterations" if run.iteration >= (self.iterations_limit or math.inf) else ""
 
@@ -171,7 +187,7 @@ class RunMonitor(Stateful):
         rate = (iteration - first) / max(self.played - seconds, 1e-9)
         maximum = self.iterations_limit
         needed = min(maximum or math.inf, iterations_to(self.gap_limit, self.iterations, self.gaps))
-        remaining = min((needed - iteration) / rate, (self.time_limit or math.inf) - self.played)
+        remaining = min((needed - iteration) / rate, self._time_limit() - self.played)
         left = max(remaining, 0.0) if remaining < math.inf else None
         self.progress(facts(iteration, rate, maximum, self.gaps, left), self.played, left)
 
@@ -216,12 +232,12 @@ def play(
     run: Run, monitor: RunMonitor, settings: Settings, request: StopRequest, title: str = ""
 ) -> None:
     """Play until a limit is reached or the user requests a stop; the checkpoint saves the end."""
-    iterations_before, path, saver = run.iteration, settings.checkpoint, None
+    before, path, saver = run.iteration, settings.checkpoint, None
     new = path is not None and not path.exists()
     monitor.request = request
     with reporting("--measure"):
         monitor.record.begin(cast("Any", run))
-    if iterations_before and monitor.gap_limit is not None:
+    if before and monitor.gap_limit is not None:
         monitor.measure(run)  # the last gap in the file may be of an earlier iteration
     if path is not None:
         if new:  # a run that cannot be saved is refused now, and not in an hour
@@ -229,14 +245,14 @@ def play(
                 run.save(path, callbacks=[monitor])
         saver = Checkpoint(path, seconds=settings.checkpoint_every, callbacks=[monitor])
     try:
-        with progress(title, quiet=settings.quiet) as monitor.progress:
+        with progress(title) as monitor.progress:
             if not monitor.reached(run):
                 _run(run, monitor, saver)
     except ClickException:
-        if path is not None and new and run.iteration == iterations_before:
+        if path is not None and new and run.iteration == before:
             path.unlink(missing_ok=True)
         raise
-    if run.iteration == iterations_before:
+    if run.iteration == before:
         say(
             f"nothing is left to play after {run.iteration:,} iterations: a limit was reached "
             "before; limits count from the first iteration: to continue, pass more --iterations or "
@@ -255,31 +271,11 @@ def _saving(path: object) -> Iterator[None]:
             raise Failure(told) from error
 
 
-@frozen
-class _Saver:
-    """A callback that saves, and whose errors are told from those of the run."""
-
-    checkpoint: Checkpoint
-
-    def begin(self, run: Any) -> list[Callback]:
-        return self.checkpoint.begin(run)
-
-    def next_call(self, run: Any) -> int:
-        return self.checkpoint.next_call(run)
-
-    def __call__(self, run: Any) -> bool:
-        with _saving(self.checkpoint.path):
-            return self.checkpoint(run)
-
-    def _time_limit(self) -> float:
-        return self.checkpoint._time_limit()
-
-
 def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     """Play to the end, and refuse or report what fails."""
     limit = monitor.iterations_limit
     iterations = EVER if limit is None else limit - run.iteration
-    callbacks = [monitor if checkpoint is None else _Saver(checkpoint)]
+    callbacks = [monitor if checkpoint is None else checkpoint]
     try:
         # Rules may print, and standard output is for results.
         with redirect_stdout(sys.stderr), compiling_shown(monitor.progress):
@@ -295,9 +291,12 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
         if isinstance(error, KeyboardInterrupt):
             say(f"ended within iteration {iteration}{saved}")
             raise
+        if checkpoint is not None and argument_of(error) == "checkpoint":
+            with _saving(checkpoint.path):
+                raise
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error
         # Without a tree, rules are built when they are first needed.
-        building = monitor.rule is None or (isinstance(run, LazyMCCFR) and not run.iteration)
+        building = monitor.rule is None or (monitor.named.by_rules and not run.iteration)
         if building and isinstance(cause, TypeError | ValueError):
             option = "--algorithm" if monitor.sample is None else "--sample"
             option = option if monitor.rule is None else monitor.choice.argument
@@ -315,11 +314,6 @@ _SMALL = 60
 """Information sets up to which a strategy is shown."""
 
 
-def numbers(values: Iterable[float]) -> str:
-    """Return numbers with commas between them."""
-    return ", ".join(map(number, values))
-
-
 def meaning_of_gap(*, imperfect_recall: bool) -> str:
     """Return what a gap is, in words."""
     recall = " with perfect recall" if imperfect_recall else ""
@@ -334,8 +328,7 @@ def finish(run: Run, monitor: RunMonitor, settings: Settings) -> int:
     if run.iteration:
         average = game.coarsen(cast(Any, run.average))
         files |= {"strategy": settings.out, "figure": settings.plot}
-        rules = run.game if isinstance(run, LazyMCCFR) else None
-        write_strategy(average, settings.out, rules)
+        write_strategy(average, settings.out, game.played if game.by_rules else None)
         if settings.plot is not None:
             draw_curves({f"{game.name}, {label}": {label: monitor.curve}}, settings.plot)
     report = {
@@ -352,7 +345,7 @@ def finish(run: Run, monitor: RunMonitor, settings: Settings) -> int:
     }
     short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
     lines = _lines(report | {"algorithm": label}, average, short)
-    answer(report, lines, as_json=settings.as_json)
+    answer(report, lines)
     if monitor.interrupted:
         say(f"interrupted; {how_to_resume(checkpoint, monitor)}")
     return monitor.code
@@ -417,18 +410,14 @@ def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
     return f"{shlex.join(words)} continues from here"
 
 
-def write_strategy(
-    profile: Profile | VisitedProfile, path: Path | None, rules: History | None = None
-) -> None:
+def write_strategy(profile: Any, path: Path | None, rules: History[Any] | None = None) -> None:
     """Write a strategy in the format of the file's ending, if there is one."""
     if path is not None:
         with reporting(f"cannot write the strategy to {quote(str(path))}", Failure):
-            if path.suffix.lower() != ".json":
-                profile.to_csv(path)
-            elif isinstance(profile, VisitedProfile):
-                profile.to_json(path, rules)
+            if path.suffix.lower() == ".json":
+                profile.to_json(path, *([] if rules is None else [rules]))
             else:
-                profile.to_json(path)
+                profile.to_csv(path)
 
 
 def strategy_lines(profile: Profile, *, written: bool) -> list[str]:
@@ -451,5 +440,10 @@ def draw_curves(
     drawn = io.BytesIO()
     figure = convergence_panels(panels, x=x, y="gap", ylabel="NashConv (units of payoff)")
     figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
-    with reporting(f"cannot write the figure to {quote(str(path))}", Failure):
-        replace_file(path, [drawn.getbuffer()])
+    write_file(path, drawn.getbuffer(), "cannot write the figure to")
+
+
+def write_file(path: Path, content: bytes | memoryview, task: str) -> None:
+    """Write a file, or report that it failed."""
+    with reporting(f"{task} {quote(str(path))}", Failure):
+        replace_file(path, [content])

@@ -126,7 +126,11 @@ class Checkpoint:
         stop = stopped(run, self.callbacks)
         if stop or self._is_time(run):
             began = time.monotonic()
-            run.save(self.path, callbacks=self.callbacks)
+            try:
+                run.save(self.path, callbacks=self.callbacks)
+            except Exception as error:  # which is to be told from errors of a rule
+                vars(error)["argument"] = "checkpoint"
+                raise
             self.iteration, self._saved = run.iteration, time.monotonic()
             self._took = self._saved - began
         return stop

@@ -14,6 +14,7 @@ from typing import Any, cast, final
 
 from attrs import define, evolve, field, frozen
 
+from regretkit._util._errors import argument_of
 from regretkit._util._state import with_parts
 from regretkit.circuits._base import local_minimizer
 from regretkit.engine._support import is_long
@@ -264,30 +265,6 @@ class _Watch:
         self.report(run.iteration, cast("Any", first[-1]) if first else None, run.seconds)
 
 
-class _CannotSaveError(Exception):
-    """A checkpoint cannot be written, which is no fault of the rule."""
-
-
-@final
-@define(eq=False)
-class _Saver:
-    """A callback that saves, and whose errors are told from those of the run."""
-
-    checkpoint: Checkpoint
-
-    def begin(self, run: SelfPlay) -> list[Callback]:
-        return self.checkpoint.begin(run)
-
-    def next_call(self, run: SelfPlay) -> int:
-        return self.checkpoint.next_call(run)
-
-    def __call__(self, run: SelfPlay) -> bool:
-        try:
-            return self.checkpoint(run)
-        except OSError as error:
-            raise _CannotSaveError from error
-
-
 def execute(
     task: Task, folder: Path, report: Report, known: Container[str] = frozenset()
 ) -> Outcome:
@@ -325,9 +302,9 @@ def execute(
         try:
             with redirect_stdout(StringIO()):
                 columns = _measured(task, run, unfinished, report)
-        except _CannotSaveError as error:
-            raise cast("OSError", error.__cause__) from None
         except (Exception, SystemExit) as error:
+            if isinstance(error, OSError) and argument_of(error) == "checkpoint":
+                raise
             cause = error.__cause__ if isinstance(error, RuntimeError) else None
             unfinished.unlink(missing_ok=True)
             return Outcome(reason=rule_error(cause or error, label))
@@ -352,7 +329,7 @@ def _measured(task: Task, run: Run, path: Path, report: Report) -> dict[str, lis
         if isinstance(played, SelfPlay) and played.engine != "numpy":
             played._prepare(_ANY)
         seconds = _SAVE_EVERY * (10 if by_rules else 1)  # what is learned may be large
-        saving = _Saver(Checkpoint(path, seconds=seconds, callbacks=watching))
+        saving = Checkpoint(path, seconds=seconds, callbacks=watching)
         return played.run(task.iterations - played.iteration, callbacks=[saving])
 
     try:

@@ -13,10 +13,9 @@ from regretkit._util._validate import shorten
 from regretkit.cli._arguments import is_known
 from regretkit.cli._commands._bench import bench, figure, report
 from regretkit.cli._commands._evaluate import evaluate, exact, verify
-from regretkit.cli._commands._games import convert, list_games, show_game
+from regretkit.cli._commands._games import convert, list_games, show_game, show_trace
 from regretkit.cli._commands._play import play
 from regretkit.cli._commands._solve import compare, resume, solve
-from regretkit.cli._commands._trace import show_trace
 from regretkit.cli._console import DONE, FAILED, Failure, discard, reason, say
 from regretkit.play import ALGORITHMS
 

@@ -15,7 +15,6 @@ import click
 from attrs import asdict
 
 from regretkit._util._errors import printable
-from regretkit._util._files import replace_file
 from regretkit._util._validate import candidates, quote
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, option
@@ -26,6 +25,7 @@ from regretkit.cli._console import (
     Failure,
     Refusal,
     answer,
+    asked_for,
     is_terminal,
     reason,
     reporting,
@@ -34,6 +34,7 @@ from regretkit.cli._console import (
     silent_descriptor,
     table,
 )
+from regretkit.cli._run import Told, write_file
 from regretkit.display._style import file_of, number
 from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.play import Comparison
@@ -64,12 +65,7 @@ _GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
 
 @click.command(short_help="Run algorithms on suites of games, and keep the results.")
 @click.argument("algorithms", metavar="ALGORITHMS...", nargs=-1)
-@option(
-    "--against",
-    "More algorithms, with commas between them.",
-    metavar="A,B,...",
-    multiple=True,
-)
+@option("--against", "More algorithms, with commas between them.", metavar="A,B,...", multiple=True)
 @option(
     "--suite suites",
     f"Games: {', '.join(suite_names())}, or one of your own as FILE.toml:NAME.",
@@ -90,10 +86,10 @@ _GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
     metavar="A,B,...",
     default="nash_conv",
 )
-@option("--sample", "Let all algorithms sample utilities.", click.Choice([*SAMPLINGS]))
+@option("--sample sampling", "Let all algorithms sample utilities.", click.Choice([*SAMPLINGS]))
 @option("--out", "The folder of the results.", metavar="FOLDER", default="results")
 @option("--workers", "Processes; as many as there are cores by default.", FROM_ZERO)
-@option("--on cluster", "'ray', or the address of a Ray cluster.", metavar="ray|HOST:PORT")
+@option("--on", "'ray', or the address of a Ray cluster.", metavar="ray|HOST:PORT")
 @option("--memory", "GiB that games may take together; by default most of what is there.", _GIB)
 @arguments.quiet
 @arguments.as_json
@@ -102,16 +98,12 @@ def bench(
     against: tuple[str, ...],
     suites: tuple[str, ...],
     games: tuple[str, ...],
-    iterations: int,
-    seeds: int,
     measures: str,
-    sample: str | None,
     out: str,
+    on: str | None,
     workers: int | None,
-    cluster: str | None,
     memory: float | None,
-    quiet: bool,
-    as_json: bool,
+    **options: Any,
 ) -> int:
     """Run every algorithm on every game, in parallel, and keep the results in a folder.
 
@@ -122,22 +114,27 @@ def bench(
     any other end, the same command continues. A rule that fails costs its own runs only.
     """
     played, listed = _games(games, suites), _listed((*algorithms, *against))
-    options: Any = {"measures": split_at_commas(measures), "seeds": seeds, "sampling": sample}
     with reporting("bench"), silent_descriptor():  # of OpenSpiel, which lists all of its games
-        experiment = Experiment(played, listed, iterations, **options)
-    chosen = {"on": cluster, "workers": workers, "memory": memory and memory * 2**30}
-    results = _run(experiment, out, chosen, quiet=quiet)
+        experiment = Experiment(played, listed, measures=split_at_commas(measures), **options)
+    shown = cores() if workers is None and on is None else workers or 0
+    memory = memory and memory * 2**30
+    with reporting("bench"), _live(shown) as watch:
+        try:
+            results = experiment.run(out, watch=watch, on=on, workers=workers, memory=memory)
+        except OSError as error:
+            told = f"--out: cannot write {quote(out)}: {reason(error)}; what was written before"
+            raise Failure(f"{told} stays") from error
     for line in _failures(results.failures):
         say(line)
     if results.interrupted:
         say(f"interrupted; the same command continues from the {len(results.runs)} results so far")
     heads, rows = results.summary()
     lines = table(heads, rows, right=range(2, len(heads) - 1), soft=1)
-    lines += ["", f"{len(results.runs)} results in {out}; {_FOOT}"]
+    lines += ["", f"{len(results.runs)} results in {out}; * is the smallest of a game."]
     failures = [[*place, cause] for place, cause in results.failures.items()]
     report = {"rows": results.to_rows(), "failures": failures, "out": out}
     code = INTERRUPTED if results.interrupted else FAILED if failures else DONE
-    return answer(report, lines, as_json=as_json, code=code)
+    return answer(report, lines, code=code)
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
@@ -154,22 +151,6 @@ def _games(games: Sequence[str], suites: Sequence[str]) -> list[str | SuiteGame]
         listed = [game for text in suites for name in split_at_commas(text) for game in suite(name)]
     unique = {game.game: game for game in listed}
     return [*dict.fromkeys(text for text in games if text not in unique), *unique.values()]
-
-
-_FOOT = "* is the smallest of a game."
-
-
-def _run(
-    experiment: Experiment, out: str, options: Mapping[str, Any], *, quiet: bool
-) -> Comparison:
-    local = options["on"] is None
-    workers = cores() if options["workers"] is None and local else options["workers"] or 0
-    with reporting("bench"), _live(workers, quiet=quiet) as watch:
-        try:
-            return experiment.run(out, watch=watch, **options)
-        except OSError as error:
-            told = f"--out: cannot write {quote(out)}: {reason(error)}; what was written before"
-            raise Failure(f"{told} stays") from error
 
 
 def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
@@ -199,22 +180,15 @@ def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Compar
         raise Refusal(
             f"FOLDER: there are no results in {quote(folder)}; regretkit bench writes them"
         )
-    named = split_at_commas(algorithms) if algorithms else []
-    for option_, asked, known in (
-        ("--only", games, {run.game: 0 for run in runs}),
-        ("--algorithms", named, {run.algorithm: 0 for run in runs}),
-    ):
+    listed, chosen = split_at_commas(algorithms) if algorithms else [], runs
+    for given, asked, part in (("--only", games, "game"), ("--algorithms", listed, "algorithm")):
+        known = [*dict.fromkeys(getattr(run, part) for run in runs)]
         for name in asked:
             if name not in known:
-                told = f"there are no results of {quote(name)}, only of {candidates([*known])}"
-                raise Refusal(f"{option_}: {told}")
-    return Comparison(
-        [
-            run
-            for run in runs
-            if run.game in (games or [run.game]) and run.algorithm in (named or [run.algorithm])
-        ]
-    )
+                told = f"there are no results of {quote(name)}, only of {candidates(known)}"
+                raise Refusal(f"{given}: {told}")
+        chosen = [run for run in chosen if getattr(run, part) in (asked or known)]
+    return Comparison(chosen)
 
 
 only = option("--only games", "Only this game; may be given several times.", multiple=True)
@@ -230,13 +204,8 @@ these = option("--algorithms", "Only these, with commas between them.", metavar=
     required=True,
 )
 @option("--kind", "What to draw.", click.Choice(KINDS), default="curves")
-@option(
-    "--against",
-    "What is needed for the gap.",
-    click.Choice(AXES),
-    default="iteration",
-)
-@option("--measure", "The measure; the first one by default.", metavar="NAME")
+@option("--against x", "What is needed for the gap.", click.Choice(AXES), default="iteration")
+@option("--measure y", "The measure; the first one by default.", metavar="NAME")
 @option("--width", "In a paper of two columns.", click.Choice([*WIDTHS]), default="page")
 @option("--gap", "The gap of the table, in units of payoff.", GAP, default=1e-3)
 @option("--share", "The share of the first gap that a profile is about.", GAP, default=1e-3)
@@ -246,15 +215,10 @@ these = option("--algorithms", "Only these, with commas between them.", metavar=
 def figure(
     folder: str,
     out: Path,
-    kind: str,
-    against: str,
-    measure: str | None,
-    width: str,
-    gap: float,
-    share: float,
     games: tuple[str, ...],
     algorithms: str | None,
-    as_json: bool,
+    gap: float,
+    **options: Any,
 ) -> int:
     """Draw the results that regretkit bench has written into FOLDER.
 
@@ -264,43 +228,45 @@ def figure(
     with Nemenyi's critical difference, and prints them with Friedman's test. A table says what it
     takes to reach a gap.
     """
-    chosen = _chosen(folder, games, algorithms)
-    options: Any = {"x": against, "y": measure}
+    chosen, kind = _chosen(folder, games, algorithms), options["kind"]
     with reporting("FOLDER"):
-        ranks = ranking(chosen, y=measure) if kind == "ranking" else None
-        if out.suffix.lower() == ".tex":
-            if kind == "profile":
-                raise ValueError("a profile is no table; choose --out FILE.pdf, or another --kind")
-            told = rank_table(ranks) if ranks else gap_table(chosen, gap, **options)
-            chunks = [told.encode() + b"\n"]
+        ranks = ranking(chosen, y=options["y"]) if kind == "ranking" else None
+        if out.suffix.lower() != ".tex":
+            content = file_of(paper_figure(chosen, **options), out.suffix[1:].lower())
+        elif kind == "profile":
+            raise ValueError("a profile is no table; choose --out FILE.pdf, or another --kind")
         else:
-            options |= {"kind": kind, "width": width, "share": share}
-            chunks = [file_of(paper_figure(chosen, **options), out.suffix[1:].lower())]
-    with reporting(f"--out: cannot write {quote(str(out))}", Failure):
-        replace_file(out, chunks)
-    lines = [*str(ranks or "").splitlines(), f"{len(chosen.runs)} runs in {out}"]
-    report: dict[str, Any] = {"runs": len(chosen.runs), "out": str(out)}
+            axes = {"x": options["x"], "y": options["y"]}
+            latex = rank_table(ranks) if ranks else gap_table(chosen, gap, **axes)
+            content = latex.encode() + b"\n"
+    told = Told({"runs": len(chosen.runs), "out": str(out)}, str(ranks or "").splitlines())
     if ranks:
-        report["ranking"] = asdict(ranks) | {"pairs": [[*k, p] for k, p in ranks.pairs.items()]}
-    return answer(report, lines, as_json=as_json)
+        pairs = [[*names, p] for names, p in ranks.pairs.items()]
+        told.tell(ranking=asdict(ranks) | {"pairs": pairs})
+    return _written(out, content, told)
+
+
+def _written(out: Path, content: bytes, told: Told) -> int:
+    """Write a file that was made of results, and say so."""
+    write_file(out, content, "--out: cannot write")
+    told.tell(f"{told.facts['runs']} runs in {out}")
+    return told.answer()
 
 
 @click.command("report", short_help="Write a page of HTML to click through the results.")
 @click.argument("folder", metavar="FOLDER")
 @option("--out", "The page, as .html.", OutputFile(".html"), default="report.html")
-@option("--against", "The horizontal axis at first.", click.Choice(AXES), default="iteration")
-@option("--measure", "The vertical axis at first; the first one by default.", metavar="NAME")
+@option("--against x", "The horizontal axis at first.", click.Choice(AXES), default="iteration")
+@option("--measure y", "The vertical axis at first; the first one by default.", metavar="NAME")
 @only
 @these
 @arguments.as_json
 def report(
     folder: str,
     out: Path,
-    against: str,
-    measure: str | None,
     games: tuple[str, ...],
     algorithms: str | None,
-    as_json: bool,
+    **axes: Any,
 ) -> int:
     """Write the results that regretkit bench has written into FOLDER as one page of HTML.
 
@@ -310,20 +276,18 @@ def report(
     """
     chosen = _chosen(folder, games, algorithms)
     with reporting("FOLDER"):
-        page = html_report(chosen, x=against, y=measure, title=f"Results in {folder}")
-    with reporting(f"--out: cannot write {quote(str(out))}", Failure):
-        replace_file(out, [page.encode()])
-    told = {"runs": len(chosen.runs), "out": str(out)}
-    return answer(told, [f"{len(chosen.runs)} runs in {out}"], as_json=as_json)
+        page = html_report(chosen, title=f"Results in {folder}", **axes)
+    told = Told({"runs": len(chosen.runs), "out": str(out)}, [])
+    return _written(out, page.encode(), told)
 
 
 # The live table
 
 
 @contextmanager
-def _live(workers: int, *, quiet: bool) -> Iterator[Callable[[Sequence[Entry]], object]]:
+def _live(workers: int) -> Iterator[Callable[[Sequence[Entry]], object]]:
     """Show all tasks on standard error; now and then a line, if that is no terminal."""
-    if quiet:
+    if asked_for("quiet"):
         yield lambda _: None
         return
     if not is_terminal(sys.stderr):

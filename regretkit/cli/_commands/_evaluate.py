@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import click
 import numpy as np
@@ -16,9 +16,7 @@ from regretkit.cli._arguments import (
     GAME_HELP,
     PROBABILITY,
     SECONDS,
-    AnyNamed,
     NamedGame,
-    NamedRules,
     OutputFile,
     option,
 )
@@ -27,14 +25,13 @@ from regretkit.cli._console import (
     SHORT_OF_GAP,
     Failure,
     Refusal,
-    answer,
     reason,
     reporting,
     slow_notice,
     table,
 )
-from regretkit.cli._run import meaning_of_gap, numbers, strategy_lines, write_strategy
-from regretkit.display._style import number
+from regretkit.cli._run import Told, meaning_of_gap, strategy_lines, write_strategy
+from regretkit.display._style import number, numbers
 from regretkit.evaluation import (
     Certificate,
     CorrelatedEquilibrium,
@@ -79,7 +76,7 @@ _MOST = 20
 @arguments.imperfect_recall
 @arguments.as_json
 def evaluate(
-    game: AnyNamed,
+    game: NamedGame,
     strategy: str,
     minimum: float | None,
     purify: bool,
@@ -88,7 +85,6 @@ def evaluate(
     certificate: Path | None,
     out: Path | None,
     imperfect_recall: bool,
-    as_json: bool,
 ) -> int:
     """Report the value of a strategy, and what each player could gain against it.
 
@@ -106,70 +102,64 @@ def evaluate(
     recall = game.original is not None
     if certificate and (recall or not isinstance(game.played, NormalFormGame | ExtensiveFormGame)):
         raise Refusal(f"--certificate: {game.name} has no tree of perfect recall; leave it out")
-    if isinstance(game, NamedRules):
-        played = game.load_strategy(strategy).threshold(1.0 if purify else minimum or 0.0)
-        write_strategy(played, out, game.played)
-        report, lines = _estimates(game, played, samples or 100, seed or 0)
-        report |= {"strategy": strategy, "out": out and str(out)}
-        return answer(report, lines, as_json=as_json)
     for name, given in (("samples", samples), ("seed", seed)):
-        if given is not None:
+        if given is not None and not game.by_rules:
             raise Refusal(f"--{name}: got {given}, but with the tree all is exact; leave it out")
-    profile, gap_before = game.load_strategy(strategy), {}
-    if purify or minimum is not None:
-        cleaned = threshold(game.played, profile, 1.0 if minimum is None else minimum)
-        profile, gap_before = game.coarsen(cleaned.profile), {"gap_before": cleaned.gap_before}
+    minimum = 1.0 if purify else minimum
+    profile = game.load_strategy(strategy)
+    if game.by_rules:
+        played = profile.threshold(minimum or 0.0)
+        write_strategy(played, out, game.played)
+        told = _estimates(game, played, samples or 100, seed or 0)
+        told.tell(strategy=strategy, out=out and str(out))
+        return told.answer()
+    told = Told({"game": game.name, "strategy": strategy, "imperfect_recall": recall}, [])
+    gap_before = None
+    if minimum is not None:
+        cleaned = threshold(game.played, profile, minimum)
+        profile, gap_before = game.coarsen(cleaned.profile), cleaned.gap_before
+        told.tell(gap_before=gap_before)
     write_strategy(profile, out)
-    measured, lines = _measured(game, profile, gap_before)
-    report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **measured}
-    lines += [] if out is None else [f"strategy        {out}"]
+    _measure(game, profile, gap_before, told)
+    told.tell(*([] if out is None else [f"strategy        {out}"]))
     if certificate:
-        proof = certify_gaps(cast(ExtensiveFormGame, game.played), profile)
-        write_certificate(proof, certificate, report, lines)
-    return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
+        write_certificate(certify_gaps(game.played, profile), certificate, told)
+    told.tell(out=out and str(out))
+    return told.answer()
 
 
-def _measured(
-    game: NamedGame, profile: Profile, gap_before: dict[str, float]
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the value and the gap of a strategy, as a report and as lines."""
+def _measure(game: NamedGame, profile: Profile, gap_before: float | None, told: Told) -> None:
+    """Tell the value and the gap of a strategy."""
     gains = [float(gain) for gain in best_response_gains(game.played, profile)]
     value, gap, mean = game.played.value(profile).tolist(), sum(gains), sum(gains) / len(gains)
     meaning = meaning_of_gap(imperfect_recall=game.original is not None)
-    lines = [
+    told.tell(
         f"game            {game.name}",
         f"value           {numbers(value)}",
-        *(f"gap before      {number(gap)}" for gap in gap_before.values()),
+        *([] if gap_before is None else [f"gap before      {number(gap_before)}"]),
         f"gap             {number(gap)} in units of payoff: {meaning}",
         f"gains           {numbers(gains)}",
         f"exploitability  {number(mean)}, the mean over players",
-    ]
-    report = {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
-    return {**gap_before, **report}, lines
+        **{"value": value, "gains": gains, "gap": gap, "exploitability": mean},
+    )
 
 
-def _estimates(
-    game: NamedRules, profile: VisitedProfile, samples: int, seed: int
-) -> tuple[dict[str, Any], list[str]]:
-    """Return what playing the game tells about a strategy, as a report and as lines."""
+def _estimates(game: NamedGame, profile: VisitedProfile, samples: int, seed: int) -> Told:
+    """Return what playing the game tells about a strategy."""
     with slow_notice("playing the game takes a while; Ctrl-C ends it"), reporting("STRATEGY"):
         values = sampled_value(game.played, profile, samples, seed)
         best = [
             sampled_local_best_response(game.played, player, profile, samples, seed, rollouts=10)
             for player in range(game.players)
         ]
-    columns = {"value": values, "local_best_response": best}
     report: dict[str, Any] = {"game": game.name, "samples": samples, "seed": seed}
-    for name, column in columns.items():
+    for name, column in (("value", values), ("local_best_response", best)):
         report[name] = [estimate.mean for estimate in column]
         errors = [estimate.standard_error if samples > 1 else None for estimate in column]
         report[f"{name}_standard_error"] = errors
-    gains = [float(b.mean - value.mean) for b, value in zip(best, values, strict=True)]
-    report |= {"gains": gains, "gap": sum(gains)}
-    rows = [
-        (f"player {player}", str(value), str(b))
-        for player, (value, b) in enumerate(zip(values, best, strict=True))
-    ]
+    pairs = list(zip(values, best, strict=True))
+    gains = [float(b.mean - value.mean) for value, b in pairs]
+    rows = [(f"player {player}", *map(str, pair)) for player, pair in enumerate(pairs)]
     lines = [
         f"game      {game.name}, without its tree: all numbers are estimates",
         f"samples   {samples:,} games for each number, from seed {seed}",
@@ -177,7 +167,14 @@ def _estimates(
         "",
         *table(("", "value", "with a local best response"), rows, right=(), soft=0),
     ]
-    return report, lines
+    return Told(report | {"gains": gains, "gap": sum(gains)}, lines)
+
+
+_ASKED = {
+    **{"out": "--out", "finish": "--finish", "linear_program": "--linear-program"},
+    **{"seconds": "--time", "rational": "--rational", "certificate": "--certificate"},
+}
+"""By their names here, the options that only some games take, in the order of their refusal."""
 
 
 @click.command(short_help="Solve a game exactly.", epilog=GAME_HELP)
@@ -202,17 +199,7 @@ def _estimates(
 )
 @arguments.strategy_out
 @arguments.as_json
-def exact(
-    game: NamedGame,
-    concept: Concept | None,
-    finish: bool,
-    linear_program: bool,
-    seconds: float | None,
-    rational: bool,
-    certificate: Path | None,
-    out: Path | None,
-    as_json: bool,
-) -> int:
+def exact(game: NamedGame, concept: Concept | None, out: Path | None, **asked: Any) -> int:
     """Report what is known exactly about a game.
 
     For a two-player zero-sum game that is its value, with strategies that prove it. For any other
@@ -225,35 +212,33 @@ def exact(
             f"GAME: {game.original.recall_violation}; such games are not solved exactly, but "
             "regretkit solve --imperfect-recall plays them, without a convergence guarantee"
         )
-    solved: Any = game.played  # in a form that the functions below take
+    solved, seconds, certificate = game.played, asked["seconds"], asked["certificate"]
     zero_sum = solved.players == 2 and solved.constant_sum is not None
-    normal, proven = isinstance(solved, NormalFormGame), rational or certificate is not None
-    asked = {"--out": out, "--finish": finish, "--linear-program": linear_program}
-    asked |= {"--time": seconds is not None, "--rational": rational, "--certificate": certificate}
-    names = [name for name in asked if asked[name]]
+    normal, proven = isinstance(solved, NormalFormGame), asked["rational"] or certificate
+    names = [option for name, option in _ASKED.items() if (asked | {"out": out})[name]]
     _check_questions(game, concept, zero_sum, names)
-    report: dict[str, Any] = {"game": game.name}
-    profile, lines = None, [f"game    {game.name}"]
+    told = Told({"game": game.name}, [f"game    {game.name}"])
+    profile: Profile | None = None
     with reporting("exact", Failure):
         if zero_sum:
-            profile = _value(solved, report, lines, names, seconds)
-        if profile is not None and proven:
-            proven_value = certify(solved, profile, time_limit=seconds)
-            write_certificate(proven_value, certificate, report, lines)
-        best: Any = None if zero_sum else _general_sum(solved, report, lines)
+            profile = _value(solved, told, names, seconds)
+            if proven:
+                write_certificate(certify(solved, profile, time_limit=seconds), certificate, told)
+        best = None if zero_sum else _general_sum(solved, told)
         if concept:
-            best = _extensive_form(solved, concept, report, lines)
+            best = _extensive_form(solved, concept, told)
         elif not zero_sum and not normal:
-            lines.append("--concept efce reports the correlated equilibrium of largest welfare")
+            told.tell("--concept efce reports the correlated equilibrium of largest welfare")
         if proven and not zero_sum:
             proof = certify_gaps(solved, best, concept or "ce", time_limit=seconds)
-            write_certificate(proof, certificate, report, lines)
+            write_certificate(proof, certificate, told)
     if profile is not None:
         write_strategy(profile, out)
-        lines += [] if out is None else [f"strategy written to {out}"]
-        lines += strategy_lines(profile, written=out is not None)
-    answer(report | {"out": out and str(out)}, lines, as_json=as_json)
-    return SHORT_OF_GAP if "out of" in report.get("method", "") else DONE
+        told.tell(*([] if out is None else [f"strategy written to {out}"]))
+        told.tell(*strategy_lines(profile, written=out is not None))
+    told.tell(out=out and str(out))
+    told.answer()
+    return SHORT_OF_GAP if "out of" in told.facts.get("method", "") else DONE
 
 
 def _check_questions(
@@ -262,78 +247,66 @@ def _check_questions(
     """Refuse what is asked of another kind of game, and two methods at once."""
     if {"--finish", "--linear-program"} <= {*asked}:
         raise Refusal("--finish: got --linear-program as well; leave one of them out")
-    solved: Any = game.played
+    solved, name = game.played, game.name
     if isinstance(solved, PublicGame):
         program = "--linear-program" in asked
         if concept or program or not zero_sum:
             given = "--concept" if concept else "--linear-program" if program else "GAME"
             raise Refusal(
-                f"{given}: {game.name} is a public game; if it is zero-sum, exact reports its "
+                f"{given}: {name} is a public game; if it is zero-sum, exact reports its "
                 "value, strategies and proof, and in Python all else takes its tree, game.to_tree()"
             )
         return
     normal = isinstance(solved, NormalFormGame)
     if concept and normal:
         raise Refusal(
-            f"--concept: {game.name} is in normal form, whose correlated equilibrium is reported "
+            f"--concept: {name} is in normal form, whose correlated equilibrium is reported "
             "without it; leave it out"
         )
     if solved.players != 2 and not normal and not concept:
         raise Refusal(
-            f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
+            f"GAME: {name} has {solved.players} players and is in extensive form, and so is "
             "solved exactly with --concept only; regretkit solve plays it, and measures the gap"
         )
-    proof = {"--rational", "--certificate"}
-    for name in () if zero_sum else asked:
-        if name == "--time" and proof.intersection(asked):
-            continue
-        if name in proof:
-            if normal or concept:
-                continue
-            raise Refusal(
-                f"{name}: {game.name} is no zero-sum game of two players; add --concept, to prove "
-                "such an equilibrium"
-            )
-        raise Refusal(
-            f"{name}: {game.name} is no zero-sum game of two players, and so no strategy is its "
-            "solution; leave it out"
-        )
+    proof = {"--rational", "--certificate"} & {*asked}
+    for given in () if zero_sum else asked:
+        told = f"{given}: {name} is no zero-sum game of two players"
+        if given in proof and not (normal or concept):
+            raise Refusal(f"{told}; add --concept, to prove such an equilibrium")
+        if given not in proof and not (given == "--time" and proof):
+            raise Refusal(f"{told}, and so no strategy is its solution; leave it out")
 
 
-def _value(
-    game: Any, report: dict[str, Any], lines: list[str], asked: Sequence[str], limit: float | None
-) -> Profile:
-    """Report the value of a zero-sum game, and return strategies that prove it."""
+def _value(game: Any, told: Told, asked: Sequence[str], limit: float | None) -> Profile:
+    """Tell the value of a zero-sum game, and return strategies that prove it."""
     if "--linear-program" in asked:
         solution = solve_zero_sum(game, time_limit=limit)
     else:
         limit = 60.0 if "--finish" in asked and limit is None else limit
         solution = solve(game, exact=True, time_limit=limit)
-    lower, upper = solution.lower, solution.upper
-    report["value"] = [solution.value, game.constant_sum - solution.value]
-    report |= {"lower": lower, "upper": upper, "gap": solution.gap, "method": solution.method}
-    lines += [
-        f"value   {numbers(report['value'])}",
+    lower, upper, value = solution.lower, solution.upper, solution.value
+    values = [value, game.constant_sum - value]
+    told.tell(
+        f"value   {numbers(values)}",
         f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
         f"by      {solution.method}, to a gap of {number(solution.gap)}",
-    ]
+        **{"value": values, "lower": lower, "upper": upper},
+        **{"gap": solution.gap, "method": solution.method},
+    )
     return solution.profile
 
 
-def _general_sum(game: Any, report: dict[str, Any], lines: list[str]) -> Any:
-    """Report what players are sure to get; return the best correlated equilibrium, if known."""
+def _general_sum(game: Any, told: Told) -> Any:
+    """Tell what players are sure to get; return the best correlated equilibrium, if known."""
     normal = isinstance(game, NormalFormGame)
     if game.players == 2 or normal:
         levels = [maxmin(game, player).value for player in range(game.players)]
-        report["maxmin"] = levels
-        lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
-    return _normal_form(game, report, lines) if normal else None
+        told.tell(f"maxmin  {numbers(levels)}: what each player is sure to get", maxmin=levels)
+    return _normal_form(game, told) if normal else None
 
 
-def _normal_form(
-    game: NormalFormGame, report: dict[str, Any], lines: list[str]
-) -> CorrelatedEquilibrium:
-    """Report what else is known of a game in normal form."""
+def _normal_form(game: NormalFormGame, told: Told) -> CorrelatedEquilibrium:
+    """Tell what else is known of a game in normal form."""
     names = [list(map(printable, domain.labels.actions(0))) for domain in game.domains]
 
     def named(outcome: Sequence[int]) -> list[str]:
@@ -344,40 +317,34 @@ def _normal_form(
         [names[player][action] for action in dominated_actions(game, player)]
         for player in range(game.players)
     ]
+    told.tell("", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure)))
+    for player, actions in enumerate(dominated):
+        if actions:
+            told.tell(f"strictly dominated for player {player}: {', '.join(actions)}")
     best = best_correlated_equilibrium(game)
     outcomes: list[dict[str, Any]] = [
         {"actions": named(outcome), "probability": float(best.distribution[tuple(outcome)])}
         for outcome in np.argwhere(best.distribution > 0.0).tolist()
     ]
     payoffs = best.payoffs.tolist()
-    report |= {
-        "pure_equilibria": pure,
-        "strictly_dominated": dominated,
-        "best_correlated_equilibrium": {"payoffs": payoffs, "gap": best.gap, "outcomes": outcomes},
-    }
-    lines += ["", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure))]
-    for player, actions in enumerate(dominated):
-        if actions:
-            lines.append(f"strictly dominated for player {player}: {', '.join(actions)}")
     title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
     shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
-    lines += ["", title, *_first(shown)]
+    told.tell("", title, *_first(shown), pure_equilibria=pure, strictly_dominated=dominated)
+    optimum = {"payoffs": payoffs, "gap": best.gap, "outcomes": outcomes}
+    told.tell(best_correlated_equilibrium=optimum)
     return best
 
 
-def _extensive_form(
-    game: Any, concept: Concept, report: dict[str, Any], lines: list[str]
-) -> ExtensiveFormCorrelatedEquilibrium:
-    """Report the correlated equilibrium of largest welfare of a game in extensive form."""
+def _extensive_form(game: Any, concept: Concept, told: Told) -> ExtensiveFormCorrelatedEquilibrium:
+    """Tell the correlated equilibrium of largest welfare of a game in extensive form."""
     best = best_extensive_form_correlated_equilibrium(game, concept=concept)
-    payoffs = best.payoffs.tolist()
-    report[concept] = {"value": best.value, "bound": best.bound}
-    report[concept] |= {"payoffs": payoffs, "gap": best.gap}
-    lines += [
+    payoffs, optimum = best.payoffs.tolist(), {"value": best.value, "bound": best.bound}
+    told.tell(
         f"{concept:<7} {number(best.value)}: the largest welfare, which pays {numbers(payoffs)}",
         f"proof   no equilibrium has more than {best.bound:.12g}, and no player gains more than "
         f"{number(best.gap)} by deviating",
-    ]
+        **{concept: optimum | {"payoffs": payoffs, "gap": best.gap}},
+    )
     return best
 
 
@@ -391,35 +358,26 @@ _READINGS = 3
 """Floats whose fractions are shown at most."""
 
 
-def write_certificate(
-    proof: Certificate | GapCertificate,
-    path: Path | None,
-    report: dict[str, Any],
-    lines: list[str],
-) -> None:
-    """Report a proof, and write it."""
-    facts, told = _described(proof)
-    report |= {**facts, "certificate": path and str(path)}
-    lines += told
+def write_certificate(proof: Certificate | GapCertificate, path: Path | None, told: Told) -> None:
+    """Tell what a proof proves, and write it."""
+    _describe(proof, told)
+    told.tell(certificate=path and str(path))
     if path is not None:
         proof.to_json(path)
-        lines.append(f"certificate written to {path}")
+        told.tell(f"certificate written to {path}")
 
 
-def _described(proof: Certificate | GapCertificate) -> tuple[dict[str, Any], list[str]]:
-    """Return what a proof proves, as a report and as lines."""
+def _describe(proof: Certificate | GapCertificate, told: Told) -> None:
+    """Tell what a proof proves."""
     if isinstance(proof, Certificate):
-        facts: dict[str, Any] = {"fraction": str(proof.value)}
-        lines = [f"exactly {proof.value}"]
+        told.tell(f"exactly {proof.value}", fraction=str(proof.value))
     else:
         earned, gaps = ([*map(str, values)] for values in (proof.lower, proof.gaps))
-        facts = {"notion": proof.notion, "earned": earned, "gaps": gaps}
-        lines = [f"exactly {proof}"]
+        told.tell(f"exactly {proof}", notion=proof.notion, earned=earned, gaps=gaps)
     meant = [f"{value:g} as {_short(read)}" for value, read in proof.readings.items()]
     remaining = [f"{len(meant) - _READINGS} more"] if len(meant) > _READINGS else []
-    lines += [f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []
-    readings = {repr(value): str(read) for value, read in proof.readings.items()}
-    return facts | {"readings": readings}, lines
+    told.tell(*([f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []))
+    told.tell(readings={repr(value): str(read) for value, read in proof.readings.items()})
 
 
 def _short(value: Fraction) -> str:
@@ -431,7 +389,7 @@ def _short(value: Fraction) -> str:
 @click.argument("certificate", metavar="CERTIFICATE")
 @arguments.game
 @arguments.as_json
-def verify(certificate: str, game: NamedGame, as_json: bool) -> int:
+def verify(certificate: str, game: NamedGame) -> int:
     """Compute again, in fractions and from the game alone, what CERTIFICATE proves.
 
     CERTIFICATE is a file that exact or evaluate wrote with --certificate. That of a public game is
@@ -444,6 +402,7 @@ def verify(certificate: str, game: NamedGame, as_json: bool) -> int:
         raise Failure(f"CERTIFICATE: cannot read {certificate}: {reason(error)}") from error
     except (MemoryError, TypeError, ValueError) as error:
         raise Failure(f"CERTIFICATE: {reason(error)}") from error
-    facts, lines = _described(proof)
-    report = {"game": game.name, "certificate": certificate, **facts}
-    return answer(report, [f"game    {game.name}", *lines, "proven"], as_json=as_json)
+    told = Told({"game": game.name, "certificate": certificate}, [f"game    {game.name}"])
+    _describe(proof, told)
+    told.tell("proven")
+    return told.answer()

@@ -1,4 +1,4 @@
-"""``regretkit games``, ``show`` and ``convert``: the catalogue, a game as text, and in a file."""
+"""``regretkit games``, ``show``, ``convert`` and ``trace``: what games and rules are."""
 
 import inspect
 import re
@@ -11,40 +11,34 @@ import click
 
 from regretkit import games
 from regretkit._util._errors import problem_of
-from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
+from regretkit.circuits import Product
+from regretkit.circuits._base import local_minimizer
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import (
     COUNT,
     GAME_HELP,
     AnyGame,
+    Choice,
     GameType,
     NamedGame,
     OutputFile,
     option,
 )
 from regretkit.cli._console import Failure, Refusal, answer, reporting, table
+from regretkit.cli._run import write_file
 from regretkit.display._style import number
 from regretkit.games import NormalFormGame
 from regretkit.games._game import constant
 from regretkit.games._registry import _FACTORIES, _RULES, unknown_game
 from regretkit.games.public import PublicGame
+from regretkit.sets import Simplices
+from regretkit.trace import UntraceableError, describe_kernel
 
-LARGE: dict[str, dict[str, Any]] = {
-    "dudo": {
-        "form": "extensive",
-        "players": 2,
-        "actions": None,
-        "histories": 294_883,
-        "information_sets": [12_288, 12_288],
-    },
-    "phantom_tic_tac_toe": {
-        "form": "extensive",
-        "players": 2,
-        "actions": None,
-        "histories": None,
-        "information_sets": None,
-    },
+_SIZES = ("form", "players", "actions", "histories", "information_sets")
+LARGE: dict[str, tuple[Any, ...]] = {
+    "dudo": ("extensive", 2, None, 294_883, [12_288, 12_288]),
+    "phantom_tic_tac_toe": ("extensive", 2, None, None, None),
 }
 """The sizes of games that take more than a moment to build, None where no tree fits."""
 _KNOWN = {**_RULES, **_FACTORIES}
@@ -53,23 +47,24 @@ _KNOWN = {**_RULES, **_FACTORIES}
 @click.command("games", short_help="List the games of the catalogue.")
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=GameType().shell_complete)
 @arguments.as_json
-def list_games(name: str | None, as_json: bool) -> int:
+def list_games(name: str | None) -> int:
     """List the games of the catalogue with their sizes, or explain the game NAME.
 
     The sizes are those without arguments; with other arguments a game can be much larger.
     """
     if name is not None:
-        return _explain(name.partition("(")[0].strip(), as_json)
+        return _explain(name.partition("(")[0].strip())
     rows: list[dict[str, Any]] = []
     for known in sorted(_KNOWN):
-        facts = LARGE.get(known) or _facts(arguments.load_game(known, "NAME"))
+        facts = {} if known in LARGE else _facts(arguments.load_game(known, "NAME"))
+        sizes = LARGE[known] if known in LARGE else [facts[name] for name in _SIZES]
         call, text = _documentation(known)
         row = {"name": known, "call": call, "what": text.partition("\n")[0].rstrip(".")}
-        rows.append(row | {key: facts[key] for key in LARGE["dudo"]})
+        rows.append(row | dict(zip(_SIZES, sizes, strict=True)))
     heads = ("game", "players", "histories", "information sets", "what it is")
     lines = table(heads, map(_cells, rows), right=(1, 2), soft=len(heads) - 1)
     lines += ["", "regretkit games NAME explains a game and its arguments."]
-    return answer({"games": rows}, lines, as_json=as_json)
+    return answer({"games": rows}, lines)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -80,14 +75,14 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return row["name"], str(row["players"]), histories, sets, re.split("[,:]", row["what"])[0]
 
 
-def _explain(name: str, as_json: bool) -> int:
+def _explain(name: str) -> int:
     if name not in _KNOWN:
         with reporting("NAME"):
             raise unknown_game(name)
     call, text = _documentation(name)
     text = text[:1].upper() + text[1:]
     report = {"name": name, "call": call, "text": text}
-    return answer(report, [call, "", *text.splitlines()], as_json=as_json)
+    return answer(report, [call, "", *text.splitlines()])
 
 
 def _documentation(name: str) -> tuple[str, str]:
@@ -103,15 +98,14 @@ def _documentation(name: str) -> tuple[str, str]:
 @option("--limit", "Show at most N histories, or outcomes of a normal form.", COUNT, default=250)
 @option("--plot", "Draw it instead, as .svg, .pdf or .png.", arguments.figure_file)
 @arguments.as_json
-def show_game(game: NamedGame, limit: int, plot: Path | None, as_json: bool) -> int:
+def show_game(game: NamedGame, limit: int, plot: Path | None) -> int:
     """Show a game: its sizes, and its tree or its table of payoffs."""
     facts = _facts(game.game)
     if plot is not None:
         drawing = _drawing(game.game, limit, plot.suffix[1:].lower())
-        with reporting(f"--plot: cannot write {quote(str(plot))}", Failure):
-            replace_file(plot, [drawing])
+        write_file(plot, drawing, "--plot: cannot write")
     lines = _lines(facts, [f"drawing           {plot}"] if plot else ["", *_text(game.game, limit)])
-    return answer({**facts, "plot": plot and str(plot)}, lines, as_json=as_json)
+    return answer({**facts, "plot": plot and str(plot)}, lines)
 
 
 def _lines(facts: dict[str, Any], drawing: Sequence[str]) -> Iterator[str]:
@@ -201,7 +195,7 @@ def _text(game: AnyGame, limit: int) -> list[str]:
 @click.argument("target", metavar="OUT", type=OutputFile(".efg", ".nfg"))
 @option("--for-gambit", "Replace what Gambit rejects, such as odd characters.", is_flag=True)
 @arguments.as_json
-def convert(source: NamedGame, target: Path, for_gambit: bool, as_json: bool) -> int:
+def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
     """Write the game IN into the file OUT, in Gambit's format.
 
     IN is a GAME. OUT ends in .efg for a game in extensive form and in .nfg for one in normal form.
@@ -215,4 +209,29 @@ def convert(source: NamedGame, target: Path, for_gambit: bool, as_json: bool) ->
     with reporting(f"OUT: cannot write {path}", Failure):
         games.save(game, target, for_gambit=for_gambit)
     report = {"game": name, "out": str(target)}
-    return answer(report, [f"{name} written to {target}"], as_json=as_json)
+    return answer(report, [f"{name} written to {target}"])
+
+
+@click.command("trace", short_help="Show what a rule is compiled to.")
+@click.argument("name", metavar="NAME")
+@option("--exact", "Show the code of the engine compiled-exact.", is_flag=True)
+@arguments.as_json
+def show_trace(name: str, exact: bool) -> int:
+    """Show what the rule NAME is compiled to: its graph, and the loops that are made of it.
+
+    NAME is an algorithm, such as cfr+, or module:Class, with hyperparameters if needed, as in
+    'my_rules:MyRule(power=2)'; modules are looked for in this folder too.
+    """
+    choice = Choice.of(name, None, argument="NAME")
+    local = choice.algorithm.local
+    if isinstance(local, tuple):
+        raise Refusal(f"NAME: must be one rule, got {name}; name one of them")
+    with choice.blamed():
+        rule = local_minimizer(local, Simplices([2, 3]))
+    if isinstance(rule, Product):
+        raise Failure(f"NAME: {name} cannot be traced: it plays several rules; name one of them")
+    try:
+        text = describe_kernel(rule, exact=exact)
+    except UntraceableError as error:
+        raise Failure(f"NAME: {name} cannot be traced: {error}") from error
+    return answer({"name": name, "exact": exact, "text": text}, text.splitlines())

@@ -17,8 +17,7 @@ from regretkit.cli._arguments import (
     FROM_ZERO,
     GAME_HELP,
     UNIFORM,
-    AnyNamed,
-    NamedRules,
+    NamedGame,
     option,
 )
 from regretkit.cli._console import (
@@ -27,6 +26,7 @@ from regretkit.cli._console import (
     Refusal,
     StopRequest,
     answer,
+    asked_for,
     discard,
     progress,
     say,
@@ -67,14 +67,12 @@ Payoffs: TypeAlias = list[tuple[Estimate, ...]]
 @arguments.quiet
 @arguments.as_json
 def play(
-    game: AnyNamed,
+    game: NamedGame,
     strategies: tuple[str, ...],
     matches: int | None,
     rounds: int | None,
     seat: int | None,
     seed: int | None,
-    quiet: bool,
-    as_json: bool,
 ) -> int:
     """Play GAME at the terminal against strategies, or let strategies play against each other.
 
@@ -115,15 +113,15 @@ def play(
     profiles = {text: game.load_strategy(text) for text in dict.fromkeys(texts)}
     lineup = Lineup(game, [(text, profiles[text]) for text in texts], seat)
     if matches is not None:
-        return _play_matches(lineup, matches, seed or 0, quiet=quiet, as_json=as_json)
-    return _play_at_terminal(lineup, rounds, seed, as_json=as_json)
+        return _play_matches(lineup, matches, seed or 0)
+    return _play_at_terminal(lineup, rounds, seed)
 
 
 @frozen
 class Lineup:
     """A game, and the strategies that play it, beside the user if there is one."""
 
-    game: AnyNamed
+    game: NamedGame
     strategies: Sequence[tuple[str, Profile | VisitedProfile]]
     """With their names; a single one plays for all players."""
     seat: int | None
@@ -149,19 +147,22 @@ class Lineup:
         profiles = [profile for _, profile in self.strategies]
         if len(profiles) == 1:
             return [(list(range(self.players)), profiles[0])]
-        rotations = range(self.players if self.seat is None else 1)
-        return [
-            (seats, self.game.assembled([profiles[p][i] for i, p in enumerate(seats)]))
-            for seats in map(self.participants, rotations)
-        ]
+        rotations, game = range(self.players if self.seat is None else 1), self.game.played
+        found: list[tuple[list[int], Profile | VisitedProfile]] = []
+        for seats in map(self.participants, rotations):
+            own: Any = [profiles[p][i] for i, p in enumerate(seats)]
+            by_rules = self.game.by_rules
+            profile = VisitedProfile(own) if by_rules else Profile(own, game.domains, game)
+            found.append((seats, profile))
+        return found
 
 
-def _play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_json: bool) -> int:
+def _play_matches(lineup: Lineup, matches: int, seed: int) -> int:
     """Play matches, report the payoffs, and return the exit code."""
     seatings, generator, remaining = lineup.seatings(), np.random.default_rng(seed), matches
     payoffs: list[Payoffs] = [[] for _ in seatings]
-    size = _BATCH_BY_RULES if isinstance(lineup.game, NamedRules) else _BATCH
-    with StopRequest() as request, progress(quiet=quiet) as show_progress:
+    size = _BATCH_BY_RULES if lineup.game.by_rules else _BATCH
+    with StopRequest() as request, progress() as show_progress:
         began = time.monotonic()
         while remaining and not request.requested():
             batch = min(remaining, size * len(seatings))
@@ -196,9 +197,9 @@ def _play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_js
         "",
         "Earned is the mean of the matches; the interval is approximate, for many matches.",
     ]
-    if not isinstance(lineup.game, NamedRules):
+    if not lineup.game.by_rules:
         lines.append("Expected is the exact mean of the same seatings.")
-    answer(report, lines, as_json=as_json)
+    answer(report, lines)
     if code != DONE:
         say(f"interrupted after {done:,} of {matches:,} matches")
     return code
@@ -212,8 +213,9 @@ def _result(lineup: Lineup, participant: int, payoffs: Sequence[Payoffs]) -> dic
         player = seats.index(participant)
         players.append(player)
         earned += [batch[player] for batch in batches]
-        values = lineup.game.value(profile)
-        expected += [] if values is None else [count / sum(matches) * values[player]]
+        if not lineup.game.by_rules:
+            value = float(lineup.game.played.value(profile)[player])
+            expected.append(count / sum(matches) * value)
     estimate = pooled(earned)
     sampled = estimate.samples > 1
     return {
@@ -279,11 +281,9 @@ class _Dialog:
         return answer
 
 
-def _play_at_terminal(
-    lineup: Lineup, rounds: int | None, seed: int | None, *, as_json: bool
-) -> int:
+def _play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None) -> int:
     """Let the user play, report the payoffs, and return the exit code."""
-    game, dialog = lineup.game, _Dialog(sys.stderr if as_json else sys.stdout)
+    game, dialog = lineup.game, _Dialog(sys.stderr if asked_for("json") else sys.stdout)
     payoffs: list[float] = []
     stopped_by, code = "rounds", DONE
     with StopRequest(at_once=True) as request:
@@ -311,7 +311,7 @@ def _play_at_terminal(
         "earned": total,
         "stopped_by": stopped_by,
     }
-    answer(report, [], as_json=as_json)
+    answer(report, [])
     if code != DONE:
         say("interrupted")
     return code

@@ -11,23 +11,20 @@ from attrs import evolve
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote, shorten
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._algorithms import Choice, check_seeds, choices_of
 from regretkit.cli._arguments import (
     COUNT,
-    AnyGame,
-    AnyNamed,
-    GameOrRules,
+    Choice,
+    GameType,
     NamedGame,
-    NamedRules,
     OutputFile,
     Settings,
-    building,
+    check_seeds,
+    choices_of,
     option,
 )
 from regretkit.cli._console import (
     DONE,
     FAILED,
-    IN_FULL,
     INTERRUPTED,
     Failure,
     Refusal,
@@ -38,13 +35,13 @@ from regretkit.cli._console import (
     table,
 )
 from regretkit.cli._run import Run, RunMonitor, draw_curves, finish, meaning_of_gap, play
+from regretkit.games import History
 from regretkit.games._registry import check_small
 from regretkit.play import Algorithm, ComparedRun, Comparison, LazyMCCFR, SelfPlay
 from regretkit.play import resume as resume_run
 from regretkit.play._checkpoint import recognized
 from regretkit.play._checkpoint_file import RunOptions, SavedRun
 from regretkit.play._measures import SAMPLED_GAP, sampled_gap
-from regretkit.workbench._expressions import rule_error
 
 _MEASURED = 0.2
 """Seconds that measuring a run without a tree takes at most, for each of its time limit."""
@@ -63,7 +60,7 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 @arguments.sampling
 @arguments.imperfect_recall
 @arguments.engine
-def solve(game: AnyNamed, algorithm: str | None, rule: str | None, **given: Any) -> int:
+def solve(game: NamedGame, algorithm: str | None, rule: str | None, **given: Any) -> int:
     """Solve a game by self-play, and report the gap of the average strategies.
 
     Without a limit it plays a thousand iterations; of several, the first one stops it. Ctrl-C ends
@@ -76,7 +73,10 @@ def solve(game: AnyNamed, algorithm: str | None, rule: str | None, **given: Any)
     check_seeds([choice], seed=settings.seed)
     _check_new(settings.checkpoint)
     run = choice.start(game.accept(imperfect_recall=settings.imperfect_recall), settings)
-    monitor = RunMonitor().describe(game, choice, settings)
+    return _played(run, RunMonitor().describe(game, choice, settings), settings)
+
+
+def _played(run: Run, monitor: RunMonitor, settings: Settings) -> int:
     with StopRequest() as request:
         play(run, monitor, settings, request)
         return finish(run, monitor, settings)
@@ -96,10 +96,10 @@ def _check_new(checkpoint: Path | None) -> None:
 @click.argument("file", metavar="FILE")
 @arguments.limits
 @arguments.checkpoints
-@option("--game", "The game, if it is not in the catalogue.", GameOrRules())
+@option("--game", "The game, if it is not in the catalogue.", GameType(or_rules=True))
 @arguments.rule
 @arguments.outputs
-def resume(file: str, game: AnyNamed | None, rule: str | None, **given: Any) -> int:
+def resume(file: str, game: NamedGame | None, rule: str | None, **given: Any) -> int:
     """Continue a saved run, bitwise identically to one that was never stopped.
 
     Without a limit it continues to those that it was started with; new ones replace all of them,
@@ -115,10 +115,7 @@ def resume(file: str, game: AnyNamed | None, rule: str | None, **given: Any) -> 
         settings = evolve(settings, checkpoint=Path(file))
     elif str(settings.checkpoint) != file:
         _check_new(settings.checkpoint)
-    run, monitor = _restored(saved, game, rule, settings)
-    with StopRequest() as request:
-        play(run, monitor, settings, request)
-        return finish(run, monitor, settings)
+    return _played(*_restored(saved, game, rule, settings), settings)
 
 
 def _monitor_in(saved: SavedRun) -> RunMonitor | None:
@@ -139,7 +136,7 @@ def _monitor_in(saved: SavedRun) -> RunMonitor | None:
 
 
 def _restored(
-    saved: SavedRun, game: AnyNamed | None, rule: str | None, settings: Settings
+    saved: SavedRun, game: NamedGame | None, rule: str | None, settings: Settings
 ) -> tuple[Run, RunMonitor]:
     """Return the run in a file and its monitor."""
     noted = _monitor_in(saved)
@@ -156,23 +153,20 @@ def _restored(
         if saved.by_rules:
             if game is None:
                 check_small(name)
-            game = NamedRules.load(name if game is None else game.text)
+            game = NamedGame.of_rules(name if game is None else game.text)
         elif game is None:
-            with building():
-                game = NamedGame(name, cast("AnyGame", saved.find_game()))
-        saved.check_game(cast(Any, game.played))
+            with arguments.building():
+                game = NamedGame(name, saved.find_game())
+        saved.check_game(game.played)
         if not noted and rule is None:
-            if isinstance(game, NamedGame):
-                monitor.algorithm = recognized(saved, game.played, game.groups)
-            else:
-                monitor.algorithm = recognized(saved)
+            known = [] if game.by_rules else [game.played, game.groups]
+            monitor.algorithm = recognized(saved, *known)
     choice = Choice.of(monitor.algorithm, rule, monitor.sample)
     try:
-        run = _run_in(saved, game, choice.algorithm, noted=noted is not None)
+        with choice.blamed(TypeError, ValueError):
+            run = _run_in(saved, game, choice.algorithm, noted=noted is not None)
     except (TypeError, ValueError) as error:
         raise Refusal(f"FILE: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise Failure(f"--rule: {rule_error(error, choice.label)}{IN_FULL}") from error
     game.check_gap(settings.gap)
     if not settings.limited:
         iterations = monitor.iterations_limit if noted else run.horizon
@@ -183,14 +177,15 @@ def _restored(
     return run, monitor.describe(game, choice, settings)
 
 
-def _run_in(saved: SavedRun, game: AnyNamed, algorithm: Algorithm, *, noted: bool) -> Run:
+def _run_in(saved: SavedRun, game: NamedGame, algorithm: Algorithm, *, noted: bool) -> Run:
     """Return the run in a file; the state of the estimator's generator is in there."""
-    order, averaging = algorithm.order, algorithm.averaging
-    if isinstance(game, NamedRules):
-        return resume_run(saved.path, game.played, algorithm=algorithm)
+    if game.by_rules:
+        rules: History[Any] = game.played
+        return resume_run(saved.path, rules, algorithm=algorithm)
     minimizers, parts = algorithm.minimizers(game.played, game.groups), RunOptions()
     if noted:
-        parts = RunOptions(order=order, averaging=averaging, estimator=algorithm.estimator())
+        parts = RunOptions(order=algorithm.order, averaging=algorithm.averaging)
+        parts["estimator"] = algorithm.estimator()
     return saved.start(SelfPlay, game.played, minimizers, parts)
 
 
@@ -200,7 +195,7 @@ def _shell_word(text: str) -> str:
 
 
 @click.command(short_help="Run many algorithms on many games.", epilog=arguments.GAME_HELP)
-@click.argument("games", metavar="GAMES...", type=GameOrRules(), nargs=-1, required=True)
+@click.argument("games", metavar="GAMES...", type=GameType(or_rules=True), nargs=-1, required=True)
 @option(
     "--algorithms",
     "Names, and rules as module:Class, with commas between them; 'dcfr(alpha=1:3:0.5)' is a grid.",
@@ -222,7 +217,7 @@ def _shell_word(text: str) -> str:
 @arguments.imperfect_recall
 @arguments.engine
 def compare(
-    games: tuple[AnyNamed, ...],
+    games: tuple[NamedGame, ...],
     algorithms: tuple[str, ...],
     against: str,
     seeds: int | None,
@@ -241,16 +236,17 @@ def compare(
     check_seeds(choices, seed=settings.seed, seeds=seeds)
     unique = {game.text: game.accept(imperfect_recall=recall) for game in games}
     first = settings.seed or 0
-    numbers: list[int | None] = [*range(first, first + (seeds or 1))]
+    numbers = [evolve(settings, seed=seed) for seed in range(first, first + (seeds or 1))]
+    unseeded = [evolve(settings, seed=None)]
     cases = [
-        (game, choice, seed)
+        (game, choice, seeded)
         for game in unique.values()
         for choice in choices
-        for seed in (numbers if choice.algorithm.sampling is not None else [None])
+        for seeded in (numbers if choice.algorithm.sampling is not None else unseeded)
     ]
-    for game, choice, seed in cases:
-        choice.start(game, settings, seed=seed)  # refuses now what could not run later
-    code, results = _play(cases, settings)
+    for game, choice, seeded in cases:
+        choice.start(game, seeded)  # refuses now what could not run later
+    code, results = _play(cases)
     if settings.out is not None:
         with reporting(f"--out: cannot write {quote(str(settings.out))}", Failure):
             results.to_csv(settings.out)
@@ -264,25 +260,23 @@ def compare(
     written = [file for file in files.values() if file]
     recall = any(game.original is not None for game in games)
     gaps = f"Gaps are {meaning_of_gap(imperfect_recall=recall)}"
-    if any(isinstance(game, NamedRules) for game in games):
+    if any(game.by_rules for game in games):
         gaps += ", and local_best_response is less than the gap, up to the error of samples"
     cut = "" if all(run.is_whole for run in results.runs) else ", and ... was interrupted"
     lines += ["", f"{gaps}, in units of payoff; * is the smallest of a game{cut}."]
     lines += [f"Written: {', '.join(written)}"] if written else []
-    return answer(report, lines, as_json=settings.as_json, code=code)
+    return answer(report, lines, code=code)
 
 
-def _play(
-    cases: Sequence[tuple[AnyNamed, Choice, int | None]], settings: Settings
-) -> tuple[int, Comparison]:
+def _play(cases: Sequence[tuple[NamedGame, Choice, Settings]]) -> tuple[int, Comparison]:
     """Play all runs, and return the exit code and what was measured."""
     code, results = DONE, Comparison()
     with StopRequest() as request:
-        for index, (game, choice, seed) in enumerate(cases, start=1):
+        for index, (game, choice, settings) in enumerate(cases, start=1):
             place = f"{index} of {len(cases)}"
             monitor, run = RunMonitor().describe(game, choice, settings), None
             try:
-                run = choice.start(game, settings, seed=seed)
+                run = choice.start(game, settings)
                 play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
                 curve = _curve(run, monitor, request)
             except click.ClickException as error:
@@ -296,8 +290,8 @@ def _play(
                 say(f"interrupted at {place}; these are the results so far")
                 return request.code or INTERRUPTED, results
             if curve["iteration"]:
-                whole, names = not monitor.interrupted, (game.text, choice.label)
-                results.runs.append(ComparedRun(*names, seed, curve, whole))
+                names = game.text, choice.label, settings.seed
+                results.runs.append(ComparedRun(*names, curve, not monitor.interrupted))
             if monitor.interrupted:
                 say(f"interrupted at {place}; these are the results so far")
                 return monitor.code, results
