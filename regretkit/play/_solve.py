@@ -188,10 +188,7 @@ def solve(
     """
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
-    if not isinstance(exact, bool):
-        hint = "fractions are those of evaluation.certify(game, solution.profile)"
-        raise TypeError(must_be("exact", "True or False", exact, hint))
-    if exact:
+    if _is_true(exact):
         refused = iterations, target_gap, sampling, seed, estimator, callbacks or None
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
     by_rules = has_rules_alone(game)
@@ -215,6 +212,13 @@ def solve(
     with shown_progress(progress, iterations, time_limit) as shown:
         maximum = EVER if iterations is None else iterations
         return run.run(maximum, callbacks=[*as_callbacks(callbacks), *limits, *shown])
+
+
+def _is_true(exact: bool) -> bool:
+    if not isinstance(exact, bool):
+        hint = "fractions are those of evaluation.certify(game, solution.profile)"
+        raise TypeError(must_be("exact", "True or False", exact, hint))
+    return exact
 
 
 def _solve_exactly(
