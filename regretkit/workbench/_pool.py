@@ -191,7 +191,7 @@ class _Worker:
     def submit(self, entry: Entry, folder: Path) -> "Future[Outcome]":
         self.entry = entry
         entry.begin()
-        with _one_thread(), _unreached_by_ctrl_c():
+        with _inherited():
             try:
                 return self._pool.submit(_execute, entry.task, folder)
             except BrokenProcessPool:  # it was killed while it had nothing to do
@@ -217,31 +217,23 @@ class _Worker:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let processes that begin now compute in one thread each."""
-    saved = {name: os.environ.get(name) for name in ONE_THREAD}
+def _inherited() -> Iterator[None]:
+    """Let processes that begin now compute in one thread each, and get no Ctrl-C.
+
+    That they do not get while they import modules either.
+    """
+    saved = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
+    has_masks, interrupt = hasattr(signal, "pthread_sigmask"), {signal.SIGINT}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, interrupt) if has_masks else None
     os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
-        for name, value in saved.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _unreached_by_ctrl_c() -> Iterator[None]:
-    """Let processes that begin now get no Ctrl-C, not while they import modules either."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which they inherit
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(saved)
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _REPORT: list[Callable[[tuple[Any, ...]], None]] = []

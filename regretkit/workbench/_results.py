@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -85,42 +86,35 @@ def _content(path: Path) -> dict[str, Any]:
             if not whole or len({*map(len, columns.values())}) > 1:
                 raise ValueError("its content does not belong to its name")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: {quote(str(error))}") from error
+        raise DamagedError(f"{path} is damaged: {quote(str(error))}") from error
     if not isinstance(version, int):
-        raise ValueError(f"{path} is no result of an experiment, but a {quote(version)}")
+        raise DamagedError(f"{path} is no result of an experiment, but a {quote(version)}")
     if version != FORMAT:
-        raise OtherVersionError(
+        raise ValueError(
             f"{path} was written by another version of regretkit, in format {quote(version)}, and "
             f"this one reads {FORMAT}; use that version, or another folder"
         )
     return dict(content)
 
 
-class OtherVersionError(ValueError):
-    """A file has the format of another version."""
+class DamagedError(ValueError):
+    """A file is no result, and its run is run again; another error is of another version."""
 
 
 def refuse_other_version(folder: Path) -> None:
     """Refuse to write into a folder whose results are of another version."""
     for path in islice(folder.glob("*.json"), 1):  # which tells for all
-        try:
+        with suppress(OSError, DamagedError):
             _content(path)
-        except OtherVersionError:
-            raise
-        except (OSError, ValueError):
-            continue  # it is run again
 
 
 def find_run(folder: Path, key: str) -> dict[str, list[Any]] | None:
     """Return what was measured of a run, None where its file is missing or damaged."""
-    path = folder / f"{key}.json"
     try:
-        columns: dict[str, list[Any]] = _content(path)["columns"]
+        columns: dict[str, list[Any]] = _content(folder / f"{key}.json")["columns"]
     except FileNotFoundError:
         return None
-    except OtherVersionError:
-        raise
-    except ValueError as error:
+    except DamagedError as error:
         warn(f"{error}; it is run again")
         return None
     return columns
@@ -157,9 +151,7 @@ def read_results(folder: FilePath) -> Comparison:
             continue
         try:
             content = _content(path)
-        except OtherVersionError:
-            raise
-        except ValueError as error:
+        except DamagedError as error:
             damaged.append(str(error))
             continue
         seed = content["seed"]

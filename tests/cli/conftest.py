@@ -1,7 +1,7 @@
 """Commands in this process; each module has the fixture ``folder`` that they run in."""
 
 import pytest
-from run_cli import reports, runs
+from run_cli import refuses, reports, runs
 
 
 @pytest.fixture
@@ -12,3 +12,8 @@ def run(capsys, folder):
 @pytest.fixture
 def report(run):
     return reports(run)
+
+
+@pytest.fixture
+def refused(run):
+    return refuses(run)

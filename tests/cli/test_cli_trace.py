@@ -62,21 +62,17 @@ def test_the_code_of_the_exact_engine_is_shown_if_asked_for(report):
         ("one_each", "it plays several rules; name one of them"),
     ],
 )
-def test_why_a_rule_cannot_be_traced_is_said_in_one_line(run, name, reason):
-    code, out, err = run("trace", f"rules_to_trace:{name}")
-    assert (code, out) == (1, "")
-    assert err.startswith(f"regretkit: NAME: rules_to_trace:{name} cannot be traced: ")
-    assert reason in err
-    assert err.count("\n") == 1
+def test_why_a_rule_cannot_be_traced_is_said_in_one_line(refused, name, reason):
+    told = refused("trace", f"rules_to_trace:{name}", code=1)
+    assert told.startswith(f"regretkit: NAME: rules_to_trace:{name} cannot be traced: ")
+    assert reason in told
 
 
-def test_a_rule_that_fails_when_it_is_built_says_where(run):
-    code, out, err = run("trace", "rules_to_trace:fails")
-    assert (code, out) == (1, "")
-    assert "failed with ZeroDivisionError: no luck (rules_to_trace.py, line" in err
+def test_a_rule_that_fails_when_it_is_built_says_where(refused):
+    told = refused("trace", "rules_to_trace:fails", code=1)
+    assert "failed with ZeroDivisionError: no luck (rules_to_trace.py, line" in told
 
 
-def test_an_unknown_name_is_refused(run):
-    code, out, err = run("trace", "cfr++")
-    assert (code, out) == (2, "")
-    assert err.startswith("regretkit: NAME: there is no algorithm 'cfr++'")
+def test_an_unknown_name_is_refused(refused):
+    told = refused("trace", "cfr++")
+    assert told.startswith("regretkit: NAME: there is no algorithm 'cfr++'")

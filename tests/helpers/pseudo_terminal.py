@@ -48,6 +48,14 @@ def typed(words, folder, presses=(), command=COMMAND):
         os.close(parent)
 
 
+def interrupted(words, folder, presses):
+    """Return what a command has shown that the keys end as Ctrl-C does, without a traceback."""
+    code, shown = typed(words, folder, presses)
+    assert code == 130
+    assert "Traceback" not in shown
+    return shown
+
+
 def set_size(terminal):
     import fcntl
     import struct

@@ -16,6 +16,17 @@ def runs(capsys):
     return run
 
 
+def refuses(run):
+    """Return what runs a command that is refused, or fails, and returns the line that says so."""
+
+    def refused(*words, code=2):
+        came, out, err = run(*words)
+        assert (came, out, err.count("\n")) == (code, "", 1)
+        return err
+
+    return refused
+
+
 def reports(run):
     """Return what runs a command that succeeds, and returns the object of JSON that it writes."""
 

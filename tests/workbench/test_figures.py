@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 from regretkit.play import ComparedRun, Comparison
 from regretkit.workbench import gap_table, paper_figure
@@ -76,28 +77,22 @@ def test_the_median_over_seeds_counts_those_that_are_never_there():
     assert "& -- " in gap_table(Comparison([*runs, run("kuhn_poker", "mccfr", gaps[2], 3)]), 0.1)
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"kind": "bars"}, "kind must be one of curves, profile, ranking, got 'bars'"),
-        ({"width": "wide"}, "width must be one of column, page"),
-        ({"x": "hours"}, "has no column 'hours', only iteration, nash_conv, visited"),
-        ({"y": "gap"}, "has no column 'gap'"),
-        ({"share": 0.0}, "share must be"),
-        ({"share": math.nan}, "share must be"),
-    ],
+def drawing(**options):
+    return lambda: paper_figure(comparison(), **options)
+
+
+test_what_cannot_be_shown_is_refused = refusals(
+    (drawing(kind="bars"), "kind must be one of curves, profile, ranking, got 'bars'"),
+    (drawing(width="wide"), "width must be one of column, page"),
+    (drawing(x="hours"), "has no column 'hours', only iteration, nash_conv, visited"),
+    (drawing(y="gap"), "has no column 'gap'"),
+    (drawing(share=0.0), "share must be"),
+    (drawing(share=math.nan), "share must be"),
+    (lambda: paper_figure(Comparison()), "there are no runs to show"),
+    (lambda: gap_table(Comparison(), 0.1), "there are no runs to show"),
+    (lambda: gap_table(comparison(), -1.0), "gap must be"),
+    error=ValueError,
 )
-def test_what_cannot_be_drawn_is_refused(options, problem):
-    with pytest.raises(ValueError, match=problem):
-        paper_figure(comparison(), **options)
-
-
-def test_nothing_is_refused():
-    for show in (paper_figure, lambda found: gap_table(found, 0.1)):
-        with pytest.raises(ValueError, match="there are no runs to show"):
-            show(Comparison())
-    with pytest.raises(ValueError, match="gap must be"):
-        gap_table(comparison(), -1.0)
 
 
 def test_panels_leave_few_places_empty_and_one_line_of_legend_is_used_where_it_fits():

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from refusals import refusals
 from scipy import stats
 
 from regretkit.play import ComparedRun, Comparison
@@ -105,14 +106,11 @@ def test_p_values_are_corrected_by_holm_as_by_testing_step_by_step():
         for (i, a), (j, b) in itertools.combinations(enumerate(NAMES), 2)
     }
     p_values = sorted((*pairs.values(), frozenset(pair)) for pair, pairs in alone.items())
-    rejected = list(
-        itertools.takewhile(
-            lambda step: step[1][0] <= 0.05 / (len(p_values) - step[0]), enumerate(p_values)
-        )
-    )
-    assert {frozenset(pair) for pair, p in found.pairs.items() if p <= 0.05} == {
-        pair for _, (_, pair) in rejected
-    }
+    levels = 0.05 / np.arange(len(p_values), 0, -1)
+    steps = zip(p_values, levels, strict=True)
+    rejected = [pair for (_, pair), _ in itertools.takewhile(lambda s: s[0][0] <= s[1], steps)]
+    told = {frozenset(pair) for pair, p in found.pairs.items() if p <= 0.05}
+    assert told == {*rejected}
     assert 0 < len(rejected) < len(p_values)
 
 
@@ -145,17 +143,13 @@ def test_the_figure_has_the_ranks_and_a_bar_for_each_group():
     assert rank_table(found).splitlines()[-6] == r"C4.5+m+cf & 1.96 \\"
 
 
-@pytest.mark.parametrize(
-    ("runs", "options", "problem"),
-    [
-        ([], {}, "there are no runs to show"),
-        (comparison([[1.0, 2.0]], NAMES[:2]).runs, {}, "there are 2 algorithms, and 1 games"),
-        (comparison([[1.0], [2.0]], NAMES[:1]).runs, {}, "there are 1 algorithms, and 2 games"),
-        (comparison(DEMSAR).runs, {"level": 1.0}, "level must be a number above 0 and below 1"),
-        (comparison(DEMSAR).runs, {"level": 0.0}, "level must be"),
-        (comparison(DEMSAR).runs, {"y": "nash_conv"}, "has no column 'nash_conv'"),
-    ],
+test_what_cannot_be_ranked_is_refused = refusals(
+    (Comparison(), {}, "there are no runs to show"),
+    (comparison([[1.0, 2.0]], NAMES[:2]), {}, "there are 2 algorithms, and 1 games"),
+    (comparison([[1.0], [2.0]], NAMES[:1]), {}, "there are 1 algorithms, and 2 games"),
+    (comparison(DEMSAR), {"level": 1.0}, "level must be a number above 0 and below 1"),
+    (comparison(DEMSAR), {"level": 0.0}, "level must be"),
+    (comparison(DEMSAR), {"y": "nash_conv"}, "has no column 'nash_conv'"),
+    call=lambda results, options: ranking(results, **options),
+    error=ValueError,
 )
-def test_what_cannot_be_ranked_is_refused(runs, options, problem):
-    with pytest.raises(ValueError, match=problem):
-        ranking(Comparison(runs), **options)

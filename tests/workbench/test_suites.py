@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import games
@@ -136,12 +137,9 @@ def test_a_file_that_is_no_suite_is_refused(text, problem, tmp_path):
         suite(f"{path}:mine")
 
 
-def test_a_suite_that_is_not_there_is_refused():
-    with pytest.raises(
-        ValueError, match=r"there is no suite 'paper', only .*did you mean 'papers'"
-    ):
-        suite("paper")
-    with pytest.raises(ValueError, match=r"cannot read 'nowhere.toml'"):
-        suite("nowhere.toml:mine")
-    with pytest.raises(TypeError, match="named by a text"):
-        suite(3)
+test_a_suite_that_is_not_there_is_refused = refusals(
+    ("paper", ValueError, "there is no suite 'paper', only .*did you mean 'papers'"),
+    ("nowhere.toml:mine", ValueError, "cannot read 'nowhere.toml'"),
+    (3, TypeError, "named by a text"),
+    call=suite,
+)
