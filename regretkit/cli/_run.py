@@ -36,11 +36,12 @@ from regretkit.cli._console import (
     reason,
     reporting,
     say,
+    table,
 )
 from regretkit.display._style import number, numbers
 from regretkit.evaluation import nash_conv
 from regretkit.games import History, Profile, VisitedProfile, fingerprint
-from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, Recorder, SelfPlay
+from regretkit.play import AtGeometricSteps, Checkpoint, Comparison, LazyMCCFR, Recorder, SelfPlay
 from regretkit.play._callbacks import Callback, Pace, clock, facts
 from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._measures import GAPS
@@ -429,6 +430,12 @@ def strategy_lines(profile: Profile, *, written: bool) -> list[str]:
 
 def _information_sets(profile: Profile) -> int:
     return sum(d.points if isinstance(d, DecisionTree) else 1 for d in profile.domains)
+
+
+def summary_lines(results: Comparison) -> list[str]:
+    """Return the lines of the table of a comparison."""
+    heads, rows = results.summary()
+    return table(heads, rows, right=range(2, len(heads) - 1), soft=1)
 
 
 def draw_curves(

@@ -67,9 +67,8 @@ class Entry:
 
     @property
     def bytes(self) -> float:
-        """Memory that the task takes, about."""
-        size = BYTES_A_HISTORY + 2 * BYTES_A_PLAYER * self.task.players
-        return _PROCESS + size * self.task.histories
+        """Memory that the task takes, about, with two players."""
+        return _PROCESS + (BYTES_A_HISTORY + 4 * BYTES_A_PLAYER) * self.task.histories
 
     @property
     def work(self) -> float:

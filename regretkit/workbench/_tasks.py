@@ -79,7 +79,6 @@ class Task:
     sampling: str | None = None
     histories: int = 0
     """Those of the game, 0 if unknown."""
-    players: int = 2
     without_tree: bool = False
     """Whether a game is played by the rules of its name, because its tree does not fit."""
 

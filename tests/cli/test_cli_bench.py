@@ -286,9 +286,7 @@ def test_results_are_written_as_a_page(report, refused, results):
     for words, problem in (
         ([results, "--out", "a.pdf"], "--out: the name of the file must end in .html"),
         ([results, "--measure", "gap"], "FOLDER: cfr on .* has no column 'gap'"),
-        ([results, "--only", "chess"], "--only: there are no results of 'chess'"),
         ([results, "--out", "no/such/a.html"], "--out: .*no/such"),
-        (["nowhere"], "FOLDER: .*nowhere"),
         ([results, "--against", "hours"], "--against"),
     ):
         assert re.search(problem, refused("report", *words))

@@ -296,51 +296,38 @@ def iteration_in(path):
     return SavedRun.read(path).state["run"]["iteration"]
 
 
+MOMENTS = {"SIGKILL": 0.5, "SIGINT": 0.8}
+"""Seconds within which a signal comes at a random moment; others come at once."""
+
+
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
         ("SIGKILL", 1),
         ("SIGTERM", 1),
+        ("SIGINT", 1),
         pytest.param("SIGHUP", 1, marks=pytest.mark.deep),
         *(pytest.param("SIGKILL", seed, marks=pytest.mark.slow) for seed in range(2, 20)),
+        *(pytest.param("SIGINT", seed, marks=pytest.mark.slow) for seed in range(2, 101)),
     ],
 )
 def test_a_run_that_is_ended_by_a_signal_is_resumed_bitwise_identically(folder, whole, name, seed):
-    process = started(["--checkpoint-every", "0.01"], folder)
+    by_user, number = name == "SIGINT", getattr(signal, name)
+    process = started([] if by_user else ["--checkpoint-every", "0.01"], folder)
     until = time.monotonic() + 60.0
-    while not ((folder / "run").exists() and iteration_in(folder / "run") > 0):
+    while not (folder / "run").exists() or (not by_user and iteration_in(folder / "run") == 0):
         assert time.monotonic() < until
-        time.sleep(0.01)
-    number = getattr(signal, name)
-    killed = number == signal.SIGKILL  # which cannot be caught
-    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.5 if killed else 0.0))
+        time.sleep(0.001)
+    time.sleep(np.random.default_rng(seed).uniform(0.0, MOMENTS.get(name, 0.0)))
     process.send_signal(number)
     shown, _ = process.communicate()
 
-    assert process.returncode == (-number if killed else 128 + number)
-    assert ("then interrupted" in shown) != killed
-    assert_resumed(folder, whole)
-
-
-@pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 101))]
-)
-def test_a_run_interrupted_at_a_random_moment_saves_and_is_resumed_bitwise_identically(
-    folder, whole, seed
-):
-    process = started([], folder)
-    until = time.monotonic() + 60.0
-    while not (folder / "run").exists() and time.monotonic() < until:
-        time.sleep(0.001)
-    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.8))
-    process.send_signal(signal.SIGINT)
-    shown, _ = process.communicate()
-
-    if iteration_in(folder / "run") == LAST:  # it had come to its end before
+    if by_user and iteration_in(folder / "run") == LAST:  # it had come to its end before
         assert process.returncode in (0, 130)
         return
-    assert process.returncode == 130
-    assert "then interrupted" in shown
+    killed = name == "SIGKILL"  # which cannot be caught
+    assert process.returncode == (-number if killed else 128 + number)
+    assert ("then interrupted" in shown) != killed
     assert_resumed(folder, whole)
 
 

@@ -224,11 +224,8 @@ def test_all_that_determines_a_result_is_in_its_key(monkeypatch):
     keys.append(key())
     assert len({*keys}) == len(keys)
     monkeypatch.undo()
-    assert (
-        key(rk.Algorithm("cfr", averaging=Linear()))
-        != key("cfr")
-        == key(game=KUHN, algorithm="cfr")
-    )
+    assert key("cfr") == key("cfr", game=KUHN)
+    assert key("cfr") != key(rk.Algorithm("cfr", averaging=Linear()))
 
 
 CHANGES = {
@@ -303,11 +300,9 @@ def test_what_is_known_is_found_without_its_game_until_a_source_changes(tmp_path
     first = [entry.outcome.run for entry in entries]
     assert [entry.outcome.run for entry in found()[1]] == first
     assert len(found(here=True)[1]) == 1  # not that of a module that may be older than its file
-    seeds = (
-        Experiment("kuhn_poker", "cfr+", 21),
-        Experiment("kuhn_poker", "cfr+", 20, measures="visited"),
-    )
-    assert [found(made)[1] for made in seeds] == [[], []]
+    longer = Experiment("kuhn_poker", "cfr+", 21)
+    measured = Experiment("kuhn_poker", "cfr+", 20, measures="visited")
+    assert [found(made)[1] for made in (longer, measured)] == [[], []]
     for path, changed in (
         (rule, source.replace("2.0", "3.0")),
         (helper, "STEP = 2.0\n"),
@@ -435,14 +430,6 @@ def test_a_rule_that_fails_costs_its_own_runs_alone(tmp_path, capfd):
     assert "imported" not in capfd.readouterr().out
 
 
-def test_a_game_that_does_not_fit_costs_its_own_runs_alone(tmp_path):
-    games = ["kuhn_poker(memory_limit=1000)", "kuhn_poker"]
-    found = Experiment(games, "cfr", 10).run(tmp_path, workers=0)
-    assert len(found.runs) == 1
-    [reason] = found.failures.values()
-    assert "58 histories, which take about" in reason
-
-
 @pytest.mark.deep
 def test_a_rule_that_ends_its_process_costs_its_own_runs_alone(tmp_path):
     path = tmp_path / "ending_rules.py"
@@ -498,14 +485,8 @@ def test_damaged_files_are_left_out_and_run_again(tmp_path):
     made = Experiment("kuhn_poker", "cfr, cfr+", 20)
     whole = made.run(tmp_path, workers=0)
     first, second = sorted(tmp_path.glob("*.json"))
-    for damaged in (
-        second.read_bytes()[:100],
-        b"",
-        b"[]",
-        b"\xff",
-        first.read_bytes(),
-        b"[" * 10**5,
-    ):
+    cut, other = second.read_bytes()[:100], first.read_bytes()
+    for damaged in (cut, b"", b"[]", b"\xff", other, b"[" * 10**5):
         second.write_bytes(damaged)
         with pytest.warns(RuntimeWarning, match=f"{second.name} is damaged"):
             assert len(read_results(tmp_path).runs) == 1

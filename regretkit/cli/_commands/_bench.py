@@ -32,9 +32,8 @@ from regretkit.cli._console import (
     rich_console,
     say,
     silent_descriptor,
-    table,
 )
-from regretkit.cli._run import Told, write_file
+from regretkit.cli._run import Told, summary_lines, write_file
 from regretkit.display._style import file_of, number
 from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.play import Comparison
@@ -128,9 +127,8 @@ def bench(
         say(line)
     if results.interrupted:
         say(f"interrupted; the same command continues from the {len(results.runs)} results so far")
-    heads, rows = results.summary()
-    lines = table(heads, rows, right=range(2, len(heads) - 1), soft=1)
-    lines += ["", f"{len(results.runs)} results in {out}; * is the smallest of a game."]
+    count = f"{len(results.runs)} results in {out}; * is the smallest of a game."
+    lines = [*summary_lines(results), "", count]
     failures = [[*place, cause] for place, cause in results.failures.items()]
     report = {"rows": results.to_rows(), "failures": failures, "out": out}
     code = INTERRUPTED if results.interrupted else FAILED if failures else DONE

@@ -32,9 +32,16 @@ from regretkit.cli._console import (
     answer,
     reporting,
     say,
-    table,
 )
-from regretkit.cli._run import Run, RunMonitor, draw_curves, finish, meaning_of_gap, play
+from regretkit.cli._run import (
+    Run,
+    RunMonitor,
+    draw_curves,
+    finish,
+    meaning_of_gap,
+    play,
+    summary_lines,
+)
 from regretkit.games import History
 from regretkit.games._registry import check_small
 from regretkit.play import Algorithm, ComparedRun, Comparison, LazyMCCFR, SelfPlay
@@ -254,16 +261,17 @@ def compare(
         draw_curves(results.curves(), settings.plot, x=_AXES[against])
     files = {name: given[name] and str(given[name]) for name in ("out", "plot")}
     report = {"rows": results.to_rows(), **files}
-    heads, rows = results.summary()
-    right = range(2, len(heads) - 1)
-    lines = table(heads, rows, right=right, soft=1)
     written = [file for file in files.values() if file]
     recall = any(game.original is not None for game in games)
     gaps = f"Gaps are {meaning_of_gap(imperfect_recall=recall)}"
     if any(game.by_rules for game in games):
         gaps += ", and local_best_response is less than the gap, up to the error of samples"
     cut = "" if all(run.is_whole for run in results.runs) else ", and ... was interrupted"
-    lines += ["", f"{gaps}, in units of payoff; * is the smallest of a game{cut}."]
+    lines = [
+        *summary_lines(results),
+        "",
+        f"{gaps}, in units of payoff; * is the smallest of a game{cut}.",
+    ]
     lines += [f"Written: {', '.join(written)}"] if written else []
     return answer(report, lines, code=code)
 
