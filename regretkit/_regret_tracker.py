@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-import attrs
 import numpy as np
 from attrs import define, field, frozen
 
@@ -140,14 +139,11 @@ class RegretTracker:
 
     def saved(self) -> Callable[[], None]:
         """Return a function that puts the tracker back to where it is now."""
-        held = {
-            name: copy.deepcopy(value) if isinstance(value, np.ndarray | list) else value
-            for name, value in attrs.asdict(self, recurse=False).items()
-        }
+        sums, contiguous = copy.deepcopy(self.sums()), self.contiguous
 
         def restore() -> None:
-            for name, value in held.items():
-                setattr(self, name, value)
+            self.load(sums)
+            self.contiguous = contiguous
 
         return restore
 

@@ -61,9 +61,27 @@ class Averaging(abc.ABC):
         return np.array([self.weight(t, horizon) for t in range(first, first + count)])
 
 
+class _WholePower(Averaging):
+    """Iteration t counts ``t ** power`` times, with a power of 0, 1 or 2."""
+
+    _power: ClassVar[float]
+
+    @final
+    @override
+    def weight(self, t: int, horizon: int | None) -> float:
+        weight: float = float(t) ** self._power
+        return weight
+
+    @final
+    @override
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        weights: Vector = np.arange(float(first), float(first + count)) ** self._power
+        return weights
+
+
 @final
 @frozen
-class Uniform(Averaging):
+class Uniform(_WholePower):
     """Every iteration counts the same.
 
     Examples
@@ -72,18 +90,12 @@ class Uniform(Averaging):
     1.0
     """
 
-    @override
-    def weight(self, t: int, horizon: int | None) -> float:
-        return 1.0
-
-    @override
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        return np.ones(count)
+    _power = 0.0
 
 
 @final
 @frozen
-class Linear(Averaging):
+class Linear(_WholePower):
     """Iteration t counts t times.
 
     Examples
@@ -92,18 +104,12 @@ class Linear(Averaging):
     5.0
     """
 
-    @override
-    def weight(self, t: int, horizon: int | None) -> float:
-        return float(t)
-
-    @override
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        return np.arange(float(first), float(first + count))
+    _power = 1.0
 
 
 @final
 @frozen
-class Quadratic(Averaging):
+class Quadratic(_WholePower):
     """Iteration t counts t^2 times.
 
     Examples
@@ -112,13 +118,7 @@ class Quadratic(Averaging):
     25.0
     """
 
-    @override
-    def weight(self, t: int, horizon: int | None) -> float:
-        return float(t) ** 2
-
-    @override
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        return np.arange(float(first), float(first + count)) ** 2
+    _power = 2.0
 
 
 @final

@@ -248,13 +248,22 @@ class TreeCircuit(Circuit):
 
 @define(eq=False)
 class SingleMinimizerCircuit(Circuit):
-    """A circuit around one minimizer, which learns from what ``_inner`` makes of a utility."""
+    """A circuit around one minimizer."""
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
+
+    def _transform(self, strategy: Vector) -> Vector:
+        """Return what is played for the minimizer's strategy, the same by default; a new array."""
+        return strategy.copy()
 
     def _inner(self, utility: Vector) -> Vector:
         """Return what the minimizer learns from, the utility itself by default."""
         return utility
+
+    @final
+    @override
+    def _propose(self) -> Vector:
+        return self._transform(self.minimizer.next_strategy())
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:

@@ -448,8 +448,8 @@ class SharedStrategy(SingleMinimizerCircuit):
         return "its regret is small against strategies that are equal within each group alone"
 
     @override
-    def _propose(self) -> Vector:
-        return self.minimizer.next_strategy()[self._place]
+    def _transform(self, strategy: Vector) -> Vector:
+        return strategy[self._place]
 
     @override
     def _value(self, utility: Vector) -> float:

@@ -402,8 +402,8 @@ class _Image(SingleMinimizerCircuit):
 
     @final
     @override
-    def _propose(self) -> Vector:
-        return self._image.apply(self.minimizer.next_strategy())
+    def _transform(self, strategy: Vector) -> Vector:
+        return self._image.apply(strategy)
 
     @final
     @override

@@ -53,11 +53,6 @@ class LearningWrapper(_SameDomain):
 
     @final
     @override
-    def _propose(self) -> Vector:
-        return self.minimizer.next_strategy().copy()
-
-    @final
-    @override
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
 
@@ -296,27 +291,13 @@ class Freeze(LearningWrapper):
 # What is played of a minimizer
 
 
-@define(eq=False)
-class StrategyWrapper(_SameDomain):
-    """Plays a point made of what its minimizer plays."""
-
-    @abc.abstractmethod
-    def _transform(self, strategy: Vector) -> Vector:
-        """Return what is played where the minimizer would play ``strategy``, a new array."""
-
-    @final
-    @override
-    def _propose(self) -> Vector:
-        return self._transform(self.minimizer.next_strategy())
-
-
 def _reference(value: ArrayLike | None) -> Vector | None:
     return None if value is None else _validate.constant_vector(value, "reference")
 
 
 @final
 @define(eq=False)
-class ExplorationMixture(StrategyWrapper):
+class ExplorationMixture(_SameDomain):
     """Explore with some probability, and else play as a minimizer does.
 
         x  =  (1 - gamma) times the minimizer's strategy  +  gamma rho
@@ -393,7 +374,7 @@ class ExplorationMixture(StrategyWrapper):
 
 @final
 @define(eq=False)
-class Thresholded(StrategyWrapper):
+class Thresholded(_SameDomain):
     """Play as a minimizer does, but never what it plays too rarely.
 
     In each block of simplices, or at each decision point of a tree, probabilities below a
@@ -472,7 +453,7 @@ class Thresholded(StrategyWrapper):
 
 @final
 @define(eq=False)
-class LastIterateByAveraging(StrategyWrapper):
+class LastIterateByAveraging(_SameDomain):
     """Play the average of what a minimizer has played, so that the last iterate is its average.
 
     In iteration t, with y_1 to y_t what the minimizer plays,

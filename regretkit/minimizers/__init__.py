@@ -57,18 +57,10 @@ from regretkit.minimizers._roles import Accumulator as Accumulator
 from regretkit.minimizers._roles import AdaptiveStep as AdaptiveStep
 from regretkit.minimizers._roles import Cumulative as Cumulative
 from regretkit.minimizers._roles import Discounted as Discounted
-from regretkit.minimizers._roles import (
-    DiscountedNonNegative as DiscountedNonNegative,
-)
-from regretkit.minimizers._roles import (
-    ExternalPrediction as ExternalPrediction,
-)
-from regretkit.minimizers._roles import (
-    LastUtilityPrediction as LastUtilityPrediction,
-)
-from regretkit.minimizers._roles import (
-    LinearAccumulator as LinearAccumulator,
-)
+from regretkit.minimizers._roles import DiscountedNonNegative as DiscountedNonNegative
+from regretkit.minimizers._roles import ExternalPrediction as ExternalPrediction
+from regretkit.minimizers._roles import LastUtilityPrediction as LastUtilityPrediction
+from regretkit.minimizers._roles import LinearAccumulator as LinearAccumulator
 from regretkit.minimizers._roles import LinkFunction as LinkFunction
 from regretkit.minimizers._roles import NonNegative as NonNegative
 from regretkit.minimizers._roles import NoPrediction as NoPrediction
