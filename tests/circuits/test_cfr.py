@@ -37,11 +37,7 @@ def test_cfr_plays_like_the_circuit_it_denotes(seed, name):
     generator = np.random.default_rng(seed)
     tree = labelled_tree(generator)
     direct, composed = rk.CFR(tree, MAKERS[name]), rk.circuit(tree, MAKERS[name])
-
-    for utility in generator.normal(size=(25, tree.dimension)):
-        np.testing.assert_allclose(direct.next_strategy(), composed.next_strategy(), atol=1e-10)
-        direct.observe_utility(utility)
-        composed.observe_utility(utility)
+    same_play(direct, composed, seed, iterations=25, atol=1e-10)
 
 
 @pytest.mark.deep_beyond(4)

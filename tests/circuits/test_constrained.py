@@ -1,12 +1,11 @@
 """Constraints by a Lagrangian: the inequality that is proven, and what is refused."""
 
 import copy
-import itertools
 import math
 
 import numpy as np
 import pytest
-from factories import ADVERSARIES, regret
+from factories import ADVERSARIES, regret, same_play
 from refusals import refusals
 from scipy.optimize import linprog
 
@@ -63,34 +62,6 @@ def meets(player, seed, iterations):
 
 
 # The bound
-
-
-@pytest.mark.deep_beyond(4)
-@SEEDS
-@each_rule
-def test_the_two_regrets_bound_regret_and_priced_violation_together(seed, rule):
-    generator = np.random.default_rng(seed)
-    matrix, bound = constraints(generator, 4, 2)
-    player = Constrained(rule(4), matrix, bound, box_prices(2, 10.0, rule))
-    history = list(meets(player, seed, 150))
-
-    inner = [(x, u - p @ matrix) for x, p, u in history]
-    outer = [(p, matrix @ x - bound) for x, p, _ in history]
-    total = sum(u for _, _, u in history)
-    earned = math.fsum(float(u @ x) for x, _, u in history)
-    violation = sum(matrix @ x - bound for x, _, _ in history)
-    both = regret(player.minimizer.domain, inner) + regret(player.multipliers.domain, outer)
-
-    against_feasible = best_feasible(total, matrix, bound)[0] - earned
-    for price in itertools.product([0.0, 10.0], repeat=2):
-        assert against_feasible + price @ violation <= both + 1e-9
-    # The same, before the prices of the comparator's room are dropped: an equality in y.
-    for y in np.vstack([np.eye(4), generator.dirichlet(np.ones(4), size=3)]):
-        own_regret = total @ y - earned
-        priced_regret = sum(float((u - p @ matrix) @ (y - x)) for x, p, u in history)
-        prices_earned = math.fsum(float(p @ g) for p, g in outer)
-        room = sum(float(p @ (matrix @ y - bound)) for _, p, _ in history)
-        assert own_regret == pytest.approx(priced_regret - prices_earned + room, rel=1e-9, abs=1e-8)
 
 
 @pytest.mark.deep_beyond(4)
@@ -159,10 +130,7 @@ def test_constraints_that_never_bind_change_nothing_in_the_end():
     player.observe_utility([0.0, 0.0, 0.0])  # half of the cap, until a violation was seen
     alone = rk.RegretMatching(3)
 
-    for u in np.random.default_rng(0).normal(size=(50, 3)):
-        np.testing.assert_allclose(player.next_strategy(), alone.next_strategy(), atol=1e-9)
-        player.observe_utility(u)
-        alone.observe_utility(u)
+    same_play(player, alone, iterations=50, atol=1e-9)
 
     np.testing.assert_array_equal(player.average_violation, [0.0])
     assert player.total_violation[0] == pytest.approx(-51.0)
@@ -351,31 +319,6 @@ def test_a_utility_that_overflows_with_its_price_is_refused_and_nothing_has_chan
 # Feasibility
 
 
-@SEEDS
-@pytest.mark.parametrize("shift", [-1e-3, -1e-6, -1e-9, 1e-9, 1e-6, 1e-3])
-def test_constraints_are_refused_just_where_a_linear_program_finds_no_point(seed, shift):
-    generator = np.random.default_rng(seed)
-    size, count = 5, 3
-    matrix = generator.normal(size=(count, size))
-    # The least t for which A x <= b + t has a solution; then a little more or less than that.
-    program = linprog(
-        np.append(np.zeros(size), 1.0),
-        A_ub=np.hstack([matrix, -np.ones((count, 1))]),
-        b_ub=np.zeros(count),
-        A_eq=[[1.0] * size + [0.0]],
-        b_eq=[1.0],
-        bounds=[(0.0, None)] * size + [(None, None)],
-        method="highs",
-    )
-    bound = np.full(count, program.fun + shift)
-
-    if shift > 0.0:
-        Constrained(rk.RegretMatching(size), matrix, bound, prices(count, 1.0))
-    else:
-        with pytest.raises(ValueError, match="cannot be met"):
-            Constrained(rk.RegretMatching(size), matrix, bound, prices(count, 1.0))
-
-
 def test_equalities_are_two_constraints():
     player = Constrained(
         rk.RegretMatching(3), [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]], [2.0, -2.0], prices(2, 30.0)
@@ -386,30 +329,6 @@ def test_equalities_are_two_constraints():
         player.observe_utility([1.0, 0.0, 0.0])
 
     assert mean @ [1.0, 2.0, 3.0] == pytest.approx(2.0, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "bound"),
-    [
-        (0.0, 1e12, -1.0),
-        (0.0, 1e18, -1e-3),
-        (-1e12, 1e12, -1e12 - 1.0),
-        (0.0, 1e-12, -1e-15),
-        (1e12, 1e12 + 1.0, 1e12 - 0.5),
-        (-1e9, -1e9 + 1e-3, -1e9 - 1e-4),
-    ],
-)
-def test_what_cannot_be_met_is_refused_on_every_scale_and_what_can_is_not(low, high, bound):
-    def constrained(bound):
-        player = OnlineGradientDescent(sets.Box([low], [high]), rate=0.1)
-        return Constrained(player, [[1.0]], [bound], prices(1, 1.0))
-
-    with pytest.raises(ValueError, match=r"constraint 0 cannot be met: .* at least .*, above"):
-        constrained(bound)
-    constrained(low)
-    player = constrained(low + (low - bound))
-    player.observe_utility([-1.0])
-    assert player.best_feasible() == ([low], -low, -low)
 
 
 def build(minimizer=None, matrix=((1.0, 0.0),), bound=(0.5,), multipliers=None):

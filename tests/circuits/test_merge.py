@@ -133,18 +133,6 @@ def one_mixer(simplices):
     return rk.ConvexHull([rk.RegretMatching(simplices), hedge(simplices)], rk.RegretMatching(2))
 
 
-def predicted(one, other, generator, iterations=40):
-    """Require the same strategies to rounding, with a prediction now and then."""
-    for t in range(iterations):
-        utility, prediction = generator.normal(size=(2, one.dimension))
-        for player in (one, other):
-            if t % 3 == 0:
-                player.expect_utility(prediction)
-        np.testing.assert_allclose(one.next_strategy(), other.next_strategy(), atol=1e-9)
-        one.observe_utility(utility)
-        other.observe_utility(utility)
-
-
 def assert_alike(one, other):
     """Require two states to be equal to rounding."""
     if isinstance(one, dict):
@@ -170,7 +158,7 @@ def test_what_is_merged_plays_as_one_minimizer_for_each_decision_point(name, see
 
     assert len(parts_of(merged.rule)) == 1
     assert len(parts_of(apart.rule)) == tree.points
-    predicted(merged, apart, generator)
+    same_play(merged, apart, seed, iterations=40, atol=1e-9, told="sometimes")
     for point in range(tree.points):
         np.testing.assert_allclose(merged[point].strategy, apart[point].strategy, atol=1e-9)
         assert_alike(merged[point].state, apart[point].state)
@@ -186,7 +174,7 @@ def test_what_does_not_play_alike_stays_apart(name, seed):
     apart = rk.CFR(tree, rk.PerDecisionPoint(APART[name], merge=False))
 
     assert len(parts_of(merged.rule)) == tree.points
-    predicted(merged, apart, generator)
+    same_play(merged, apart, seed, iterations=40, atol=1e-9, told="sometimes")
 
 
 @pytest.mark.deep_beyond(1)
@@ -200,7 +188,7 @@ def test_minimizers_of_several_kinds_are_merged_by_kind(seed):
         apart = rk.CFR(tree, rk.PerDecisionPoint(make(), merge=False))
 
         assert len(parts_of(merged.rule)) == expected
-        predicted(merged, apart, generator)
+        same_play(merged, apart, seed, iterations=40, atol=1e-9, told="sometimes")
         for point in range(tree.points):
             assert merged[point].state.keys() == apart[point].state.keys()
 

@@ -20,7 +20,6 @@ from regretkit.circuits import (
     constant_maps,
     internal_maps,
 )
-from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -324,29 +323,13 @@ def test_the_regret_of_a_sum_is_the_sum_of_the_regrets(seed):
     assert regret(player.domain, history_of_sum) == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
 
 
-@SEEDS
-def test_the_ledger_knows_the_theorems_of_images_and_sums(seed):
-    image = AffineImage(rk.Product([rk.RegretMatching(2), hull(seed)]), matrix(seed), np.ones(3))
-    player = MinkowskiSum([Scaled(image, -2.0), rk.PredictiveRegretMatching(3)])
-    ledger = RegretLedger(player, strict=True)  # raises where one is broken
-
-    list(meets(player, seed))
-
-    statements = {name: proven.statement for name, proven in ledger.regret_bounds().items()}
-    assert statements["top"] == "R = sum of the parts' R"
-    assert statements["top.parts[0]"] == "R = R of the minimizer"
-    assert statements["top.parts[0].minimizer"] == "R = R of the minimizer"
-
-
 def test_an_image_of_a_product_under_a_sum_is_the_sum():
     # x_1 + x_2 is what the matrix [I I] makes of (x_1, x_2).
     pair = np.hstack([np.eye(3), np.eye(3)])
     image = AffineImage(rk.Product([rk.RegretMatching(3), hull(0)]), pair)
     total = MinkowskiSum([rk.RegretMatching(3), hull(0)])
 
-    for x, u in meets(total, seed=0):
-        np.testing.assert_allclose(image.next_strategy(), x, atol=1e-12)
-        image.observe_utility(u)
+    same_play(total, image, atol=1e-12)
 
 
 @each_leaf
@@ -356,9 +339,7 @@ def test_a_vertex_representation_is_the_hull_of_its_points(make):
     image = AffineImage(make(5), vertices.T)
     mixed = rk.ConvexHull([rk.Point(vertex) for vertex in vertices], make(5))
 
-    for x, u in meets(image, seed=1, iterations=40):
-        np.testing.assert_allclose(mixed.next_strategy(), x, atol=1e-9)
-        mixed.observe_utility(u)
+    same_play(image, mixed, iterations=40, atol=1e-9)
 
 
 # Domains
@@ -378,15 +359,6 @@ def test_play_stays_in_a_domain_that_is_derived_from_the_parts(seed):
     for x, _ in meets(total, seed, iterations=20):
         assert total.domain.contains(x)
         assert image.domain.contains(image.next_strategy())
-
-
-@pytest.mark.parametrize("rows", [1, 2, 7])
-def test_a_matrix_may_leave_dimensions_out_or_add_some(rows):
-    player = AffineImage(rk.RegretMatching(3), matrix(2, (rows, 3)))
-
-    for x, _ in meets(player, seed=2, iterations=20):
-        assert x.shape == (rows,)
-        assert player.domain.contains(x)
 
 
 # Predictions, worth, units

@@ -8,7 +8,7 @@ from typing import ClassVar
 import naive
 import numpy as np
 import pytest
-from factories import PREDICTIVE, meets, random_behavior
+from factories import PREDICTIVE, meets, random_behavior, same_play
 from refusals import refusals
 
 import regretkit as rk
@@ -109,26 +109,13 @@ def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(map
     assert found == pytest.approx(best - earned, rel=1e-9, abs=1e-9)
 
 
-def test_regret_against_pairs_and_constants_is_internal_and_external_regret():
-    player = rk.RegretMatching(4)
-    tracker = RegretLedger(player).tracker(player)
-    list(meets(player, seed=3))
-
-    assert internal_maps(4).regret(tracker) == pytest.approx(tracker.internal)
-    assert constant_maps(4).regret(tracker) == pytest.approx(tracker.external)
-    assert StochasticMatrices(4).regret(tracker) == pytest.approx(tracker.swap)
-    assert tracker.internal > 0.1
-
-
 @pytest.mark.parametrize("maps", MAPS, ids=repr)
 def test_maps_of_ones_own_are_played_like_those_of_the_library(maps):
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
     custom = rk.PhiRegret(rk.RegretMatching(maps.coefficients), Own(maps))
     RegretLedger(custom, strict=True)
 
-    for x, u in meets(player, seed=4):
-        np.testing.assert_array_equal(custom.next_strategy(), x)
-        custom.observe_utility(u)
+    same_play(player, custom, seed=4)
 
 
 @pytest.mark.parametrize(

@@ -124,14 +124,6 @@ def test_very_small_and_very_large_utilities_do_no_harm(name, size):
         assert player.domain.contains(player.next_strategy())
 
 
-def test_hedge_with_a_large_rate_plays_finite_numbers():
-    player = rk.Hedge(2, rate=1e10)
-
-    player.observe_utility([1e300, 0.0])
-
-    np.testing.assert_array_equal(player.next_strategy(), [1.0, 0.0])
-
-
 # Predictions
 
 

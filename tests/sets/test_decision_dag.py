@@ -9,7 +9,6 @@ from factories import (
     random_behavior,
     random_dag,
     random_tree,
-    same_play,
     unrolled,
 )
 from refusals import refusals
@@ -167,12 +166,6 @@ test_counts_that_do_not_fit_are_refused = refusals(
 
 
 # CFR over a DAG
-
-
-@pytest.mark.parametrize("name", ["rm", "rm+", "prm+", "hedge"])
-def test_cfr_over_a_dag_that_is_a_tree_plays_bitwise_as_over_the_tree(name):
-    tree = random_tree(np.random.default_rng(3), points=9)
-    same_play(rk.CFR(as_dag(tree), MAKERS[name]), rk.CFR(tree, MAKERS[name]))
 
 
 @SEEDS
