@@ -91,6 +91,12 @@ def segment_max(index: Indices, values: Vector, first: Indices) -> Vector:
     return largest
 
 
+def length(array: Vector) -> float:
+    """Return the root of the sum of squares, of numbers whose squares may leave the range."""
+    largest = float(np.abs(array).max(initial=0.0))
+    return largest * float(np.linalg.norm(array / largest)) if largest else 0.0
+
+
 def expand_ranges(begin: Indices, lengths: Indices) -> Indices:
     """Return the numbers ``begin, begin + 1, ...`` of each group of these lengths."""
     ends = np.cumsum(lengths)

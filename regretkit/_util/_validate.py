@@ -299,6 +299,7 @@ at_least_zero = _number_that("a finite number, at least 0", lambda value: 0.0 <=
 finite = _number_that("a finite number", lambda value: abs(value) <= _FINITE)
 above_one = _number_that("a finite number above 1", lambda value: 1.0 < value <= _FINITE)
 share = _number_that("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+inside = _number_that("strictly between 0 and 1", lambda value: 0.0 < value < 1.0)
 extended = _number_that(
     "a number, or plus or minus infinity", lambda value: value <= _FINITE or value == math.inf
 )

@@ -215,8 +215,7 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
     ICML, PMLR 97.
     """
-    if not isinstance(tree, DecisionTree):
-        raise TypeError(f"tree must be a DecisionTree, got {quote(tree)}")
+    check_tree(tree)
     check_depth(2 * tree.depth + 1)
     following: list[list[int]] = [[] for _ in range(tree.dimension)]
     for point, parent in enumerate(tree.parent_sequence):

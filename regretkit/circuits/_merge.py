@@ -129,15 +129,11 @@ def _argument(value: object, around: tuple[object, ...] = ()) -> Hashable:
     if isinstance(value, tuple):
         return tuple(map(inner, value))
     if isinstance(value, functools.partial):
-        return (
-            functools.partial,
-            inner(value.func),
-            inner(value.args),
-            inner(_items(value.keywords)),
-        )
+        held = value.func, value.args, _items(value.keywords)
+        return functools.partial, *map(inner, held)
     if isinstance(value, types.FunctionType) and not any(value is other for other in around):
-        held = value.__defaults__, _items(value.__kwdefaults__), _cells(value)
-        return value.__code__, id(value.__globals__), *map(inner, held)
+        refers = value.__defaults__, _items(value.__kwdefaults__), _cells(value)
+        return value.__code__, id(value.__globals__), *map(inner, refers)
     return "object", id(value)
 
 

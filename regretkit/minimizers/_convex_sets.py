@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound
+from regretkit._util._arrays import length
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, positive, truth
 from regretkit.minimizer import RegretMinimizer, TrackerOf
@@ -471,7 +472,7 @@ class ResponseBasedApproachability(RegretMinimizer):
     @property
     def distance(self) -> float:
         """The profile swap distance times the number of iterations, at most: the length of W."""
-        return _length(self._excess)
+        return length(self._excess)
 
     @property
     @override
@@ -508,15 +509,10 @@ class ResponseBasedApproachability(RegretMinimizer):
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         image = self._excess @ np.append(strategy, 1.0)
-        length, added = _length(image), np.outer(utility, np.append(strategy, 1.0))
-        if length > _SMALLEST * self.distance:
-            target = image * (_length(utility) / length)
+        size, added = length(image), np.outer(utility, np.append(strategy, 1.0))
+        if size > _SMALLEST * self.distance:
+            target = image * (length(utility) / size)
             response = self.domain.best_response(target)[1]
             added -= np.outer(target, np.append(response, 1.0))
         self._excess += added
-        self._longest = float(np.hypot(self._longest, _length(added)))
-
-
-def _length(array: Vector) -> float:
-    largest = float(np.abs(array).max(initial=0.0))
-    return largest * float(np.linalg.norm(array / largest)) if largest else 0.0
+        self._longest = float(np.hypot(self._longest, length(added)))

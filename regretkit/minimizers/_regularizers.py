@@ -4,11 +4,11 @@ import abc
 from typing import final
 
 import numpy as np
-from attrs import Attribute, field, frozen
+from attrs import field, frozen
 from typing_extensions import override
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import finite, quote
+from regretkit._util._validate import inside, of_kind
 from regretkit.sets import Simplices
 
 
@@ -47,12 +47,7 @@ class Regularizer(abc.ABC):
         """
 
 
-def check_regularizer(_: object, attribute: "Attribute[Regularizer]", value: object) -> None:
-    """Require a regularizer."""
-    if not isinstance(value, Regularizer):
-        raise TypeError(
-            f"{attribute.name} must be a regularizer, got {quote(value)}; pass one, as in Entropy()"
-        )
+check_regularizer = of_kind(Regularizer, "Entropy()")
 
 
 @final
@@ -108,12 +103,6 @@ class Euclidean(Regularizer):
         return strategy.copy()
 
 
-def _inside(_: object, attribute: "Attribute[float]", value: float) -> None:
-    finite(_, attribute, value)
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{attribute.name} must be strictly between 0 and 1, got {quote(value)}")
-
-
 @final
 @frozen
 class Tsallis(Regularizer):
@@ -140,7 +129,7 @@ class Tsallis(Regularizer):
     bandits", Journal of Machine Learning Research 22(28). Its text could not be checked.
     """
 
-    q: float = field(default=0.5, validator=_inside, kw_only=True)
+    q: float = field(default=0.5, validator=inside, kw_only=True)
 
     @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:

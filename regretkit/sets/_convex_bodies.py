@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._util import _validate
+from regretkit._util._arrays import length
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import ROUNDING, _SetOfFields
@@ -125,9 +126,8 @@ class Ball(_SetOfFields):
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         """Return the largest ``<utility, x>``, and the point with it; the center for zeros."""
         utility = _validate.vector(utility, self.dimension, "utility")
-        length, direction = _polar(utility)
-        value = float(utility @ self.center) + self.radius * length
-        return value, self.center + self.radius * direction
+        value = float(utility @ self.center) + self.radius * length(utility)
+        return value, self.center + self.radius * _direction(utility)
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
@@ -136,8 +136,8 @@ class Ball(_SetOfFields):
         A few units in the last place of the numbers involved are allowed on top.
         """
         point = _validate.point(point, self.dimension, atol)
-        distance = _polar(point - self.center)[0] - self.radius
-        rounding = ROUNDING * (_polar(self.center)[0] + self.radius)
+        distance = length(point - self.center) - self.radius
+        rounding = ROUNDING * (length(self.center) + self.radius)
         return bool(distance <= atol + rounding)
 
     @override
@@ -147,21 +147,15 @@ class Ball(_SetOfFields):
     def project(self, point: ArrayLike) -> Vector:
         """Return the nearest point of the ball."""
         point = _validate.vector(point, self.dimension, "point")
-        distance, direction = _polar(point - self.center)
-        if distance <= self.radius:
+        if length(point - self.center) <= self.radius:
             return point.copy()
-        return self.center + self.radius * direction
+        return self.center + self.radius * _direction(point - self.center)
 
 
-def _polar(vector: Vector) -> tuple[float, Vector]:
-    """Return the length of a vector and its direction, zeros where there is none."""
-    # By the largest entry first: squares of very large or very small numbers leave the range.
-    largest = float(np.abs(vector).max(initial=0.0))
-    if largest == 0.0:
-        return 0.0, np.zeros(vector.size)
-    scaled = vector / largest
-    length = float(np.linalg.norm(scaled))
-    return largest * length, scaled / length
+def _direction(vector: Vector) -> Vector:
+    """Return a vector of length one, zeros where a vector has no direction."""
+    scaled = vector / (np.abs(vector).max(initial=0.0) or 1.0)
+    return scaled / (length(scaled) or 1.0)
 
 
 @final

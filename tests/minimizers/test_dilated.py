@@ -306,7 +306,7 @@ def test_far_behind_is_remembered_where_probabilities_have_no_digits_left():
 
 test_impossible_parts_are_refused = refusals(
     ({"tree": 3}, TypeError, "tree"),
-    ({"regularizer": "entropy"}, TypeError, "regularizer must be a regularizer"),
+    ({"regularizer": "entropy"}, TypeError, "regularizer must be a Regularizer"),
     ({"weight": 0.0}, ValueError, "weight must be a finite number above 0"),
     ({"temperature": -1.0}, ValueError, "temperature must be a finite number, at least 0"),
     ({"magnet": np.ones(SMALL.dimension)}, ValueError, "magnet must be a strategy of"),

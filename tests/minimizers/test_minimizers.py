@@ -253,7 +253,7 @@ test_a_rule_with_impossible_parameters_is_refused = refusals(
         FTRL,
         {"regularizer": Entropy, "rate": 1.0},
         TypeError,
-        r"regularizer must be a regularizer, got .* as in Entropy\(\)",
+        r"regularizer must be a Regularizer, got .* such as Entropy\(\)",
     ),
     (
         MMD,

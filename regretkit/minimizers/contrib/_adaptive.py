@@ -266,10 +266,8 @@ class NormPreserving(Accumulator):
         regrets = np.maximum(moved, 0.0)
         shorter = np.flatnonzero(simplices.norm(regrets) < lengths)
         if shorter.size:
-            coordinates, reduced = (
-                simplices.coordinates(shorter),
-                Simplices(simplices.sizes[shorter]),
-            )
+            coordinates = simplices.coordinates(shorter)
+            reduced = Simplices(simplices.sizes[shorter])
             regrets[coordinates] = restore_norm(reduced, moved[coordinates], lengths[shorter])
         return {"regrets": regrets}
 
@@ -319,31 +317,23 @@ class IREGPredictiveRegretMatchingPlus(ComposedRule):
 def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vector:
     """Return the positive parts of these lengths that one number added to each block leaves.
 
-    Of ``[v + c]+`` the norm grows with c; if its k largest entries are positive, it is the root
-    of a quadratic in c. Every length is positive.
+    The norm of ``[v + c]+`` is convex in c: from above, Newton's method stays above. Every length
+    is positive.
     """
-    raised = np.empty(simplices.dimension)
-    for blocks, coordinates in simplices._ops._groups():
-        raised[coordinates] = _restore_rows(vector[coordinates], lengths[blocks])
-    return raised
-
-
-def _restore_rows(rows: Vector, lengths: Vector) -> Vector:
-    top = rows.max(axis=1, keepdims=True)
     # In units of the length, rounded to a power of two; what is further below stays below.
     target, exponents = np.frexp(lengths)
-    shifted = np.maximum(rows - top, -2.0 * lengths[:, None])
-    shifted = np.ldexp(shifted, -exponents[:, None])
-    falling, counts = np.sort(shifted, axis=1)[:, ::-1], np.arange(1, rows.shape[1] + 1)
-    sums, squares = np.cumsum(falling, axis=1), np.cumsum(falling * falling, axis=1)
-    # The squared norm when c is such that the entry itself has just reached zero
-    reached = squares - 2.0 * sums * falling + counts * falling * falling
-    kept = np.count_nonzero(reached < (target * target)[:, None], axis=1)
-    chosen = np.arange(len(rows)), kept - 1
-    linear, constant = sums[chosen], squares[chosen] - target * target
-    root = np.sqrt(np.maximum(linear * linear - kept * constant, 0.0))
-    height = (root - linear) / kept
-    raised: Vector = np.ldexp(np.maximum(shifted + height[:, None], 0.0), exponents[:, None])
+    units = simplices.repeat(exponents)
+    shifted = vector - simplices.repeat(simplices.max(vector))
+    shifted = np.ldexp(np.maximum(shifted, -2.0 * simplices.repeat(lengths)), -units)
+
+    def step(descent: Vector) -> Vector:
+        raised = np.maximum(shifted + simplices.repeat(target - descent), 0.0)
+        length = simplices.norm(raised)
+        move: Vector = (length - target) * length / simplices.sum(raised)
+        return move
+
+    height = target - simplices.newton(np.zeros(simplices.blocks), step)
+    raised: Vector = np.ldexp(np.maximum(shifted + simplices.repeat(height), 0.0), units)
     return raised
 
 
