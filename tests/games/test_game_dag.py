@@ -388,6 +388,11 @@ test_what_makes_no_graph_is_refused = refusals(
         ValueError,
         "each needs a payoff",
     ),
+    (
+        lambda: GameDAG.from_history(decision(-7, "here", a=end(0)), id),
+        ValueError,
+        r"player\(\) must be a player, numbered from 0, .* got -7",
+    ),
 )
 
 
@@ -403,32 +408,3 @@ def test_a_game_of_other_information_sets_is_no_place_to_unfold():
     profile = graph.to_tree_profile(behaviors, imperfect)
     value = graph.utility(0, behaviors)[2]
     assert imperfect.refinement.value(profile)[0] == pytest.approx(value, abs=1e-15)
-
-
-def test_a_player_that_is_none_is_refused():
-    class Wrong:
-        def is_terminal(self):
-            return False
-
-        def player(self):
-            return -7
-
-        def actions(self):
-            return ["a"]
-
-        def chance_outcomes(self):
-            return []
-
-        def child(self, action):
-            return self
-
-        def information_set(self):
-            return "here"
-
-        def payoffs(self):
-            return [0.0]
-
-    with pytest.raises(
-        ValueError, match=r"player\(\) must be a player, numbered from 0, .* got -7"
-    ):
-        GameDAG.from_history(Wrong(), state=lambda history: "root")

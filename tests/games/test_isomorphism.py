@@ -244,19 +244,9 @@ def test_other_suits_permute_everything(one, other):
         return exchanged(text, one, other)
 
     game = hold_em("2c3d3h4c", ranges(5), 40, 100, **DECK, isomorphism=True)
-    there = hold_em(
-        relabelled("2c3d3h4c"),
-        [
-            {relabelled(name): weight for name, weight in zip(names, weights, strict=True)}
-            for names, weights in zip(
-                [hand_names(hands_of(deck_cards("2-4")))] * 2, ranges(5), strict=True
-            )
-        ],
-        40,
-        100,
-        **DECK,
-        isomorphism=True,
-    )
+    names = [relabelled(name) for name in hand_names(hands_of(deck_cards("2-4")))]
+    weights = [dict(zip(names, row, strict=True)) for row in ranges(5)]
+    there = hold_em(relabelled("2c3d3h4c"), weights, 40, 100, **DECK, isomorphism=True)
     averages = [solve(each, "cfr+", 5, engine="vectorized").average for each in (game, there)]
     values = [each.value(average) for each, average in zip((game, there), averages, strict=True)]
     assert_allclose(*values, atol=1e-12)
@@ -317,16 +307,26 @@ def test_a_locked_opponent_plays_to_a_node_as_told():
 
 SWAP = [([0, 1], [0, 1]), ([1, 0], [1, 0])]
 PAID = Decision(0, {"a": Free(1), "b": Compare(1, -1)})
-COIN = Chance({"h": Outcome(PAID, 0.5, images={"t": 1}, symmetries=[0])})
 
 
 def two(**options):
     return Deal(("ab", "cd"), **options)
 
 
-TOLD = Outcome(Free(1), factors=([1, 0], None)), Outcome(Free(-1), factors=([0, 1], None))
 EVEN = two(strengths=([0, 1], [0.5, 0.5]), symmetries=SWAP)
-IMAGES = {"t": 1, "u": 1}
+
+
+def made(root, deal=EVEN):
+    return PublicGame(PublicTree(root), deal)
+
+
+def coin(probability=0.5, images=("t",), symmetries=(0,), factors=(None, None)):
+    """Return a toss of which one side is played, and the others are its images."""
+    outcome = Outcome(PAID, probability, factors, dict.fromkeys(images, 1), symmetries)
+    return Chance({"h": outcome})
+
+
+TOLD = Outcome(Free(1), factors=([1, 0], None)), Outcome(Free(-1), factors=([0, 1], None))
 
 
 test_what_is_no_symmetry_is_refused = refusals(
@@ -337,24 +337,17 @@ test_what_is_no_symmetry_is_refused = refusals(
     (lambda: two(symmetries=2), "symmetries must be a list of pairs of permutations, got 2"),
     (
         # Type a would play x and type b y, which share a decision point.
-        lambda: PublicGame(
-            PublicTree(
-                Decision(0, {"x": Chance(dict(zip("ht", TOLD, strict=True))), "y": Free(0)})
-            ),
+        lambda: made(
+            Decision(0, {"x": Chance(dict(zip("ht", TOLD, strict=True))), "y": Free(0)}),
             two(symmetries=SWAP),
         ),
         r"images of outcome '/x/h' must be all that the deal's symmetries \(0, 1\) make of it",
     ),
     (
-        lambda: PublicGame(PublicTree(Chance({"h": Outcome(PAID, symmetries=[0])})), EVEN),
+        lambda: made(coin(1, ())),
         r"each equally often, got {}, where symmetries \(0,\) leave it as it is; add images",
     ),
-    (
-        lambda: PublicGame(
-            PublicTree(Chance({"h": Outcome(PAID, 1 / 3, images=IMAGES, symmetries=[0])})), EVEN
-        ),
-        r"each equally often, got {'t': 1, 'u': 1}",
-    ),
+    (lambda: made(coin(1 / 3, ("t", "u"))), r"each equally often, got {'t': 1, 'u': 1}"),
     (
         lambda: leduc(2, merged=True).lock({"/c/c/Qs": [0.5, 0.5], "/c/c/Qh": [0.5, 0.5]}),
         "behaviors has '/c/c/Q[hs]' twice, once as '/c/c/Qh': a node and its images are locked",
@@ -368,22 +361,20 @@ test_what_is_no_symmetry_is_refused = refusals(
         r"symmetries\[1\] changes who can meet whom; leave it out",
     ),
     (
-        lambda: PublicGame(PublicTree(PAID), two(strengths=([0, 1], [1, 1]), symmetries=SWAP)),
+        lambda: made(PAID, two(strengths=([0, 1], [1, 1]), symmetries=SWAP)),
         r"symmetries\[1\] of the deal changes what is paid at '/b'; leave it out, or pass the",
     ),
     (
-        lambda: PublicGame(
-            PublicTree(Decision(0, {"a": Table([[1, 0], [0, 2]])})), two(symmetries=SWAP)
-        ),
+        lambda: made(Decision(0, {"a": Table([[1, 0], [0, 2]])}), two(symmetries=SWAP)),
         r"symmetries\[1\] of the deal changes what is paid",
     ),
     (
-        lambda: PublicGame(PublicTree(COIN), two(strengths=([0, 1], [1, 1]))),
+        lambda: made(coin(), two(strengths=([0, 1], [1, 1]))),
         r"images and symmetries of outcome '/h' must be of the deal's symmetries \(\), and the",
     ),
     (
-        lambda: PublicGame(
-            PublicTree(Chance({"h": Outcome(PAID, 0.5, ([0.5, 1], None), {"t": 1}, [0, 1])})),
+        lambda: made(
+            coin(symmetries=[0, 1], factors=([0.5, 1], None)),
             two(strengths=([1, 1], [1, 1]), symmetries=SWAP),
         ),
         r"the latter a group that leaves factors as they are, got images={'t': 1} and symm",
@@ -391,7 +382,7 @@ test_what_is_no_symmetry_is_refused = refusals(
     (lambda: Outcome(PAID, images={"t": -1}), "images must be a whole number, at least 0"),
     (lambda: Outcome(PAID, images=["t"]), "images must be a mapping from names to symmetries"),
     (
-        lambda: Chance({"h": Outcome(PAID, 0.5, images={"h": 1})}),
+        lambda: coin(images=("h",)),
         "outcomes must be of different names without a slash, with images",
     ),
     (
@@ -402,18 +393,10 @@ test_what_is_no_symmetry_is_refused = refusals(
 )
 
 
-def test_no_symmetries_of_an_outcome_are_the_identity():
-    games = [
-        PublicGame(
-            PublicTree(Chance({"h": Outcome(PAID, 0.5, images={"t": 1}, symmetries=kept)})), EVEN
-        )
-        for kept in ([0], [])
-    ]
-    assert [game.domains[0].points for game in games] == [2, 2]
-
-
-def test_a_deal_that_chance_makes_unequal_is_played_apart():
-    # Before the coin falls both types play alike, and after it each for itself.
-    game = PublicGame(PublicTree(COIN), two(strengths=([0, 1], [0.5, 0.5]), symmetries=SWAP))
+@pytest.mark.parametrize("kept", [[0], []])
+def test_a_deal_that_chance_makes_unequal_is_played_apart(kept):
+    # Before the coin falls both types play alike, and after it each for itself; the symmetries
+    # of its side are the identity, named or not.
+    game = made(coin(symmetries=kept))
     labels = game.domains[0].simplices.labels
     assert [labels.block(i) for i in range(game.domains[0].points)] == ["a /h", "b /h"]

@@ -369,6 +369,12 @@ CARDS = np.arange(3)
 DEAL = Deal(("abc", "abc"), cards=[CARDS[:, np.newaxis]] * 2, strengths=[CARDS] * 2)
 BET = Decision(0, {"bet": Compare(1, -1), "fold": Free(-1)})
 SHOWN = Chance({"x": Outcome(BET, 0.5), "y": Outcome(Free(0), 0.25)})
+SAME = Deal(("a", "a"), cards=([[1]], [[1]]))
+
+
+def made(root, deal=DEAL):
+    return PublicGame(PublicTree(root), deal)
+
 
 test_what_is_no_public_game_is_refused = refusals(
     (lambda: PublicTree(Free(1)), TypeError, "root must be a Decision or a Chance"),
@@ -381,73 +387,55 @@ test_what_is_no_public_game_is_refused = refusals(
     (lambda: Table([1.0, 2.0]), ValueError, "payoffs has shape"),
     (lambda: Outcome(Free(1), 0.5, ([-1], None)), ValueError, "factors must be finite"),
     (lambda: Outcome(Free(1), 0.5, [None]), ValueError, "for each of two players"),
-    (lambda: Deal(("ab", "aa")), ValueError, "types\\[1\\] must be .* without duplicates"),
-    (lambda: Deal(("ab", "ab"), weights=([1, -1], [1, 1])), ValueError, "weights\\[0\\]"),
-    (lambda: Deal(("ab", "ab"), weights=([1, 1], [0, 0])), ValueError, "weights\\[1\\]"),
-    (lambda: Deal(("ab", "ab"), weights=([1], [1, 1])), ValueError, "2 finite numbers"),
-    (lambda: Deal(("ab", "ab"), cards=([[1], [1]], [[1], [2]])), ValueError, "list them once"),
-    (lambda: Deal(("a", "a"), cards=([[1, 1]], [[1, 2]])), ValueError, "different cards"),
-    (lambda: Deal(("a", "a"), cards=([[1, 2, 3]], [[1, 2, 3]])), ValueError, "shape \\(1, 3\\)"),
+    (lambda: made(BET, SAME), ValueError, "no strengths"),
+    (lambda: made(Decision(0, {"a": Free(1)}), SAME), ValueError, "no types that can meet"),
+    (lambda: made(Decision(0, {"a": Table([[1.0]])})), ValueError, "one payoff for each pair"),
+    (lambda: made(SHOWN), ValueError, "chance at '/' sum to about 0.75"),
     (
-        lambda: Deal(("a", "a"), cards=([[1, 2]], [[1, 2]]), strengths=([1], [2])),
-        ValueError,
-        "make them equally strong",
-    ),
-    (
-        lambda: PublicGame(PublicTree(BET), Deal(("a", "a"), cards=([[1]], [[1]]))),
-        ValueError,
-        "no strengths",
-    ),
-    (
-        lambda: PublicGame(
-            PublicTree(Decision(0, {"a": Free(1)})), Deal(("a", "a"), cards=([[1]], [[1]]))
-        ),
-        ValueError,
-        "no types that can meet",
-    ),
-    (
-        lambda: PublicGame(PublicTree(Decision(0, {"a": Table([[1.0]])})), DEAL),
-        ValueError,
-        "pass one payoff for each pair",
-    ),
-    (lambda: PublicGame(PublicTree(SHOWN), DEAL), ValueError, "chance at '/' sum to about 0.75"),
-    (
-        lambda: PublicGame(PublicTree(Chance({"x": Outcome(BET, 1, ([1], None))})), DEAL),
+        lambda: made(Chance({"x": Outcome(BET, 1, ([1], None))})),
         ValueError,
         "player 0 has 3 types",
     ),
     (lambda: PublicTree(BET).find("/call"), ValueError, "'call' is no action at '/'"),
-    (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/bet": [1]}), ValueError, "no player"),
-    (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [1]}), ValueError, "has shape \\(1,\\)"),
-    (lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [1, 1]}), ValueError, "sum to 1"),
-    (lambda: PublicGame(PublicTree(BET), DEAL).lock([1, 0]), TypeError, "probabilities by node"),
-    (
-        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [0.5, 0.6]}),
-        ValueError,
-        r"sum to 1 for each type, got \[0.5 0.6\], of sum 1.1$",
-    ),
-    (
-        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": [[1, 0], [1, np.nan], [2, -1]]}),
-        ValueError,
-        r"each type, got \[ 1. nan\], of sum nan, for b; \[ 2. -1.\], of sum 1, for c$",
-    ),
-    (
-        lambda: GAMES["river"].lock({"/": np.ones((len(GAMES["river"].deal.types[0]), 2))}),
-        ValueError,
-        r"got (\[1. 1.\], of sum 2, for [\w-]+; ){3}and \d+ more types$",
-    ),
-    (
-        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": {"bet": 1}}),
-        ValueError,
-        "must be a probability, or one for each type, for each of 'bet', 'fold', got {'bet': 1}",
-    ),
-    (
-        lambda: PublicGame(PublicTree(BET), DEAL).lock({"/": {"bet": [1, 1], "fold": 0}}),
-        ValueError,
-        "has shape \\(2, 2\\)",
-    ),
-    (lambda: PublicGame(PublicTree(BET), DEAL).equity(0, "/fold"), ValueError, "no order"),
+    (lambda: made(BET).equity(0, "/fold"), ValueError, "no order"),
     (lambda: liars_dice(1, 2).equity(0), ValueError, "several orders"),
     (lambda: solve_zero_sum(kuhn()), TypeError, "to_tree\\(\\)"),
     (lambda: solve(kuhn(), "mccfr", iterations=1), TypeError, "to_tree\\(\\)"),
 )
+test_what_is_no_deal_is_refused = refusals(
+    ("ab", "aa", {}, "types\\[1\\] must be .* without duplicates"),
+    ("ab", "ab", {"weights": ([1, -1], [1, 1])}, "weights\\[0\\]"),
+    ("ab", "ab", {"weights": ([1, 1], [0, 0])}, "weights\\[1\\]"),
+    ("ab", "ab", {"weights": ([1], [1, 1])}, "2 finite numbers"),
+    ("ab", "ab", {"cards": ([[1], [1]], [[1], [2]])}, "list them once"),
+    ("a", "a", {"cards": ([[1, 1]], [[1, 2]])}, "different cards"),
+    ("a", "a", {"cards": ([[1, 2, 3]],) * 2}, "shape \\(1, 3\\)"),
+    ("a", "a", {"cards": ([[1, 2]],) * 2, "strengths": ([1], [2])}, "make them equally strong"),
+    call=lambda first, second, options: Deal((first, second), **options),
+    error=ValueError,
+)
+test_what_is_no_behavior_is_refused = refusals(
+    ({"/bet": [1]}, "no player"),
+    ({"/": [1]}, "has shape \\(1,\\)"),
+    ({"/": [1, 1]}, "sum to 1"),
+    ([1, 0], "probabilities by node"),
+    ({"/": [0.5, 0.6]}, r"sum to 1 for each type, got \[0.5 0.6\], of sum 1.1$"),
+    (
+        {"/": [[1, 0], [1, np.nan], [2, -1]]},
+        r"each type, got \[ 1. nan\], of sum nan, for b; \[ 2. -1.\], of sum 1, for c$",
+    ),
+    (
+        {"/": {"bet": 1}},
+        "must be a probability, or one for each type, for each of 'bet', 'fold', got {'bet': 1}",
+    ),
+    ({"/": {"bet": [1, 1], "fold": 0}}, "has shape \\(2, 2\\)"),
+    call=made(BET).lock,
+    error=(ValueError, TypeError),
+)
+
+
+def test_of_many_types_without_a_behavior_three_are_named():
+    game = GAMES["river"]
+    message = r"got (\[1. 1.\], of sum 2, for [\w-]+; ){3}and \d+ more types$"
+    with pytest.raises(ValueError, match=message):
+        game.lock({"/": np.ones((game.deal.sizes[0], 2))})
