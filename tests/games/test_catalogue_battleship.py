@@ -9,28 +9,9 @@ from naive_games import uniform
 from test_catalogue import play
 
 from regretkit import nash_conv
-from regretkit.evaluation import solve_zero_sum
 from regretkit.games import GameTree
 from regretkit.games._registry import load
 from regretkit.games.catalogue._board_games import battleship_history
-
-
-# By the linear programs of others, with OpenSpiel's trees
-@pytest.mark.deep_beyond(3)
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("battleship(1, 2, shots=1)", 1 / 4),
-        ("battleship(repeated_shots=True)", 1 / 8),
-        ("battleship(lengths=[2], values=[2.0])", 1 / 8),
-        ("battleship(lengths=[1, 2], values=[1.0, 2.0])", 0.0),
-        ("battleship(2, 3, lengths=[2])", 1 / 49),
-    ],
-)
-def test_zero_sum_games_have_their_known_values(name, value):
-    game = load(name)
-    assert game.constant_sum == 0.0
-    assert solve_zero_sum(game).value == pytest.approx(value, abs=1e-9)
 
 
 def test_the_example_of_the_paper_has_its_equilibrium():

@@ -10,28 +10,7 @@ from test_catalogue import play
 from regretkit import ExtensiveFormGame
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import GameTree
-from regretkit.games._registry import load
 from regretkit.games.catalogue._liars_dice import DudoHistory, dudo_history
-
-# The values of the smaller games, found by the linear programs of others from OpenSpiel's trees,
-# and that of the game in Neller and Lanctot (2013), which OpenSpiel's own tests quote.
-VALUES = {2: 1 / 2, 3: 1 / 9, 5: 1 / 125, 6: -7 / 258}
-
-
-@pytest.fixture(scope="module")
-def games():
-    return {sides: load(f"dudo(sides={sides})") for sides in (2, 3, 5, 6)}
-
-
-@pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize("sides", VALUES)
-def test_the_value_is_the_known_one(games, sides):
-    solution = solve_zero_sum(games[sides])
-    assert solution.value == pytest.approx(VALUES[sides], abs=1e-9)
-    assert solution.gap < 1e-9
-
-
-# More dice
 
 
 def test_claims_of_one_die_each_are_in_the_order_of_the_paper():

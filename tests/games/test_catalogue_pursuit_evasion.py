@@ -1,10 +1,10 @@
 """Pursuit-evasion has the values and the size that its rules lead to, written down once more."""
 
-from fractions import Fraction
 from itertools import product
 
 import pytest
 from refusals import refusals
+from test_catalogue import play
 
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import ExtensiveFormGame, as_history, load, load_rules
@@ -73,27 +73,6 @@ def test_the_game_is_that_of_rules_written_for_one_history(turns):
     assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("call", "value"),
-    [
-        # The patrol finds one of 1, 2 or 3 rows at once; after that the evader hides in column b.
-        ("turns=1", "-1/3"),
-        ("turns=3", "-1/3"),
-        ("turns=3, goals=[9]", "-1"),
-        ("turns=2, goals=[1, 1]", "-1/2"),
-        # It cannot be at the first of four rows so soon.
-        ("turns=3, goals=[7, 7, 7, 7]", "0"),
-        # A straight way is known after two turns, for the trace in column a tells the row.
-        ("turns=4", "-1/3"),
-        # Goals that cost more than to be caught are left alone.
-        ("turns=6, goals=[-2, -3]", "-1/2"),
-    ],
-)
-def test_small_games_have_the_values_found_by_hand(call, value):
-    game = load(f"pursuit_evasion({call})")
-    assert solve_zero_sum(game).value == pytest.approx(float(Fraction(value)), abs=1e-9)
-
-
 def test_more_turns_and_better_goals_are_good_for_the_evader():
     def value(call):
         return solve_zero_sum(load(f"pursuit_evasion({call})")).value
@@ -106,28 +85,21 @@ def test_more_turns_and_better_goals_are_good_for_the_evader():
 
 
 def test_traces_stay_unless_the_evader_waits():
-    history = as_history(load_rules("pursuit_evasion"))
-    hiding = history
-    for move in ("a1", "2 2", "b1", "1 2", "wait"):
-        history = history.child(move)
-    assert history.information_set() == "1:2 2,1! 2"
-    for move in ("a1", "2 2", "wait", "3 2", "b1"):
-        hiding = hiding.child(move)
-    for move in ("2 2", "wait", "1 2", "wait"):
-        hiding = hiding.child(move)
-    assert hiding.information_set() == "1:2 2,3 2,2 2,1 2"
-    assert "!" not in hiding.information_set()
+    root = as_history(load_rules("pursuit_evasion"))
+    seen = play(root, "a1", "2 2", "b1", "1 2", "wait")
+    assert seen.information_set() == "1:2 2,1! 2"
+    hidden = play(root, "a1", "2 2", "wait", "3 2", "b1", "2 2", "wait", "1 2", "wait")
+    assert hidden.information_set() == "1:2 2,3 2,2 2,1 2"
 
 
 def test_the_evader_is_caught_where_both_are_after_their_moves():
-    history = as_history(load_rules("pursuit_evasion"))
-    caught = history.child("a2").child("2 2")
+    root = as_history(load_rules("pursuit_evasion"))
+    caught = play(root, "a2", "2 2")
     assert caught.is_terminal()
     assert [*caught.payoffs()] == [-1.0, 1.0]
-    passed = history.child("a2").child("1 3")  # the patrol left the node
+    passed = play(root, "a2", "1 3")  # the patrol left the node
     assert not passed.is_terminal()
-    for move in ("b2", "2 3", "c2", "3 3", "goal2"):
-        passed = passed.child(move)
+    passed = play(passed, "b2", "2 3", "c2", "3 3", "goal2")
     assert passed.is_terminal()
     assert [*passed.payoffs()] == [10.0, -10.0]
 

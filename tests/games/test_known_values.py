@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, hstack
 
 from regretkit import ExtensiveFormGame, Simplices, games, matrix_game, solve
 from regretkit.evaluation import expected_value as value_of
-from regretkit.evaluation import nash_conv, security_value
+from regretkit.evaluation import nash_conv, security_value, solve_zero_sum
 
 CAI_ET_AL = [[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]]
 LEDUC = -1454920850547486749701863871533 / 16995463438839962469905132501930
@@ -62,6 +62,50 @@ def lp_value(game):
 
 
 # Numbers from outside
+
+# By the linear programs of others, as fractions or with OpenSpiel's trees; that of Dudo is in
+# Neller and Lanctot (2013), and pursuits are solved by hand.
+VALUES = {
+    "liars_dice(sides=1)": 1.0,
+    "liars_dice(sides=2)": 1 / 2,
+    "liars_dice(sides=3)": 1 / 9,
+    "liars_dice(dice=2, sides=2)": 7 / 8,
+    "liars_dice(sides=5)": 1 / 125,
+    "dudo(sides=2)": 1 / 2,
+    "dudo(sides=3)": 1 / 9,
+    "dudo(sides=5)": 1 / 125,
+    "battleship(1, 2, shots=1)": 1 / 4,
+    "battleship(repeated_shots=True)": 1 / 8,
+    "battleship(lengths=[2], values=[2.0])": 1 / 8,
+    "battleship(lengths=[1, 2], values=[1.0, 2.0])": 0.0,
+    "battleship(2, 3, lengths=[2])": 1 / 49,
+    # The patrol finds one of 1, 2 or 3 rows at once; after that the evader hides in column b.
+    "pursuit_evasion(turns=1)": -1 / 3,
+    "pursuit_evasion(turns=3)": -1 / 3,
+    "pursuit_evasion(turns=3, goals=[9])": -1.0,
+    "pursuit_evasion(turns=2, goals=[1, 1])": -1 / 2,
+    # It cannot be at the first of four rows so soon.
+    "pursuit_evasion(turns=3, goals=[7, 7, 7, 7])": 0.0,
+    # A straight way is known after two turns, for the trace in column a tells the row.
+    "pursuit_evasion(turns=4)": -1 / 3,
+    # Goals that cost more than to be caught are left alone.
+    "pursuit_evasion(turns=6, goals=[-2, -3])": -1 / 2,
+    # The larger ones
+    "dudo": -7 / 258,
+    "liars_dice": -7 / 258,
+}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [*list(VALUES)[:-2], *(pytest.param(c, marks=pytest.mark.deep) for c in list(VALUES)[-2:])],
+)
+def test_zero_sum_games_have_their_known_values(call):
+    game = games.load(call)
+    solution = solve_zero_sum(game)
+    assert game.constant_sum == 0.0
+    assert solution.value == pytest.approx(VALUES[call], abs=1e-9)
+    assert solution.gap < 1e-9
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.05, 1 / 9, 0.2, 0.3, 1 / 3])
