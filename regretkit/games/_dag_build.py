@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple, Protocol, Self, final
+from itertools import islice, pairwise
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -23,6 +23,8 @@ from regretkit.games.tree._history import (
     outcomes_of,
     payoffs_of,
 )
+
+T = TypeVar("T")
 
 
 @final
@@ -107,8 +109,7 @@ class _Observed(NamedTuple):
     state: Hashable
     player: int
     information_set: Hashable = None
-    actions: Any = ()
-    """The actions in the form of the level, which ``_Level.actions`` decodes."""
+    actions: tuple[Any, ...] = ()
     probabilities: tuple[float, ...] = ()
     payoffs: tuple[float, ...] = ()
 
@@ -116,7 +117,6 @@ class _Observed(NamedTuple):
 class _Level(Protocol):
     def observe(self) -> list[_Observed]: ...
     def children(self, moves: list[tuple[int, Any]]) -> Self: ...
-    def actions(self, observed: _Observed) -> Sequence[Any]: ...
     def label(self, player: int, information_set: Any) -> str: ...
     def action_name(self, player: int, action: Any) -> str: ...
 
@@ -151,10 +151,6 @@ class HistoryLevel:
                 raise no_new_history(action, f"in state {quote(self.key(self.histories[h]))}")
         return HistoryLevel(children, self.key)
 
-    def actions(self, observed: _Observed) -> tuple[Hashable, ...]:
-        actions: tuple[Hashable, ...] = observed.actions
-        return actions
-
     def label(self, player: int, information_set: Hashable) -> str:
         return str(information_set)
 
@@ -173,7 +169,7 @@ class AggregatedBatch(HistoryBatch, Protocol):
 @final
 @frozen(eq=False)
 class BatchLevel:
-    """A batch of histories; actions are observed as packed bits."""
+    """A batch of histories."""
 
     batch: AggregatedBatch
 
@@ -188,37 +184,34 @@ class BatchLevel:
                 for h, payoffs in zip(members.tolist(), map(tuple, paid), strict=True):
                     observed[h] = _Observed(("over", *payoffs), TERMINAL, payoffs=payoffs)
                 continue
-            legal = np.asarray(batch.actions(members))
+            row, action = np.nonzero(np.asarray(batch.actions(members)))
+            cuts = np.searchsorted(row, np.arange(members.size + 1)).tolist()
             drawn: list[tuple[float, ...]] = [()] * members.size
             sets: list[int | None] = [None] * members.size
             if actor == CHANCE:
-                row, action = np.nonzero(legal)
                 chances = floats(batch.probability(members[row], action), "probability()")
-                cuts = np.searchsorted(row, np.arange(1, members.size))
-                drawn = [tuple(part.tolist()) for part in np.split(chances, cuts)]
+                drawn = _cut(chances.tolist(), cuts)
             else:
                 sets = np.asarray(batch.information_set(members)).tolist()
-            # Batches may differ in the number of columns.
-            masks = [row.tobytes().rstrip(b"\0") for row in np.packbits(legal, axis=1)]
-            found = zip(members.tolist(), sets, masks, drawn, strict=True)
-            for h, number, mask, probabilities in found:
-                observed[h] = _Observed(tuple(keys[h]), actor, number, mask, probabilities)
+            moves = _cut(action.tolist(), cuts)
+            found = zip(members.tolist(), sets, moves, drawn, strict=True)
+            for h, number, actions, probabilities in found:
+                observed[h] = _Observed(tuple(keys[h]), actor, number, actions, probabilities)
         return [observed[h] for h in range(player.size)]
 
     def children(self, moves: list[tuple[int, int]]) -> "BatchLevel":
         rows, action = np.array(moves).T
         return BatchLevel(self.batch.child(rows, action))
 
-    def actions(self, observed: _Observed) -> list[int]:
-        bits = np.array([*observed.actions], dtype=np.uint8)
-        actions: list[int] = np.flatnonzero(np.unpackbits(bits)).tolist()
-        return actions
-
     def label(self, player: int, information_set: int) -> str:
         return self.batch.label(player, information_set)
 
     def action_name(self, player: int, action: int) -> str:
         return self.batch.action_name(player, action)
+
+
+def _cut(values: list[T], cuts: list[int]) -> list[tuple[T, ...]]:
+    return [tuple(values[begin:end]) for begin, end in pairwise(cuts)]
 
 
 def nodes_of_level(
@@ -233,7 +226,7 @@ def nodes_of_level(
     repeated: dict[int, int]
     budget, depth = MemoryBudget(memory_limit, walked=True), 0
     growth = Growth(budget, time_limit)
-    while moves := [(h, action) for h in new for action in merger.actions[numbers[h]]]:
+    while moves := [(h, action) for h in new for action in merger.known[numbers[h]].actions]:
         depth += 1
         budget.check_objects(len(merger.nodes) + len(moves))
         growth.check(len(merger.nodes) + len(moves), depth)
@@ -246,12 +239,10 @@ def nodes_of_level(
                 new.append(h)
             elif number not in merger.next:
                 repeated.setdefault(number, h)
-        pending = [
-            (h, action) for number, h in repeated.items() for action in merger.actions[number]
-        ]
+        pending = [(h, action) for n, h in repeated.items() for action in merger.known[n].actions]
         successors = iter(level.children(pending).observe() if pending else ())
         for number in repeated:
-            merger.next[number] = list(islice(successors, len(merger.actions[number])))
+            merger.next[number] = list(islice(successors, len(merger.known[number].actions)))
     return merger.table()
 
 
@@ -260,14 +251,12 @@ def nodes_of_level(
 class _Merger:
     root: _Level
     nodes: list[Node] = field(factory=list)
-    actions: list[Sequence[Any]] = field(factory=list)
-    """The actions at each node."""
+    known: list[_Observed] = field(factory=list)
+    """The history that represents each node."""
     next: dict[int, list[_Observed]] = field(factory=dict)
     """The children of a second history of a node, where there is one."""
-    _observed: list[_Observed] = field(factory=list)
-    """The history that represents each node."""
     _numbers: dict[Hashable, int] = field(factory=dict)
-    _sets: list[dict[Hashable, tuple[int, Sequence[Any]]]] = field(factory=list)
+    _sets: list[dict[Hashable, tuple[int, tuple[Any, ...]]]] = field(factory=list)
     """For each player, the number and the actions of each information set."""
 
     def number(self, observed: list[_Observed]) -> list[int]:
@@ -277,8 +266,8 @@ class _Merger:
             number = self._numbers.setdefault(history.state, len(self.nodes))
             if number == len(self.nodes):
                 self._add(history)
-            elif history != self._observed[number]:
-                raise self._differ(self._observed[number], history)
+            elif history != self.known[number]:
+                raise self._differ(self.known[number], history)
             numbers.append(number)
         return numbers
 
@@ -291,9 +280,8 @@ class _Merger:
                 f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, got "
                 f"{quote(player)} in state {quote(history.state)}"
             )
-        actions = () if player == TERMINAL else self.root.actions(history)
         if player >= 0:
-            number = self._information_set(history, actions)
+            number = self._information_set(history)
         elif player == CHANCE and not (
             drawn and min(drawn) >= 0.0 and abs(sum(drawn) - 1) <= CHANCE_TOLERANCE
         ):
@@ -302,11 +290,10 @@ class _Merger:
                 f"{quote(drawn)} in state {quote(history.state)}"
             )
         self.nodes.append(Node(player, number, [], drawn, history.payoffs))
-        self.actions.append(actions)
-        self._observed.append(history)
+        self.known.append(history)
 
-    def _information_set(self, history: _Observed, actions: Sequence[Any]) -> int:
-        player = history.player
+    def _information_set(self, history: _Observed) -> int:
+        player, actions = history.player, history.actions
         self._sets.extend({} for _ in range(player + 1 - len(self._sets)))
         sets = self._sets[player]
         number, known = sets.setdefault(history.information_set, (len(sets), actions))
@@ -323,20 +310,17 @@ class _Merger:
     def _differ(self, first: _Observed, second: _Observed) -> ValueError:
         """Return the error that names what is different, and shows it."""
         name = next(n for n in _Observed._fields if getattr(first, n) != getattr(second, n))
-        one, other = (
-            self.root.actions(observed) if name == "actions" else getattr(observed, name)
-            for observed in (first, second)
-        )
+        one, other = (quote(getattr(observed, name)) for observed in (first, second))
         return ValueError(
             f"histories of one state, or their children, differ in {name.replace('_', ' ')}: "
-            f"{quote(one)} and {quote(other)}; only histories with equal continuations may have "
+            f"{one} and {other}; only histories with equal continuations may have "
             "the same state"
         )
 
     def table(self) -> NodeTable:
         """Return all nodes, or raise if the children of two histories of one node differ."""
         for number, children in self.next.items():
-            expected = [self._observed[child] for child in self.nodes[number].children]
+            expected = [self.known[child] for child in self.nodes[number].children]
             for first, second in zip(expected, children, strict=True):
                 if first != second:
                     raise self._differ(first, second)

@@ -406,7 +406,10 @@ def read_libratus(path: str | PathLike[str]) -> dict[str, Any]:
     read_board(board, deck_cards("2-A"))
     if not re.fullmatch(r"\d{1,5}", pot, re.ASCII) or not 0 < int(pot) < 2 * _STACK:
         raise _unreadable(path, f"whole chips below {2 * _STACK:,} in a line -pot")
-    numbers = np.fromiter(map(_number, reach.split()), dtype=np.float64).reshape(-1)
+    try:
+        numbers = np.array(reach.split(), dtype=np.float64)
+    except ValueError:
+        numbers = np.empty(0)
     if numbers.size != 2 * _HANDS or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
         raise _unreadable(path, f"{2 * _HANDS:,} finite numbers, at least 0, in a line -reach")
     cards = [card_of(rank + suit) for rank in RANKS for suit in "shdc"]
@@ -418,13 +421,6 @@ def read_libratus(path: str | PathLike[str]) -> dict[str, Any]:
         "pot": int(pot),
         "stack": _STACK - int(pot) // 2,
     }
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _unreadable(path: str | PathLike[str], wanted: str) -> ValueError:

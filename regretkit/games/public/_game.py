@@ -31,7 +31,6 @@ from regretkit.games.public._tree import (
     Path,
     PublicTree,
     Table,
-    children_of,
 )
 from regretkit.sets import DecisionTree
 
@@ -302,7 +301,6 @@ class PublicGame:
         if not isinstance(behaviors, Mapping):
             hint = "pass {'/': [0.5, 0.5]}"
             raise TypeError(must_be("behaviors", "probabilities by node", behaviors, hint))
-        changed: dict[int, dict[int, Node]] = {}
         locked = dict[int, tuple[Any, tuple[Indices, Indices]]]()
         for path, behavior in behaviors.items():
             at, image = self._find(path)
@@ -312,28 +310,21 @@ class PublicGame:
                     "its images are locked at once; leave one of them out"
                 )
             locked[at] = behavior, image
-        root: Any = self.tree.nodes[0]
-        for at in range(max(locked, default=-1), -1, -1):
-            kept = changed.pop(at, {})
-            if not kept and at not in locked:
-                continue
-            node = self.tree.nodes[at]
-            following = {
-                name: kept.get(i, child.node if isinstance(child, Outcome) else child)
-                for i, (name, child) in enumerate(children_of(node).items())
-            }
+        nodes: list[Any] = [*self.tree.nodes]
+        following: list[dict[str, Node]] = [{} for _ in nodes]
+        for at in reversed(range(len(nodes))):
+            node, after = nodes[at], dict(reversed(following[at].items()))
             if at in locked:
-                node = self._locked(at, *locked[at], following)
+                nodes[at] = self._locked(at, *locked[at], after)
             elif isinstance(node, Decision):
-                node = evolve(node, children=following)
+                nodes[at] = evolve(node, children=after)
             elif isinstance(node, Chance):
                 outcomes = node.outcomes.items()
-                node = Chance({i: evolve(out, node=following[i]) for i, out in outcomes})
+                nodes[at] = Chance({name: evolve(x, node=after[name]) for name, x in outcomes})
             if at:
-                changed.setdefault(int(self.tree.parent[at]), {})[int(self.tree.action[at])] = node
-            else:
-                root = node
-        tree = PublicTree(root)
+                parent, action = self.tree.parent[at], self.tree.action[at]
+                following[parent][self.tree.names[parent][action]] = nodes[at]
+        tree = PublicTree(nodes[0])
         tree.unlocked = self.tree.unlocked or self.tree
         return evolve(self, tree=tree)
 
