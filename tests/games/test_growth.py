@@ -192,8 +192,8 @@ def test_the_end_of_a_long_build_is_reported(monkeypatch, caplog, batch):
     if batch:
         GameTree.from_batch(games.leduc_batch())
     else:
-        GameTree.from_history(games.load_rules("sheriff"))
-    found = 9457 if batch else 705
+        GameTree.from_history(games.load_rules("oshi_zumo"))
+    found = 9457 if batch else 738
     assert f"all {found:,} histories are found" in caplog.messages[-1]
 
 

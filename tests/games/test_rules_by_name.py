@@ -66,3 +66,14 @@ def test_games_of_any_size_are_played(text):
 def test_what_has_no_rules_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         games.load_rules(text)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 30, 100])
+def test_a_sheriff_of_many_rounds_hears_all_offers(rounds):
+    history = games.as_history(games.load_rules(f"sheriff(rounds={rounds})")).child("7")
+    for done in range(rounds):
+        assert history.information_set() == f"0:7:{' '.join(['2 inspect'] * done)}"
+        history = history.child("2")
+        assert history.information_set() == f"1:{'2 inspect ' * done}2"
+        history = history.child("pass" if done == rounds - 1 else "inspect")
+    assert [*history.payoffs()] == [33.0, 2.0]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import final
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
@@ -227,24 +227,22 @@ def sheriff(
     Farina, Ling, Fang and Sandholm (2019), "Correlation in extensive-form games: saddle-point
     formulation and benchmarks", NeurIPS. The default parameters are its baseline.
     """
-    root = sheriff_history(items, bribe, rounds, value, penalty, compensation)
-    MemoryBudget(memory_limit).check_histories(root.histories)
-    parameters = "items", "bribe", "rounds", "value", "penalty", "compensation"
-    name = call_text(sheriff, **{name: getattr(root, name) for name in parameters})
-    start = _SheriffBatch(root, 0, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
-    return ExtensiveFormGame.from_batch(start, name=name, memory_limit=memory_limit)
+    root = sheriff_batch(items, bribe, rounds, value, penalty, compensation)
+    MemoryBudget(memory_limit).check_histories(root.rules.histories)
+    name = call_text(sheriff, **asdict(root.rules))
+    return ExtensiveFormGame.from_batch(root, name=name, memory_limit=memory_limit)
 
 
 @rules_of("sheriff")
-def sheriff_history(
+def sheriff_batch(
     items: int = 10,
     bribe: int = 2,
     rounds: int = 2,
     value: float = 5.0,
     penalty: float = 1.0,
     compensation: float = 1.0,
-) -> "SheriffHistory":
-    return SheriffHistory(
+) -> "Sheriff":
+    rules = _Rules(
         whole_number(items, "items", minimum=0),
         whole_number(bribe, "bribe", minimum=0),
         whole_number(rounds, "rounds", minimum=1),
@@ -252,21 +250,21 @@ def sheriff_history(
         number(penalty, "penalty"),
         number(compensation, "compensation"),
     )
+    known = (rules.items + 1) * (2 * rules.radix) ** min(rules.rounds, _COUNTED)
+    # The moves of many rounds, of which no tree fits into memory, are large integers of Python.
+    moves = np.ones(1, dtype=np.int64 if known < 2**62 else object)
+    return Sheriff(rules, 0, np.zeros(1, dtype=np.int64), moves)
 
 
 @final
 @frozen
-class SheriffHistory:
+class _Rules:
     items: int
     bribe: int
     rounds: int
     value: float
     penalty: float
     compensation: float
-    loaded: int | None = None
-    """The number of items, None before they are loaded."""
-    moves: tuple[str, ...] = ()
-    """Offers and answers in turn."""
 
     @property
     def histories(self) -> int:
@@ -276,47 +274,18 @@ class SheriffHistory:
         offers = (self.bribe + 1) * sum(rounds[:-1])
         return 1 + (self.items + 1) * (sum(rounds) + offers)
 
-    def is_terminal(self) -> bool:
-        return len(self.moves) == 2 * self.rounds
-
-    def player(self) -> int:
-        return len(self.moves) % 2
-
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        return ()
-
-    def actions(self) -> Sequence[str]:
-        if self.player() == 1:
-            return _ANSWERS
-        maximum = self.items if self.loaded is None else self.bribe
-        return [str(quantity) for quantity in range(maximum + 1)]
-
-    def child(self, action: str) -> "SheriffHistory":
-        if self.loaded is None:
-            return evolve(self, loaded=int(action))
-        return evolve(self, moves=(*self.moves, action))
-
-    def information_set(self) -> str:
-        if self.loaded is None:
-            return "0:"
-        own = f"{self.loaded}:" if self.player() == 0 else ""
-        return f"{self.player()}:{own}{' '.join(self.moves)}"
-
-    def payoffs(self) -> Sequence[float]:
-        items, (offer, answer) = self.loaded or 0, self.moves[-2:]
-        if answer == "pass":
-            return items * self.value - int(offer), float(offer)
-        paid = items * self.penalty if items else -self.compensation
-        return -paid, paid
+    @property
+    def radix(self) -> int:
+        """Of the digits of offers: with 1, there would be none."""
+        return max(2, self.bribe + 1)
 
 
 @final
 @frozen(eq=False)
-class _SheriffBatch:
+class Sheriff:
     """A batch of histories of ``length`` moves, the first of which loads the items."""
 
-    rules: SheriffHistory
-    """The empty history, which has the parameters."""
+    rules: _Rules
     length: int
     loaded: Indices
     """The number of items, 0 before they are loaded."""
@@ -329,11 +298,6 @@ class _SheriffBatch:
         return np.full(self.loaded.size, mover)
 
     @property
-    def _radix(self) -> int:
-        """Of the digits of offers: with 1, there would be none."""
-        return max(2, self.rules.bribe + 1)
-
-    @property
     def _choices(self) -> int:
         if self.length == 0:
             return self.rules.items + 1
@@ -342,11 +306,11 @@ class _SheriffBatch:
     def actions(self, rows: Indices) -> NDArray[np.bool_]:
         return np.ones((rows.size, self._choices), dtype=np.bool_)
 
-    def child(self, rows: Indices, action: Indices) -> "_SheriffBatch":
+    def child(self, rows: Indices, action: Indices) -> "Sheriff":
         if self.length == 0:
-            return _SheriffBatch(self.rules, 1, action, self.moves[rows])
-        moves = self.moves[rows] * (self._radix if self.length % 2 else 2) + action
-        return _SheriffBatch(self.rules, self.length + 1, self.loaded[rows], moves)
+            return Sheriff(self.rules, 1, action, self.moves[rows])
+        moves = self.moves[rows] * (self.rules.radix if self.length % 2 else 2) + action
+        return Sheriff(self.rules, self.length + 1, self.loaded[rows], moves)
 
     def probability(self, rows: Indices, action: Indices) -> Vector:
         return np.ones(rows.size)
@@ -360,11 +324,11 @@ class _SheriffBatch:
 
     def payoffs(self, rows: Indices) -> Vector:
         rules, loaded = self.rules, self.loaded[rows]
-        offers, answers = np.divmod(self.moves[rows], 2)
+        last_round = self.moves[rows] % (2 * rules.radix)
+        offers, answers = np.divmod(last_round.astype(np.float64), 2.0)
         paid = np.where(loaded > 0, loaded * rules.penalty, -rules.compensation)
-        offer = offers % self._radix + 0.0
-        smuggler = np.where(answers == 0, loaded * rules.value - offer, -paid)
-        return np.stack([smuggler, np.where(answers == 0, offer, paid)], axis=1)
+        smuggler = np.where(answers == 0, loaded * rules.value - offers, -paid)
+        return np.stack([smuggler, np.where(answers == 0, offers, paid)], axis=1)
 
     def action_name(self, player: int, action: int) -> str:
         return _ANSWERS[action] if player == 1 else str(action)
@@ -377,7 +341,7 @@ class _SheriffBatch:
         names: list[str] = []
         answered = player == 0
         while moves > 1:
-            moves, move = divmod(moves, 2 if answered else self._radix)
+            moves, move = divmod(moves, 2 if answered else self.rules.radix)
             names.append(_ANSWERS[move] if answered else str(move))
             answered = not answered
         return f"{player}:{loaded}{' '.join(reversed(names))}"
