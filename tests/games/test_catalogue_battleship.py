@@ -1,15 +1,11 @@
 """Battleship has the size, the payoffs and the equilibria that it is known for."""
 
-import itertools
-from collections import Counter
-
 import numpy as np
 import pytest
 from naive_games import uniform
 from test_catalogue import play
 
 from regretkit import nash_conv
-from regretkit.games import GameTree
 from regretkit.games._registry import load
 from regretkit.games.catalogue._board_games import battleship_history
 
@@ -127,83 +123,3 @@ def test_a_shot_at_a_ship_that_is_sunk_says_so():
     root = battleship_history(2, 2, [2, 1], shots=4, repeated_shots=True)
     history = play(root, "a1-a2", "a1-a2", "b1", "b1", "a1", "b2", "a2", "b2", "a1", "b2")
     assert history.information_set() == "0:a1-a2,b1/a1 hit,b2,a2 sunk,b2,a1 sunk,b2"
-
-
-# Independent recomputation, with cells as pairs and no tree
-
-
-def fleets(height, width, lengths):
-    """Yield all ways of placing the ships, each a set of cells."""
-    cells = list(itertools.product(range(height), range(width)))
-
-    def line(row, column, vertical, n):
-        return frozenset((row + i * vertical, column + i * (1 - vertical)) for i in range(n))
-
-    ships = [{line(*cell, vertical, n) for cell in cells for vertical in (0, 1)} for n in lengths]
-    ships = [[ship for ship in lines if ship <= set(cells)] for lines in ships]
-    for fleet in itertools.product(*ships):
-        if len(frozenset().union(*fleet)) == sum(lengths):
-            yield fleet
-
-
-def counted(height, width, lengths, values, shots, multiplier, repeated):
-    """Return the number of histories, the information sets of each player, and the payoffs."""
-    cells = list(itertools.product(range(height), range(width)))
-    hidden = list(fleets(height, width, lengths))
-    placing, known, payoffs, fired = set(), [set(), set()], Counter(), 0
-
-    def sunk(fleet, hits):
-        return [ship <= hits for ship in fleet]
-
-    def fire(pair, aimed, told):
-        nonlocal fired
-        fired += 1
-        lost = [sunk(pair[i], set(aimed[1 - i])) for i in (0, 1)]
-        if len(aimed[1]) == shots or all(lost[0]) or all(lost[1]):
-            lost_values = [float(np.dot(values, fleet)) for fleet in lost]
-            earned = [lost_values[1 - i] - multiplier * lost_values[i] for i in (0, 1)]
-            payoffs[tuple(np.round(earned, 9))] += 1
-            return
-        mover = int(len(aimed[0]) > len(aimed[1]))
-        known[mover].add((pair[mover], told[mover]))
-        for cell in cells:
-            if cell in aimed[mover] and not repeated:
-                continue
-            hits = {*aimed[mover], cell}
-            target = [ship for ship in pair[1 - mover] if cell in ship]
-            answer = (bool(target), bool(target) and target[0] <= hits)
-            aimed_now = [(*aimed[i], cell) if i == mover else aimed[i] for i in (0, 1)]
-            heard = [(*told[i], cell, answer if i == mover else None) for i in (0, 1)]
-            fire(pair, aimed_now, heard)
-
-    for pair in itertools.product(hidden, hidden):
-        for placed in range(2 * len(lengths)):
-            fleet = [pair[i][: (placed + 1 - i) // 2] for i in (0, 1)]
-            placing.add((placed, *fleet))
-            known[placed % 2].add(fleet[placed % 2])
-        fire(pair, [(), ()], [(), ()])
-    return len(placing) + fired, tuple(map(len, known)), payoffs
-
-
-@pytest.mark.deep_beyond(4)
-@pytest.mark.parametrize(
-    "rules",
-    [
-        (1, 2, (1,), (1.0,), 1, 1.0, False),
-        (2, 2, (1,), (3.0,), 2, 2.0, False),
-        (2, 2, (1,), (1.0,), 2, 1.0, True),
-        (2, 2, (2, 1), (1.0, 2.0), 1, 0.5, False),
-        (1, 4, (2, 2), (1.0, 3.0), 2, 1.5, False),
-        (1, 4, (2, 1), (0.0, 0.5), 2, 2.0, True),
-        (3, 1, (2,), (1.0,), 2, 1.0, False),
-        (2, 3, (2, 3), (1.0, 4.0), 1, 2.0, False),
-        (2, 2, (2, 2), (1.0, 2.0), 2, 3.0, True),
-    ],
-)
-def test_sizes_and_payoffs_are_those_of_a_naive_count(rules):
-    tree = GameTree.from_history(battleship_history(*rules))
-    histories, information_sets, payoffs = counted(*rules)
-
-    assert tree.histories == histories
-    assert tree.information_sets == information_sets
-    assert Counter(map(tuple, np.round(tree.payoffs, 9).tolist())) == payoffs

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from corpus import reference
+from corpus import assert_as_in_openspiel, reference
 from naive_games import uniform
 from refusals import refusals
 
-from regretkit import ExtensiveFormGame, evaluation, games
+from regretkit import ExtensiveFormGame, evaluation
 from regretkit.games._registry import load
 
 # OpenSpiel's name of a game, and ours
@@ -104,33 +104,14 @@ KNOWN = [
 ]
 
 
-@pytest.fixture(scope="session")
-def openspiel():
-    return reference("openspiel_values.json")
-
-
 @pytest.mark.parametrize("name", TREES)
-def test_sizes_and_uniform_play_are_those_of_openspiel(name, openspiel):
-    game, known = load(TREES[name]), openspiel[name]
-    tree, profile = game.tree, uniform(game)
-    best = [evaluation.best_response(game, i, profile)[0] for i in range(game.players)]
-
-    assert tree.histories == known["histories"]
-    assert tree.terminals.size == known["terminals"]
-    assert (tree.player == games.CHANCE).sum() == known["chance_nodes"]
-    assert tree.depth == known["depth"]
-    assert list(tree.information_sets) == known["infosets"]
-    assert [domain.points for domain in game.domains] == known["infosets"]
-    assert [domain.dimension for domain in game.domains] == known["sequences"]
-    assert game.value(profile) == pytest.approx(known["uniform_payoffs"], abs=1e-9)
-    assert best == pytest.approx(known["best_response_to_uniform"], abs=1e-9)
-    gap = evaluation.nash_conv(game, profile)
-    assert gap == pytest.approx(known["nash_conv_uniform"], abs=1e-9)
+def test_sizes_and_uniform_play_are_those_of_openspiel(name):
+    assert_as_in_openspiel(load(TREES[name]), name)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_are_those_of_openspiel(name, openspiel):
-    game, known = load(TABLES[name]), openspiel[name]
+def test_tables_are_those_of_openspiel(name):
+    game, known = load(TABLES[name]), reference("openspiel_values.json")[name]
     payoffs = [game.payoffs[player].mean() for player in (0, 1)]
     gains = [game.utility(player, uniform(game)).max() - payoffs[player] for player in (0, 1)]
     assert game.payoffs[0].size == known["terminals"]

@@ -35,6 +35,8 @@ t "" 2 "different" { -1, 1 }
 t "" 3 "same again" { 1, -1 }
 """
 
+DRIVER = 'p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0'
+
 
 def game(text, players=1):
     """Return the game with these nodes; the first of them stands in line 2."""
@@ -266,7 +268,7 @@ def test_a_tree_may_be_deeper_than_functions_may_call_each_other():
 
 
 def test_a_game_of_imperfect_recall_says_so_and_keeps_its_tree():
-    driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
+    driver = game(DRIVER)
     assert isinstance(driver, ImperfectRecallGame)
     assert repr(driver) == "<game: 1 information sets, imperfect recall>"
     assert driver.players == 1
@@ -297,7 +299,7 @@ def test_the_reason_stays_short_where_histories_are_long():
     ],
 )
 def test_a_game_of_imperfect_recall_is_not_played_and_the_error_names_the_information_set(ask):
-    driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
+    driver = game(DRIVER)
     with pytest.raises(ValueError, match=r"imperfect recall: player 0 .* information set 'exit'"):
         ask(driver)
 
@@ -439,7 +441,7 @@ def test_memory_grows_as_the_file_does(kind):
 
 
 def test_a_tree_is_written_without_a_name_and_also_under_imperfect_recall():
-    driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
+    driver = game(DRIVER)
     assert_same_game(read_efg(write_efg(driver)), driver)
     assert_same_tree(read_efg(write_efg(driver.tree)).tree, driver.tree)
     assert read_efg(write_efg(driver.tree)).name is None

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from corpus import each, reference
+from corpus import assert_as_in_openspiel, each, reference
 from naive_games import uniform
 from refusals import refusals
 
@@ -53,24 +53,8 @@ def as_turn_based(game):
 @pytest.mark.deep_beyond(24)
 @each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= LARGEST)
 def test_sizes_and_uniform_play_are_those_of_openspiel(name):
-    known = reference("openspiel_values.json")[name]
     game = games.from_openspiel(load(name), refine=name in IMPERFECT_RECALL)
-    tree, profile = game.tree, uniform(game)
-
-    assert tree.histories == known["histories"]
-    assert tree.terminals.size == known["terminals"]
-    assert (tree.player == games.CHANCE).sum() == known["chance_nodes"]
-    assert tree.depth == known["depth"]
-    assert [domain.points for domain in game.domains] == known["infosets"]
-    assert [domain.dimension for domain in game.domains] == known["sequences"]
-    assert max(sizes.max(initial=0) for sizes in tree.sizes) == known["max_actions"]
-    np.testing.assert_allclose(game.value(profile), known["uniform_payoffs"], atol=1e-10)
-    np.testing.assert_allclose(
-        [evaluation.best_response(game, player, profile)[0] for player in range(game.players)],
-        known["best_response_to_uniform"],
-        atol=1e-10,
-    )
-    assert abs(evaluation.nash_conv(game, profile) - known["nash_conv_uniform"]) < 1e-10
+    assert_as_in_openspiel(game, name)
 
 
 @pytest.mark.deep_beyond(21)

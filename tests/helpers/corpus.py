@@ -7,7 +7,11 @@ OpenSpiel itself where it is installed: without the numbers there is nothing to 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from naive_games import uniform
+
+from regretkit import evaluation, games
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 
@@ -30,3 +34,19 @@ def each(name, wanted=lambda _: True):
     entries = json.loads((CORPUS / name).read_text()) if (CORPUS / name).exists() else {}
     names = [key for key, entry in entries.get("files", entries).items() if wanted(entry)]
     return pytest.mark.parametrize("name", names or ["expected.json"])
+
+
+def assert_as_in_openspiel(game, name):
+    """Compare sizes, uniform play and best responses to it with what OpenSpiel says of a game."""
+    known, tree, profile = reference("openspiel_values.json")[name], game.tree, uniform(game)
+    assert tree.histories == known["histories"]
+    assert tree.terminals.size == known["terminals"]
+    assert (tree.player == games.CHANCE).sum() == known["chance_nodes"]
+    assert tree.depth == known["depth"]
+    assert [domain.points for domain in game.domains] == known["infosets"]
+    assert [domain.dimension for domain in game.domains] == known["sequences"]
+    assert max(sizes.max(initial=0) for sizes in tree.sizes) == known["max_actions"]
+    best = [evaluation.best_response(game, i, profile)[0] for i in range(game.players)]
+    np.testing.assert_allclose(game.value(profile), known["uniform_payoffs"], atol=1e-10)
+    np.testing.assert_allclose(best, known["best_response_to_uniform"], atol=1e-10)
+    assert abs(evaluation.nash_conv(game, profile) - known["nash_conv_uniform"]) < 1e-10
