@@ -125,11 +125,6 @@ def _by_table(table: Matrix, reach: Matrix) -> tuple[Matrix, Vector]:
     return sums, total
 
 
-def _oriented(layout: Layout, player: int, table: Table) -> Matrix:
-    payoffs: Matrix = table.payoffs * layout.deal.pairs()
-    return payoffs.transpose(0, 2, 1) if player else payoffs
-
-
 def _groups(layout: Layout, player: int) -> Iterator[Group]:
     """Yield the groups of a player, in order of first occurrence, those without an order last."""
     tree = layout.tree
@@ -142,17 +137,19 @@ def _groups(layout: Layout, player: int) -> Iterator[Group]:
             compared.setdefault((int(other[node]), context), terminal.order)
             compared.setdefault(context, terminal.order)
     for node in tree.terminals.tolist():
-        terminal = tree.nodes[node]
-        if isinstance(terminal, Free):
+        terminal, context = tree.nodes[node], int(layout.context[node])
+        key: str | Table | None = terminal if isinstance(terminal, Table) else None
+        if isinstance(terminal, Compare):
+            key = terminal.order
+        elif isinstance(terminal, Free):
             # Beside a showdown with the same reach, or else in the same context, if there is one
-            context = int(layout.context[node])
-            key: str | Table | None = compared.get((int(other[node]), context))
-            key = compared.get(context) if key is None else key
-            members.setdefault(key, []).append(node)
-        elif isinstance(terminal, Compare | Table):
-            key = terminal.order if isinstance(terminal, Compare) else terminal
-            members.setdefault(key, []).append(node)
+            key = compared.get((int(other[node]), context), compared.get(context))
+        members.setdefault(key, []).append(node)
     for key, nodes in members.items():
+        table: Matrix | None = None
+        if isinstance(key, Table):
+            table = key.payoffs * layout.deal.pairs()
+            table = table.transpose(0, 2, 1) if player else table
         chosen = sorted(nodes, key=lambda node: (own[node], layout.context[node]))
         terminals = np.array(chosen)
         columns, column = np.unique(
@@ -162,7 +159,7 @@ def _groups(layout: Layout, player: int) -> Iterator[Group]:
         new = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
         yield Group(
             order=None if isinstance(key, Table) else key,
-            table=_oriented(layout, player, key) if isinstance(key, Table) else None,
+            table=table,
             last=columns[0],
             context=columns[1],
             terminals=terminals,
