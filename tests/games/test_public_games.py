@@ -91,15 +91,6 @@ def test_what_rounding_leaves_is_nothing():
     assert (sums.free[0, 1:] > 0.1).all()
 
 
-@each_game
-def test_both_utilities_give_the_same_value(name):
-    game = GAMES[name]
-    profile = random_profile(game)
-    for payer in (0, 1):
-        values = [game.utility(i, profile, payer) @ profile[i] for i in (0, 1)]
-        assert values == pytest.approx([game.value(profile)[payer]] * 2, abs=1e-13)
-
-
 # Trees
 
 
