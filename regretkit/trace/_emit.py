@@ -66,7 +66,8 @@ class Loops:
         by_action = {n: node for n, node in self._outputs.items() if n not in by_block}
         reached = [n for n in nodes_of(self._outputs.values()) if not self._bound[n]]
         self._region(reached, list(by_action.values()), 0)
-        self._final(by_action)
+        if by_action:
+            self._store(by_action)
         for name, node in by_block.items():
             self._lines.append(f"{name}[block] = {self._scalar(node)}")
         return self._lines
@@ -203,10 +204,8 @@ class Loops:
                     self._names[node] = next(self._variables)
                 self._write(depth, f"{self._names[node]} = 0.0")
 
-    def _final(self, outputs: Mapping[str, Node]) -> None:
+    def _store(self, outputs: Mapping[str, Node]) -> None:
         """Write the loop that stores outputs."""
-        if not outputs:
-            return
         self._start_cumulations(self._inside(outputs.values()), 0)
         self._write(0, "for a in range(first, last):")
         values = self._body(list(outputs.values()), "a", 1, {})

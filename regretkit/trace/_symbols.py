@@ -152,25 +152,22 @@ class Trace:
             raise UntraceableError(f"an array of {array.dtype} is not made of numbers")
         if array.size == 1 and array.shape in ((), (1,)) and self.shapes[Per.ACTION] != (1,):
             return constant(array.item())
-        for per in (Per.ACTION, Per.BLOCK):
-            if array.shape == self.shapes[per]:
-                if self.shapes[Per.ACTION] == self.shapes[Per.BLOCK]:
-                    raise UntraceableError(
-                        "every block has one action: arrays cannot be told apart"
-                    )
-                if id(array) in self._held:  # its numbers are read when a run begins
-                    node = make("array", per=per, detail=array)
-                    return elementwise("not_equal", node, ZERO) if array.dtype == bool else node
-                if (array == array[0]).all():
-                    return fill(constant(array[0]), per)
-                copied = array.astype(np.float64)
-                copied.setflags(write=False)
-                node = make("array", per=per, detail=copied)
-                return elementwise("not_equal", node, ZERO) if array.dtype == np.bool_ else node
-        raise ValueError(
-            f"an array of shape {array.shape} fits neither actions, {self.shapes[Per.ACTION]}, nor "
-            f"blocks, {self.shapes[Per.BLOCK]}"
-        )
+        per = next((p for p in (Per.ACTION, Per.BLOCK) if array.shape == self.shapes[p]), None)
+        if per is None:
+            raise ValueError(
+                f"an array of shape {array.shape} fits neither actions, {self.shapes[Per.ACTION]}, "
+                f"nor blocks, {self.shapes[Per.BLOCK]}"
+            )
+        if self.shapes[Per.ACTION] == self.shapes[Per.BLOCK]:
+            raise UntraceableError("every block has one action: arrays cannot be told apart")
+        detail = array
+        if id(array) not in self._held:  # those are read when a run begins
+            if (array == array[0]).all():
+                return fill(constant(array[0]), per)
+            detail = array.astype(np.float64)
+            detail.setflags(write=False)
+        node = make("array", per=per, detail=detail)
+        return elementwise("not_equal", node, ZERO) if array.dtype == bool else node
 
 
 def _refusing(text: str) -> Callable[..., Any]:
