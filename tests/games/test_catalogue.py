@@ -6,11 +6,14 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from naive_games import uniform
 from refusals import refusals
 
 from regretkit import games
+from regretkit.evaluation import best_response, solve_zero_sum
 from regretkit.games import NormalFormGame, _registry, matrix_game
 from regretkit.games._registry import call_text, load, names, register
+from regretkit.games.catalogue._bidding_games import INFORMATION, ORDERS
 from regretkit.games.catalogue._small_poker import kuhn_history
 from regretkit.play import solve
 
@@ -174,6 +177,55 @@ def test_blotto_has_every_placement_once_and_compares_field_by_field():
             pairs = list(zip(placement.split("-"), opposing.split("-"), strict=True))
             won, lost = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
             assert payoffs[i, j] == (won > lost) - (won < lost)
+
+
+# Liar's dice and Goofspiel
+
+
+@pytest.mark.deep_beyond(4)
+@pytest.mark.parametrize("information", INFORMATION)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("returns", ["win_loss", "point_difference"])
+def test_goofspiel_is_fair(information, order, returns):
+    # The order of bids in the tree does not matter, because it is hidden: the game is symmetric.
+    game = games.goofspiel(3, order, information, returns=returns)
+    x, y = uniform(game)
+
+    assert game.value([x, y]) == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert best_response(game, 0, [x, y])[0] == pytest.approx(
+        best_response(game, 1, [x, y])[0], abs=1e-12
+    )
+    assert solve_zero_sum(game).value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_to_match_the_prize_is_the_best_answer_to_a_player_who_bids_at_random():
+    # Ross (1971), for the difference of points, with any order of the prizes
+    game = games.goofspiel(order="random", returns="point_difference")
+    tree = game.domains[0]
+    labels, behavior = tree.simplices.labels, tree.simplices.uniform()
+    for number in range(tree.points):
+        prize, actions = labels.block(number).split()[-1][:-1], labels.actions(number)
+        if prize in actions:
+            behavior[tree.simplices.block(number)] = [action == prize for action in actions]
+    matching = [tree.sequence_form(behavior), game.domains[1].relative_interior_point()]
+
+    best, _ = best_response(game, 0, matching)
+
+    assert game.value(matching)[0] == pytest.approx(best, abs=1e-12)
+    assert best > game.value(uniform(game))[0] + 0.5
+
+
+def test_dice_are_private_and_bids_are_public():
+    tree = games.liars_dice(dice=2, sides=2).tree
+
+    for player, labels in enumerate(tree.labels):
+        split = [label.split() for label in labels]
+        assert {dice for dice, *_ in split} == {"11", "12", "22"}
+        # Any bids that rise, an even number of them before player 0 and an odd one before player 1
+        heard = {" ".join(bids) for _, *bids in split}
+        assert all(len(bids) % 2 == player and bids == sorted(bids) for _, *bids in split)
+        assert len(heard) == 2**8 // 2
+        assert len(labels) == 3 * len(heard)
 
 
 # The registry
