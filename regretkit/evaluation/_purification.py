@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import final
 
-import numpy as np
 from attrs import frozen
 
 from regretkit._util._typing import Vector
@@ -11,7 +10,8 @@ from regretkit._util._validate import number, quote
 from regretkit.evaluation._gaps import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._behavioral import ProfileLike, as_vectors
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.games._profile_table import behavior_of, blocks_of, strategy_of, thresholded
+from regretkit.sets import StrategySet
 
 
 @final
@@ -117,17 +117,9 @@ def purify(
 
 
 def _thresholded(strategy: Vector, domain: StrategySet, player: int, minimum: float) -> Vector:
-    if isinstance(domain, DecisionTree):
-        behavior = domain.behavior(strategy)
-        return domain.sequence_form(_kept(behavior, domain.simplices, minimum))
-    if isinstance(domain, Simplices):
-        return _kept(strategy, domain, minimum)
-    raise ValueError(f"player {player} plays on {quote(domain)}, which has no actions to remove")
-
-
-def _kept(behavior: Vector, simplices: Simplices, minimum: float) -> Vector:
-    limit = np.minimum(simplices.max(behavior), minimum)
-    kept = np.where(behavior >= simplices.repeat(limit), behavior, 0.0)
-    # Distributions that lose no action stay bitwise identical.
-    unchanged = simplices.repeat(simplices.sum((kept != behavior).astype(np.float64))) == 0.0
-    return np.where(unchanged, behavior, simplices.normalize(kept))
+    simplices = blocks_of(domain)
+    if simplices is None:
+        raise ValueError(
+            f"player {player} plays on {quote(domain)}, which has no actions to remove"
+        )
+    return strategy_of(thresholded(behavior_of(strategy, domain), simplices, minimum), domain)

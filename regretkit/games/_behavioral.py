@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias, cast, final, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, final, overload
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from numpy.typing import ArrayLike
 
 from regretkit._util._errors import TABLES, VISITED, Hints
@@ -28,6 +27,7 @@ from regretkit.games._profile_table import (
     record_of,
     simplices_of,
     strategy_of,
+    thresholded,
     write_json,
 )
 from regretkit.games.tree._history import History, HistoryBatch
@@ -57,14 +57,14 @@ def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> 
     return np.full(len(actions), 1.0 / len(actions))
 
 
-def behaviors(
-    strategies: ProfileLike,
-) -> tuple["ValidatedStrategy", ...]:
+def behaviors(strategies: ProfileLike) -> tuple["ValidatedStrategy", ...]:
     """Return each player's behavioral strategy from a profile, or a function or dict each."""
     if isinstance(strategies, Profile):
-        pairs = enumerate(zip(strategies, strategies.domains, strict=True))
-        vectors = [VectorStrategy(vector, domain, player) for player, (vector, domain) in pairs]
-        return tuple(ValidatedStrategy(vector, vector.player) for vector in vectors)
+        vectors = enumerate(zip(strategies, strategies.domains, strict=True))
+        return tuple(
+            ValidatedStrategy(VectorStrategy(vector, domain, player), player)
+            for player, (vector, domain) in vectors
+        )
     if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
         wanted = "a Profile, or a function or a dict for each player"
         hint = "its average, run.average" if hasattr(strategies, "average") else "a list of them"
@@ -95,8 +95,8 @@ def _validated(strategy: BehavioralStrategyLike, player: int) -> "ValidatedStrat
 def behaviors_in(game: object, strategies: ProfileLike) -> tuple["ValidatedStrategy", ...]:
     """Return ``behaviors``; vectors are strategies of the game's players."""
     known = strategies if isinstance(strategies, Sequence) else ()
-    vectors = [isinstance(strategy, np.ndarray | list | tuple) for strategy in known]
-    if isinstance(strategies, Profile) or not any(vectors):
+    vectors = any(isinstance(strategy, np.ndarray | list | tuple) for strategy in known)
+    if isinstance(strategies, Profile) or not vectors:
         return behaviors(strategies)
     if not hasattr(game, "domains"):
         raise TypeError(
@@ -104,10 +104,9 @@ def behaviors_in(game: object, strategies: ProfileLike) -> tuple["ValidatedStrat
             "as run.average, or a function or a dict for each player"
         )
     typed = cast("Game", game)
-    numbered = enumerate(zip(as_vectors(typed, strategies), typed.domains, strict=True))
-    by_vector = [VectorStrategy(vector, domain, player) for player, (vector, domain) in numbered]
+    by_vector = behaviors(Profile(as_vectors(typed, strategies), typed.domains))
     given = zip(strategies, by_vector, strict=True)
-    return behaviors([behavior if is_behavior(behavior) else vector for behavior, vector in given])
+    return behaviors([one if is_behavior(one) else vector.behavior for one, vector in given])
 
 
 def as_vectors(
@@ -159,9 +158,8 @@ class ValidatedStrategy:
         try:
             probabilities = floats(answer, "probabilities")
         except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{self._at(information_set)} are no numbers: {quote(answer)}"
-            ) from error
+            problem = f"{self._at(information_set)} are no numbers: {quote(answer)}"
+            raise TypeError(problem) from error
         if probabilities.shape != (len(actions),):
             raise ValueError(
                 f"{self._at(information_set)} have shape {probabilities.shape}, but there are "
@@ -192,10 +190,8 @@ class MappingStrategy:
         try:
             return self.answers[information_set]
         except KeyError:
-            name, known = (
-                str(information_set),
-                [key for key in self.answers if isinstance(key, str)],
-            )
+            name = str(information_set)
+            known = [key for key in self.answers if isinstance(key, str)]
             if not name:  # in normal form
                 raise ValueError(
                     f"strategies[{self.player}] must be a probability for each action in normal "
@@ -253,17 +249,6 @@ _FORMAT, _VERSION = "regretkit strategy without a tree", 1
 _KEYS = {"format", "version", "parents", "players"}
 
 
-class VisitedInfoset(NamedTuple):
-    """A player's distribution at an information set, and where it stands in the player's tree."""
-
-    actions: tuple[Hashable, ...]
-    probabilities: Vector
-    parent: Hashable | None
-    """The player's last information set before it, None where there is none,"""
-    parent_action: int
-    """and the index of the action there."""
-
-
 @final
 @define(eq=False, repr=False)
 class VisitedStrategy(Hints):
@@ -289,68 +274,64 @@ class VisitedStrategy(Hints):
 
     _hints = VISITED
 
-    _infosets: Mapping[Hashable, VisitedInfoset]
-    """Each behind the one before it in the player's tree."""
-    _by_label: dict[str, Vector] | None = field(default=None, init=False)
+    _keys: Sequence[Hashable]
+    """The information sets, each behind the one before it in the player's tree."""
+    _actions: Sequence[tuple[Hashable, ...]]
+    _parents: Sequence[int]
+    """The player's last sequence before each of them, numbered as in its tree."""
+    _behavior: Vector
+    """Their distributions, concatenated."""
+    _simplices: Simplices = field(init=False)
+    _numbers: dict[Hashable, int] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._simplices = Simplices(list(map(len, self._actions)))
+        self._numbers = {key: number for number, key in enumerate(self._keys)}
 
     def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
         """Return the probability of each action."""
-        known = self._infosets.get(information_set)
-        if known is not None:
-            return known.probabilities
+        if information_set in self._numbers:
+            return self[information_set]
         if isinstance(information_set, InformationSet):
             information_set = information_set.label
-        probabilities = self._labeled().get(str(information_set))
-        return np.full(len(actions), 1.0 / len(actions)) if probabilities is None else probabilities
+        number = self._by_label.get(str(information_set))
+        return uniform_behavior("", actions) if number is None else self[self._keys[number]]
 
-    def _labeled(self) -> dict[str, Vector]:
-        if self._by_label is None:
-            by_label = {str(key): known.probabilities for key, known in self._infosets.items()}
-            if len(by_label) < len(self._infosets):
-                raise ValueError("information sets cannot be found by labels, which are not unique")
-            self._by_label = by_label
-        return self._by_label
+    @cached_property
+    def _by_label(self) -> dict[str, int]:
+        by_label = {str(key): number for key, number in self._numbers.items()}
+        if len(by_label) < len(self):
+            raise ValueError("information sets cannot be found by labels, which are not unique")
+        return by_label
 
     def actions(self, information_set: Hashable) -> tuple[Hashable, ...]:
         """Return the actions at an information set that was visited."""
-        return self._infosets[information_set].actions
+        return self._actions[self._numbers[information_set]]
 
     def __getitem__(self, information_set: Hashable) -> Vector:
-        return self._infosets[information_set].probabilities
+        return self._behavior[self._simplices.block(self._numbers[information_set])]
 
     def __iter__(self) -> Iterator[Hashable]:
-        return iter(self._infosets)
+        return iter(self._keys)
 
     def __len__(self) -> int:
-        return len(self._infosets)
+        return len(self._keys)
 
     def __repr__(self) -> str:
         return f"<what to do at {len(self)} information sets>"
 
-    def _parents(self) -> list[int]:
-        """Return the number of the player's last sequence before each information set."""
-        infosets = self._infosets.values()
-        ends = accumulate((len(infoset.actions) for infoset in infosets), initial=1)
-        first = dict(zip(self._infosets, ends, strict=False))
-        return [
-            0 if infoset.parent is None else first[infoset.parent] + infoset.parent_action
-            for infoset in infosets
-        ]
-
     def _records(self) -> Iterator[dict[str, Any]]:
         """Yield what a file holds of each information set."""
-        for block, (key, infoset) in enumerate(self._infosets.items()):
-            actions, probabilities = map(str, infoset.actions), infoset.probabilities.tolist()
-            yield record_of(block, str(key), actions, probabilities)
+        for place, (key, actions) in enumerate(zip(self._keys, self._actions, strict=True)):
+            yield record_of(place, str(key), map(str, actions), self[key].tolist())
 
     def _tree(self) -> DecisionTree:
         """Return the player's decision tree, as far as it was visited."""
-        infosets = self._infosets.values()
         return DecisionTree(
-            self._parents(),
-            [len(infoset.actions) for infoset in infosets],
-            labels=map(str, self._infosets),
-            actions=[[str(action) for action in infoset.actions] for infoset in infosets],
+            self._parents,
+            self._simplices.sizes,
+            labels=map(str, self._keys),
+            actions=[[str(action) for action in actions] for actions in self._actions],
         )
 
 
@@ -395,11 +376,8 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
         more information sets, it must not be taken.
         """
         trees = [strategy._tree() for strategy in self]
-        behaviors = [
-            np.concatenate([np.empty(0), *(strategy[key] for key in strategy)]) for strategy in self
-        ]
-        vectors = map(DecisionTree.sequence_form, trees, behaviors)
-        return Profile(vectors, trees)
+        pairs = zip(trees, self, strict=True)
+        return Profile([tree.sequence_form(strategy._behavior) for tree, strategy in pairs], trees)
 
     def _repr_html_(self) -> str:
         return self.profile._repr_html_()
@@ -414,15 +392,8 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
             actions.
         """
         minimum = number(minimum, "minimum", minimum=0.0, maximum=1.0)
-
-        def kept(infoset: VisitedInfoset) -> VisitedInfoset:
-            probabilities = infoset.probabilities
-            kept = np.where(probabilities >= min(minimum, probabilities.max()), probabilities, 0.0)
-            lost = (kept != probabilities).any()
-            return infoset._replace(probabilities=kept / kept.sum() if lost else probabilities)
-
         return VisitedProfile(
-            VisitedStrategy({key: kept(infoset) for key, infoset in strategy._infosets.items()})
+            evolve(strategy, behavior=thresholded(strategy._behavior, strategy._simplices, minimum))
             for strategy in self
         )
 
@@ -446,7 +417,7 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
         OSError
             When the file cannot be written.
         """
-        parents = [strategy._parents() for strategy in self]
+        parents = [strategy._parents for strategy in self]
         players = [strategy._records() for strategy in self]
         head: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "parents": parents}
         head |= {} if game is None else {"fingerprint": fingerprint(game)}
@@ -497,20 +468,6 @@ def _read(records: Any, parents: Any, place: str) -> VisitedStrategy:
     except (TypeError, ValueError, KeyError, IndexError) as error:
         raise ValueError(f"{place} are no information sets with parents: {error}") from error
     behavior = behavior_in(records, tree.simplices, place)
-    parent_points = (
-        np.searchsorted(tree.first_sequence, tree.parent_sequence, side="right") - 1
-    ).tolist()
-    steps = (tree.parent_sequence - tree.first_sequence[parent_points]).tolist()
-    strategy = VisitedStrategy(
-        {
-            label: VisitedInfoset(
-                tuple(actions[number]),
-                behavior[tree.simplices.block(number)],
-                labels[parent_points[number]] if parent_points[number] >= 0 else None,
-                max(steps[number], 0),
-            )
-            for number, label in enumerate(labels)
-        }
-    )
-    expect(len(strategy) == tree.points, place, "have labels that differ", labels)
-    return strategy
+    expect(len(set(labels)) == tree.points, place, "have labels that differ", labels)
+    parents = tree.parent_sequence.tolist()
+    return VisitedStrategy(labels, list(map(tuple, actions)), parents, behavior)

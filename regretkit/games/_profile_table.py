@@ -95,6 +95,15 @@ def uniform_strategy(domain: StrategySet) -> Vector:
     return strategy_of(simplices.uniform(), domain)
 
 
+def thresholded(behavior: Vector, simplices: Simplices, minimum: float) -> Vector:
+    """Return distributions without actions less probable than ``minimum`` and than another."""
+    limit = np.minimum(simplices.max(behavior), minimum)
+    kept = np.where(behavior >= simplices.repeat(limit), behavior, 0.0)
+    # Distributions that lose no action stay bitwise identical.
+    unchanged = simplices.repeat(simplices.sum((kept != behavior).astype(np.float64))) == 0.0
+    return np.where(unchanged, behavior, simplices.normalize(kept))
+
+
 def label_of(simplices: Simplices, number: int) -> str | None:
     """Return the label of an information set, None if they have no labels."""
     return simplices.labels.block(number) if simplices.labels.named else None

@@ -18,7 +18,7 @@ from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games._adapters import BatchHistory, Playable, as_history
-from regretkit.games._behavioral import VisitedInfoset, VisitedProfile, VisitedStrategy
+from regretkit.games._behavioral import VisitedProfile, VisitedStrategy
 from regretkit.games._fingerprint import describe
 from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, begin, play_watched, time_limit
@@ -343,17 +343,11 @@ class LazyMCCFR(Hints):
 
     def _visited(self, player: int, table: InfosetTable, played: Vector) -> VisitedStrategy:
         labels = [self._tree.label(player, key) for key in listed(table.keys)]
-        names, above = self._tree.names(player, table.actions), [*labels, None]
-        columns = table.first, table.sizes, table.parent, table.parent_action
-        places = zip(labels, *map(np.ndarray.tolist, columns), strict=True)
-        return VisitedStrategy(
-            {
-                label: VisitedInfoset(
-                    tuple(names[at : at + size]), played[at : at + size], above[parent], action
-                )
-                for label, at, size, parent, action in places
-            }
-        )
+        names, first, last = self._tree.names(player, table.actions), table.first, table.parent
+        ends = zip(first.tolist(), (first + table.sizes).tolist(), strict=True)
+        actions = [tuple(names[begin:end]) for begin, end in ends]
+        parents = np.where(last < 0, 0, 1 + first[last] + table.parent_action)
+        return VisitedStrategy(labels, actions, parents.tolist(), played)
 
     def save(self, path: FilePath, *, callbacks: Iterable[Any] = ()) -> None:
         """Write everything into a file, from which ``load`` continues bitwise identically.
