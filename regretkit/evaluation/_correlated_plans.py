@@ -14,13 +14,15 @@ from regretkit._util._errors import PLANS, Hints
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import as_generator, whole_numbers
 from regretkit.games import ExtensiveFormGame, Profile
-from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._memory_budget import MemoryBudget, count_text
 from regretkit.games.tree._sequences import sorted_columns
 from regretkit.sets import DecisionDAG, DecisionTree, Simplices
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
+_LEARN = "learn an equilibrium, as solve(game, 'efce', ...) does"
 
 _BYTES_A_COMPONENT = 1000
 """Memory of a component and its sequences, without the bits of its events."""
@@ -91,8 +93,9 @@ def correlation_dag(
                 proceed(alive & ~mask, undecided ^ first, dimension)
                 dimension += 1
             if not len(parents) % 1000:
-                components = len(parents) + sum(map(len, waiting))
-                budget.check_plans(dimension, components * bytes_a_component)
+                needed = (len(parents) + sum(map(len, waiting))) * bytes_a_component
+                size = f"more than {count_text(dimension)} sequences of correlated plans"
+                budget.require(size, needed, [_LEARN, *budget.hints])
         levels.append(len(parents))
     rows, columns = _completed(complete)
     found = csr_array((np.ones(rows.size), (rows, columns)), shape=(distinct.shape[1], dimension))

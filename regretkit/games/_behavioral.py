@@ -18,9 +18,11 @@ from regretkit.games._fingerprint import fingerprint
 from regretkit.games._game import Game, as_strategies, check_game
 from regretkit.games._profile import Profile
 from regretkit.games._profile_table import (
+    NO_TREE,
+    VERSION,
     behavior_in,
     behavior_of,
-    entries_in,
+    entries_of,
     expect,
     label_of,
     read_json,
@@ -245,10 +247,6 @@ class VectorStrategy:
         return self._behavior[self._simplices.block(number)]
 
 
-_FORMAT, _VERSION = "regretkit strategy without a tree", 1
-_KEYS = {"format", "version", "parents", "players"}
-
-
 @final
 @define(eq=False, repr=False)
 class VisitedStrategy(Hints):
@@ -418,10 +416,9 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
             When the file cannot be written.
         """
         parents = [strategy._parents for strategy in self]
-        players = [strategy._records() for strategy in self]
-        head: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "parents": parents}
+        head: dict[str, Any] = {"format": NO_TREE, "version": VERSION, "parents": parents}
         head |= {} if game is None else {"fingerprint": fingerprint(game)}
-        write_json({**head, "players": players}, path)
+        write_json(head, map(VisitedStrategy._records, self), path)
 
     @classmethod
     def from_json(
@@ -440,16 +437,12 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
         """
         source, read = str(path), read_json(Path(path))
         written = read.pop("fingerprint", None) if isinstance(read, dict) else None
-        if isinstance(read, dict) and "game" in read:
-            raise ValueError(f"{source} holds strategies of a game's tree; read it by Profile")
-        data = entries_in(read, _KEYS, source)
+        data = entries_of(read, NO_TREE, source)
         if game is not None and written not in (None, known := fingerprint(game)):
             raise ValueError(
                 f"{source} was written for another game, of fingerprint {quote(written)}, and this "
                 f"one has {known}"
             )
-        for name, wanted in (("format", _FORMAT), ("version", _VERSION)):
-            expect(data[name] == wanted, source, f"have the {name} {wanted!r}", data[name])
         players, parents = data["players"], data["parents"]
         fits = isinstance(players, list) and isinstance(parents, list)
         expect(

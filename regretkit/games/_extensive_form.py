@@ -101,17 +101,13 @@ class ExtensiveFormGame(Hints):
                 f"tree must be a GameTree, got {quote(self.tree)}; "
                 "build one with GameTree.from_history(root)"
             )
-        at_histories = last_sequences(self.tree)
-        self.domains = decision_trees(self.tree, at_histories)
-        self._movers = tuple(i for i, domain in enumerate(self.domains) if domain.dimension > 1)
-        terminals = self.tree.terminals
-        at_terminals = at_histories[:, terminals]
-        del at_histories
-        weights = reach_of_chance(self.tree)[terminals]
+        last, terminals = last_sequences(self.tree), self.tree.terminals
+        self.domains = decision_trees(self.tree, last)
         dimensions = [domain.dimension for domain in self.domains]
-        self.sequences, self.payoffs = merge_terminals(
-            at_terminals, weights, self.tree.payoffs, dimensions
-        )
+        self._movers = tuple(np.flatnonzero(np.array(dimensions) > 1).tolist())
+        last = last[:, terminals]  # and no longer those of all histories
+        weights = reach_of_chance(self.tree)[terminals]
+        self.sequences, self.payoffs = merge_terminals(last, weights, self.tree.payoffs, dimensions)
 
     @classmethod
     def from_history(
@@ -226,11 +222,8 @@ class ImperfectRecallGame:
 
     >>> from regretkit.games import read_efg
     >>> game = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
-    ...     p "" 1 1 "exit" { "leave" "go on" } 0
-    ...     t "" 1 "first" { 0 }
-    ...     p "" 1 1 0
-    ...     t "" 2 "second" { 4 }
-    ...     t "" 3 "missed" { 1 }''')
+    ...     p "" 1 1 "exit" { "leave" "go on" } 0 t "" 1 "first" { 0 }
+    ...     p "" 1 1 0 t "" 2 "second" { 4 } t "" 3 "missed" { 1 }''')
     >>> game
     <Absent-minded driver: 1 information sets, imperfect recall>
     >>> game.tree.payoffs.ravel()
@@ -261,9 +254,10 @@ class ImperfectRecallGame:
         try:
             ExtensiveFormGame(self.tree)
         except ValueError as error:
-            text = str(error)  # without the middle of very long histories
-            short = len(text) <= 2_000
-            self.recall_violation = text if short else f"{text[:1_000]} ... {text[-1_000:]}"
+            text = str(error)
+            if len(text) > 2_000:  # of very long histories
+                text = f"{text[:1_000]} ... {text[-1_000:]}"
+            self.recall_violation = text
         else:
             raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
         tree, self.coarse_information_set = _perfect_recall_refinement(self.tree)
@@ -286,11 +280,8 @@ class ImperfectRecallGame:
         >>> from regretkit import solve
         >>> from regretkit.games import read_efg
         >>> driver = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
-        ...     p "" 1 1 "exit" { "leave" "go on" } 0
-        ...     t "" 1 "first" { 0 }
-        ...     p "" 1 1 0
-        ...     t "" 2 "second" { 4 }
-        ...     t "" 3 "missed" { 1 }''')
+        ...     p "" 1 1 "exit" { "leave" "go on" } 0 t "" 1 "first" { 0 }
+        ...     p "" 1 1 0 t "" 2 "second" { 4 } t "" 3 "missed" { 1 }''')
         >>> run = solve(driver, "cfr", iterations=1_000, imperfect_recall=True)
         >>> print(driver.coarsen(run.average))
         player 0
@@ -441,9 +432,14 @@ def _refined(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     digits, exponent = np.frexp(game.payoffs[0, entries])
     value = np.ldexp(np.round(np.ldexp(digits, _DIGITS)), exponent).view(np.uint64)
     points, classes = [tree.sizes.astype(np.uint64) for tree in trees], 0
-    actions = [_actions(tree) for tree in trees]
+    first = [np.repeat(tree.simplices.first, tree.sizes).astype(np.uint64) for tree in trees]
+    # By the number of an action at its decision point, from 1
+    actions = [mixed(np.arange(1, 1 + own.size, dtype=np.uint64) - own) for own in first]
     while True:
-        of_sequence = [_following(*parts) for parts in zip(trees, actions, points, strict=True)]
+        of_sequence = [
+            np.append(np.uint64(0), mixed(np.repeat(color, tree.sizes) + number))
+            for tree, number, color in zip(trees, actions, points, strict=True)
+        ]
         for player, tree in enumerate(trees):
             earned = mixed(value + of_sequence[1 - player][last[1 - player]])
             totals = _sums(tree.parent_sequence, mixed(points[player]), tree.dimension)
@@ -478,18 +474,6 @@ def _merged(game: ExtensiveFormGame, kinds: list[tuple[Indices, Indices]]) -> Ex
     ones = np.ones(merged.shape[1])
     small.sequences, small.payoffs = merge_terminals(merged, ones, game.payoffs.T, dimensions)
     return small
-
-
-def _actions(tree: DecisionTree) -> Hashes:
-    """Return a hash of each action's number at its decision point."""
-    first = np.repeat(tree.simplices.first, tree.sizes)
-    return mixed((1 + np.arange(first.size) - first).astype(np.uint64))
-
-
-def _following(tree: DecisionTree, actions: Hashes, points: Hashes) -> Hashes:
-    """Return the colours of sequences, of their decision points and actions."""
-    own = mixed(np.repeat(points, tree.sizes) + actions)
-    return np.append(np.zeros(1, dtype=np.uint64), own)
 
 
 def _sums(places: Indices, hashes: Hashes, size: int) -> Hashes:

@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from mmap import PAGESIZE
 from numbers import Real
@@ -29,7 +29,6 @@ Measured by ``python -m benchmarks building`` and rounded up.
 _BYTES_AN_OBJECT = 200
 """Additional memory of a walk with one object for each history."""
 
-LEARN = "learn an equilibrium, as solve(game, 'efce', ...) does"
 PLAY_BY_RULES = "play by the rules without a tree, as solve(load_rules(...), ...) does"
 
 _BYTES_AN_OUTCOME = 48
@@ -52,7 +51,7 @@ def memory_capped(limit: float | None) -> Iterator[None]:
     A larger ``memory_limit`` of a game does not raise the cap. Blocks may be nested; the smallest
     limit holds.
     """
-    previous = _cap.set(min(_cap.get(), math.inf if limit is None else _as_limit(limit)))
+    previous = _cap.set(min(_cap.get(), _limit(limit, "memory_limit", "bytes")))
     try:
         yield
     finally:
@@ -70,10 +69,10 @@ class MemoryBudget:
     """
 
     def __init__(self, limit: float | None = None, *, walked: bool = False) -> None:
-        given = available() if limit is None else _as_limit(limit)
+        given = available() if limit is None else _limit(limit, "memory_limit", "bytes")
         self._limit = min(given, _cap.get())
         raisable = limit is None and given <= _cap.get()
-        self._hint = "pass memory_limit=math.inf to try anyway" if raisable else ""
+        self.hints = ["pass memory_limit=math.inf to try anyway"] * raisable
         self._before = resident()
         self._bytes = BYTES_A_HISTORY + _BYTES_AN_OBJECT * walked
 
@@ -82,9 +81,19 @@ class MemoryBudget:
         """Number of histories of two players that fit into memory and can be numbered."""
         return min(self._limit / (self._bytes + 2 * BYTES_A_PLAYER), _NUMBERED)
 
-    def check_histories(self, histories: int, players: int = 2, *, growing: bool = False) -> None:
-        """Raise a MemoryError if a tree of this many histories, perhaps growing, does not fit."""
-        self._check(histories, players, 0, growing)
+    def check_histories(
+        self, histories: int, players: int = 2, *, extra: int = 0, growing: bool = False
+    ) -> None:
+        """Raise a MemoryError if so many histories, or more, and ``extra`` bytes do not fit."""
+        size = f"{count_text(histories, growing)} histories"
+        # As integers, because some games are larger than the range of floats
+        needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
+        numbered = histories <= _NUMBERED
+        hints = [PLAY_BY_RULES, *(self.hints if numbered else [])]
+        self.require(size, needed, hints)
+        if not numbered:
+            problem = f"the game has {size}, but at most {_NUMBERED:,} can be numbered"
+            raise _too_large(problem, hints)
 
     def check_levels(self, widths: Iterable[int]) -> None:
         """Raise a MemoryError as soon as the first levels of a two-player tree do not fit.
@@ -95,44 +104,27 @@ class MemoryBudget:
         for depth, width in enumerate(widths):
             histories += width
             names += width * depth
-            self._check(histories, 2, names, growing=True)
+            self.check_histories(histories, extra=names, growing=True)
 
     def check_objects(self, histories: int) -> None:
         """Raise a MemoryError if the objects of a walk leave too little memory for the arrays."""
-        self._check(histories, 2, max(int(resident() - self._before), 0), growing=True)
+        taken = max(int(resident() - self._before), 0)
+        self.check_histories(histories, extra=taken, growing=True)
 
     def check_payoffs(self, outcomes: int) -> None:
         """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
         self.require(f"{count_text(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
 
-    def check_plans(self, sequences: int, needed: int) -> None:
-        """Raise a MemoryError if a DAG of correlated plans of ``needed`` bytes does not fit."""
-        size, hints = f"more than {count_text(sequences)} sequences of correlated plans", [LEARN]
-        self.require(size, needed, [*hints, *([self._hint] if self._hint else [])])
-
-    def _check(self, histories: int, players: int, extra: int, growing: bool) -> None:
-        size = f"{count_text(histories, growing)} histories"
-        # As integers, because some games are larger than the range of floats
-        needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
-        hints = [PLAY_BY_RULES, *([self._hint] if self._hint and histories <= _NUMBERED else [])]
-        self.require(size, needed, hints)
-        if histories > _NUMBERED:
-            problem = f"the game has {size}, but at most {_NUMBERED:,} can be numbered"
-            raise _too_large(problem, hints)
-
     def require(
         self, size: str, needed: int, hints: Sequence[str] = (), when: str = "while it is built"
     ) -> None:
         """Raise a MemoryError if a game of some size needs more bytes than it may."""
-        limit = self._limit
-        if needed <= min(limit, _EVER):
+        if needed <= min(self._limit, _EVER):
             return
-        remaining = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
-        problem = (
-            f"the game has {size}, which take about {_size(needed)} of memory {when}, but "
-            f"{remaining}"
-        )
-        raise _too_large(problem, hints)
+        known = self._limit < _EVER
+        remaining = f"there are {_size(self._limit)}" if known else "no machine has as much"
+        problem = f"the game has {size}, which take about {_size(needed)} of memory {when}, but "
+        raise _too_large(problem + remaining, hints)
 
 
 def _too_large(problem: str, hints: Sequence[str]) -> MemoryError:
@@ -143,12 +135,15 @@ def _too_large(problem: str, hints: Sequence[str]) -> MemoryError:
     return advised(MemoryError, problem, ", or ".join(hints), joint=", or ")
 
 
-def _as_limit(limit: float) -> float:
-    if isinstance(limit, bool) or not isinstance(limit, Real):
-        raise TypeError(must_be("memory_limit", "a number of bytes", limit))
-    if not limit > 0:
-        raise ValueError(must_be("memory_limit", "a number of bytes above 0", limit))
-    return float(limit)
+def _limit(value: float | None, name: str, unit: str) -> float:
+    """Return a limit, infinity where there is none."""
+    if value is None:
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(must_be(name, f"a number of {unit}", value))
+    if not value > 0:
+        raise ValueError(must_be(name, f"a number of {unit} above 0", value))
+    return float(value)
 
 
 def count_text(number: int, growing: bool = False) -> str:
@@ -200,16 +195,11 @@ def _of_process() -> float:
     return math.inf if maximum == resource.RLIM_INFINITY else maximum - PAGESIZE * pages[0]
 
 
-def _numbers(path: str | Path, pattern: str) -> list[float]:
+def _numbers(path: str, pattern: str) -> list[float]:
     """Return the numbers in a file that match a pattern, none if it cannot be read."""
-    return [float(number) for number in re.findall(pattern, _text(path))]
-
-
-def _text(path: str | Path) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
+    with suppress(OSError):
+        return [float(number) for number in re.findall(pattern, Path(path).read_text())]
+    return []
 
 
 _log = logging.getLogger("regretkit")
@@ -239,7 +229,7 @@ class Growth:
         Seconds that building may take, or None for any number.
     root
         Returns the empty history, for the estimate of the size; without it none is made.
-    most
+    maximum
         Largest number of histories.
     claim
         What the game says of its own size, for messages.
@@ -254,7 +244,7 @@ class Growth:
         claim: str = "",
     ) -> None:
         self._root = root
-        self._seconds = _as_seconds(time_limit)
+        self._seconds = _limit(time_limit, "time_limit", "seconds")
         self._largest, self._claim = budget.largest, claim
         self._most = min(maximum, self._largest)
         self._start = time.monotonic()
@@ -299,15 +289,16 @@ class Growth:
         of (1 + estimate / largest size) / 2 are a supermartingale that begins at 1, and reach
         1000 with probability 1/1000 at most, by Ville's inequality.
         """
-        evidence, sizes, deadline = 1.0, list[float](), time.monotonic() + _SECONDS
-        generator = random.Random(1)
-        while evidence < _CERTAIN:
-            if len(sizes) == _SAMPLES or time.monotonic() > deadline:
-                self._of_all = f" of about {count_text(_mean(sizes))} in all"
-                return
-            sizes.append(estimated_size(root, generator, 2.0 * _CERTAIN * self._most, deadline))
-            evidence *= (1.0 + sizes[-1] / self._most) / 2.0
-        fits, estimate = self._most == self._largest, int(sum(sizes) / len(sizes))
+        evidence, sizes = 1.0, list[float]()
+        for size in _estimates(root, 2.0 * _CERTAIN * self._most, _SECONDS):
+            sizes.append(size)
+            evidence *= (1.0 + size / self._most) / 2.0
+            if evidence >= _CERTAIN:
+                raise self._refusal(histories, int(sum(sizes) / len(sizes)))
+        self._of_all = f" of about {count_text(_mean(sizes))} in all"
+
+    def _refusal(self, histories: int, estimate: int) -> Exception:
+        fits = self._most == self._largest
         largest = "of which {} can be built" if fits else "and max_histories is {}"
         problem = (
             f"the game has {histories:,} histories so far and, by an estimate from samples of its "
@@ -316,7 +307,7 @@ class Growth:
             "or choose a smaller game"
         )
         kind, argument = (MemoryError, "") if fits else (ValueError, "max_histories")
-        raise advised(kind, problem, PLAY_BY_RULES, joint=", or ", argument=argument)
+        return advised(kind, problem, PLAY_BY_RULES, joint=", or ", argument=argument)
 
 
 def is_too_large(error: object) -> bool:
@@ -324,27 +315,23 @@ def is_too_large(error: object) -> bool:
     return isinstance(error, MemoryError) or getattr(error, "argument", "") == "max_histories"
 
 
-def _as_seconds(limit: float | None) -> float:
-    if limit is None:
-        return math.inf
-    if isinstance(limit, bool) or not isinstance(limit, Real):
-        raise TypeError(must_be("time_limit", "a number of seconds", limit))
-    if not limit > 0:
-        raise ValueError(must_be("time_limit", "a number of seconds above 0", limit))
-    return float(limit)
-
-
 def quick_estimate(root: History) -> int:
     """Return about how many histories a game has, with two digits, in a moment."""
-    generator, deadline, sizes = random.Random(1), time.monotonic() + _SECONDS / 2, list[float]()
-    while len(sizes) < _SAMPLES and (not sizes or time.monotonic() < deadline):
-        sizes.append(estimated_size(root, generator))
-    return _mean(sizes)
+    return _mean([*_estimates(root, math.inf, _SECONDS / 2)])
 
 
 def _mean(sizes: Sequence[float]) -> int:
     """Return the mean with two digits."""
-    return int(float(f"{sum(sizes) / max(len(sizes), 1):.2g}"))
+    return int(float(f"{sum(sizes) / len(sizes):.2g}"))
+
+
+def _estimates(root: History, maximum: float, seconds: float) -> Iterator[float]:
+    """Yield estimates of the size of a game from samples of its tree."""
+    generator, deadline = random.Random(1), time.monotonic() + seconds
+    for _ in range(_SAMPLES):
+        yield estimated_size(root, generator, maximum, deadline)
+        if time.monotonic() > deadline:
+            return
 
 
 def estimated_size(
@@ -368,8 +355,6 @@ def estimated_size(
     programs", SIAM Journal on Computing 21(2).
     """
     total, level = 1.0, {(0, 0): (1.0, root)}
-    if root.is_terminal():
-        return total
     while level and total <= maximum:
         following: dict[tuple[int, int], tuple[float, History]] = {}
         for weight, history in level.values():
@@ -389,6 +374,8 @@ def estimated_size(
 
 
 def _moves(history: History) -> Sequence[Any]:
+    if history.is_terminal():
+        return ()
     if history.player() == CHANCE:
         return [outcome for outcome, _ in outcomes_of(history)]
     return actions_of(history)
@@ -418,7 +405,7 @@ def level_widths(root: Countable, length: int | None = None) -> Iterator[int]:
     yield 1
     for _ in range(sys.maxsize if length is None else length):
         for shape in counts.keys() - actions.keys():
-            actions[shape] = _actions(examples[shape])
+            actions[shape] = _moves(examples[shape])
         width = sum(number * len(actions[shape]) for shape, number in counts.items())
         if not width:
             return
@@ -428,19 +415,11 @@ def level_widths(root: Countable, length: int | None = None) -> Iterator[int]:
         successors: Counter[Hashable] = Counter()
         for shape, number in counts.items():
             if shape not in following:
-                children = [examples[shape].child(action) for action in actions[shape]]
-                shapes = [child.shape() for child in children]
-                following[shape] = Counter(shapes)
-                for key, child in zip(shapes, children, strict=True):
+                following[shape] = Counter()
+                for child in map(examples[shape].child, actions[shape]):
+                    key = child.shape()
                     examples.setdefault(key, child)
+                    following[shape][key] += 1
             for key, ways in following[shape].items():
                 successors[key] += number * ways
         counts = successors
-
-
-def _actions(history: History) -> Sequence[Any]:
-    if history.is_terminal():
-        return ()
-    if history.player() == CHANCE:
-        return [outcome for outcome, _ in history.chance_outcomes()]
-    return history.actions()

@@ -1,37 +1,45 @@
 """A strategy for each player, as vectors and as a table."""
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    SupportsIndex,
+    TypeAlias,
+    final,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
-from regretkit._util._errors import TABLES, Hints
+from regretkit._util._errors import TABLES, Hints, printable
 from regretkit._util._files import rows_to_dataframe, write_csv
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._fingerprint import describe
 from regretkit.games._game import Game, as_profile, check_game, check_strategy
 from regretkit.games._profile_table import (
-    Row,
-    as_dict,
+    MOST,
+    TREE,
+    VERSION,
     behavior_of,
     blocks_of,
     distribution,
-    game_of,
     label_of,
-    never_reached,
+    reach_of,
     read_json,
-    rows,
+    record_of,
     simplices_of,
     strategies,
     strategy_of,
-    table,
-    uniform_strategy,
     write_json,
 )
 from regretkit.sets import StrategySet
@@ -39,6 +47,19 @@ from regretkit.sets._base import as_sets
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Row(NamedTuple):
+    """One action at one information set."""
+
+    player: int
+    information_set: int
+    label: str | None
+    action: str
+    probability: float
+    reach: float
+    """Probability that the player's strategy reaches the information set."""
+
 
 Key: TypeAlias = int | str | tuple[int, str | int]
 """A player, or an information set: its label, or its player and its label or number."""
@@ -130,7 +151,12 @@ class Profile(Hints, tuple[Vector, ...]):
         array([0.5, 0.5])
         """
         check_game(game)
-        return cls(map(uniform_strategy, game.domains), game.domains, game)
+        played = []
+        for domain in game.domains:
+            simplices = blocks_of(domain)
+            uniform = domain.relative_interior_point() if simplices is None else simplices.uniform()
+            played.append(strategy_of(uniform, domain))
+        return cls(played, game.domains, game)
 
     @classmethod
     def from_labels(
@@ -240,18 +266,17 @@ class Profile(Hints, tuple[Vector, ...]):
     def _check_complete(self, strategies: Mapping[Key, ArrayLike]) -> None:
         """Refuse strategies that lack an information set where there is a choice."""
         vectors, places = self._split(strategies)
-        missing = [
-            quote(label_of(simplices, number) or (player, number))
-            for player, domain in enumerate(self.domains)
-            if player not in vectors and (simplices := blocks_of(domain)) is not None
-            for number in np.flatnonzero(simplices.sizes > 1).tolist()
-            if number not in places.get(player, {})
-        ]
-        missing += [
-            str(player)
-            for player, domain in enumerate(self.domains)
-            if player not in vectors and blocks_of(domain) is None
-        ]
+        missing = []
+        for player, domain in enumerate(self.domains):
+            simplices, given = blocks_of(domain), places.get(player, {})
+            if simplices is None and player not in vectors:
+                missing.append(str(player))
+            elif simplices is not None and player not in vectors:
+                missing += [
+                    quote(label_of(simplices, number) or (player, number))
+                    for number in np.flatnonzero(simplices.sizes > 1).tolist()
+                    if number not in given
+                ]
         if missing:
             ellipsis = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
             raise ValueError(
@@ -300,7 +325,7 @@ class Profile(Hints, tuple[Vector, ...]):
 
         The distribution that is shown there is uniform.
         """
-        return never_reached(self[player], self.domains[player])
+        return np.flatnonzero(reach_of(self[player], self.domains[player]) == 0.0)
 
     # Export and import
 
@@ -316,14 +341,15 @@ class Profile(Hints, tuple[Vector, ...]):
         ValueError
             When the profile has no game, or a player's set has no information sets.
         """
-        return as_dict(self, self._described())
+        players = [list(self._records(player)) for player in range(len(self))]
+        return {**self._head(), "players": players}
 
     def to_json(self, path: str | PathLike[str]) -> None:
         """Write ``to_dict`` into a file, which ``from_json`` reads.
 
         Errors are those of ``to_dict``, and an OSError where the file cannot be written.
         """
-        write_json(self.to_dict(), path)
+        write_json(self._head(), map(self._records, range(len(self))), path)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write a table for spreadsheets, with a line for each action.
@@ -331,28 +357,39 @@ class Profile(Hints, tuple[Vector, ...]):
         Its columns are ``player``, ``information_set``, ``label``, ``action``, ``probability``
         and ``reach``, the probability that the player's strategy reaches the information set. It
         does not name the game and cannot be read back. A label or an action that a spreadsheet
-        would take for a formula is preceded by an apostrophe.
-
-        Raises
-        ------
-        ValueError
-            When a player's set has no information sets.
-        OSError
-            When the file cannot be written.
+        would take for a formula is preceded by an apostrophe. Errors are those of ``to_json``, but
+        no game is needed.
         """
-        write_csv(path, Row._fields, rows(self))
+        write_csv(path, Row._fields, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_csv`` for pandas, which has to be installed.
+        """Return the table of ``to_csv`` for pandas.
 
-        Raises
-        ------
-        ImportError
-            When pandas is not installed.
-        ValueError
-            When a player's set has no information sets.
+        An ImportError says that pandas is not installed, a ValueError that a player's set has no
+        information sets.
         """
-        return rows_to_dataframe(Row._fields, (row._asdict() for row in rows(self)))
+        return rows_to_dataframe(Row._fields, (row._asdict() for row in self._rows()))
+
+    def _head(self) -> dict[str, Any]:
+        return {"format": TREE, "version": VERSION, "game": dict(self._described())}
+
+    def _records(self, player: int) -> Iterator[dict[str, Any]]:
+        """Yield what a file holds of each information set of a player."""
+        domain = self.domains[player]
+        simplices, behavior = simplices_of(domain, player), behavior_of(self[player], domain)
+        for number in range(simplices.blocks):
+            label, actions = label_of(simplices, number), simplices.labels.actions(number)
+            probabilities = behavior[simplices.block(number)].tolist()
+            yield record_of(number, label, actions, probabilities)
+
+    def _rows(self) -> Iterator[Row]:
+        """Yield a row for each action of each information set of each player."""
+        for player, domain in enumerate(self.domains):
+            reach = reach_of(self[player], domain)
+            for record in self._records(player):
+                number, label, actions, probabilities = record.values()
+                for action, probability in zip(actions, probabilities, strict=True):
+                    yield Row(player, number, label, action, probability, float(reach[number]))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":
@@ -389,8 +426,8 @@ class Profile(Hints, tuple[Vector, ...]):
     @classmethod
     def _read(cls, data: object, game: Game | None, source: str) -> "Profile":
         try:
-            game = game_of(data, source) if game is None else game
-            return cls(strategies(data, game, source), game.domains, game)
+            played, game = strategies(data, game, source)
+            return cls(played, game.domains, game)
         except RecursionError as error:
             raise ValueError(f"{source} is nested too deeply to be a strategy") from error
 
@@ -429,18 +466,14 @@ class Profile(Hints, tuple[Vector, ...]):
     def _owner(self, label: str) -> int:
         """Return the only player with an information set of this label."""
         sets = [(player, blocks_of(domain)) for player, domain in enumerate(self.domains)]
-        owners = [
-            player for player, labelled in sets if labelled and labelled.labels.numbers(label)
-        ]
+        named = [(player, own) for player, own in sets if own is not None and own.labels.named]
+        owners = [player for player, own in named if own.labels.numbers(label)]
         if len(owners) > 1:
             shown = ", ".join(f"profile[{player}, {quote(label)}]" for player in owners)
             raise ValueError(f"label {quote(label)} is ambiguous: ask for one of {shown}")
         if owners:
             return owners[0]
-        named = [labelled for _, labelled in sets if labelled and labelled.labels.named]
-        known = [
-            labelled.labels.block(number) for labelled in named for number in range(labelled.blocks)
-        ]
+        known = [own.labels.block(number) for _, own in named for number in range(own.blocks)]
         if not known:
             raise _unnamed(label)
         raise ValueError(
@@ -449,11 +482,29 @@ class Profile(Hints, tuple[Vector, ...]):
         )
 
     def __str__(self) -> str:
-        return "\n".join(
-            line
-            for player, strategy in enumerate(self)
-            for line in table(player, strategy, self.domains[player])
-        )
+        return "\n".join(line for player in range(len(self)) for line in self._table(player))
+
+    def _table(self, player: int) -> Iterator[str]:
+        """Yield the lines of a player's printed strategy."""
+        yield f"player {player}"
+        simplices = blocks_of(self.domains[player])
+        if simplices is None:
+            yield f"  {self[player]}"
+            return
+        behavior = behavior_of(self[player], self.domains[player])
+        unreached = set(self.unreached(player).tolist())
+        names = [
+            printable(label_of(simplices, i) or "") for i in range(min(simplices.blocks, MOST))
+        ]
+        width = max(map(len, names), default=0)
+        for number, name in enumerate(names):
+            actions = map(printable, simplices.labels.actions(number))
+            pairs = zip(actions, behavior[simplices.block(number)], strict=True)
+            played = "  ".join(f"{action} {probability:.4f}" for action, probability in pairs)
+            flag = "  (never reached)" if number in unreached else ""
+            yield f"  {name:<{width}}  {played}{flag}"
+        if simplices.blocks > MOST:
+            yield f"  ... {simplices.blocks - MOST} more information sets"
 
     def __repr__(self) -> str:
         return str(self)

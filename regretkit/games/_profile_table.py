@@ -1,4 +1,4 @@
-"""Profiles as tables of the actions at each information set, as records and as JSON files."""
+"""Strategies by information set, their records, and the JSON files that hold them."""
 
 import json
 import math
@@ -6,44 +6,36 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
-from regretkit._util._errors import printable
 from regretkit._util._files import read_file, replace_file
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, floats, quote
 from regretkit.games._fingerprint import check_described, find_described, is_description
 from regretkit.games._game import Game
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
-if TYPE_CHECKING:
-    from regretkit.games._profile import Profile
-
 MOST = 60
 """Largest number of information sets of a player in a printed table."""
 
-FORMAT, VERSION = "regretkit strategy", 1
-_KEYS = {"format", "version", "game", "players"}
+VERSION = 1
+_FORMATS = {
+    "regretkit strategy": ("game", "a game's tree; read it by Profile"),
+    "regretkit strategy without a tree": (
+        "parents",
+        "play without a tree; read it by VisitedProfile",
+    ),
+}
+"""For each format of files, an entry that others do not have, and whose strategies it holds."""
+TREE, NO_TREE = _FORMATS
 _RECORD_KEYS = {"information_set", "label", "actions", "probabilities"}
 
 _ROUNDING = 1e-12
 """Probabilities whose sum is this close to 1 are kept unchanged, others divided by their sum."""
-
-
-class Row(NamedTuple):
-    """One action at one information set."""
-
-    player: int
-    information_set: int
-    label: str | None
-    action: str
-    probability: float
-    reach: float
-    """Probability that the player's strategy reaches the information set."""
 
 
 def blocks_of(domain: StrategySet) -> Simplices | None:
@@ -82,19 +74,6 @@ def reach_of(strategy: Vector, domain: StrategySet) -> Vector:
     return np.ones(0 if simplices is None else simplices.blocks)
 
 
-def never_reached(strategy: Vector, domain: StrategySet) -> Indices:
-    """Return the information sets that a player's strategy does not reach."""
-    return np.flatnonzero(reach_of(strategy, domain) == 0.0)
-
-
-def uniform_strategy(domain: StrategySet) -> Vector:
-    """Return the strategy that plays all actions equally often, where there are actions."""
-    simplices = blocks_of(domain)
-    if simplices is None:
-        return domain.relative_interior_point()
-    return strategy_of(simplices.uniform(), domain)
-
-
 def thresholded(behavior: Vector, simplices: Simplices, minimum: float) -> Vector:
     """Return distributions without actions less probable than ``minimum`` and than another."""
     limit = np.minimum(simplices.max(behavior), minimum)
@@ -107,49 +86,6 @@ def thresholded(behavior: Vector, simplices: Simplices, minimum: float) -> Vecto
 def label_of(simplices: Simplices, number: int) -> str | None:
     """Return the label of an information set, None if they have no labels."""
     return simplices.labels.block(number) if simplices.labels.named else None
-
-
-def information_sets(
-    strategy: Vector, domain: StrategySet, player: int
-) -> Iterator[tuple[int, str | None, tuple[str, ...], list[float]]]:
-    """Yield the number, the label, the actions and their probabilities of each information set."""
-    simplices, behavior = simplices_of(domain, player), behavior_of(strategy, domain)
-    for number in range(simplices.blocks):
-        probabilities = behavior[simplices.block(number)].tolist()
-        label, actions = label_of(simplices, number), simplices.labels.actions(number)
-        yield number, label, actions, probabilities
-
-
-def rows(profile: "Profile") -> Iterator[Row]:
-    """Yield a row for each action of each information set of each player."""
-    for player, domain in enumerate(profile.domains):
-        sets = information_sets(profile[player], domain, player)
-        reach = reach_of(profile[player], domain).tolist()
-        for number, label, actions, probabilities in sets:
-            for action, probability in zip(actions, probabilities, strict=True):
-                yield Row(player, number, label, action, probability, reach[number])
-
-
-def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
-    """Yield the lines of a player's printed strategy."""
-    yield f"player {player}"
-    simplices = blocks_of(domain)
-    if simplices is None:
-        yield f"  {strategy}"
-        return
-    behavior = behavior_of(strategy, domain)
-    unreached = set(never_reached(strategy, domain).tolist())
-    shown = range(min(simplices.blocks, MOST))
-    names = [printable(label_of(simplices, number) or "") for number in shown]
-    width = max(map(len, names), default=0)
-    for number, name in zip(shown, names, strict=True):
-        actions = map(printable, simplices.labels.actions(number))
-        pairs = zip(actions, behavior[simplices.block(number)], strict=True)
-        played = "  ".join(f"{action} {probability:.4f}" for action, probability in pairs)
-        flag = "  (never reached)" if number in unreached else ""
-        yield f"  {name:<{width}}  {played}{flag}"
-    if simplices.blocks > MOST:
-        yield f"  ... {simplices.blocks - MOST} more information sets"
 
 
 # Records and JSON files
@@ -167,34 +103,26 @@ def record_of(
     }
 
 
-def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any]:
-    players = [
-        [record_of(*infoset) for infoset in information_sets(strategy, domain, player)]
-        for player, (strategy, domain) in enumerate(zip(profile, profile.domains, strict=True))
-    ]
-    return {"format": FORMAT, "version": VERSION, "game": dict(game), "players": players}
-
-
 # Reading
 
 
-def game_of(data: object, source: str) -> Game:
-    """Return the registered game that a file names."""
-    opened = _opened(data, source)
-    return find_described(opened["game"], source, len(repr(opened["players"])))
-
-
-def strategies(data: object, game: Game, source: str) -> list[Vector]:
-    """Return the strategies in a result of ``as_dict``."""
-    opened = _opened(data, source)
-    check_described(game, opened["game"], source)
-    players = opened["players"]
+def strategies(data: object, game: Game | None, source: str) -> tuple[list[Vector], Game]:
+    """Return the strategies in a result of ``Profile.to_dict``, and their game."""
+    opened = entries_of(data, TREE, source)
+    described, players = opened["game"], opened["players"]
+    fits = is_description(described)
+    expect(fits, f"{source}: game", "have a name and a fingerprint, both texts", described)
+    if game is None:
+        game = find_described(described, source, len(repr(players)))
+    else:
+        check_described(game, described, source)
     fits = isinstance(players, list) and len(players) == len(game.domains)
     expect(fits, f"{source}: players", f"be a list of {len(game.domains)}", players)
-    return [
-        strategy_in(records, domain, player, f"{source}: players[{player}]")
-        for player, (records, domain) in enumerate(zip(players, game.domains, strict=True))
-    ]
+    played = []
+    for player, (records, domain) in enumerate(zip(players, game.domains, strict=True)):
+        simplices, place = simplices_of(domain, player), f"{source}: players[{player}]"
+        played.append(strategy_of(behavior_in(records, simplices, place), domain))
+    return played, game
 
 
 def expect(fits: bool, place: str, wanted: str, value: object) -> None:
@@ -203,34 +131,27 @@ def expect(fits: bool, place: str, wanted: str, value: object) -> None:
         raise ValueError(f"{place} must {wanted}, got {quote(value, 60)}")
 
 
-def _opened(data: object, source: str) -> dict[str, Any]:
-    if isinstance(data, dict) and "parents" in data:
-        raise ValueError(
-            f"{source} holds strategies of play without a tree; read it by VisitedProfile"
-        )
-    top = entries_in(data, _KEYS, source)
-    expect(top["format"] == FORMAT, source, f"have the format {quote(FORMAT)}", top["format"])
+def entries_of(data: Any, kind: str, source: str) -> dict[str, Any]:
+    """Return the entries of a file of one format."""
+    for name, (entry, told) in _FORMATS.items():
+        if name != kind and isinstance(data, dict) and entry in data:
+            raise ValueError(f"{source} holds strategies of {told}")
+    top = _entries(data, {"format", "version", "players", _FORMATS[kind][0]}, source)
+    expect(top["format"] == kind, source, f"have the format {quote(kind)}", top["format"])
     if top["version"] != VERSION or isinstance(top["version"], bool):
         raise ValueError(
             f"{source} has version {quote(top['version'], 60)} of the format, but only "
             f"{VERSION} can be read; use the version of regretkit that wrote it"
         )
-    described = is_description(top["game"])
-    expect(described, f"{source}: game", "have a name and a fingerprint, both texts", top["game"])
     return top
 
 
-def entries_in(value: Any, keys: set[str], place: str) -> dict[str, Any]:
+def _entries(value: Any, keys: set[str], place: str) -> dict[str, Any]:
     if not isinstance(value, dict) or value.keys() != keys:
         held = sorted(map(str, value)) if isinstance(value, dict) else value
         expect(False, place, f"have the entries {sorted(keys)}", held)
     entries: dict[str, Any] = value
     return entries
-
-
-def strategy_in(records: Any, domain: StrategySet, player: int, context: str) -> Vector:
-    """Return the vector of a player's set with the distributions in a file."""
-    return strategy_of(behavior_in(records, simplices_of(domain, player), context), domain)
 
 
 def behavior_in(records: Any, simplices: Simplices, context: str) -> Vector:
@@ -240,13 +161,14 @@ def behavior_in(records: Any, simplices: Simplices, context: str) -> Vector:
     read, last = np.zeros(simplices.blocks, dtype=np.bool_), simplices.blocks - 1
     for place, entry in enumerate(records):
         path = f"{context}[{place}]"
-        record = entries_in(entry, _RECORD_KEYS, path)
+        record = _entries(entry, _RECORD_KEYS, path)
         number = record["information_set"]
         whole = isinstance(number, int) and not isinstance(number, bool)
         known = whole and 0 <= number <= last
         expect(known, path, f"be of an information set from 0 to {last}", number)
         if read[number]:
-            raise ValueError(f"{path}, {_place_of(simplices, number)} is a duplicate; remove it")
+            name = _name_of(simplices, number)
+            raise ValueError(f"{path}, information set {name} is a duplicate; remove it")
         read[number] = True
         label, actions = label_of(simplices, number), list(simplices.labels.actions(number))
         probabilities = record["probabilities"]
@@ -255,7 +177,7 @@ def behavior_in(records: Any, simplices: Simplices, context: str) -> Vector:
         ):
             behavior[simplices.block(number)] = probabilities
             continue
-        path = f"{path}, {_place_of(simplices, number)}"
+        path = f"{path}, information set {_name_of(simplices, number)}"
         expect(record["label"] == label, path, f"have the label {quote(label)}", record["label"])
         wanted = f"have the actions [{_validate.candidates(actions)}]"
         expect(record["actions"] == actions, path, wanted, record["actions"])
@@ -303,10 +225,6 @@ def distribution(value: ArrayLike, actions: Sequence[str], place: str) -> Vector
     return _distribution(listed, len(actions), place)
 
 
-def _place_of(simplices: Simplices, number: int) -> str:
-    return f"information set {_name_of(simplices, number)}"
-
-
 def _name_of(simplices: Simplices, number: int) -> str:
     label = label_of(simplices, number)
     return str(number) if label is None else f"{number} ({label!r})"
@@ -315,10 +233,11 @@ def _name_of(simplices: Simplices, number: int) -> str:
 # Files
 
 
-def write_json(data: Mapping[str, Any], path: str | PathLike[str]) -> None:
-    """Write the dict of a profile, with a line for each information set."""
-    head = json.dumps({key: value for key, value in data.items() if key != "players"})
-    replace_file(path, _lines(head, data["players"]))
+def write_json(
+    head: Mapping[str, Any], players: Iterable[Iterable[object]], path: str | PathLike[str]
+) -> None:
+    """Write a file with a line for each information set of each player."""
+    replace_file(path, _lines(json.dumps(head), players))
 
 
 def _lines(head: str, players: Iterable[Iterable[object]]) -> Iterator[bytes]:
@@ -342,9 +261,8 @@ def read_json(path: Path) -> object:
             "JSON file"
         ) from error
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path}: byte {error.start} is not UTF-8, so this is no JSON file"
-        ) from error
+        problem = f"{path}: byte {error.start} is not UTF-8, so this is no JSON file"
+        raise ValueError(problem) from error
     except RecursionError as error:
         raise ValueError(f"{path} is nested too deeply to be a strategy") from error
     except ValueError as error:

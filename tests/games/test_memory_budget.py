@@ -124,7 +124,7 @@ def test_a_limit_that_is_no_number_of_bytes_is_refused(limit, error):
 
 
 def left_of(monkeypatch, files):
-    monkeypatch.setattr(_memory_budget, "_text", lambda path: files.get(str(path), ""))
+    monkeypatch.setattr(_memory_budget.Path, "read_text", lambda path: files.get(str(path), ""))
     return _memory_budget.available()
 
 

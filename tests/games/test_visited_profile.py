@@ -113,7 +113,7 @@ def test_openspiel_takes_it_as_a_policy_uniform_elsewhere(tmp_path):
     ("change", "message"),
     [
         ({"format": "something"}, "must have the format 'regretkit strategy without a tree'"),
-        ({"version": 2}, "must have the version 1, got 2"),
+        ({"version": 2}, "has version 2 of the format, but only 1 can be read"),
         ({"players": 3}, "must have parents for each player"),
         ({"parents": [[0]]}, "must have parents for each player"),
         ({"parents": [[0] * 6, [9] * 6]}, r"players\[1\] are no information sets with parents"),

@@ -29,40 +29,16 @@ def levels(tree: GameTree) -> Iterator[slice]:
 
 def last_sequences(tree: GameTree) -> Indices:
     """Return each player's last sequence at each history, shape ``(players, histories)``."""
-    completed = _completed_sequences(tree)
+    first = [1 + np.cumsum(sizes) - sizes for sizes in tree.sizes]
     last = np.zeros((tree.players, tree.histories), dtype=tree.parent.dtype)
-    for player, row in enumerate(last):
-        row[:] = completed[_last_moves(tree, player)]
+    for level in levels(tree):
+        parent = tree.parent[level]
+        for player, own in enumerate(last):
+            own[level] = own[parent]
+            moved = np.flatnonzero(tree.player[parent] == player)
+            numbers = tree.information_set[parent[moved]]
+            own[level.start + moved] = first[player][numbers] + tree.action[level.start + moved]
     return last
-
-
-def _completed_sequences(tree: GameTree) -> Indices:
-    """Return the sequence that the action to each history completes, 0 for chance and the root."""
-    sizes = np.concatenate([np.empty(0, dtype=np.int64), *tree.sizes])
-    totals = [int(counts.sum()) for counts in tree.sizes]
-    offset = np.cumsum([0, *totals[:-1]])
-    sets = np.cumsum([0, *(counts.size for counts in tree.sizes)])
-    # The first sequence of each information set, all players' sets concatenated
-    first = 1 + np.cumsum(sizes) - sizes - np.repeat(offset, np.diff(sets))
-    parent = tree.parent[1:]
-    moved = np.flatnonzero(tree.player[parent] >= 0)
-    parent = parent[moved]
-    completed = np.zeros(tree.histories, dtype=tree.parent.dtype)
-    numbers = sets[tree.player[parent]] + tree.information_set[parent]
-    completed[1 + moved] = first[numbers] + tree.action[1 + moved]
-    return completed
-
-
-def _last_moves(tree: GameTree, player: int) -> Indices:
-    """Return the history after the player's last move on the path to each one, or the root."""
-    histories = np.arange(tree.histories, dtype=tree.parent.dtype)
-    parent = np.maximum(tree.parent, 0)
-    histories_at: Indices = np.where(tree.player[parent] == player, histories, parent)
-    histories_at[0] = 0
-    # Pointer jumping: each step doubles the distance to the ancestor.
-    while not np.array_equal(ancestor := histories_at[histories_at], histories_at):
-        histories_at = ancestor
-    return histories_at
 
 
 def reach_of_chance(tree: GameTree) -> Vector:
