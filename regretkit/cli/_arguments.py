@@ -227,7 +227,7 @@ class NamedGame:
         if not self.by_rules:
             return self.coarsen(Profile.uniform(game) if uniform else Profile.from_json(text, game))
         if uniform:
-            return VisitedProfile([VisitedStrategy({})] * self.players)
+            return VisitedProfile([VisitedStrategy()] * self.players)
         profile = VisitedProfile.from_json(text, game)
         if len(profile) != self.players:
             raise ValueError(

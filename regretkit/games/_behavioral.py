@@ -1,7 +1,7 @@
 """Behavioral strategies: functions, mappings, vectors, and those of visited information sets."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, final, overload
@@ -272,12 +272,12 @@ class VisitedStrategy(Hints):
 
     _hints = VISITED
 
-    _keys: Sequence[Hashable]
+    _keys: Sequence[Hashable] = ()
     """The information sets, each behind the one before it in the player's tree."""
-    _actions: Sequence[tuple[Hashable, ...]]
-    _parents: Sequence[int]
+    _actions: Sequence[tuple[Hashable, ...]] = ()
+    _parents: Sequence[int] = ()
     """The player's last sequence before each of them, numbered as in its tree."""
-    _behavior: Vector
+    _behavior: Vector = field(factory=partial(np.empty, 0))
     """Their distributions, concatenated."""
     _simplices: Simplices = field(init=False)
     _numbers: dict[Hashable, int] = field(init=False)
