@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from assert_games import changed
 from naive_games import chance, decision, end, expected_value, random_game, random_profile, uniform
 from refusals import refusals
 
@@ -22,18 +23,7 @@ SURE = 1 - 1e-6
 
 def second_moments(game, profile):
     """Return the mean of each player's squared payoff."""
-    tree = game.tree
-    squared = GameTree(
-        parent=tree.parent,
-        player=tree.player,
-        information_set=tree.information_set,
-        action=tree.action,
-        probability=tree.probability,
-        payoffs=tree.payoffs**2,
-        labels=tree.labels,
-        actions=tree.actions,
-        outcomes=tree.outcomes,
-    )
+    squared = changed(game.tree, payoffs=game.tree.payoffs**2)
     return ExtensiveFormGame(squared).value(profile)
 
 

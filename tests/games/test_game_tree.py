@@ -285,6 +285,7 @@ def one_choice(**changes):
 
 CHANCES = {"player": [CHANCE, -2, -2], "information_set": [-1, -1, -1], "labels": [[]]}
 CHANCES |= {"actions": [[]], "outcomes": [["h", "t"]]}
+WHOLE = ("parent", "player", "information_set", "action")
 SHORT = {"probability": [1.0], "action": [-1], "information_set": [0], "player": [0]}
 
 
@@ -319,30 +320,21 @@ test_arrays_that_do_not_fit_together_are_refused = refusals(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("parent", [-1, 0, 2**32]),
-        ("player", [2**32, -2, -2]),
-        ("information_set", [2**32, -1, -1]),
-        ("action", [-1, 0, 2**32 + 1]),
-    ],
+test_numbers_of_more_than_32_bits_are_not_cut_to_what_would_do = refusals(
+    ({"parent": [-1, 0, 2**32]}, rf"parent\[\d\] is {2**32}"),
+    ({"player": [2**32, -2, -2]}, rf"player\[\d\] is {2**32}"),
+    ({"information_set": [2**32, -1, -1]}, rf"information_set\[\d\] is {2**32}"),
+    ({"action": [-1, 0, 2**32 + 1]}, rf"action\[\d\] is {2**32 + 1}"),
+    call=lambda changes: one_choice(**changes),
+    error=ValueError,
 )
-def test_numbers_of_more_than_32_bits_are_not_cut_to_what_would_do(name, value):
-    with pytest.raises(ValueError, match=rf"{name}\[\d\] is {max(value)}"):
-        one_choice(**{name: value})
 
-
-@pytest.mark.parametrize("name", ["parent", "player", "information_set", "action"])
-def test_numbers_that_are_not_whole_are_refused(name):
-    with pytest.raises(TypeError, match=f"{name} must be whole numbers"):
-        one_choice(**{name: [0.5, 1.0, 2.0]})
-
-
-def test_numbers_that_are_none_are_refused():
-    with pytest.raises(TypeError, match="payoffs must be numbers"):
-        one_choice(payoffs=[["much"], ["little"]])
-
+test_what_are_no_numbers_or_not_whole_is_refused = refusals(
+    *(({name: [0.5, 1.0, 2.0]}, f"{name} must be whole numbers") for name in WHOLE),
+    ({"payoffs": [["much"], ["little"]]}, "payoffs must be numbers"),
+    call=lambda changes: one_choice(**changes),
+    error=TypeError,
+)
 
 test_the_path_of_a_history_that_is_not_there_is_refused = refusals(
     *((history, ValueError, "history must be one of 0 to 2") for history in (-1, 3)),

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from attrs import evolve, frozen
+from naive_levels import AsLevel
 
 import regretkit as rk
 from regretkit import games
@@ -50,35 +51,8 @@ class Endless:
         return [0.0]
 
 
-@frozen(eq=False)
-class EndlessBatch:
-    choices: int
-    moves: int = 0
-    size: int = 1
-
-    def player(self):
-        return np.zeros(self.size, dtype=int)
-
-    def actions(self, rows):
-        return np.ones((rows.size, self.choices), dtype=bool)
-
-    def child(self, rows, action):
-        return EndlessBatch(self.choices, self.moves + 1, rows.size)
-
-    def probability(self, rows, action):
-        raise AssertionError("chance has no move in this game")
-
-    def information_set(self, rows):
-        return np.full(rows.size, self.moves)
-
-    def payoffs(self, rows):
-        raise AssertionError("this game has no end")
-
-    def action_name(self, player, action):
-        return str(action)
-
-    def label(self, player, information_set):
-        return str(information_set)
+def endless_batch(choices):
+    return AsLevel([Endless(choices)])
 
 
 @pytest.fixture
@@ -96,7 +70,7 @@ TOO_LONG = r"histories of more than 2,000 moves; let is_terminal\(\) be true"
     [
         lambda: GameTree.from_history(Endless(2)),
         lambda: GameTree.from_history(Endless(2, stops=True)),
-        lambda: GameTree.from_batch(EndlessBatch(2)),
+        lambda: GameTree.from_batch(endless_batch(2)),
     ],
 )
 def test_a_game_without_end_is_refused_by_an_estimate_of_its_size(build, soon):
@@ -111,7 +85,7 @@ def test_a_game_without_end_is_refused_by_an_estimate_of_its_size(build, soon):
     [
         lambda: GameTree.from_history(Endless(1)),
         lambda: GameTree.from_history(Endless(1, stops=True)),
-        lambda: GameTree.from_batch(EndlessBatch(1)),
+        lambda: GameTree.from_batch(endless_batch(1)),
         lambda: GameDAG.from_history(Endless(2), state=lambda history: history.moves),
         lambda: LazyMCCFR(
             Endless(2), rk.RegretMatching, ExternalSampling(np.random.default_rng(1))
@@ -149,7 +123,7 @@ def test_large_games_of_openspiel_are_refused_with_what_they_say_of_their_size(n
     [
         lambda **limit: GameTree.from_history(Endless(2), **limit),
         lambda **limit: rk.ExtensiveFormGame.from_history(Endless(1), **limit),
-        lambda **limit: rk.ExtensiveFormGame.from_batch(EndlessBatch(2), **limit),
+        lambda **limit: rk.ExtensiveFormGame.from_batch(endless_batch(2), **limit),
         lambda **limit: GameDAG.from_history(Endless(2), lambda h: h.moves, **limit),
         lambda **limit: games.from_openspiel("liars_dice", **limit),
     ],
@@ -157,12 +131,8 @@ def test_large_games_of_openspiel_are_refused_with_what_they_say_of_their_size(n
 def test_building_stops_at_the_limit_in_seconds(build):
     with pytest.raises(TimeoutError, match=r"the game has [\d,]+ histories .* a larger time_limit"):
         build(time_limit=0.01)
-    for wrong, error in (
-        ("1", TypeError),
-        (True, TypeError),
-        (0, ValueError),
-        (math.nan, ValueError),
-    ):
+    wrongs = [("1", TypeError), (True, TypeError), (0, ValueError), (math.nan, ValueError)]
+    for wrong, error in wrongs:
         with pytest.raises(error, match="time_limit must be a number of seconds"):
             build(time_limit=wrong)
 

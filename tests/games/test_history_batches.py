@@ -1,16 +1,17 @@
 """Games expanded level by level: the same tree as history by history, and what is refused."""
 
 import copy
-import inspect
 import pickle
 import tracemalloc
 
 import attrs
 import numpy as np
 import pytest
+from assert_games import changed
 from attrs import evolve, field, frozen
 from naive_games import decision, end, random_game
 from naive_levels import AsLevel, Goofspiel, Leduc, LiarsDice
+from refusals import refusals
 
 from regretkit import games
 from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, GameTree
@@ -173,10 +174,7 @@ def test_a_game_with_such_names_can_be_copied_and_stored(duplicated):
 
 def test_a_tree_built_from_the_arrays_of_another_is_the_same_and_shares_them():
     tree = games.liars_dice(sides=3).tree
-    arguments = [*inspect.signature(GameTree).parameters]
-
-    rebuilt = GameTree(**{name: getattr(tree, name) for name in arguments})
-
+    rebuilt = changed(tree)
     for name in [attribute.name for attribute in attrs.fields(GameTree)]:
         np.testing.assert_equal(getattr(rebuilt, name), getattr(tree, name))
     # They are read-only, so that copies are needless.
@@ -187,11 +185,10 @@ def test_a_tree_built_from_the_arrays_of_another_is_the_same_and_shares_them():
 
 def test_writeable_arrays_are_copied():
     tree = games.liars_dice(sides=2).tree
-    arrays = {name: getattr(tree, name) for name in inspect.signature(GameTree).parameters}
     payoffs = tree.payoffs.copy()
     view = payoffs.view()
     view.setflags(write=False)
-    rebuilt = GameTree(**(arrays | {"payoffs": view}))
+    rebuilt = changed(tree, payoffs=view)
     payoffs[:] = 7.0
     np.testing.assert_array_equal(rebuilt.payoffs, tree.payoffs)
 
@@ -263,45 +260,45 @@ def test_the_rounds_are_a_game_while_nothing_is_broken():
     assert tree.history_path(5) == ("t", "H")
 
 
-@pytest.mark.parametrize(
-    ("length", "method", "change", "message"),
-    [
-        (1, "player", lambda a: a[:1], r"player\(\) has shape \(1,\) .* there are 2 histories"),
-        (1, "player", lambda a: a + 0.5, r"player\(\) has shape \(2,\) and type float64"),
-        (1, "player", lambda a: a - [0, 7], r"got -7 at history 't'"),
-        (1, "player", lambda a: a + np.array([0, 2**32]), r"got 4294967296 at history 't'"),
-        (1, "player", lambda a: a + 3, r"player 3 acts at history 'h', but .* 1 numbers"),
-        (0, "actions", lambda a: a[0], r"actions\(\) has shape \(2,\) .* lies at the empty"),
-        (1, "actions", lambda a: a[:1], r"actions\(\) has shape \(1, 2\) .* lies at history 'h'"),
-        (1, "actions", lambda a: a * 1.0, "type float64 for 2 histories"),
-        (1, "actions", lambda a: closed(a, 1), r"actions\(\) is empty at history 't'; allow"),
-        (1, "actions", lambda a: a[:, :0], r"actions\(\) is empty at history 'h'"),
-        (
-            1,
-            "actions",
-            lambda a: closed(a, (1, 0)),
-            "'set 0' of player 0 has other actions at history 'h' than at history 't'",
-        ),
-        (
-            1,
-            "actions",
-            lambda a: closed(np.column_stack([a, a]), (0, [0, 1]), (1, [2, 3])),
-            "'set 0' of player 0 has other actions at history 'h' than at history 't'",
-        ),
-        (0, "probability", lambda a: a[:1], r"probability\(\) has shape \(1,\) for 2 moves"),
-        (0, "probability", lambda a: a + 0.1, "chance at the empty history sum to 1.2"),
-        (0, "probability", lambda a: a - [1, -1], "outcome 'h' at the empty history has .* -0.5"),
-        (0, "probability", lambda a: a * np.nan, "outcome 'h' at the empty history has .* nan"),
-        (1, "information_set", lambda a: a[:1], r"information_set\(\) has shape \(1,\)"),
-        (1, "information_set", lambda a: a * 0.5, r"information_set\(\) .* type float64"),
-        (2, "payoffs", lambda a: a[:, 0], r"payoffs\(\) has shape \(4,\) for 4 .* 'h' 'H'"),
-        (2, "payoffs", lambda a: a[:3], r"payoffs\(\) has shape \(3, 1\) .* \(4, players\)"),
-        (2, "payoffs", lambda a: a * np.inf, "finite, got inf at history 'h' 'H', player 0"),
-    ],
+def rounds(length, method, change):
+    return GameTree.from_batch(Rounds({(length, method): change}))
+
+
+test_an_answer_that_does_not_fit_is_refused = refusals(
+    (1, "player", lambda a: a[:1], r"player\(\) has shape \(1,\) .* there are 2 histories"),
+    (1, "player", lambda a: a + 0.5, r"player\(\) has shape \(2,\) and type float64"),
+    (1, "player", lambda a: a - [0, 7], r"got -7 at history 't'"),
+    (1, "player", lambda a: a + np.array([0, 2**32]), r"got 4294967296 at history 't'"),
+    (1, "player", lambda a: a + 3, r"player 3 acts at history 'h', but .* 1 numbers"),
+    (0, "actions", lambda a: a[0], r"actions\(\) has shape \(2,\) .* lies at the empty"),
+    (1, "actions", lambda a: a[:1], r"actions\(\) has shape \(1, 2\) .* lies at history 'h'"),
+    (1, "actions", lambda a: a * 1.0, "type float64 for 2 histories"),
+    (1, "actions", lambda a: closed(a, 1), r"actions\(\) is empty at history 't'; allow"),
+    (1, "actions", lambda a: a[:, :0], r"actions\(\) is empty at history 'h'"),
+    (
+        1,
+        "actions",
+        lambda a: closed(a, (1, 0)),
+        "'set 0' of player 0 has other actions at history 'h' than at history 't'",
+    ),
+    (
+        1,
+        "actions",
+        lambda a: closed(np.column_stack([a, a]), (0, [0, 1]), (1, [2, 3])),
+        "'set 0' of player 0 has other actions at history 'h' than at history 't'",
+    ),
+    (0, "probability", lambda a: a[:1], r"probability\(\) has shape \(1,\) for 2 moves"),
+    (0, "probability", lambda a: a + 0.1, "chance at the empty history sum to 1.2"),
+    (0, "probability", lambda a: a - [1, -1], "outcome 'h' at the empty history has .* -0.5"),
+    (0, "probability", lambda a: a * np.nan, "outcome 'h' at the empty history has .* nan"),
+    (1, "information_set", lambda a: a[:1], r"information_set\(\) has shape \(1,\)"),
+    (1, "information_set", lambda a: a * 0.5, r"information_set\(\) .* type float64"),
+    (2, "payoffs", lambda a: a[:, 0], r"payoffs\(\) has shape \(4,\) for 4 .* 'h' 'H'"),
+    (2, "payoffs", lambda a: a[:3], r"payoffs\(\) has shape \(3, 1\) .* \(4, players\)"),
+    (2, "payoffs", lambda a: a * np.inf, "finite, got inf at history 'h' 'H', player 0"),
+    call=rounds,
+    error=ValueError,
 )
-def test_an_answer_that_does_not_fit_is_refused(length, method, change, message):
-    with pytest.raises(ValueError, match=message):
-        GameTree.from_batch(Rounds({(length, method): change}))
 
 
 def test_payoffs_for_other_players_than_at_the_first_end_are_refused():
@@ -310,15 +307,17 @@ def test_payoffs_for_other_players_than_at_the_first_end_are_refused():
         GameTree.from_batch(AsLevel([root]))
 
 
-@pytest.mark.parametrize("root", ["liars_dice", None, Rounds, kuhn_history()])
-def test_what_is_no_level_is_refused(root):
-    with pytest.raises(TypeError, match="root must have the methods of a HistoryBatch, got"):
-        GameTree.from_batch(root)
+test_what_is_no_level_is_refused = refusals(
+    *("liars_dice", None, Rounds, kuhn_history()),
+    call=GameTree.from_batch,
+    error=TypeError,
+    match="root must have the methods of a HistoryBatch, got",
+)
 
 
 def test_a_child_that_is_no_level_is_refused():
     with pytest.raises(TypeError, match=r"child\(\) must return a HistoryBatch, got None"):
-        GameTree.from_batch(Rounds({(0, "child"): lambda level: None}))
+        rounds(0, "child", lambda level: None)
 
 
 def test_imperfect_recall_is_refused_as_in_any_tree():

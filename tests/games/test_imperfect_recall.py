@@ -4,6 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from assert_games import changed
 from naive_games import random_game
 from refusals import refusals
 
@@ -31,8 +32,7 @@ def blurred(seed, kinds=2):
     for player, sizes in enumerate(tree.sizes):
         keys = list(zip(sizes.tolist(), generator.integers(kinds, size=sizes.size), strict=True))
         numbers, names = {}, []
-        histories = np.flatnonzero(tree.player == player)
-        for history in histories:  # numbered as breadth-first order comes to them
+        for history in np.flatnonzero(tree.player == player):  # in breadth-first order
             old = int(tree.information_set[history])
             if keys[old] not in numbers:
                 numbers[keys[old]] = len(numbers)
@@ -40,17 +40,7 @@ def blurred(seed, kinds=2):
             information_set[history] = numbers[keys[old]]
         labels.append([str(number) for number in range(len(names))])
         actions.append(names)
-    return GameTree(
-        parent=tree.parent,
-        player=tree.player,
-        information_set=information_set,
-        action=tree.action,
-        probability=tree.probability,
-        payoffs=tree.payoffs,
-        labels=labels,
-        actions=actions,
-        outcomes=tree.outcomes,
-    )
+    return changed(tree, information_set=information_set, labels=labels, actions=actions)
 
 
 def played(regret):
@@ -140,14 +130,15 @@ def test_forgetting_weights_parts_by_how_likely_the_player_comes_to_them():
     np.testing.assert_allclose(coarse[0, 0], [0.75 / 1.75, 1.0 / 1.75])
 
 
-def test_without_the_switch_it_is_refused_with_the_set_that_shows_why():
-    with pytest.raises(ValueError, match=r"imperfect recall: player 0 .*imperfect_recall=True"):
-        solve(read_efg(DRIVER), "cfr", iterations=3)
-
-
-def test_a_target_for_a_gap_is_refused():
-    with pytest.raises(ValueError, match="target_gap has no meaning in games of imperfect recall"):
-        solve(read_efg(DRIVER), "cfr", target_gap=0.1, imperfect_recall=True)
+test_without_the_switch_or_for_a_gap_it_is_refused = refusals(
+    ({}, r"imperfect recall: player 0 .*imperfect_recall=True"),
+    (
+        {"target_gap": 0.1, "imperfect_recall": True},
+        "target_gap has no meaning in games of imperfect recall",
+    ),
+    call=lambda options: solve(read_efg(DRIVER), "cfr", **options),
+    error=ValueError,
+)
 
 
 def test_the_switch_changes_nothing_with_perfect_recall():

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from naive_levels import AsLevel, Leduc, LiarsDice
+from refusals import refusals
 
 from regretkit import games
 from regretkit.games import GameTree, _memory_budget
@@ -64,14 +65,9 @@ def levels_of(root):
 @pytest.mark.parametrize(
     "root",
     [
-        *(
-            oshi_zumo_history(*rules)
-            for rules in [(3,), (5,), (5, 0), (4, 2), (6, 1, 2), (7, 2, 3)]
-        ),
-        *(
-            oshi_zumo_history(*rules)
-            for rules in [(6, 3, 2), (3, 1, 0, 3), (2, 0, 0, 4), (7, 1, 3)]
-        ),
+        *map(oshi_zumo_history, (3, 5)),
+        *(oshi_zumo_history(*rules) for rules in [(5, 0), (4, 2), (6, 1, 2), (7, 2, 3), (6, 3, 2)]),
+        *(oshi_zumo_history(*rules) for rules in [(3, 1, 0, 3), (2, 0, 0, 4), (7, 1, 3)]),
         *(oshi_zumo_history(*rules) for rules in [(5, 1, 5), (5, 1, 1, 1), (5, 1, 1, 2)]),
         *(battleship_history(*rules) for rules in [(2, 2), (1, 3, (2, 1)), (1, 4, (1, 2))]),
         *(battleship_history(2, 2, ships, shots=3) for ships in [(1,), (2,), (2, 2)]),
@@ -111,13 +107,12 @@ def test_a_limit_of_ones_own_takes_the_place_of_what_is_available(with_left):
         games.goofspiel(memory_limit=1e3)
 
 
-@pytest.mark.parametrize(
-    ("limit", "error"),
-    [(0, ValueError), (-1.0, ValueError), (math.nan, ValueError), ("8 GiB", TypeError)],
+test_a_limit_that_is_no_number_of_bytes_is_refused = refusals(
+    *((limit, ValueError) for limit in (0, -1.0, math.nan)),
+    ("8 GiB", TypeError),
+    call=lambda limit: games.liars_dice(sides=2, memory_limit=limit),
+    match="memory_limit must be a number of bytes",
 )
-def test_a_limit_that_is_no_number_of_bytes_is_refused(limit, error):
-    with pytest.raises(error, match="memory_limit must be a number of bytes"):
-        games.liars_dice(sides=2, memory_limit=limit)
 
 
 # What is available

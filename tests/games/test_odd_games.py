@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from naive_games import chance, decision, end
+from naive_games import chance, decision, end, uniform
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import evaluation, games
@@ -72,44 +73,41 @@ def test_an_outcome_of_probability_zero_is_walked_but_never_counts():
 # Imperfect recall
 
 
-def test_forgetting_ones_own_action_is_refused_with_both_histories():
-    actions = {"x": end(1.0), "y": end(0.0)}
-    root = decision(
-        0, "first", a=decision(0, "second", **actions), b=decision(0, "second", **actions)
-    )
-    with pytest.raises(ValueError, match=r"player 0 cannot tell 'a' from 'b', .* 'second'"):
-        game_of(root)
+def ask(player, label, *payoffs):
+    return decision(player, label, x=end(*payoffs), y=end(*payoffs))
 
 
-def test_forgetting_what_was_seen_is_refused_with_both_histories():
-    # Player 1 learns the coin before its first move, and no longer knows it at its second.
-    def continuation(coin):
-        return decision(1, coin, on=decision(1, "later", x=end(0.0, 1.0), y=end(1.0, 0.0)))
-
-    root = chance([0.5, 0.5], heads=continuation("heads"), tails=continuation("tails"))
-
-    message = r"imperfect recall: player 1 cannot tell 'heads' 'on' from 'tails' 'on'.* 'later'"
-    with pytest.raises(ValueError, match=message):
-        game_of(root)
+def told(coin):
+    """Player 1 learns the coin before its first move, and no longer knows it at its second."""
+    return decision(1, coin, on=ask(1, "later", 0.0, 1.0))
 
 
-def test_forgetting_that_one_moved_is_refused_with_both_histories():
-    # The absent-minded driver: the second exit looks like the first.
-    root = decision(0, "exit", out=end(0.0), on=decision(0, "exit", out=end(4.0), on=end(1.0)))
-    with pytest.raises(ValueError, match="cannot tell the empty history from 'on'"):
-        game_of(root)
+BAD_MEMORY = decision(
+    0,
+    "0",
+    a=decision(2, "c", l=ask(2, "d", 0, 0, 0), r=ask(2, "d", 0, 0, 0)),
+    b=decision(1, "b", l=ask(0, "e", 0, 0, 0)),
+)
 
 
-def test_one_players_bad_memory_is_found_among_good_ones():
-    def ask(player, label):
-        return decision(player, label, x=end(0.0, 0.0, 0.0), y=end(0.0, 0.0, 0.0))
-
-    root = decision(
-        0, "0", a=decision(2, "c", l=ask(2, "d"), r=ask(2, "d")), b=decision(1, "b", l=ask(0, "e"))
-    )
-
-    with pytest.raises(ValueError, match=r"player 2 cannot tell 'a' 'l' from 'a' 'r'"):
-        game_of(root)
+test_forgetting_is_refused_with_two_histories_that_show_it = refusals(
+    (
+        decision(0, "first", a=ask(0, "second", 1.0), b=ask(0, "second", 1.0)),
+        r"player 0 cannot tell 'a' from 'b', .* 'second'",  # its own action
+    ),
+    (
+        chance([0.5, 0.5], heads=told("heads"), tails=told("tails")),
+        r"imperfect recall: player 1 cannot tell 'heads' 'on' from 'tails' 'on'.* 'later'",
+    ),
+    (
+        # That it moved: the absent-minded driver, whose second exit looks like the first
+        decision(0, "exit", out=end(0.0), on=decision(0, "exit", out=end(4.0), on=end(1.0))),
+        "cannot tell the empty history from 'on'",
+    ),
+    (BAD_MEMORY, r"player 2 cannot tell 'a' 'l' from 'a' 'r'"),  # among good ones
+    call=game_of,
+    error=ValueError,
+)
 
 
 def test_only_a_tree_makes_a_game():
@@ -117,12 +115,12 @@ def test_only_a_tree_makes_a_game():
         rk.ExtensiveFormGame(kuhn_history())
 
 
-@pytest.mark.parametrize("player", [-1, 2, "0"])
-def test_a_player_that_is_not_in_the_game_is_refused(player):
-    game = games.kuhn_poker()
-    uniform = [domain.relative_interior_point() for domain in game.domains]
-    with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
-        game.utility(player, uniform)
+test_a_player_that_is_not_in_the_game_is_refused = refusals(
+    *(-1, 2, "0"),
+    call=lambda player: games.kuhn_poker().utility(player, uniform(games.kuhn_poker())),
+    error=ValueError,
+    match="player must be one of 0 to 1, got",
+)
 
 
 def test_a_profile_of_behavior_instead_of_sequences_is_refused():

@@ -17,14 +17,8 @@ from regretkit.sets import Hull, Simplices
 
 
 def kuhn_profile(**mixed):
-    """Return uniform play in Kuhn poker, but for player 0 at some information sets."""
-    game = kuhn_poker()
-    behavior = [domain.simplices.uniform() for domain in game.domains]
-    for label, distribution in mixed.items():
-        number = game.tree.labels[0].index(label)
-        behavior[0][game.domains[0].simplices.block(number)] = distribution
-    strategies = [d.sequence_form(b) for d, b in zip(game.domains, behavior, strict=True)]
-    return Profile(strategies, game.domains)
+    """Return uniform play in Kuhn poker, but for some information sets."""
+    return Profile.uniform(kuhn_poker()).replace(mixed)
 
 
 # A tuple
@@ -139,21 +133,15 @@ GONE = "there is no player {}: they go from 0 to 1"
 NO_KEY = "^(a player has a number|a key of several parts is)"
 
 
-@pytest.mark.parametrize(
-    ("key", "error", "message"),
-    [
-        ("Zb", ValueError, r"no player has an information set 'Zb'; .*'J'"),
-        ((0, "Kb"), ValueError, r"'Kb'"),  # which is player 1's
-        ((2, "K"), ValueError, GONE.format(2)),
-        ((0, 6), ValueError, "6"),
-        *((player, ValueError, GONE.format(player)) for player in (2, 7, -3)),
-        *((key, TypeError, NO_KEY) for key in [("a", "J"), (0, 1, 2), (0,), 1.5, None, [0], ()]),
-    ],
-    ids=str,
+test_a_key_of_no_meaning_is_refused = refusals(
+    ("Zb", ValueError, r"no player has an information set 'Zb'; .*'J'"),
+    ((0, "Kb"), ValueError, r"'Kb'"),  # which is player 1's
+    ((2, "K"), ValueError, GONE.format(2)),
+    ((0, 6), ValueError, "6"),
+    *((player, ValueError, GONE.format(player)) for player in (2, 7, -3)),
+    *((key, TypeError, NO_KEY) for key in [("a", "J"), (0, 1, 2), (0,), 1.5, None, [0], ()]),
+    call=lambda key: kuhn_profile()[key],
 )
-def test_a_key_of_no_meaning_is_refused(key, error, message):
-    with pytest.raises(error, match=message):
-        kuhn_profile()[key]
 
 
 def test_without_information_sets_or_names_one_asks_for_a_player():
@@ -217,11 +205,7 @@ def test_a_long_table_is_cut_and_says_so():
         decision(0, "root", **{f"a{i}": decision(0, i, x=end(0.0)) for i in range(99)})
     )
 
-    uncut = [
-        str(Profile([d.relative_interior_point() for d in g.domains], g.domains))
-        for g in (game, wide)
-    ]
-    cut = str(Profile([d.relative_interior_point() for d in merged.domains], merged.domains))
+    uncut, cut = [str(Profile.uniform(each)) for each in (game, wide)], str(Profile.uniform(merged))
 
     assert not any("more information sets" in text for text in uncut)
     assert cut.splitlines()[-1].strip() == "... 40 more information sets"
@@ -272,18 +256,10 @@ def test_the_equilibrium_of_kuhn_poker_is_written_down_by_hand():
     profile = Profile.from_labels(
         kuhn_poker(),
         {
-            "J": [1 - a, a],
-            "Q": [1, 0],
-            "K": [1 - 3 * a, 3 * a],
-            "Jpb": [1, 0],
-            "Qpb": [2 / 3 - a, a + 1 / 3],
-            "Kpb": [0, 1],
-            "Jp": [2 / 3, 1 / 3],
-            "Jb": [1, 0],
-            "Qp": [1, 0],
-            "Qb": [2 / 3, 1 / 3],
-            "Kp": [0, 1],
-            "Kb": [0, 1],
+            **{"J": [1 - a, a], "Q": [1, 0], "K": [1 - 3 * a, 3 * a]},
+            **{"Jpb": [1, 0], "Qpb": [2 / 3 - a, a + 1 / 3], "Kpb": [0, 1]},
+            **{"Jp": [2 / 3, 1 / 3], "Jb": [1, 0], "Qp": [1, 0], "Qb": [2 / 3, 1 / 3]},
+            **{"Kp": [0, 1], "Kb": [0, 1]},
         },
     )
     assert nash_conv(kuhn_poker(), profile) == pytest.approx(0.0, abs=1e-12)
@@ -296,34 +272,34 @@ def test_a_player_of_a_normal_form_is_a_key():
     assert game.value(profile).tolist() == [-1.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("strategies", "problem"),
-    [
-        ({"Jpbb": [1, 0]}, "did you mean 'Jpb'"),
-        ({(0, "Jbp"): [1, 0]}, "did you mean 'Jpb'"),
-        ({"J": [1, 0, 0]}, r"strategies\['J'\] must have 2 probabilities, of the actions 'p', 'b'"),
-        ({"J": 1.0}, "must have 2 probabilities"),
-        ({"J": [[0.5, 0.5]]}, "must have 2 probabilities"),
-        ({"J": [1.5, -0.5]}, "must have probabilities from 0 to 1, got 1.5"),
-        ({"J": [0.5, float("nan")]}, "must have probabilities from 0 to 1, got nan"),
-        ({"J": [0.5, 0.4]}, "sum to 1 within 1e-06, got 0.9"),
-        ({"J": [1, 0], (0, "J"): [0, 1]}, r"\(0, 'J'\) twice"),
-        ({0: [1.0, 0.0]}, "0"),
-        ({0: np.ones(13)}, "must be one of player 0's"),
-        ({2: [1.0]}, "there is no player 2"),
-    ],
-)
-def test_strategies_by_hand_that_are_none_are_refused(strategies, problem):
-    with pytest.raises(ValueError, match=problem):
-        Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform")
+def by_hand(strategies):
+    return Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform")
 
 
-@pytest.mark.parametrize(
-    "bad", [{"J": {"p": 1.0}}, {"J": "pb"}, {"J": {0.5, 1.0}}, {1.5: [1]}, [1]]
+test_strategies_by_hand_that_are_none_are_refused = refusals(
+    ({"Jpbb": [1, 0]}, "did you mean 'Jpb'"),
+    ({(0, "Jbp"): [1, 0]}, "did you mean 'Jpb'"),
+    ({"J": [1, 0, 0]}, r"strategies\['J'\] must have 2 probabilities, of the actions 'p', 'b'"),
+    ({"J": 1.0}, "must have 2 probabilities"),
+    ({"J": [[0.5, 0.5]]}, "must have 2 probabilities"),
+    ({"J": [1.5, -0.5]}, "must have probabilities from 0 to 1, got 1.5"),
+    ({"J": [0.5, float("nan")]}, "must have probabilities from 0 to 1, got nan"),
+    ({"J": [0.5, 0.4]}, "sum to 1 within 1e-06, got 0.9"),
+    ({"J": [1, 0], (0, "J"): [0, 1]}, r"\(0, 'J'\) twice"),
+    ({0: [1.0, 0.0]}, "0"),
+    ({0: np.ones(13)}, "must be one of player 0's"),
+    ({2: [1.0]}, "there is no player 2"),
+    call=by_hand,
+    error=ValueError,
 )
-def test_what_are_no_strategies_by_hand_is_refused(bad):
-    with pytest.raises(TypeError):
-        Profile.from_labels(kuhn_poker(), bad, otherwise="uniform")
+
+test_what_are_no_strategies_by_hand_is_refused = refusals(
+    *(({"J": wrong}, "must be a sequence") for wrong in ({"p": 1.0}, "pb", {0.5, 1.0})),
+    ({1.5: [1]}, "a player has a number"),
+    ([1], "strategies must map information sets"),
+    call=by_hand,
+    error=TypeError,
+)
 
 
 def test_a_profile_that_lacks_information_sets_is_refused():

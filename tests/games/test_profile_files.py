@@ -5,10 +5,12 @@ import csv
 import json
 import pickle
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from assert_games import changed
 from naive_games import chance, decision, end, random_game, random_profile
 
 import regretkit as rk
@@ -24,13 +26,7 @@ def twins():
     root = decision(0, 1, l=decision(0, "1", l=end(1, 0), r=end(0, 2)), r=end(3, 0))
     game = ExtensiveFormGame.from_history(root)
     same = [["same", "same"] for _ in game.tree.labels[0]]
-    tree = games.GameTree(
-        **{name: getattr(game.tree, name) for name in ("parent", "player", "information_set")},
-        **{name: getattr(game.tree, name) for name in ("action", "probability", "payoffs")},
-        labels=game.tree.labels,
-        actions=[same, []],
-    )
-    return ExtensiveFormGame(tree)
+    return ExtensiveFormGame(changed(game.tree, actions=[same, []]))
 
 
 GAMES = {
@@ -125,9 +121,7 @@ def test_a_dict_holds_the_distribution_at_each_information_set(game):
 
 def test_a_strategy_written_by_hand_is_read():
     game = games.kuhn_poker()
-    data = Profile(
-        [d.relative_interior_point() for d in game.domains], game.domains, game
-    ).to_dict()
+    data = Profile.uniform(game).to_dict()
     # Kuhn's equilibrium in which the jack never bluffs
     bets = {"J": 0, "Q": 0, "K": 0, "Jpb": 0, "Qpb": 1 / 3, "Kpb": 1}
     bets |= {"Jp": 0.3333333, "Qp": 0, "Kp": 1, "Jb": 0, "Qb": 0.3333333, "Kb": 1}
@@ -280,11 +274,7 @@ def test_a_strategy_of_another_game_is_refused():
     tree = games.kuhn_poker().tree
     payoffs = tree.payoffs.copy()
     payoffs[3] *= 2.0
-    names = ("parent", "player", "information_set", "action", "probability")
-    numbers = {name: getattr(tree, name) for name in names} | {"payoffs": payoffs}
-    tree = games.GameTree(
-        **numbers, labels=tree.labels, actions=tree.actions, outcomes=tree.outcomes
-    )
+    tree = changed(tree, payoffs=payoffs)
     others = [games.kuhn_poker(deck=4), games.matching_pennies(), ExtensiveFormGame(tree)]
 
     for other in others:
@@ -380,24 +370,21 @@ def test_a_strategy_of_such_a_game_is_written_and_read():
 
 
 def test_a_set_without_information_sets_goes_into_no_table(tmp_path):
-    hull = Hull([Simplices(2), Simplices(2)])
-    game = UserDefined(np.eye(2, 3), hull)
+    game = UserDefined(np.eye(2, 3), Hull([Simplices(2), Simplices(2)]))
     profile = Profile([[0.5, 0.5], [1.0, 0.0, 0.0]], game.domains, game)
+    to_csv = partial(profile.to_csv, tmp_path / "strategy.csv")
 
-    for attempt in (profile.to_dict, profile.to_dataframe):
+    for attempt in (profile.to_dict, profile.to_dataframe, to_csv):
         with pytest.raises(ValueError, match=r"player 0 plays on Hull.* no table.*profile\[0\]"):
             attempt()
-    with pytest.raises(ValueError, match="no table"):
-        profile.to_csv(tmp_path / "strategy.csv")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", 3, games.kuhn_poker])
-def test_invalid_games_are_refused(game):
+@pytest.mark.parametrize("use", [fingerprint, partial(Profile, [[0.5, 0.5]], (Simplices(2),))])
+def test_invalid_games_are_refused(game, use):
     with pytest.raises(TypeError, match="game must be a Game"):
-        fingerprint(game)
-    with pytest.raises(TypeError, match="game must be a Game"):
-        Profile([[0.5, 0.5]], (Simplices(2),), game)
+        use(game)
 
 
 # What is refused

@@ -1,8 +1,17 @@
-"""What it means that two games are the same."""
+"""What it means that two games are the same, and trees that differ in a part."""
+
+import inspect
 
 import numpy as np
 
 from regretkit import NormalFormGame
+from regretkit.games import GameTree
+
+
+def changed(tree, **arguments):
+    """Return a tree with some of its arguments changed."""
+    names = inspect.signature(GameTree).parameters
+    return GameTree(**({name: getattr(tree, name) for name in names} | arguments))
 
 
 def assert_same_tree(first, second):
