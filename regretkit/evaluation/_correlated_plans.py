@@ -81,8 +81,7 @@ def correlation_dag(
 
     proceed((1 << distinct.shape[1]) - 1, (1 << len(mentioned)) - 1, 0)
     parents: list[list[int]] = []
-    decided: list[int] = []
-    levels, dimension = [0], 1
+    decided, levels, dimension = list[int](), [0], 1
     bytes_a_component = _BYTES_A_COMPONENT + distinct.shape[1] // 2
     while waiting:
         for (alive, undecided), sequences in waiting.pop().items():

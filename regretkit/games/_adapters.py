@@ -160,8 +160,7 @@ class TreeHistory:
         return int(self.tree.player[self.number])
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        names = self._names()
-        first = self._first_child()
+        names, first = self._names(), self._first_child()
         probability = self.tree.probability[first : first + len(names)].tolist()
         return list(zip(names, probability, strict=True))
 
@@ -233,8 +232,6 @@ class BatchHistory:
 
     root: HistoryBatch | None
     batch: HistoryBatch
-    _known: dict[tuple[int, int], str] = field(factory=dict, repr=False)
-    """The names of actions, cached for all histories of the game."""
 
     def is_terminal(self) -> bool:
         return self.player() == TERMINAL
@@ -252,7 +249,7 @@ class BatchHistory:
 
     def child(self, action: Any) -> "BatchHistory":
         number = action if self.root is None else self._legal[self._actions.index(action)]
-        return BatchHistory(self.root, self.batch.child(_FIRST, np.array([number])), self._known)
+        return BatchHistory(self.root, self.batch.child(_FIRST, np.array([number])))
 
     def information_set(self) -> Any:
         number = int(self.batch.information_set(_FIRST)[0])
@@ -275,10 +272,7 @@ class BatchHistory:
 
     @cached_property
     def _actions(self) -> tuple[Any, ...]:
+        actions = self._legal.tolist()
         if self.root is None:
-            return tuple(self._legal.tolist())
-        moves = [(self._player, action) for action in self._legal.tolist()]
-        for move in moves:
-            if move not in self._known:
-                self._known[move] = self.root.action_name(*move)
-        return tuple(self._known[move] for move in moves)
+            return tuple(actions)
+        return tuple(self.root.action_name(self._player, action) for action in actions)

@@ -236,13 +236,11 @@ class VectorStrategy:
             number = self._numbers[label]
         else:
             number = self._numbers[label] = labels.find(label)
-        known = labels.actions(number)
-        matches = len(known) == len(actions) if numbered else known == tuple(map(str, actions))
-        if not matches:
+        known, names = labels.actions(number), tuple(map(str, actions))
+        if len(known) != len(names) or not (numbered or known == names):
             raise ValueError(
                 f"the strategy of player {self.player} has actions {quote(list(known))} at "
-                f"{quote(str(information_set))}, but the game has "
-                f"{quote(list(map(str, actions)))}; it is of another game"
+                f"{quote(label)}, but the game has {quote(list(names))}; it is of another game"
             )
         return self._behavior[self._simplices.block(number)]
 

@@ -25,7 +25,7 @@ from regretkit.games.tree._history import (
     outcomes_of,
     payoffs_of,
 )
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.sets import DecisionTree, Simplices
 
 Numbers: TypeAlias = Vector | Indices
 
@@ -122,22 +122,18 @@ def find_described(described: Mapping[str, str | None], source: str, size: int) 
     game may take memory in proportion to the file, which lists all of its information sets.
     """
     name = described["name"] or ""
+    belongs = f"{source} belongs to the game {_shown(name)}"
     # A file must not point to another file, which load would read.
     if name.partition("(")[0] not in names():
-        problem = (
-            f"{source} belongs to the game {_shown(name)}, and no registered game is called so"
-        )
-        raise advised(ValueError, problem, "pass it as game")
+        told = f"{belongs}, and no registered game is called so"
+        raise advised(ValueError, told, "pass it as game")
     limit = _BYTES_OF_ANY_GAME + _BYTES_A_BYTE * size
     try:
         check_small(name)
         game = load(name, memory_limit=limit)
     except Exception as error:  # of any factory, including a user's
-        problem = (
-            f"{source} belongs to the game {_shown(name)}, which is not built from its name: "
-            f"{shorten(str(error), _MOST_SHOWN)}"
-        )
-        raise advised(ValueError, problem, "pass it as game") from error
+        told = f"{belongs}, which is not built from its name: {shorten(str(error), _MOST_SHOWN)}"
+        raise advised(ValueError, told, "pass it as game") from error
     check_described(game, described, source)
     return game
 
@@ -162,7 +158,13 @@ def _digest(parts: Iterable[tuple[str, Numbers | str]]) -> str:
 
 def _by_utilities(game: Game) -> Iterator[tuple[str, Numbers | str]]:
     for domain in game.domains:
-        yield from _set(domain)
+        if isinstance(domain, DecisionTree):
+            yield "parents", domain.parent_sequence
+            yield "tree", domain.sizes
+        elif isinstance(domain, Simplices):
+            yield "simplices", domain.sizes
+        else:
+            yield "set", f"{type(domain).__name__} of dimension {domain.dimension}"
     generator = np.random.default_rng(1)
     directions = [generator.normal(size=domain.dimension) for domain in game.domains]
     pairs = list(zip(game.domains, directions, strict=True))
@@ -193,16 +195,6 @@ def _by_plays(game: History | HistoryBatch) -> Iterator[tuple[str, Numbers | str
             yield "actions", repr(actions)
             history = history.child(generator.choice(actions))
         yield "payoffs", np.array(payoffs_of(history), dtype=np.float64)
-
-
-def _set(domain: StrategySet) -> Iterator[tuple[str, Numbers | str]]:
-    if isinstance(domain, DecisionTree):
-        yield "parents", domain.parent_sequence
-        yield "tree", domain.sizes
-    elif isinstance(domain, Simplices):
-        yield "simplices", domain.sizes
-    else:
-        yield "set", f"{type(domain).__name__} of dimension {domain.dimension}"
 
 
 def _rounded(utility: Vector, direction: Vector) -> Indices:

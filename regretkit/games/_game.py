@@ -77,9 +77,8 @@ def check_game(game: Game) -> None:
             "sampled_value, sampled_local_best_response and uniform_behavior need none"
         )
     if type(game).__module__.startswith("pygambit"):
-        raise TypeError(
-            must_be("game", "a Game", game, "from_pygambit(game) reads one of pygambit")
-        )
+        hint = "from_pygambit(game) reads one of pygambit"
+        raise TypeError(must_be("game", "a Game", game, hint))
     raise TypeError(
         f"game must be a Game, with domains, utility and value, got {quote(game)}; "
         "pass one such as games.load('kuhn_poker')"

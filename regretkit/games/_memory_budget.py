@@ -75,11 +75,9 @@ class MemoryBudget:
         self.hints = ["pass memory_limit=math.inf to try anyway"] * raisable
         self._before = resident()
         self._bytes = BYTES_A_HISTORY + _BYTES_AN_OBJECT * walked
-
-    @property
-    def largest(self) -> float:
+        fit = self._limit / (self._bytes + 2 * BYTES_A_PLAYER)
+        self.largest = min(fit, _NUMBERED)
         """Number of histories of two players that fit into memory and can be numbered."""
-        return min(self._limit / (self._bytes + 2 * BYTES_A_PLAYER), _NUMBERED)
 
     def check_histories(
         self, histories: int, players: int = 2, *, extra: int = 0, growing: bool = False
@@ -169,30 +167,28 @@ def available() -> float:
     The smaller of the available memory of the machine (``/proc/meminfo``, else ``os.sysconf``) and
     of the limit on the address space.
     """
-    free = _numbers("/proc/meminfo", r"MemAvailable:\s*(\d+)")
+    free, limit = _numbers("/proc/meminfo", r"MemAvailable:\s*(\d+)"), math.inf
     if free:
-        left = 1024.0 * free[0]
+        limit = 1024.0 * free[0]
     elif "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        left = float(PAGESIZE) * os.sysconf("SC_PHYS_PAGES")
-    else:
-        left = math.inf
-    return min(left, _of_process())
+        limit = float(PAGESIZE) * os.sysconf("SC_PHYS_PAGES")
+    with suppress(ImportError):
+        import resource
+
+        maximum, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if maximum != resource.RLIM_INFINITY:
+            limit = min(limit, maximum - _taken(0))
+    return limit
 
 
 def resident() -> float:
     """Return the resident memory of this process in bytes, 0 if unknown."""
+    return _taken(1)
+
+
+def _taken(column: int) -> float:
     pages = _numbers("/proc/self/statm", r"\d+")
-    return PAGESIZE * pages[1] if pages else 0.0
-
-
-def _of_process() -> float:
-    try:
-        import resource
-    except ImportError:
-        return math.inf
-    maximum, _ = resource.getrlimit(resource.RLIMIT_AS)
-    pages = _numbers("/proc/self/statm", r"\d+") or [0.0]
-    return math.inf if maximum == resource.RLIM_INFINITY else maximum - PAGESIZE * pages[0]
+    return PAGESIZE * pages[column] if pages else 0.0
 
 
 def _numbers(path: str, pattern: str) -> list[float]:
@@ -221,18 +217,8 @@ _REPORT_AFTER = 10.0
 class Growth:
     """Refuses and reports the growth of one game that is being built.
 
-    Parameters
-    ----------
-    budget
-        The memory that it may take.
-    time_limit
-        Seconds that building may take, or None for any number.
-    root
-        Returns the empty history, for the estimate of the size; without it none is made.
-    maximum
-        Largest number of histories.
-    claim
-        What the game says of its own size, for messages.
+    It may take the memory of a budget, so many seconds and so many histories. ``root`` returns the
+    empty history, for an estimate of the size, and ``claim`` is what the game says of it.
     """
 
     def __init__(
@@ -252,16 +238,10 @@ class Growth:
         self._of_all = ""
 
     def check(self, histories: int, depth: int) -> None:
-        """Raise an error if the game is too large already, or will be; report it from time to time.
+        """Report a long build; raise an error if it takes too long or too much, or will.
 
-        Raises
-        ------
-        MemoryError
-            When it does not fit into memory, or its estimated size does not.
-        TimeoutError
-            When the time is over.
-        ValueError
-            When histories are too long.
+        A MemoryError says that its estimated size does not fit, a ValueError that there are too
+        many histories or too long ones, a TimeoutError that the time is over.
         """
         elapsed = time.monotonic() - self._start
         size = f"{histories:,} histories of up to {depth:,} moves"
@@ -342,12 +322,6 @@ def estimated_size(
     At each depth there is one history for each player and number of actions, with a weight: of the
     next histories of the same player and number of actions, one is drawn by their weights, and has
     the sum of them. It ends above ``maximum``, and at the time ``deadline``.
-
-    Examples
-    --------
-    >>> from regretkit.games import as_history, load_rules
-    >>> estimated_size(as_history(load_rules("liars_dice")), random.Random(1))
-    294883.0
 
     References
     ----------

@@ -132,17 +132,8 @@ class Profile(Hints, tuple[Vector, ...]):
     def uniform(cls, game: Game) -> "Profile":
         """Return the profile that plays all actions with the same probability.
 
-        On a set without information sets it is ``relative_interior_point``.
-
-        Parameters
-        ----------
-        game
-            The game.
-
-        Raises
-        ------
-        TypeError
-            When ``game`` is none.
+        On a set without information sets it is ``relative_interior_point``. What is no game
+        raises a TypeError.
 
         Examples
         --------
@@ -151,11 +142,13 @@ class Profile(Hints, tuple[Vector, ...]):
         array([0.5, 0.5])
         """
         check_game(game)
-        played = []
-        for domain in game.domains:
-            simplices = blocks_of(domain)
-            uniform = domain.relative_interior_point() if simplices is None else simplices.uniform()
-            played.append(strategy_of(uniform, domain))
+        sets = [(domain, blocks_of(domain)) for domain in game.domains]
+        played = [
+            domain.relative_interior_point()
+            if simplices is None
+            else strategy_of(simplices.uniform(), domain)
+            for domain, simplices in sets
+        ]
         return cls(played, game.domains, game)
 
     @classmethod
@@ -173,15 +166,10 @@ class Profile(Hints, tuple[Vector, ...]):
         game
             The game.
         strategies
-            As ``replace`` takes them.
+            As ``replace`` takes them; errors are the same.
         otherwise
             What is played at the other information sets: ``"uniform"``, or None to refuse a profile
             that lacks one where there is a choice.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As ``replace``, and when an information set is missing.
 
         Examples
         --------

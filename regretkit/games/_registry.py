@@ -4,7 +4,7 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from os import PathLike
@@ -296,30 +296,17 @@ def check_small(text: str) -> None:
     """
     if len(text) > _LONGEST_NAME:
         raise ValueError(f"the name has {len(text)} characters, more than {_LONGEST_NAME}")
-    _, positional, keywords = _parsed(text)
-    for number in _whole_numbers([*positional, *keywords.values()]):
-        if abs(number) > _LARGEST_IN_NAME:
+    _parsed(text)
+    for node in ast.walk(ast.parse(text.strip())):
+        number = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(number, int) and number > _LARGEST_IN_NAME:
             raise ValueError(f"the name has the number {number}, larger than {_LARGEST_IN_NAME:,}")
-
-
-def _whole_numbers(literal: object) -> Iterator[int]:
-    if isinstance(literal, int):
-        yield literal
-    elif isinstance(literal, dict):
-        yield from _whole_numbers([*literal, *literal.values()])
-    elif isinstance(literal, list | tuple | set):
-        for item in literal:
-            yield from _whole_numbers(item)
 
 
 def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
     """Return a call as ``load`` reads it, without default arguments."""
-    parameters = inspect.signature(factory).parameters
-    given = [
-        f"{name}={value!r}"
-        for name, value in arguments.items()
-        if value != parameters[name].default
-    ]
+    known = inspect.signature(factory).parameters
+    given = [f"{key}={value!r}" for key, value in arguments.items() if value != known[key].default]
     return f"{factory.__name__}({', '.join(given)})" if given else factory.__name__
 
 

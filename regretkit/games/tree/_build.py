@@ -124,20 +124,19 @@ class _Walker:
             self._budget.check_objects(found)
             self._growth.check(found, self.depth)
             self._next_check = found + _CHECK_INTERVAL
-        self._parent.extend([len(self._player) - 1] * len(actions))
+        self._parent.extend([self.visited] * len(actions))
         self._action.extend(range(len(actions)))
         self._probability.extend(probabilities or [1.0] * len(actions))
-        number = len(self._player) - 1
         before = shown_by(history) if found < _CHECK_INTERVAL else None  # it takes time
         for action in actions:
             child = history.child(action)
             if child is history or (before and shown_by(history) != before):
-                raise no_new_history(action, self.path(number))
+                raise no_new_history(action, self.path(self.visited))
             # The protocol check is slow, and not needed for a type that passed it.
             if type(child) is not type(history) and not isinstance(child, History):
                 raise TypeError(
                     f"child({quote(action)}) must be a History, got {quote(child)} at "
-                    f"{self.path(number)}"
+                    f"{self.path(self.visited)}"
                 )
             yield child
 
@@ -356,6 +355,7 @@ class _Expansion:
         for first, drawn in self._probability.items():
             probability[first : first + drawn.size] = drawn
         sets = [self._sets.get(player, InformationSets()) for player in range(players)]
+        named = list(enumerate(sets))
         return {
             "parent": _joined(self._parent),
             "player": acting,
@@ -363,10 +363,8 @@ class _Expansion:
             "action": _joined(self._action),
             "probability": read_only(probability),
             "payoffs": _joined(self._payoffs),
-            "labels": [infosets.labels(self._root, player) for player, infosets in enumerate(sets)],
-            "actions": [
-                infosets.possible.names(self._root, player) for player, infosets in enumerate(sets)
-            ],
+            "labels": [own.labels(self._root, player) for player, own in named],
+            "actions": [own.possible.names(self._root, player) for player, own in named],
             "outcomes": self._chance.names(self._root, CHANCE),
         }
 
@@ -386,11 +384,8 @@ class _Expansion:
     def _terminals(self, level: HistoryBatch, rows: Indices) -> Vector:
         payoffs = floats(level.payoffs(rows), "payoffs()")
         columns = self._payoffs[0].shape[1] if self._payoffs else None
-        if (
-            payoffs.ndim != 2
-            or len(payoffs) != rows.size
-            or columns not in {None, payoffs.shape[1]}
-        ):
+        one_each = payoffs.ndim == 2 and len(payoffs) == rows.size
+        if not one_each or columns not in {None, payoffs.shape[1]}:
             raise ValueError(
                 f"payoffs() has shape {payoffs.shape} for {rows.size} histories, of which the "
                 f"first lies {self._at(int(rows[0]))}; return a row for each and a column for each "

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TypeGuard, TypeVar, final
+from typing import NamedTuple, TypeGuard, TypeVar, final
 
 import numpy as np
-from attrs import define, frozen
+from attrs import define
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util import _validate
@@ -47,16 +47,16 @@ class GameTree:
     Parameters
     ----------
     parent
-        The parent of each history, -1 for the first, shape ``(histories,)``.
+        The parent of each history, -1 for the first. This and the next four arrays have an entry
+        for each history, shape ``(histories,)``.
     player
-        The acting player, ``CHANCE`` (-1) or ``TERMINAL`` (-2), shape ``(histories,)``.
+        The acting player, ``CHANCE`` (-1) or ``TERMINAL`` (-2).
     information_set
-        Information set of the acting player, -1 without one, shape ``(histories,)``.
+        Information set of the acting player, -1 without one.
     action
-        Index, at the parent, of the action that leads to each history, -1 for the first, shape
-        ``(histories,)``.
+        Index, at the parent, of the action that leads to each history, -1 for the first.
     probability
-        Probability of that action if it is chance's, else 1, shape ``(histories,)``.
+        Probability of that action if it is chance's, else 1.
     payoffs
         Payoff of each player at each terminal history, shape ``(terminals, players)``.
     labels
@@ -79,14 +79,9 @@ class GameTree:
     One player chooses between 1 and 2:
 
     >>> tree = GameTree(
-    ...     parent=[-1, 0, 0],
-    ...     player=[0, -2, -2],
-    ...     information_set=[0, -1, -1],
-    ...     action=[-1, 0, 1],
-    ...     probability=[1.0, 1.0, 1.0],
-    ...     payoffs=[[1.0], [2.0]],
-    ...     labels=[["start"]],
-    ...     actions=[[["one", "two"]]],
+    ...     parent=[-1, 0, 0], player=[0, -2, -2], information_set=[0, -1, -1],
+    ...     action=[-1, 0, 1], probability=[1.0, 1.0, 1.0], payoffs=[[1.0], [2.0]],
+    ...     labels=[["start"]], actions=[[["one", "two"]]],
     ... )
     >>> tree
     <GameTree: 3 histories, 2 terminals, 1 information sets>
@@ -298,8 +293,7 @@ def _first(wrong: NDArray[np.bool_]) -> int:
     return int(np.argmax(wrong)) if wrong.any() else -1
 
 
-@frozen(eq=False)
-class _Children:
+class _Children(NamedTuple):
     """The histories that have children, in order, with the numbers of their children."""
 
     of: Indices
@@ -321,11 +315,11 @@ def _check_shapes(tree: GameTree) -> None:
         raise ValueError(
             f"actions has lists for {len(tree.actions)} players, but labels for {tree.players}"
         )
-    wanted = (tree.terminals.size, tree.players)
+    terminals, players = wanted = (tree.terminals.size, tree.players)
     if tree.payoffs.shape != wanted:
         raise ValueError(
-            f"payoffs has shape {tree.payoffs.shape}, but there are {wanted[0]} terminal "
-            f"histories and {wanted[1]} players; pass shape {wanted}"
+            f"payoffs has shape {tree.payoffs.shape}, but there are {terminals} terminal "
+            f"histories and {players} players; pass shape {wanted}"
         )
 
 
@@ -423,13 +417,12 @@ def _check_chance(tree: GameTree, children: _Children, place: Callable[[int], st
     drawn, probability = np.append(False, np.repeat(by_chance, children.counts)), tree.probability
     # Comparisons with NaN are false.
     proper = (probability >= 0.0) & (probability < np.inf)
-    i = _first(np.where(drawn, ~proper, probability != 1.0))
-    if i >= 0 and not drawn[i]:
+    if (i := _first(~drawn & (probability != 1.0))) >= 0:
         raise ValueError(
             f"probability[{i}] is {probability[i]}, but chance does not lead to history {i}; "
             "pass 1 there"
         )
-    if i >= 0:
+    if (i := _first(drawn & ~proper)) >= 0:
         *path, outcome = tree.history_path(i)
         raise ValueError(
             f"chance outcome {quote(outcome)} at {path_text(path)} has probability "

@@ -226,14 +226,9 @@ def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
     """Return the outcomes of chance, which must be a sequence."""
     outcomes = history.chance_outcomes()
     if isinstance(outcomes, Mapping):
-        raise TypeError(
-            must_be(
-                "chance_outcomes()",
-                "a sequence of pairs of an action and its probability",
-                outcomes,
-                "return list(outcomes.items())",
-            )
-        )
+        wanted = "a sequence of pairs of an action and its probability"
+        hint = "return list(outcomes.items())"
+        raise TypeError(must_be("chance_outcomes()", wanted, outcomes, hint))
     ordered(outcomes, "chance_outcomes()")
     return outcomes
 
