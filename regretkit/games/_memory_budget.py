@@ -82,7 +82,7 @@ class MemoryBudget:
     def check_histories(
         self, histories: int, players: int = 2, *, extra: int = 0, growing: bool = False
     ) -> None:
-        """Raise a MemoryError if so many histories, or more, and ``extra`` bytes do not fit."""
+        """Raise a MemoryError if these histories, or more, and ``extra`` bytes do not fit."""
         size = f"{count_text(histories, growing)} histories"
         # As integers, because some games are larger than the range of floats
         needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
@@ -217,8 +217,9 @@ _REPORT_AFTER = 10.0
 class Growth:
     """Refuses and reports the growth of one game that is being built.
 
-    It may take the memory of a budget, so many seconds and so many histories. ``root`` returns the
-    empty history, for an estimate of the size, and ``claim`` is what the game says of it.
+    It may take the memory of a budget, a time in seconds and ``maximum`` histories. ``root``
+    returns the empty history, for an estimate of the size, and ``claim`` is what the game says of
+    its own.
     """
 
     def __init__(
