@@ -17,7 +17,6 @@ from naive_levels import Leduc
 import regretkit as rk
 from regretkit import evaluation, games
 from regretkit.games.catalogue._small_poker import kuhn_history
-from regretkit.games.tree import _sequences
 from regretkit.games.tree._sequences import merge_terminals
 
 # First histories of the games below
@@ -27,6 +26,7 @@ ROOTS = {
     for seed in range(6)
 }
 ROOTS |= {
+    "liar's dice": games.as_history(games.liars_dice_batch(sides=2)),
     "kuhn": kuhn_history(),
     "kuhn, 3 players": kuhn_history(3),
     "kuhn, 5 cards": kuhn_history(deck=5),
@@ -184,49 +184,3 @@ def test_a_games_arrays_are_read_only():
     for array in (game.payoffs, game.sequences):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 1
-
-
-# Last sequences, by levels and by looking up
-
-
-def by_walking(tree):
-    """Return last sequences, each found by walking from its history to the root."""
-    first = [1 + np.cumsum(sizes) - sizes for sizes in tree.sizes]
-    last = np.zeros((tree.players, tree.histories), dtype=np.int64)
-    for player in range(tree.players):
-        for history in range(tree.histories):
-            node = history
-            while node > 0 and tree.player[tree.parent[node]] != player:
-                node = tree.parent[node]
-            if node > 0:
-                information_set = tree.information_set[tree.parent[node]]
-                last[player, history] = first[player][information_set] + tree.action[node]
-    return last
-
-
-TREES = {
-    "kuhn": games.kuhn_poker().tree,
-    "kuhn of three": games.kuhn_poker(players=3).tree,
-    "liar's dice": games.liars_dice(sides=2).tree,
-    **{
-        f"random {seed}": game_of(random_game(np.random.default_rng(seed), depth=4)).tree
-        for seed in range(6)
-    },
-}
-
-
-each_tree = pytest.mark.parametrize("name", TREES)
-
-
-@each_tree
-def test_last_sequences_are_those_of_a_walk(name):
-    np.testing.assert_array_equal(_sequences.last_sequences(TREES[name]), by_walking(TREES[name]))
-
-
-@each_tree
-def test_the_reach_of_chance_is_the_product_along_a_walk(name):
-    tree = TREES[name]
-    products = np.ones(tree.histories)
-    for history in range(1, tree.histories):
-        products[history] = products[tree.parent[history]] * tree.probability[history]
-    np.testing.assert_array_equal(_sequences.reach_of_chance(tree), products)

@@ -128,32 +128,17 @@ def test_two_histories_share_an_information_set_exactly_if_player_and_label_are_
     assert tree.information_sets == tuple(map(len, first_seen))
 
 
-@each_game
-def test_uniform_play_ends_somewhere_with_probability_one(root):
-    tree = GameTree.from_history(root)
-    parent = tree.parent[1:]
-    by_chance = tree.player[parent] == CHANCE
-    step = np.where(by_chance, tree.probability[1:], 1.0 / np.bincount(parent)[parent])
-
-    reach = np.ones(tree.histories)
-    for history, parent_of_history in enumerate(parent, start=1):
-        reach[history] = reach[parent_of_history] * step[history - 1]
-
-    assert reach[tree.terminals].sum() == pytest.approx(1.0, abs=1e-12)
-    assert (tree.probability[1:][~by_chance] == 1.0).all()
-
-
-def test_arrays_are_read_only_and_those_passed_in_are_not_kept():
+def test_arrays_are_read_only_and_those_that_may_be_written_to_are_copied():
     payoffs = np.array([[1.0], [2.0]])
-    tree = one_choice(payoffs=payoffs)
+    view = payoffs.view()
+    view.setflags(write=False)
+    trees = one_choice(payoffs=payoffs), one_choice(payoffs=view)
     payoffs[0] = 7.0
 
-    assert tree.payoffs[0] == 1.0
-    for name in ("parent", "player", "information_set", "action", "probability", "payoffs"):
+    assert [tree.payoffs[0, 0] for tree in trees] == [1.0, 1.0]
+    for name in (*WHOLE, "probability", "payoffs", "terminals"):
         with pytest.raises(ValueError, match="read-only"):
-            getattr(tree, name)[0] = 5
-    with pytest.raises(ValueError, match="read-only"):
-        tree.terminals[0] = 5
+            getattr(trees[0], name)[0] = 5
 
 
 def test_a_game_that_is_over_at_once_has_one_history():

@@ -183,16 +183,6 @@ def test_a_tree_built_from_the_arrays_of_another_is_the_same_and_shares_them():
         tree.parent[0] = 1
 
 
-def test_writeable_arrays_are_copied():
-    tree = games.liars_dice(sides=2).tree
-    payoffs = tree.payoffs.copy()
-    view = payoffs.view()
-    view.setflags(write=False)
-    rebuilt = changed(tree, payoffs=view)
-    payoffs[:] = 7.0
-    np.testing.assert_array_equal(rebuilt.payoffs, tree.payoffs)
-
-
 def test_no_python_object_is_made_for_a_history():
     games.liars_dice(sides=3)
     tracemalloc.start()

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from assert_games import changed
-from naive_games import chance, decision, end, random_game, random_profile
+from naive_games import chance, decision, end, random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
@@ -526,15 +526,3 @@ def test_a_file_with_wrong_bytes_is_refused_or_still_holds_a_strategy(tmp_path):
 def test_a_file_that_is_not_there_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         Profile.from_json(tmp_path / "strategy.json", games.kuhn_poker())
-
-
-def test_random_profiles_agree_with_behavior_that_was_never_a_vector():
-    generator = np.random.default_rng(5)
-    game = ExtensiveFormGame.from_history(random_game(generator, 2))
-    vectors, behavior = random_profile(generator, game)
-    profile = Profile(vectors, game.domains, game)
-
-    for player, records in enumerate(profile.to_dict()["players"]):
-        for number in {*range(len(records))} - {*profile.unreached(player).tolist()}:
-            expected = behavior[player, records[number]["label"]]
-            np.testing.assert_allclose(records[number]["probabilities"], expected, atol=1e-15)
