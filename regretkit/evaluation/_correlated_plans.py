@@ -62,8 +62,7 @@ def correlation_dag(
     """Return the DAG for events, columns of one sequence for each player."""
     from scipy.sparse import csr_array
 
-    order, place = sorted_columns(events, [domain.dimension for domain in game.domains])
-    groups = np.arange(order.size) if place is None else place
+    order, groups = sorted_columns(events)
     distinct = events[:, order[np.flatnonzero(np.diff(groups, prepend=-1))]]
     budget = MemoryBudget(memory_limit)
     sets, contradicted = _contradicted(game, distinct)

@@ -103,11 +103,10 @@ class ExtensiveFormGame(Hints):
             )
         last, terminals = last_sequences(self.tree), self.tree.terminals
         self.domains = decision_trees(self.tree, last)
-        dimensions = [domain.dimension for domain in self.domains]
-        self._movers = tuple(np.flatnonzero(np.array(dimensions) > 1).tolist())
+        self._movers = tuple(i for i, domain in enumerate(self.domains) if domain.dimension > 1)
         last = last[:, terminals]  # and no longer those of all histories
         weights = reach_of_chance(self.tree)[terminals]
-        self.sequences, self.payoffs = merge_terminals(last, weights, self.tree.payoffs, dimensions)
+        self.sequences, self.payoffs = merge_terminals(last, weights, self.tree.payoffs)
 
     @classmethod
     def from_history(
@@ -470,9 +469,8 @@ def _merged(game: ExtensiveFormGame, kinds: list[tuple[Indices, Indices]]) -> Ex
     small = copy.copy(game)
     small.domains, small._rows, small._merged = tuple(trees), {}, tuple(groups)
     merged = np.array([own[last] for own, last in zip(groups, game.sequences, strict=True)])
-    dimensions = [tree.dimension for tree in trees]
     ones = np.ones(merged.shape[1])
-    small.sequences, small.payoffs = merge_terminals(merged, ones, game.payoffs.T, dimensions)
+    small.sequences, small.payoffs = merge_terminals(merged, ones, game.payoffs.T)
     return small
 
 

@@ -1,7 +1,6 @@
 """Sequence form of a game tree: sequences, the check of perfect recall, payoffs as sparse rows."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, final
 
@@ -51,47 +50,24 @@ def reach_of_chance(tree: GameTree) -> Vector:
     return reach
 
 
-def merge_terminals(
-    sequences: Indices, weights: Vector, payoffs: Vector, dimensions: Sequence[int]
-) -> tuple[Indices, Vector]:
+def merge_terminals(sequences: Indices, weights: Vector, payoffs: Vector) -> tuple[Indices, Vector]:
     """Return the distinct columns of ``sequences``, sorted, and their total weighted payoffs.
 
     ``sequences`` and the returned payoffs have shape ``(players, terminals)``; the argument
     ``payoffs`` has shape ``(terminals, players)``.
     """
-    order, place = sorted_columns(sequences, dimensions)
-    terminals = order.size if place is None else int(place[-1]) + 1
-    weights, merged = weights[order], np.empty((len(sequences), terminals))
-    for player, paid in enumerate(payoffs.T):
-        weighted = weights * paid[order]
-        merged[player] = weighted if place is None else sum_terms(place, weighted, terminals)
-    if place is not None:
-        order = order[np.flatnonzero(np.diff(place, append=-1))]
-    distinct = np.empty(merged.shape, dtype=np.int64)
-    for player, last in enumerate(sequences):
-        distinct[player] = last[order]
-    return read_only(distinct), read_only(merged)
+    order, place = sorted_columns(sequences)
+    weights, terminals = weights[order], int(place[-1]) + 1
+    merged = np.array([sum_terms(place, weights * paid[order], terminals) for paid in payoffs.T])
+    distinct = sequences[:, order[np.flatnonzero(np.diff(place, prepend=-1))]]
+    return read_only(distinct.astype(np.int64)), read_only(merged)
 
 
-def sorted_columns(sequences: Indices, dimensions: Sequence[int]) -> tuple[Indices, Indices | None]:
-    """Return the stable lexicographic order of the columns, and the group of equal ones of each.
-
-    The groups are None where all columns differ.
-    """
-    if math.prod(dimensions) > np.iinfo(np.int64).max:
-        order = np.lexsort(sequences[::-1])
-        differ = (np.diff(sequences[:, order]) != 0).any(axis=0)
-    else:
-        # Each column as the digits of one number
-        key = np.zeros(sequences.shape[1], dtype=np.int64)
-        for row, dimension in zip(sequences, dimensions, strict=True):
-            key *= dimension
-            key += row
-        order = np.argsort(key)
-        differ = np.diff(key[order]) != 0
-        if not differ.all():
-            order = np.argsort(key, kind="stable")
-    return order, None if differ.all() else np.append(0, np.cumsum(differ))
+def sorted_columns(sequences: Indices) -> tuple[Indices, Indices]:
+    """Return the lexicographic order of the columns, and in it the group of equal ones of each."""
+    order = np.lexsort(sequences[::-1])
+    differ = (np.diff(sequences[:, order]) != 0).any(axis=0)
+    return order, np.append(0, np.cumsum(differ))
 
 
 def decision_trees(tree: GameTree, last: Indices) -> tuple[DecisionTree, ...]:
