@@ -69,8 +69,11 @@ def by_level(root):
     level, found = [((), root)], []
     while level:
         found += level
-        level = [(*path, action) for path, history in level for action in moves(history)]
-        level = [(path, follow(root, path)) for path in level]
+        level = [
+            ((*path, action), history.child(action))
+            for path, history in level
+            for action in moves(history)
+        ]
     return found
 
 
@@ -80,12 +83,6 @@ def moves(history):
     if history.player() == CHANCE:
         return [action for action, _ in history.chance_outcomes()]
     return list(history.actions())
-
-
-def follow(history, path):
-    for action in path:
-        history = history.child(action)
-    return history
 
 
 # What the arrays mean

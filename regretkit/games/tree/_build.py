@@ -103,10 +103,8 @@ class _Walker:
         self._players: int | None = None
         self._outcomes: list[Names] = []
         self._shared: dict[Names, Names] = {}
-        # Its number, its first history and its actions
-        self._sets: dict[tuple[int, Hashable], tuple[int, int, tuple[Hashable, ...]]] = {}
-        self._labels: dict[int, list[str]] = {}
-        self._actions: dict[int, list[Names]] = {}
+        # By player and label, its number, its first history and its actions
+        self._sets: dict[int, dict[Hashable, tuple[int, int, tuple[Hashable, ...]]]] = {}
 
     def visit(self, history: History[Action]) -> Iterator[History[Action]]:
         """Record a history and yield its children."""
@@ -118,7 +116,8 @@ class _Walker:
         if player == CHANCE:
             actions, probabilities = self._visit_chance(history)
         else:
-            actions, probabilities = self._visit_decision(history, player), None
+            actions = self._visit_decision(history, player)
+            probabilities = [1.0] * len(actions)
         found = len(self._parent) + len(actions)
         if found >= self._next_check:
             self._budget.check_objects(found)
@@ -126,7 +125,7 @@ class _Walker:
             self._next_check = found + _CHECK_INTERVAL
         self._parent.extend([self.visited] * len(actions))
         self._action.extend(range(len(actions)))
-        self._probability.extend(probabilities or [1.0] * len(actions))
+        self._probability.extend(probabilities)
         before = shown_by(history) if found < _CHECK_INTERVAL else None  # it takes time
         for action in actions:
             child = history.child(action)
@@ -142,7 +141,8 @@ class _Walker:
 
     def arrays(self) -> dict[str, Any]:
         players = self._players or 0
-        check_acting(self._labels, players, lambda i: self.path(self._player.index(i)))
+        sets = [self._sets.get(player, {}) for player in range(players)]
+        check_acting(self._sets, players, lambda i: self.path(self._player.index(i)))
         return {
             "parent": np.array(self._parent),
             "player": np.array(self._player),
@@ -150,8 +150,10 @@ class _Walker:
             "action": np.array(self._action),
             "probability": np.array(self._probability),
             "payoffs": np.array(self._payoffs).reshape(-1, players),
-            "labels": [self._labels.get(player, ()) for player in range(players)],
-            "actions": [self._actions.get(player, ()) for player in range(players)],
+            "labels": [list(map(str, own)) for own in sets],
+            "actions": [
+                [tuple(map(str, actions)) for _, _, actions in own.values()] for own in sets
+            ],
             "outcomes": self._outcomes,
         }
 
@@ -205,7 +207,7 @@ class _Walker:
                 f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, "
                 f"got {quote(player)} {self._at()}"
             )
-        key = (player, history.information_set())
+        label, own = history.information_set(), self._sets.setdefault(int(player), {})
         actions = actions_of(history)
         if not isinstance(actions, Iterable):
             raise TypeError(
@@ -214,33 +216,25 @@ class _Walker:
             )
         actions = tuple(actions)
         try:
-            known = self._sets.get(key)
+            known = own.get(label)
         except TypeError as error:
             raise TypeError(
-                f"information_set() must be hashable, got {quote(key[1])} {self._at()}; "
+                f"information_set() must be hashable, got {quote(label)} {self._at()}; "
                 "return a string or a tuple"
             ) from error
-        number, first, expected = known or self._add_information_set(key, actions)
+        if known is None:
+            self._check_distinct(actions, "actions()")
+            known = own[label] = len(own), len(self._player), actions
+        number, first, expected = known
         if actions != expected:
             raise ValueError(
-                f"information set {quote(str(key[1]))} of player {player} has actions "
+                f"information set {quote(str(label))} of player {player} has actions "
                 f"{quote(list(expected))} at {self.path(first)}, but {quote(list(actions))} "
                 f"{self._at()}; give its histories the same actions in the same order, or "
                 "different information sets"
             )
         self._record(player, number)
         return actions
-
-    def _add_information_set(
-        self, key: tuple[int, Hashable], actions: tuple[Hashable, ...]
-    ) -> tuple[int, int, tuple[Hashable, ...]]:
-        player, label = key
-        self._check_distinct(actions, "actions()")
-        labels = self._labels.setdefault(player, [])
-        self._sets[key] = len(labels), len(self._player), actions
-        labels.append(str(label))
-        self._actions.setdefault(player, []).append(tuple(map(str, actions)))
-        return self._sets[key]
 
     def _check_distinct(self, actions: tuple[Hashable, ...], name: str) -> None:
         if not actions:
@@ -272,7 +266,8 @@ class _Walker:
         player = self._player[history]
         if player == CHANCE:
             return self._outcomes[self._player[:history].count(CHANCE)]
-        return self._actions[player][self._information_set[history]]
+        _, _, actions = list(self._sets[player].values())[self._information_set[history]]
+        return tuple(map(str, actions))
 
 
 Joined = TypeVar("Joined", bound=np.generic)

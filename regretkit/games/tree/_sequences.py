@@ -12,7 +12,6 @@ from regretkit._util._arrays import expand_ranges, read_only, segment_sum, sum_t
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import CHANCE
 from regretkit.sets import DecisionTree
 
 
@@ -42,8 +41,6 @@ def last_sequences(tree: GameTree) -> Indices:
 
 def reach_of_chance(tree: GameTree) -> Vector:
     """Return the probability of chance's moves to each history, shape ``(histories,)``."""
-    if not (tree.player == CHANCE).any():
-        return np.ones(tree.histories)
     reach: Vector = tree.probability.copy()
     for level in levels(tree):
         reach[level] *= reach[tree.parent[level]]
