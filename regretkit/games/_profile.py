@@ -9,7 +9,6 @@ from typing import (
     Any,
     ClassVar,
     Literal,
-    NamedTuple,
     SupportsIndex,
     TypeAlias,
     final,
@@ -49,17 +48,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Row(NamedTuple):
-    """One action at one information set."""
-
-    player: int
-    information_set: int
-    label: str | None
-    action: str
-    probability: float
-    reach: float
-    """Probability that the player's strategy reaches the information set."""
-
+_COLUMNS = ("player", "information_set", "label", "action", "probability", "reach")
+"""Columns of a table, with the probability that the player's strategy reaches the set last."""
 
 Key: TypeAlias = int | str | tuple[int, str | int]
 """A player, or an information set: its label, or its player and its label or number."""
@@ -348,7 +338,7 @@ class Profile(Hints, tuple[Vector, ...]):
         would take for a formula is preceded by an apostrophe. Errors are those of ``to_json``, but
         no game is needed.
         """
-        write_csv(path, Row._fields, self._rows())
+        write_csv(path, _COLUMNS, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return the table of ``to_csv`` for pandas.
@@ -356,7 +346,8 @@ class Profile(Hints, tuple[Vector, ...]):
         An ImportError says that pandas is not installed, a ValueError that a player's set has no
         information sets.
         """
-        return rows_to_dataframe(Row._fields, (row._asdict() for row in self._rows()))
+        rows = (dict(zip(_COLUMNS, row, strict=True)) for row in self._rows())
+        return rows_to_dataframe(_COLUMNS, rows)
 
     def _head(self) -> dict[str, Any]:
         return {"format": TREE, "version": VERSION, "game": dict(self._described())}
@@ -370,14 +361,14 @@ class Profile(Hints, tuple[Vector, ...]):
             probabilities = behavior[simplices.block(number)].tolist()
             yield record_of(number, label, actions, probabilities)
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[tuple[object, ...]]:
         """Yield a row for each action of each information set of each player."""
         for player, domain in enumerate(self.domains):
             reach = reach_of(self[player], domain)
             for record in self._records(player):
                 number, label, actions, probabilities = record.values()
                 for action, probability in zip(actions, probabilities, strict=True):
-                    yield Row(player, number, label, action, probability, float(reach[number]))
+                    yield player, number, label, action, probability, float(reach[number])
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":

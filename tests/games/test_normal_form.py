@@ -32,11 +32,7 @@ def naive_utility(game, player, profile, of):
 
 
 def naive_value(game, profile):
-    total = np.zeros(game.players)
-    for outcome in itertools.product(*map(range, game.payoffs.shape[1:])):
-        reach = math.prod(x[a] for x, a in zip(profile, outcome, strict=True))
-        total += reach * game.payoffs[(slice(None), *outcome)]
-    return total
+    return [x @ naive_utility(game, i, profile, i) for i, x in enumerate(profile)]
 
 
 # What utilities and values are
