@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from assert_games import changed
+from factories import random_behavior
 from naive_games import chance, decision, end, random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
 from regretkit.evaluation import expected_value, nash_conv, solve_zero_sum
 from regretkit.games import Profile, fingerprint
+from regretkit.games._profile_table import blocks_of, strategy_of
 from regretkit.play import best_response_play
 from regretkit.sets import Hull, Simplices
 
@@ -41,31 +43,23 @@ GAMES = {
 each_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 
 
-def profile_of(game, distribution, seed):
-    """Return a profile with a random distribution over each number of actions."""
-    generator, strategies = np.random.default_rng(seed), []
-    for domain in game.domains:
-        simplices = getattr(domain, "simplices", domain)
-        drawn = [distribution(generator, size) for size in simplices.sizes]
-        behavior = np.concatenate([*drawn, []])
-        tree = domain is not simplices
-        strategies.append(domain.sequence_form(behavior) if tree else behavior)
-    return Profile(strategies, game.domains, game)
+def profile_of(game, behavior):
+    """Return the profile of a behavior on each player's simplices."""
+    played = [strategy_of(behavior(blocks_of(domain)), domain) for domain in game.domains]
+    return Profile(played, game.domains, game)
 
 
 def mixed(game, seed=0):
     """Return a profile that plays some actions never."""
-
-    def distribution(generator, size):
-        weights = generator.exponential(size=size) * (generator.random(size) >= 0.3)
-        return weights / weights.sum() if weights.any() else np.full(size, 1.0 / size)
-
-    return profile_of(game, distribution, seed)
+    return profile_of(game, partial(random_behavior, np.random.default_rng(seed)))
 
 
-def dyadic(game, seed=0):
+def dyadic(game):
     """Return a profile whose probabilities are multiples of 1/16, so that nothing is rounded."""
-    return profile_of(game, lambda generator, n: generator.multinomial(16, [1 / n] * n) / 16, seed)
+    draw = np.random.default_rng(0).multinomial
+    return profile_of(
+        game, lambda s: np.concatenate([*(draw(16, [1 / n] * n) / 16 for n in s.sizes), []])
+    )
 
 
 def assert_same(one, other):
@@ -110,7 +104,7 @@ def test_a_dict_holds_the_distribution_at_each_information_set(game):
 
     assert data["game"] == {"name": game.name, "fingerprint": fingerprint(game)}
     for player, records in enumerate(data["players"]):
-        simplices = getattr(game.domains[player], "simplices", game.domains[player])
+        simplices = blocks_of(game.domains[player])
         assert [record["information_set"] for record in records] == [*range(simplices.blocks)]
         for number, record in enumerate(records):
             assert record["probabilities"] == profile[player, number].tolist()
@@ -156,16 +150,15 @@ def test_a_table_has_a_row_for_each_action(game, tmp_path):
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
 
-    assert len(rows) == sum(getattr(d, "simplices", d).dimension for d in game.domains)
+    assert len(rows) == sum(blocks_of(d).dimension for d in game.domains)
     for row in rows:
         player, number = int(row["player"]), int(row["information_set"])
-        domain = game.domains[player]
-        simplices = getattr(domain, "simplices", domain)
+        simplices = blocks_of(game.domains[player])
         place = simplices.labels.actions(number).index(row["action"])
         if len(set(simplices.labels.actions(number))) == simplices.sizes[number]:
             assert float(row["probability"]) == profile[player, number][place]
-        tree = domain is not simplices
-        reach = profile[player][domain.parent_sequence[number]] if tree else 1.0
+        parents = getattr(game.domains[player], "parent_sequence", None)
+        reach = 1.0 if parents is None else profile[player][parents[number]]
         assert float(row["reach"]) == reach
         assert row["label"] == (simplices.labels.block(number) if simplices.labels.named else "")
 
@@ -220,7 +213,7 @@ def test_profiles_of_the_library_name_their_game(tmp_path):
 
 
 def test_a_profile_that_was_pickled_still_knows_its_game_and_does_not_carry_it():
-    small, large = mixed(games.kuhn_poker()), mixed(games.liars_dice(sides=3))
+    small, large = dyadic(games.kuhn_poker()), dyadic(games.liars_dice(sides=3))
     for profile in (small, large):
         other = pickle.loads(pickle.dumps(profile))
         assert other.to_dict() == profile.to_dict()
@@ -237,7 +230,7 @@ def test_a_profile_without_a_game_is_not_saved(tmp_path):
 
 
 def test_a_game_of_the_catalogue_is_found_by_its_name(tmp_path):
-    profile = mixed(games.kuhn_poker(deck=5))
+    profile = dyadic(games.kuhn_poker(deck=5))
     profile.to_json(tmp_path / "strategy.json")
     read = Profile.from_json(tmp_path / "strategy.json")
     assert read.domains == profile.domains
