@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_COLUMNS = ("player", "information_set", "label", "action", "probability", "reach")
+_COLUMNS: tuple[str, ...] = ("player", "information_set", "label", "action", "probability", "reach")
 """Columns of a table, with the probability that the player's strategy reaches the set last."""
 
 Key: TypeAlias = int | str | tuple[int, str | int]
