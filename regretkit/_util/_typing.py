@@ -18,3 +18,13 @@ Without a sign: machine code then need not look, at every step, whether one coun
 
 as_int64 = cast("Callable[[np.unsignedinteger[Any]], int]", np.int64)
 """Makes an ordinary number of a narrow one, which can be counted down and added to."""
+
+
+def span(begin: UInt32Array, k: int) -> range:
+    """Return the numbers from one entry of ``begin`` up to the next."""
+    return range(as_int64(begin[k]), as_int64(begin[k + 1]))
+
+
+def backwards(begin: UInt32Array, k: int) -> range:
+    """Return the numbers of ``span``, the last one first."""
+    return range(as_int64(begin[k + 1]) - 1, as_int64(begin[k]) - 1, -1)

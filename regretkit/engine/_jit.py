@@ -134,14 +134,9 @@ def compile_traversal(choose: Choose, with_baseline: bool) -> Any:
 
 def compile_parts(payoffs: type) -> PartCode:
     """Return the machine code of the parts for a kind of payoffs."""
-    specialization = {
-        _iteration.compute_utility: _UTILITY[payoffs],
-        _iteration.as_payoffs: payoffs,
-    }
-    return PartCode(
-        compile_cached(_iteration.backward_part, specialization),
-        compile_cached(_iteration.forward_part, {}),
-    )
+    utility = {_iteration.compute_utility: _UTILITY[payoffs]}
+    backward = compile_cached(_iteration.backward_part, utility)
+    return PartCode(backward, compile_cached(_iteration.forward_pass, {}))
 
 
 def compile_responses(payoffs: type) -> MachineCode:
@@ -163,7 +158,7 @@ def compile_block_functions() -> BlockFunctions:
         _vectorized.block_regret: binary,
         _vectorized.block_normalize: unary,
     }
-    return BlockFunctions(*(compile_cached(f, {}).entry(*x) for f, x in arguments.items()))
+    return BlockFunctions(*(compile_cached(f, {}).prepared(*x)[0] for f, x in arguments.items()))
 
 
 # From a template to machine code

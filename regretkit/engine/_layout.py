@@ -39,9 +39,10 @@ class FlatTrees(NamedTuple):
     """The decision points after each sequence, in decreasing order; these two may be empty where
     nothing is compared with its terms."""
 
-    runs: UInt32Array
-    """Decision points in runs: where each begins, and the number of actions of all its points, 0
-    where they differ, or some follow others; shape ``(runs + 1, 2)``."""
+    run_begin: UInt32Array
+    """Decision points in runs: where each begins,"""
+    run_actions: UInt32Array
+    """and the number of actions of all its points, 0 where they differ, or some follow others."""
     run_offsets: UInt32Array
     """First run of each player, and the number of all of them."""
 
@@ -73,7 +74,7 @@ def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True)
         np.add(first[own], part.sizes, out=last[own], casting="unsafe")
         np.add(parents, begin, out=parent[own], casting="unsafe")
     child_offsets, children = children_by_sequence(parent, sequences[-1] if with_children else 0)
-    runs, run_offsets = runs_of(first, last, parent, infosets)
+    run_begin, run_actions, run_offsets = runs_of(first, last, parent, infosets)
     return FlatTrees(
         first=first,
         last=last,
@@ -82,7 +83,8 @@ def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True)
         sequence_offsets=sequences,
         child_offsets=child_offsets,
         children=children,
-        runs=runs,
+        run_begin=run_begin,
+        run_actions=run_actions,
         run_offsets=run_offsets,
     )
 
@@ -94,8 +96,8 @@ what there is for each would leave the cache."""
 
 def runs_of(
     first: UInt32Array, last: UInt32Array, parent: UInt32Array, infosets: Indices
-) -> tuple[UInt32Array, UInt32Array]:
-    """Return ``runs`` and ``run_offsets`` of ``FlatTrees``."""
+) -> tuple[UInt32Array, UInt32Array, UInt32Array]:
+    """Return ``run_begin``, ``run_actions`` and ``run_offsets`` of ``FlatTrees``."""
     size, count = last - first, first.size
     new = np.ones(count + 1, dtype=bool)
     new[1:-1] = (size[1:] != size[:-1]) | (first[1:] != last[:-1])
@@ -113,8 +115,8 @@ def runs_of(
             found.setdefault(at + length, 0)
             found[at] = int(size[at])
             at += length
-    table = np.array(sorted(found.items()))
-    return as_uint32(table), as_uint32(np.searchsorted(table[:, 0], infosets))
+    begin, actions = as_uint32(np.array(sorted(found.items())).T)
+    return begin, actions, as_uint32(np.searchsorted(begin, infosets))
 
 
 def children_by_sequence(parent: UInt32Array, sequences: int) -> tuple[UInt32Array, UInt32Array]:
@@ -155,37 +157,53 @@ def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
     )
 
 
-class SparsePayoffs(NamedTuple):
-    """The ``PayoffRows`` of two players as sliced ELLPACK.
+class SlicedRows(NamedTuple):
+    """Sparse rows in sliced ELLPACK of height 4: slices of four rows of one length.
 
-    See ``SlicedELL`` for batches.
+    The entries of a slice are interleaved, the first of each of its four rows, the second of each,
+    and so on, so that a processor adds to four sums at once. In place of 4 to 64 rows a slice each,
+    rows one by one take a fifth to a third longer (CFR+ on Goofspiel, Leduc and Liar's dice).
     """
+
+    first: UInt32Array
+    """The first row of each batch,"""
+    slices: UInt32Array
+    """its number of slices, or 0 for a single row,"""
+    length: UInt32Array
+    """the length of its rows,"""
+    begin: UInt32Array
+    """and where its entries begin."""
+    offsets: UInt32Array
+    """First batch of each player, and the number of all of them."""
+    column: UInt32Array
+    """For each entry a sequence, or the number of sequences plus the number of a sum."""
+    value: Vector
+    """What each entry is multiplied by."""
+
+
+class SparsePayoffs(NamedTuple):
+    """The ``PayoffRows`` of two players."""
 
     row: UInt32Array
     """The row of each sequence, shape ``(sequences,)``."""
     singleton_row: UInt32Array
     """The row of a removed last move after each sequence, to be added to its own, see
     ``_layout``; empty if no move is removed."""
-    batches: UInt32Array
-    """Batches of rows of all players."""
-    batch_offsets: UInt32Array
-    """First batch of each player, and the number of all of them."""
-    column: UInt32Array
-    """For each entry a sequence, or the number of sequences plus the number of a sum."""
-    payoff: Vector
-    """For each entry, times chance's probability."""
-    sum_batches: UInt32Array
-    """Batches of the sums that rows share."""
-    sum_batch_offsets: UInt32Array
-    """First of these batches for each player, and the number of all of them."""
-    summed: UInt32Array
-    """The sequences in the sums."""
+    rows: SlicedRows
+    """Payoffs, times chance's probability."""
+    shared: SlicedRows
+    """The sequences in the sums that rows share; no value is read of these."""
     sum_offsets: UInt32Array
     """First sum of each player, and the number of all of them."""
     workspace: Vector
     """Workspace for the values of rows, or of sums."""
     negligible: Vector
     """For each player, the largest utility that may be rounding of terms that cancel."""
+
+    @property
+    def payoff(self) -> Vector:
+        """The payoff of each entry."""
+        return self.rows.value
 
 
 class TerminalPayoffs(NamedTuple):
@@ -267,7 +285,9 @@ def lay_out(game: Game, skipped: bool, exact: bool) -> "tuple[FlatTrees, Payoffs
             return found
         kept[key] = found
     trees, payoffs, singletons = found
-    own = {name: np.zeros(getattr(payoffs, name).shape) for name in _WORKSPACE & {*payoffs._fields}}
+    own: dict[str, Any] = {
+        name: np.zeros(getattr(payoffs, name).shape) for name in _WORKSPACE & {*payoffs._fields}
+    }
     return trees, payoffs._replace(**own), singletons
 
 
@@ -347,34 +367,22 @@ def sparse_payoffs(
         row[first[player] : first[player + 1]] = rows[-1] + position[given.row]
         parts.append(multiplied)
         rows.append(rows[-1] + count)
-    concatenated, summed = _concatenated(parts, rows[:-1]), _concatenated(sums, groups[:-1])
     return SparsePayoffs(
         row=as_uint32(row),
         singleton_row=np.zeros(0, dtype=np.uint32),
-        batches=as_uint32(concatenated.batches),
-        batch_offsets=as_uint32(offsets(np.array([len(part.batches) for part in parts]))),
-        column=as_uint32(concatenated.column),
-        payoff=concatenated.value,
-        sum_batches=as_uint32(summed.batches),
-        sum_batch_offsets=as_uint32(offsets(np.array([len(part.batches) for part in sums]))),
-        summed=as_uint32(summed.column),
+        rows=_concatenated(parts, rows),
+        shared=_concatenated(sums, groups)._replace(value=np.empty(0)),
         sum_offsets=as_uint32(np.array(groups)),
         workspace=np.empty(max(rows[-1], groups[-1])),
         negligible=negligible,
     )
 
 
-class SlicedELL(NamedTuple):
-    """Sparse rows in sliced ELLPACK of height 4: slices of four rows of one length.
-
-    The entries of a slice are interleaved, the first of each of its four rows, the second of each,
-    and so on, so that a processor adds to four sums at once. In place of 4 to 64 rows a slice each,
-    rows one by one take a fifth to a third longer (CFR+ on Goofspiel, Leduc and Liar's dice).
-    """
+class _SlicedELL(NamedTuple):
+    """The rows of one player."""
 
     batches: Indices
-    """For each batch its first row, its number of slices, or 0 for a single row, the length of its
-    rows, and where its entries begin; shape ``(batches, 4)``."""
+    """The first four fields of ``SlicedRows``, shape ``(batches, 4)``."""
     column: Indices
     value: Vector
 
@@ -386,7 +394,7 @@ _MAX_PADDED_LENGTH = 64
 """Length up to which rows of zeros fill up an incomplete slice."""
 
 
-def sliced_ell(rows: SparseRows) -> tuple[SlicedELL, Indices, int]:
+def sliced_ell(rows: SparseRows) -> tuple[_SlicedELL, Indices, int]:
     """Return rows sorted by length in slices, the new position of each, and their new number."""
     order = np.argsort(rows.lengths, kind="stable")
     lengths, counts = np.unique(rows.lengths, return_counts=True)
@@ -411,21 +419,26 @@ def sliced_ell(rows: SparseRows) -> tuple[SlicedELL, Indices, int]:
     which = np.concatenate([np.empty(0, dtype=np.int64), *entries])
     table = np.array(batches, dtype=np.int64).reshape(-1, 4)
     value = np.where(which >= 0, np.append(rows.value, 0.0)[which], 0.0)
-    laid_out = SlicedELL(table, np.append(rows.column, 0)[which], value)
+    laid_out = _SlicedELL(table, np.append(rows.column, 0)[which], value)
     return laid_out, position, int((counts + padding).sum())
 
 
-def _concatenated(parts: list[SlicedELL], rows: list[int]) -> SlicedELL:
+def _concatenated(parts: list[_SlicedELL], rows: list[int]) -> SlicedRows:
     """Return parts one after the other; ``rows`` is the number of rows before each part."""
     entries = np.cumsum([0, *(part.column.size for part in parts)])
-    moved = [
+    batches = [
         part.batches + np.array([first_row, 0, 0, begin])
-        for part, first_row, begin in zip(parts, rows, entries[:-1], strict=True)
+        for part, first_row, begin in zip(parts, rows, entries.tolist(), strict=False)
     ]
-    return SlicedELL(
-        np.concatenate(moved),
-        np.concatenate([part.column for part in parts]),
-        np.concatenate([part.value for part in parts]),
+    first, slices, length, begin = map(as_uint32, np.concatenate(batches).T)
+    return SlicedRows(
+        first=first,
+        slices=slices,
+        length=length,
+        begin=begin,
+        offsets=as_uint32(offsets(np.array([len(part.batches) for part in parts]))),
+        column=as_uint32(np.concatenate([part.column for part in parts])),
+        value=np.concatenate([part.value for part in parts]),
     )
 
 
@@ -451,7 +464,7 @@ def without_singletons(
         return trees, payoffs, NO_SINGLETONS
     infosets = offsets(kept.astype(np.int64))[trees.infoset_offsets]
     columns = trees.first[kept], trees.last[kept], trees.parent[kept]
-    runs, run_offsets = runs_of(*columns, infosets)
+    run_begin, run_actions, run_offsets = runs_of(*columns, infosets)
     sequences = int(trees.sequence_offsets[-1]) if trees.children.size else 0
     child_offsets, children = children_by_sequence(columns[2], sequences)
     smaller = trees._replace(
@@ -459,7 +472,8 @@ def without_singletons(
         infoset_offsets=as_uint32(infosets),
         child_offsets=child_offsets,
         children=children,
-        runs=runs,
+        run_begin=run_begin,
+        run_actions=run_actions,
         run_offsets=run_offsets,
     )
     # The probability of the move is that of the sequence before it.
@@ -470,8 +484,8 @@ def without_singletons(
     row[moves.parent] = payoffs.row[moves.move]
     merged = payoffs._replace(
         singleton_row=row,
-        column=name[payoffs.column],
-        summed=name[payoffs.summed],
+        rows=payoffs.rows._replace(column=name[payoffs.rows.column]),
+        shared=payoffs.shared._replace(column=name[payoffs.shared.column]),
         workspace=np.zeros(zero + 1),
     )
     return smaller, merged, moves

@@ -83,15 +83,11 @@ class MachineCode:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function, compiled before if it was not yet."""
-        entry, leaves = self._prepared(arguments)
+        entry, leaves = self.prepared(*arguments)
         returned = (ctypes.c_int64 * self._results)()
         if entry(*leaves, *([returned] if self._results else [])):
             raise RuntimeError(f"{self._name} raised an exception in machine code")
         return tuple(returned) if self._results > 1 else returned[0] if self._results else None
-
-    def entry(self, *arguments: Any) -> Entry:
-        """Return the machine code for arguments of these types, which it will not look at again."""
-        return self._prepared(arguments)[0]
 
     def is_at_hand(self) -> bool:
         """Return whether it need not be compiled, at least for some types of arguments."""
@@ -100,7 +96,11 @@ class MachineCode:
             return bool(self._entries) or any(any(found) for found in files)
         return False
 
-    def _prepared(self, arguments: tuple[Any, ...]) -> tuple[Entry, list[Any]]:
+    def prepared(self, *arguments: Any) -> tuple[Entry, list[Any]]:
+        """Return the machine code for arguments of these types, and the arguments as it takes them.
+
+        It holds no arrays.
+        """
         leaves: list[Any] = []
         kinds = ""
         for place, argument in enumerate(arguments):

@@ -16,6 +16,34 @@ LANES = 8
 """Columns of the opponent's reach that are summed at once."""
 
 
+class Groups(NamedTuple):
+    """Where what each group has begins, and where that of the last one ends."""
+
+    levels: UInt32Array
+    own: UInt32Array
+    """Types of the player,"""
+    other: UInt32Array
+    """and of the opponent."""
+    columns: UInt32Array
+    free: UInt32Array
+    """Columns in which types are not compared."""
+    segments: UInt32Array
+    table: UInt32Array
+
+
+class Steps(NamedTuple):
+    """Where the numbers of a player's types stand."""
+
+    first: UInt32Array
+    """The sequence of the first type,"""
+    step: UInt32Array
+    """the distance from one type to the next,"""
+    places: UInt32Array
+    """and where places"""
+    priors: UInt32Array
+    """and priors of the types begin."""
+
+
 class PublicPayoffs(NamedTuple):
     """What the terminals of a public game pay, in groups of one order of types.
 
@@ -24,27 +52,28 @@ class PublicPayoffs(NamedTuple):
     with the same last decision of the player, in one context.
     """
 
-    groups: UInt32Array
-    """For each group where its levels, its own and the opponent's types, its columns, those that
-    are not compared, its segments and its table begin; shape ``(groups + 1, 7)``."""
+    groups: Groups
     group_offsets: UInt32Array
     """First group of each player, and the number of all of them."""
     pays_ties: UInt32Array
     """For each group, whether ties pay anything but the mean of win and lose."""
     table: Vector
     """What the player's types are paid against each of the opponent's, for groups with a table."""
-    levels: UInt32Array
-    """For each strength where the types of the player and of the opponent begin that are stronger,
-    counted from the group's first; shape ``(levels, 2)``."""
+    own_level: UInt32Array
+    """For each strength where the player's types begin that are stronger, counted from the group's
+    first,"""
+    other_level: UInt32Array
+    """and where the opponent's do."""
     own: UInt32Array
     """The player's types by strength, for each group."""
     other: UInt32Array
     """The opponent's."""
-    columns: UInt32Array
-    """For each column the opponent's sequence of its first type, the distance from one type to the
-    next, and where places and priors of its types begin; shape ``(columns, 4)``."""
-    segments: UInt32Array
-    """The same for the player's types, and where the terminals begin; ``(segments + 1, 5)``."""
+    columns: Steps
+    """Of the opponent's types, for each column."""
+    segments: Steps
+    """Of the player's types, for each segment."""
+    segment_begin: UInt32Array
+    """Where the terminals of each segment begin, and the number of all of them."""
     column_of_terminal: UInt32Array
     """The column of each terminal, counted from the group's first."""
     factors: Vector
@@ -91,6 +120,8 @@ class _Part(NamedTuple):
     free: int
     """The first column in which types are not compared."""
     segments: Indices
+    begin: Indices
+    """Where the terminals of each segment begin."""
     column_of_terminal: Indices
     factors: NDArray[np.float64]
 
@@ -113,16 +144,21 @@ def public_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> 
     def joined(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
+    terminals = np.cumsum([0, *(part.column_of_terminal.size for part in parts)])
+    begins = [part.begin + start for part, start in zip(parts, terminals, strict=False)]
+    own_level, other_level = map(as_uint32, joined("levels").T)
     return PublicPayoffs(
-        groups=as_uint32(_begins(parts)),
+        groups=_groups(parts),
         group_offsets=as_uint32(np.cumsum([0, *map(len, by_player)])),
         pays_ties=as_uint32(np.array([part.pays_ties for part in parts], dtype=np.int64)),
         table=joined("table"),
-        levels=as_uint32(joined("levels")),
+        own_level=own_level,
+        other_level=other_level,
         own=as_uint32(joined("own")),
         other=as_uint32(joined("other")),
-        columns=as_uint32(joined("columns")),
-        segments=as_uint32(_segments(parts)),
+        columns=Steps._make(map(as_uint32, joined("columns").T)),
+        segments=Steps._make(map(as_uint32, joined("segments").T)),
+        segment_begin=as_uint32(np.concatenate([*begins, terminals[-1:]])),
         column_of_terminal=as_uint32(joined("column_of_terminal")),
         factors=joined("factors"),
         types=as_uint32(np.array(deal.sizes)),
@@ -141,27 +177,12 @@ def public_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> 
     )
 
 
-def _begins(parts: Sequence[_Part]) -> Indices:
-    """Return where the levels, types and so on of each group begin, and where the last ones end."""
-    sizes = [
-        (
-            *(len(part.levels), part.own.size, part.other.size, len(part.columns)),
-            *(0, len(part.segments), part.table.size),
-        )
-        for part in parts
-    ]
-    begins = np.concatenate([np.zeros((1, 7), dtype=np.int64), np.cumsum(sizes, axis=0)])
-    begins[:-1, 4] = begins[:-1, 3] + [part.free for part in parts]
-    return begins
-
-
-def _segments(parts: Sequence[_Part]) -> Indices:
-    """Return the segments of all groups, with the terminals of all numbered in order."""
-    begin = np.cumsum([0, *(part.column_of_terminal.size for part in parts)])
-    start = np.repeat(begin[:-1], [len(part.segments) for part in parts])
-    segments = np.concatenate([part.segments for part in parts])
-    segments[:, 4] += start
-    return np.concatenate([segments, [[0, 0, 0, 0, begin[-1]]]])
+def _groups(parts: Sequence[_Part]) -> Groups:
+    names = set(Groups._fields) - {"free"}
+    sizes = {name: [len(getattr(part, name)) for part in parts] for name in names}
+    begins = {name: np.cumsum([0, *counts]) for name, counts in sizes.items()}
+    free = begins["columns"][:-1] + [part.free for part in parts]
+    return Groups(free=as_uint32(free), **{n: as_uint32(begin) for n, begin in begins.items()})
 
 
 def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
@@ -198,7 +219,8 @@ def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
         other=deal.meeting(player, group.order).order,
         columns=columns,
         free=free,
-        segments=np.column_stack([segments, group.begin]),
+        segments=segments,
+        begin=group.begin,
         column_of_terminal=position[group.column],
         factors=np.column_stack([factors, np.abs(group.factors[player]).sum(axis=0)]),
     )

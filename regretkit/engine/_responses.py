@@ -88,7 +88,7 @@ class Responder:
         begins = trees.sequence_offsets.tolist()
         self._sequences = [slice(*ends) for ends in pairwise(begins)]
         self._code = code_for(type(payoffs))
-        self._code.entry(0, 0, False, *self._arrays)
+        self._code.prepared(0, 0, False, *self._arrays)
 
     def gains(self, strategies: Sequence[Vector]) -> Vector | None:
         """Return what each player gains by a best response; None if a strategy is none."""

@@ -260,14 +260,11 @@ class _Player:
         self._utility.setflags(write=False)
         self._counterfactual.setflags(write=False)
         self.total = iterates.total[sequences]
-        strategy, behavior = iterates.strategy, iterates.behavior
-        changed = strategy, behavior, iterates.utility, iterates.magnitude
-        moved = strategy, behavior, iterates.total, iterates.magnitude
-        self._arrays = (*changed, *trees, *payoffs), (*moved, *trees)
-        backward, forward = self._arrays  # which are held here, as machine code takes addresses
-        self._backward = code.backward.entry(player, True, True, *backward)
-        self._forward = code.forward.entry(player, 1.0, 1.0, *forward)
-        self._backward_arrays, self._forward_arrays = [*map(id, backward)], [*map(id, forward)]
+        self._held = payoffs, trees, iterates  # as machine code takes their addresses
+        self._backward, given = code.backward.prepared(player, True, True, *self._held)
+        self._backward_arrays = given[3:]
+        self._forward, given = code.forward.prepared(player, 1.0, 1.0, *self._held[1:])
+        self._forward_arrays = given[3:]
 
     def propose(self, decay: float, weight: float) -> None:
         """Add x to the average, and compute the next one."""

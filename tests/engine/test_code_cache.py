@@ -47,7 +47,7 @@ def compiled(function=double):
         return compile_for(arguments)
 
     code._compile = counted
-    code.entry(NUMBERS)
+    code.prepared(NUMBERS)
     return code, not compilations
 
 

@@ -335,7 +335,7 @@ def test_runs_on_one_game_share_its_layout_and_no_workspace():
     for run, iterations in ((alone, 20), (first, 10), (second, 15), (first, 10)):
         run.run(iterations)
     payoffs = [run._executor._arrays.payoffs for run in (first, second)]
-    assert payoffs[0].column is payoffs[1].column
+    assert payoffs[0].rows is payoffs[1].rows
     assert payoffs[0].workspace is not payoffs[1].workspace
     for together, separate in zip(first.average, alone.average, strict=True):
         np.testing.assert_array_equal(together, separate)

@@ -77,7 +77,7 @@ def test_no_decision_point_of_a_run_follows_another(name):
     hands = {"board": "2c3d3h5c6c", "ranges": ("*", "*"), "deck": "2-6"}
     game = rk.load("hold_em", **hands) if name == "105 hands" else rk.load(name)
     trees = flatten_trees(game.domains)
-    begins, actions = trees.runs.astype(int).T
+    begins, actions = trees.run_begin.astype(int), trees.run_actions.astype(int)
     assert np.isin(trees.infoset_offsets, begins).all()
     assert (np.diff(begins) > 0).all()
     for begin, end, count in zip(begins, begins[1:], actions, strict=False):

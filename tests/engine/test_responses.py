@@ -51,7 +51,7 @@ def in_python(monkeypatch):
         def __init__(self, kind):
             self.utility = _UTILITY[kind]
 
-        def entry(self, *_):
+        def prepared(self, *_):
             return None
 
         def __call__(self, *arguments):

@@ -5,7 +5,7 @@ utility becomes what the deviations gain, and the strategy that their mixture fi
 """
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Vector, as_int64
+from regretkit._util._typing import Vector, as_int64, backwards, span
 from regretkit.engine._deviations import DeviationArrays
 from regretkit.engine.kernels._iteration import (
     Arrays,
@@ -50,9 +50,7 @@ def set_gains(player: int, learner: int, arrays: Arrays) -> None:
     """Set the utility of each deviation."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
     utility, gains, pairs = iterates.utility, deviations.gains, deviations.pairs
-    end = as_int64(trees.infoset_offsets[player + 1])
-    for step in range(end - as_int64(trees.infoset_offsets[player])):
-        j = end - 1 - step
+    for j in backwards(trees.infoset_offsets, player):
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         if last - first == 2:  # unrolled, as in update_infoset
             set_gains_of_actions(j, first, first + 2, player, arrays)
@@ -61,13 +59,11 @@ def set_gains(player: int, learner: int, arrays: Arrays) -> None:
         else:
             set_gains_of_actions(j, first, last, player, arrays)
     number = trees.sequence_offsets[trees.sequence_offsets.size - 1]
-    for k in range(as_int64(pairs.begin[player]), as_int64(pairs.begin[player + 1])):
+    for k in span(pairs.begin, player):
         source, target = pairs.source[k], pairs.target[k]
         gained = difference(float(utility[target]), float(utility[source]))
         gains[number + k] = iterates.behavior[source] * gained
-    for c in range(
-        as_int64(trees.sequence_offsets[learner]), as_int64(trees.sequence_offsets[learner + 1])
-    ):
+    for c in span(trees.sequence_offsets, learner):
         utility[c] = deviations.weights[deviations.weight[c]] * gains[deviations.gain[c]]
 
 
@@ -106,12 +102,12 @@ def set_fixed_points(player: int, learner: int, arrays: Arrays) -> None:
     products, weights, rates = deviations.products, deviations.weights, deviations.rates
     set_sequence_form(learner, trees, iterates)
     begin, end = trees.infoset_offsets[player], trees.infoset_offsets[player + 1]
-    for a in range(trees.sequence_offsets[player], trees.sequence_offsets[player + 1]):
+    for a in span(trees.sequence_offsets, player):
         rates[a] = 0.0
     for k in range(deviations.flows.pairs[begin], deviations.flows.pairs[end]):
         rates[k] = 0.0
     add_flows(deviations.first_weight[player], iterates.strategy, deviations)
-    for j in range(as_int64(begin), as_int64(end)):
+    for j in span(trees.infoset_offsets, player):
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         if last - first == 2:  # unrolled; there are no pairs then
             normalize_rates(first, first + 2, rates, iterates.behavior)
@@ -121,7 +117,7 @@ def set_fixed_points(player: int, learner: int, arrays: Arrays) -> None:
             normalize_rates(first, first + 3, rates, iterates.behavior)
         else:
             normalize_rates(first, last, rates, iterates.behavior)
-        for k in range(as_int64(products.begin[j]), as_int64(products.begin[j + 1])):
+        for k in span(products.begin, j):
             part = weights[products.parent[k]] * iterates.behavior[products.action[k]]
             weights[products.weight[k]] = part
             add_flows(products.weight[k], iterates.strategy, deviations)
@@ -131,7 +127,7 @@ def add_flows(weight: int, mixture: Vector, deviations: DeviationArrays) -> None
     """Add all rates of one weight."""
     flows, rates, factor = deviations.flows, deviations.rates, float(deviations.weights[weight])
     if factor > 0.0:
-        for k in range(as_int64(flows.begin[weight]), as_int64(flows.begin[weight + 1])):
+        for k in span(flows.begin, weight):
             rates[flows.rate[k]] += factor * mixture[flows.coordinate[k]]
 
 

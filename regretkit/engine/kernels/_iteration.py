@@ -1,13 +1,13 @@
 """Whole iterations of CFR and its kin, as functions that are compiled.
 
-Five functions are placeholders: ``_jit`` replaces them by those of a rule's kernel and of a kind of
+Four functions are placeholders: ``_jit`` replaces them by those of a rule's kernel and of a kind of
 payoffs, and compiles the whole once for each combination.
 """
 
 from typing import NamedTuple
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64, backwards, span
 from regretkit._util._validate import ATOL
 from regretkit.engine._deviations import NO_DEVIATIONS, DeviationArrays
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMoves
@@ -38,11 +38,6 @@ def compute_utility(
 
 def is_exact() -> bool:
     """Return whether what cancels up to rounding is zero."""
-    raise NotImplementedError
-
-
-def as_payoffs(*arrays: Vector) -> Payoffs:
-    """Return arrays as one of the kinds of payoffs."""
     raise NotImplementedError
 
 
@@ -118,9 +113,7 @@ def initialize(
     """Compute every b and x from the state of the rules, each at a tree of ``learners``."""
     for player in range(learners.size):
         learner = as_int64(learners[player])
-        for j in range(
-            as_int64(trees.infoset_offsets[learner]), as_int64(trees.infoset_offsets[learner + 1])
-        ):
+        for j in span(trees.infoset_offsets, learner):
             first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
             propose(j, first, last, iterates.behavior, state, parameters[player])
         set_sequence_form(learner, trees, iterates)
@@ -130,21 +123,9 @@ def set_sequence_form(player: int, trees: FlatTrees, iterates: Iterates) -> None
     """Compute x from b."""
     strategy, behavior = iterates.strategy, iterates.behavior
     strategy[trees.sequence_offsets[player]] = 1.0
-    for j in range(
-        as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
-    ):
-        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        reach = float(strategy[trees.parent[j]])
-        if last - first == 2:  # unrolled, as in update_infoset
-            set_sequences(first, first + 2, reach, strategy, behavior)
-        else:
-            set_sequences(first, last, reach, strategy, behavior)
-
-
-def set_sequences(first: int, last: int, reach: float, strategy: Vector, behavior: Vector) -> None:
-    """Compute x at a decision point."""
-    for a in range(first, last):
-        strategy[a] = behavior[a] * reach
+    for j in span(trees.infoset_offsets, player):
+        for a in range(as_int64(trees.first[j]), as_int64(trees.last[j])):
+            strategy[a] = behavior[a] * strategy[trees.parent[j]]
 
 
 def save_last(iterates: Iterates) -> None:
@@ -163,9 +144,7 @@ def accumulate_idle(
         for mover in turn:
             idle = idle and mover != player
         if idle:
-            for a in range(
-                as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])
-            ):
+            for a in span(sequence_offsets, player):
                 iterates.total[a] = decay * iterates.total[a] + weight * iterates.strategy[a]
 
 
@@ -184,35 +163,27 @@ def copy_to_singletons(singletons: SingletonMoves, iterates: Iterates) -> None:
 def backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
     """Propagate values to the root, and update each decision point of a player on the way."""
     trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
-    stop = as_int64(trees.run_offsets[player + 1])
-    for offset in range(stop - as_int64(trees.run_offsets[player])):
-        run = stop - 1 - offset
-        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
-        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
-            update_run(begin, end, 2, parameters, arrays)
-        elif trees.runs[run, 1] == 3:
-            update_run(begin, end, 3, parameters, arrays)
+    for run in backwards(trees.run_offsets, player):
+        if trees.run_actions[run] == 2:  # unrolled, as in update_infoset
+            update_run(run, 2, parameters, arrays)
+        elif trees.run_actions[run] == 3:
+            update_run(run, 3, parameters, arrays)
         else:
-            for step in range(end - begin):
-                j = end - 1 - step
+            for j in backwards(trees.run_begin, run):
                 first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
                 value = update_infoset(j, first, last, parameters, iterates, state)
                 iterates.utility[trees.parent[j]] += value
 
 
-def update_run(begin: int, end: int, actions: int, parameters: Vector, arrays: Arrays) -> None:
-    """Do so for decision points of one number of actions, of which none follows another.
-
-    In two loops, of which a compiler takes several decision points at once in the first.
-    """
+def update_run(run: int, actions: int, parameters: Vector, arrays: Arrays) -> None:
+    """Do so for a run, in two loops: of the first, a compiler takes several points at once."""
     trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
-    begin_actions, values = as_int64(trees.first[begin]), iterates.magnitude
-    for i in range(end - begin):
-        first = begin_actions + actions * i
-        last = first + actions
-        values[i] = update_actions(begin + i, first, last, parameters, iterates, state)
-    for step in range(end - begin):
-        i = end - begin - 1 - step
+    begin, values = as_int64(trees.run_begin[run]), iterates.magnitude
+    first, count = as_int64(trees.first[begin]), as_int64(trees.run_begin[run + 1]) - begin
+    for i in range(count):
+        at = first + actions * i
+        values[i] = update_actions(begin + i, at, at + actions, parameters, iterates, state)
+    for i in range(count - 1, -1, -1):
         iterates.utility[trees.parent[begin + i]] += values[i]
 
 
@@ -269,9 +240,7 @@ def is_strategy(size: int, strategy: Vector) -> bool:
 def exact_backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
     """Do as ``backward_pass``, and set sums to zero that cancel up to rounding."""
     trees = arrays.trees
-    end = as_int64(trees.infoset_offsets[player + 1])
-    for step in range(end - as_int64(trees.infoset_offsets[player])):
-        j = end - 1 - step
+    for j in backwards(trees.infoset_offsets, player):
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         if last - first == 2:  # unrolled, as in update_infoset
             exact_update(j, first, first + 2, player, parameters, arrays)
@@ -295,9 +264,7 @@ def backpropagate_values(
     player: int, negligible: float, trees: FlatTrees, iterates: Iterates
 ) -> None:
     """Turn utilities into counterfactual ones, from the leaves up, zero where values cancel."""
-    end = as_int64(trees.infoset_offsets[player + 1])
-    for step in range(end - as_int64(trees.infoset_offsets[player])):
-        j = end - 1 - step
+    for j in backwards(trees.infoset_offsets, player):
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         backpropagate_value(j, first, last, negligible, trees, iterates)
 
@@ -348,14 +315,13 @@ def forward_pass(
     root = as_int64(trees.sequence_offsets[player])
     total[root] = decay * total[root] + weight * strategy[root]
     strategy[root] = 1.0
-    for run in range(as_int64(trees.run_offsets[player]), as_int64(trees.run_offsets[player + 1])):
-        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
-        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
-            forward_run(begin, end, 2, decay, weight, trees, iterates)
-        elif trees.runs[run, 1] == 3:
-            forward_run(begin, end, 3, decay, weight, trees, iterates)
+    for run in span(trees.run_offsets, player):
+        if trees.run_actions[run] == 2:  # unrolled, as in update_infoset
+            forward_run(run, 2, decay, weight, trees, iterates)
+        elif trees.run_actions[run] == 3:
+            forward_run(run, 3, decay, weight, trees, iterates)
         else:
-            for j in range(begin, end):
+            for j in span(trees.run_begin, run):
                 first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
                 reach = float(strategy[trees.parent[j]])
                 if last - first == 2:
@@ -367,19 +333,14 @@ def forward_pass(
 
 
 def forward_run(
-    begin: int,
-    end: int,
-    actions: int,
-    decay: float,
-    weight: float,
-    trees: FlatTrees,
-    iterates: Iterates,
+    run: int, actions: int, decay: float, weight: float, trees: FlatTrees, iterates: Iterates
 ) -> None:
-    """Do so for decision points of one number of actions, of which none follows another."""
-    reaches, first = iterates.magnitude, as_int64(trees.first[begin])
-    for i in range(end - begin):
+    """Do so for a run, of which no decision point follows another."""
+    begin, reaches = as_int64(trees.run_begin[run]), iterates.magnitude
+    first, count = as_int64(trees.first[begin]), as_int64(trees.run_begin[run + 1]) - begin
+    for i in range(count):
         reaches[i] = iterates.strategy[trees.parent[begin + i]]
-    for i in range(end - begin):
+    for i in range(count):
         at = first + actions * i
         forward_actions(at, at + actions, float(reaches[i]), decay, weight, iterates)
 
@@ -394,78 +355,19 @@ def forward_actions(
         strategy[a] = behavior[a] * reach
 
 
-# Parts of an iteration, for rules in Python. They take arrays one by one: Python passes a tuple of
-# arrays ten times more slowly.
+# A part of an iteration, for rules in Python
 
 
 def backward_part(
     player: int,
     earning: bool,
     propagating: bool,
-    strategy: Vector,
-    behavior: Vector,
-    utility: Vector,
-    magnitude: Vector,
-    first: UInt32Array,
-    last: UInt32Array,
-    parent: UInt32Array,
-    infoset_offsets: UInt32Array,
-    sequence_offsets: UInt32Array,
-    child_offsets: UInt32Array,
-    children: UInt32Array,
-    runs: UInt32Array,
-    run_offsets: UInt32Array,
-    *arrays: Vector,
+    payoffs: Payoffs,
+    trees: FlatTrees,
+    iterates: Iterates,
 ) -> None:
     """Set a player's utility if ``earning``; turn it into counterfactual ones."""
-    payoffs = as_payoffs(*arrays)
-    trees = FlatTrees(
-        first,
-        last,
-        parent,
-        infoset_offsets,
-        sequence_offsets,
-        child_offsets,
-        children,
-        runs,
-        run_offsets,
-    )
-    iterates = Iterates(strategy, behavior, utility, strategy, strategy, magnitude)
     if earning:
         compute_utility(player, True, payoffs, trees, iterates)
     if propagating:
         backpropagate_values(player, payoffs.negligible[player], trees, iterates)
-
-
-def forward_part(
-    player: int,
-    decay: float,
-    weight: float,
-    strategy: Vector,
-    behavior: Vector,
-    total: Vector,
-    magnitude: Vector,
-    first: UInt32Array,
-    last: UInt32Array,
-    parent: UInt32Array,
-    infoset_offsets: UInt32Array,
-    sequence_offsets: UInt32Array,
-    child_offsets: UInt32Array,
-    children: UInt32Array,
-    runs: UInt32Array,
-    run_offsets: UInt32Array,
-) -> None:
-    """Add x to the average, and turn the new distributions into the next x."""
-    trees = FlatTrees(
-        first,
-        last,
-        parent,
-        infoset_offsets,
-        sequence_offsets,
-        child_offsets,
-        children,
-        runs,
-        run_offsets,
-    )
-    iterates = Iterates(strategy, behavior, total, total, total, magnitude)
-    forward_pass(player, decay, weight, trees, iterates)

@@ -8,11 +8,12 @@ sees that they do not depend on each other, and takes a few in one instruction.
 from typing import TypeAlias
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import UInt32Array, Vector, as_int64
+from regretkit._util._typing import UInt32Array, Vector, as_int64, span
 from regretkit.engine._layout import (
     DensePayoffs,
     FlatTrees,
     Iterates,
+    SlicedRows,
     SparsePayoffs,
     TerminalPayoffs,
 )
@@ -23,24 +24,16 @@ def sparse_utility(
     player: int, zero_cancelled: bool, payoffs: SparsePayoffs, trees: FlatTrees, iterates: Iterates
 ) -> None:
     """Set a player's utility to A x, with x the opponent's strategy."""
-    strategy, workspace = iterates.strategy, payoffs.workspace
-    for batch in range(
-        as_int64(payoffs.sum_batch_offsets[player]), as_int64(payoffs.sum_batch_offsets[player + 1])
-    ):
-        sum_batch(payoffs.sum_batches[batch], payoffs.summed, strategy, workspace)
+    strategy, workspace, rows = iterates.strategy, payoffs.workspace, payoffs.rows
+    for batch in span(payoffs.shared.offsets, player):
+        multiply_batch(batch, False, payoffs.shared, strategy, workspace)
     sequences = as_int64(trees.sequence_offsets[trees.sequence_offsets.size - 1])
-    for group in range(
-        as_int64(payoffs.sum_offsets[player]), as_int64(payoffs.sum_offsets[player + 1])
-    ):
+    for group in span(payoffs.sum_offsets, player):
         strategy[sequences + group] = workspace[group]
-    for batch in range(
-        as_int64(payoffs.batch_offsets[player]), as_int64(payoffs.batch_offsets[player + 1])
-    ):
-        multiply_batch(payoffs.batches[batch], payoffs.column, payoffs.payoff, strategy, workspace)
+    for batch in span(rows.offsets, player):
+        multiply_batch(batch, True, rows, strategy, workspace)
         if zero_cancelled:
-            zero_cancelled_rows(
-                payoffs.batches[batch], payoffs.negligible[player], payoffs, strategy
-            )
+            zero_cancelled_rows(batch, payoffs.negligible[player], rows, strategy, workspace)
     scatter_rows(player, payoffs, iterates.utility, trees.sequence_offsets)
 
 
@@ -50,144 +43,80 @@ def scatter_rows(
     """Set the utility of each sequence of a player to the value of its row."""
     row, singleton_row, workspace = payoffs.row, payoffs.singleton_row, payoffs.workspace
     if singleton_row.size == 0:
-        for a in range(as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])):
+        for a in span(sequence_offsets, player):
             utility[a] = workspace[row[a]]
     else:
-        for a in range(as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])):
+        for a in span(sequence_offsets, player):
             utility[a] = workspace[row[a]] + workspace[singleton_row[a]]
 
 
 def zero_cancelled_rows(
-    batch: UInt32Array, negligible: float, payoffs: SparsePayoffs, strategy: Vector
+    batch: int, negligible: float, rows: SlicedRows, strategy: Vector, values: Vector
 ) -> None:
     """Set rows of a batch to zero in which the terms cancel up to rounding."""
-    row, rows, values = as_int64(batch[0]), max(4 * as_int64(batch[1]), 1), payoffs.workspace
-    for r in range(rows):
+    row, count = as_int64(rows.first[batch]), max(4 * as_int64(rows.slices[batch]), 1)
+    for r in range(count):
         size = abs(values[row + r])
         if 0.0 < size <= negligible:
-            magnitude = batch_row_magnitude(r, batch, payoffs, strategy)
+            magnitude = row_magnitude(r, batch, rows, strategy)
             values[row + r] = 0.0 if size <= RESOLUTION * magnitude else values[row + r]
 
 
-def batch_row_magnitude(
-    r: int, batch: UInt32Array, payoffs: SparsePayoffs, strategy: Vector
-) -> float:
+def row_magnitude(r: int, batch: int, rows: SlicedRows, strategy: Vector) -> float:
     """Return the sum of the terms' magnitudes in a row of a batch."""
-    slices, length, begin = as_int64(batch[1]), as_int64(batch[2]), as_int64(batch[3])
-    stride = 4 if slices > 0 else 1
+    length, begin = as_int64(rows.length[batch]), as_int64(rows.begin[batch])
+    stride = 4 if rows.slices[batch] > 0 else 1
     magnitude = 0.0
     for entry in range(length):
         k = begin + stride * (length * (r // stride) + entry) + r % stride
-        magnitude += abs(payoffs.payoff[k] * strategy[payoffs.column[k]])
+        magnitude += abs(rows.value[k] * strategy[rows.column[k]])
     return magnitude
 
 
-def sum_batch(batch: UInt32Array, summed: UInt32Array, strategy: Vector, sums: Vector) -> None:
-    """Set each sum of a batch."""
-    row, slices, length, k = (
-        as_int64(batch[0]),
-        as_int64(batch[1]),
-        as_int64(batch[2]),
-        as_int64(batch[3]),
-    )
+def multiply_batch(
+    batch: int, weighted: bool, rows: SlicedRows, strategy: Vector, values: Vector
+) -> None:
+    """Multiply each row of a batch by the strategy; without ``weighted`` all its entries are 1."""
+    slices, length = as_int64(rows.slices[batch]), as_int64(rows.length[batch])
     if slices == 0:
-        single = 0.0
-        for entry in range(k, k + length):
-            single += float(strategy[summed[entry]])
-        sums[row] = single
+        single, begin = 0.0, as_int64(rows.begin[batch])
+        for k in range(begin, begin + length):
+            single += term(k, weighted, rows, strategy)
+        values[rows.first[batch]] = single
     # For lengths known at compile time, which most are, the compiler unrolls the loop.
     elif length == 1:
-        sum_slices(row, slices, 1, k, summed, strategy, sums)
+        multiply_slices(batch, 1, weighted, rows, strategy, values)
     elif length == 2:
-        sum_slices(row, slices, 2, k, summed, strategy, sums)
+        multiply_slices(batch, 2, weighted, rows, strategy, values)
     elif length == 3:
-        sum_slices(row, slices, 3, k, summed, strategy, sums)
+        multiply_slices(batch, 3, weighted, rows, strategy, values)
     elif length == 4:
-        sum_slices(row, slices, 4, k, summed, strategy, sums)
+        multiply_slices(batch, 4, weighted, rows, strategy, values)
     else:
-        sum_slices(row, slices, length, k, summed, strategy, sums)
-
-
-def sum_slices(
-    row: int,
-    slices: int,
-    length: int,
-    begin: int,
-    summed: UInt32Array,
-    strategy: Vector,
-    sums: Vector,
-) -> None:
-    """Add up four sums of one length at once, and then the next four."""
-    for number in range(slices):
-        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-        for entry in range(length):
-            k = begin + 4 * (length * number + entry)
-            first += float(strategy[summed[k]])
-            second += float(strategy[summed[k + 1]])
-            third += float(strategy[summed[k + 2]])
-            fourth += float(strategy[summed[k + 3]])
-        target = row + 4 * number
-        sums[target], sums[target + 1], sums[target + 2], sums[target + 3] = (
-            first,
-            second,
-            third,
-            fourth,
-        )
-
-
-def multiply_batch(
-    batch: UInt32Array, column: UInt32Array, payoff: Vector, strategy: Vector, values: Vector
-) -> None:
-    """Multiply each row of a batch by the strategy."""
-    row, slices, length, k = (
-        as_int64(batch[0]),
-        as_int64(batch[1]),
-        as_int64(batch[2]),
-        as_int64(batch[3]),
-    )
-    if slices == 0:
-        single = 0.0
-        for entry in range(k, k + length):
-            single += float(payoff[entry] * strategy[column[entry]])
-        values[row] = single
-    elif length == 1:  # as above
-        multiply_slices(row, slices, 1, k, column, payoff, strategy, values)
-    elif length == 2:
-        multiply_slices(row, slices, 2, k, column, payoff, strategy, values)
-    elif length == 3:
-        multiply_slices(row, slices, 3, k, column, payoff, strategy, values)
-    elif length == 4:
-        multiply_slices(row, slices, 4, k, column, payoff, strategy, values)
-    else:
-        multiply_slices(row, slices, length, k, column, payoff, strategy, values)
+        multiply_slices(batch, length, weighted, rows, strategy, values)
 
 
 def multiply_slices(
-    row: int,
-    slices: int,
-    length: int,
-    begin: int,
-    column: UInt32Array,
-    payoff: Vector,
-    strategy: Vector,
-    values: Vector,
+    batch: int, length: int, weighted: bool, rows: SlicedRows, strategy: Vector, values: Vector
 ) -> None:
     """Multiply four rows of one length at once, and then the next four."""
-    for number in range(slices):
-        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    first, begin = as_int64(rows.first[batch]), as_int64(rows.begin[batch])
+    for number in range(as_int64(rows.slices[batch])):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
         for entry in range(length):
             k = begin + 4 * (length * number + entry)
-            first += float(payoff[k] * strategy[column[k]])
-            second += float(payoff[k + 1] * strategy[column[k + 1]])
-            third += float(payoff[k + 2] * strategy[column[k + 2]])
-            fourth += float(payoff[k + 3] * strategy[column[k + 3]])
-        target = row + 4 * number
-        values[target], values[target + 1], values[target + 2], values[target + 3] = (
-            first,
-            second,
-            third,
-            fourth,
-        )
+            a += term(k, weighted, rows, strategy)
+            b += term(k + 1, weighted, rows, strategy)
+            c += term(k + 2, weighted, rows, strategy)
+            d += term(k + 3, weighted, rows, strategy)
+        to = first + 4 * number
+        values[to], values[to + 1], values[to + 2], values[to + 3] = a, b, c, d
+
+
+def term(k: int, weighted: bool, rows: SlicedRows, strategy: Vector) -> float:
+    """Return an entry of a row times the strategy."""
+    played = float(strategy[rows.column[k]])
+    return float(rows.value[k] * played) if weighted else played
 
 
 def terminal_utility(
@@ -199,11 +128,9 @@ def terminal_utility(
 ) -> None:
     """Set a player's utility to payoffs times the others' probability of playing to terminals."""
     strategy, utility = iterates.strategy, iterates.utility
-    for a in range(
-        as_int64(trees.sequence_offsets[player]), as_int64(trees.sequence_offsets[player + 1])
-    ):
+    for a in span(trees.sequence_offsets, player):
         value, magnitude = 0.0, 0.0
-        for k in range(as_int64(payoffs.begin[a]), as_int64(payoffs.begin[a + 1])):
+        for k in span(payoffs.begin, a):
             reach = payoffs.payoff[k]
             for o in range(payoffs.others.shape[1]):
                 reach *= strategy[payoffs.others[k, o]]
@@ -308,27 +235,22 @@ def public_utility(
     iterates: Iterates,
 ) -> None:
     """Set a player's utility to what its types earn against the opponent's reach."""
-    for a in range(
-        as_int64(trees.sequence_offsets[player]), as_int64(trees.sequence_offsets[player + 1])
-    ):
+    for a in span(trees.sequence_offsets, player):
         iterates.utility[a] = 0.0
-    for group in range(
-        as_int64(payoffs.group_offsets[player]), as_int64(payoffs.group_offsets[player + 1])
-    ):
-        if payoffs.groups[group, 6] < payoffs.groups[group + 1, 6]:
+    for group in span(payoffs.group_offsets, player):
+        if payoffs.groups.table[group] < payoffs.groups.table[group + 1]:
             sum_table(group, player, payoffs, iterates.strategy)
         else:
             sum_columns(group, player, payoffs, iterates.strategy)
-        for segment in range(
-            as_int64(payoffs.groups[group, 5]), as_int64(payoffs.groups[group + 1, 5])
-        ):
+        for segment in span(payoffs.groups.segments, group):
             add_utility(segment, player, payoffs, iterates.utility)
 
 
 def sum_columns(group: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
     """Compute the sums over the opponent's types, for all columns of a group."""
-    begin, free = as_int64(payoffs.groups[group, 3]), as_int64(payoffs.groups[group, 4])
-    for column in range(begin, as_int64(payoffs.groups[group + 1, 3]), LANES):
+    columns = span(payoffs.groups.columns, group)
+    begin, free = columns.start, as_int64(payoffs.groups.free[group])
+    for column in range(begin, columns.stop, LANES):
         read_reach(column, player, payoffs, strategy)
         for k in range(payoffs.by_card.size):
             payoffs.by_card[k] = 0.0
@@ -341,8 +263,9 @@ def read_reach(column: int, player: int, payoffs: PublicPayoffs, strategy: Vecto
     """Compute the reach of the opponent's types in eight columns."""
     columns, reach, types = payoffs.columns, payoffs.reach, as_int64(payoffs.types[1 - player])
     for lane in range(LANES):
-        first, step = as_int64(columns[column + lane, 0]), as_int64(columns[column + lane, 1])
-        places, priors = as_int64(columns[column + lane, 2]), as_int64(columns[column + lane, 3])
+        k = column + lane
+        first, step = as_int64(columns.first[k]), as_int64(columns.step[k])
+        places, priors = as_int64(columns.places[k]), as_int64(columns.priors[k])
         for j in range(types):
             sequence = first + step * as_int64(payoffs.places[places + j])
             reach[LANES * j + lane] = strategy[sequence] * payoffs.priors[priors + j]
@@ -353,10 +276,11 @@ def read_reach(column: int, player: int, payoffs: PublicPayoffs, strategy: Vecto
 def sweep(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
     """Add up the reach from the weakest type on, and note it below and up to each own type."""
     own, other, below = payoffs.own, payoffs.other, payoffs.below
-    first, begin = as_int64(payoffs.groups[group, 1]), as_int64(payoffs.groups[group, 2])
+    first, begin = as_int64(payoffs.groups.own[group]), as_int64(payoffs.groups.other[group])
     total, i, j = NONE, 0, 0
-    for level in range(as_int64(payoffs.groups[group, 0]), as_int64(payoffs.groups[group + 1, 0])):
-        own_end, other_end = as_int64(payoffs.levels[level, 0]), as_int64(payoffs.levels[level, 1])
+    for level in span(payoffs.groups.levels, group):
+        own_end = as_int64(payoffs.own_level[level])
+        other_end = as_int64(payoffs.other_level[level])
         for k in range(i, own_end):
             hand = as_int64(own[first + k])
             store(below[0], LANES * hand, without_cards(total, hand, player, payoffs))
@@ -372,7 +296,7 @@ def sweep(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
 def add_up(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
     """Add up the reach of all types."""
     total = NONE
-    for k in range(as_int64(payoffs.groups[group, 2]), as_int64(payoffs.groups[group + 1, 2])):
+    for k in span(payoffs.groups.other, group):
         total = add_type(as_int64(payoffs.other[k]), total, player, payoffs)
     return total
 
@@ -444,33 +368,35 @@ def twin(own: int, player: int, payoffs: PublicPayoffs) -> int:
 def sum_table(group: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
     """Multiply the table of a group by the opponent's reach."""
     own, opposing = as_int64(payoffs.types[player]), as_int64(payoffs.types[1 - player])
-    begin, table = as_int64(payoffs.groups[group, 3]), as_int64(payoffs.groups[group, 6])
+    columns, table = span(payoffs.groups.columns, group), as_int64(payoffs.groups.table[group])
     largest = 0.0
     for k in range(table, table + own * opposing):
         largest = max(largest, abs(payoffs.table[k]))
-    for column in range(begin, as_int64(payoffs.groups[group + 1, 3]), LANES):
+    for column in range(columns.start, columns.stop, LANES):
         read_reach(column, player, payoffs, strategy)
         for lane in range(LANES):
-            total = 0.0
+            total, k = 0.0, column - columns.start + lane
             for j in range(opposing):
                 total += payoffs.reach[LANES * j + lane]
-            payoffs.total[column - begin + lane] = largest * total
+            payoffs.total[k] = largest * total
             for i in range(own):
                 value = 0.0
                 for j in range(opposing):
                     entry = payoffs.table[table + i * opposing + j]
                     value += entry * payoffs.reach[LANES * j + lane]
                 value = 0.0 if abs(value) <= RESOLUTION * (largest * total) else value
-                payoffs.sums[0, (column - begin + lane) * own + i] = value
+                payoffs.sums[0, k * own + i] = value
 
 
 def add_utility(segment: int, player: int, payoffs: PublicPayoffs, utility: Vector) -> None:
     """Add what each type earns at the terminals of a segment to the utility of its sequence."""
-    first, step, places, priors, begin = payoffs.segments[segment]
+    segments = payoffs.segments
+    first, step = as_int64(segments.first[segment]), as_int64(segments.step[segment])
+    places, priors = as_int64(segments.places[segment]), as_int64(segments.priors[segment])
     types, earned, sums, size = as_int64(payoffs.types[player]), payoffs.earned, payoffs.sums, 0.0
     for i in range(types):
         earned[i] = 0.0
-    for terminal in range(as_int64(begin), as_int64(payoffs.segments[segment + 1, 4])):
+    for terminal in span(payoffs.segment_begin, segment):
         column = as_int64(payoffs.column_of_terminal[terminal])
         free, more, tie, sizes = payoffs.factors[terminal]
         size += sizes * payoffs.total[column]
@@ -487,10 +413,10 @@ def add_utility(segment: int, player: int, payoffs: PublicPayoffs, utility: Vect
             for i in range(types):
                 earned[i] += free * sums[0, at + i]
     for i in range(types):
-        prior = payoffs.priors[as_int64(priors) + i]
+        prior = payoffs.priors[priors + i]
         if prior > 0.0 and abs(earned[i]) > RESOLUTION * size:
-            place = as_int64(payoffs.places[as_int64(places) + i])
-            utility[as_int64(first) + as_int64(step) * place] += earned[i] * prior
+            sequence = first + step * as_int64(payoffs.places[places + i])
+            utility[sequence] += earned[i] * prior
 
 
 # Eight numbers

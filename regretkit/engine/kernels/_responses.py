@@ -4,7 +4,7 @@ All sums are in the order of NumPy, and zero where NumPy's are, so that both are
 """
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Vector, as_int64
+from regretkit._util._typing import Vector, as_int64, backwards, span
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs
 from regretkit.engine.kernels._iteration import compute_utility
 
@@ -37,27 +37,24 @@ def respond(
 def scale_distributions(player: int, trees: FlatTrees, strategy: Vector) -> None:
     """Scale the weights at each decision point to sum to its inflow; uniform if all are zero."""
     strategy[trees.sequence_offsets[player]] = 1.0
-    for run in range(as_int64(trees.run_offsets[player]), as_int64(trees.run_offsets[player + 1])):
-        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
-        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
-            scale_run(begin, end, 2, trees, strategy)
-        elif trees.runs[run, 1] == 3:
-            scale_run(begin, end, 3, trees, strategy)
+    for run in span(trees.run_offsets, player):
+        if trees.run_actions[run] == 2:  # unrolled, as in update_infoset
+            scale_run(run, 2, trees, strategy)
+        elif trees.run_actions[run] == 3:
+            scale_run(run, 3, trees, strategy)
         else:
-            for j in range(begin, end):
-                reach = float(strategy[trees.parent[j]])
-                scale_distribution(
-                    as_int64(trees.first[j]), as_int64(trees.last[j]), reach, strategy
-                )
+            for j in span(trees.run_begin, run):
+                first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+                scale_distribution(first, last, float(strategy[trees.parent[j]]), strategy)
 
 
-def scale_run(begin: int, end: int, actions: int, trees: FlatTrees, strategy: Vector) -> None:
-    """Do so for decision points of one number of actions, side by side."""
-    begin_actions = as_int64(trees.first[begin])
-    for i in range(end - begin):
-        first = begin_actions + actions * i
-        reach = float(strategy[trees.parent[begin + i]])
-        scale_distribution(first, first + actions, reach, strategy)
+def scale_run(run: int, actions: int, trees: FlatTrees, strategy: Vector) -> None:
+    """Do so for a run."""
+    begin = as_int64(trees.run_begin[run])
+    first, count = as_int64(trees.first[begin]), as_int64(trees.run_begin[run + 1]) - begin
+    for i in range(count):
+        at, reach = first + actions * i, float(strategy[trees.parent[begin + i]])
+        scale_distribution(at, at + actions, reach, strategy)
 
 
 def scale_distribution(first: int, last: int, reach: float, strategy: Vector) -> None:
@@ -76,35 +73,30 @@ def scale_distribution(first: int, last: int, reach: float, strategy: Vector) ->
 def best_values(player: int, trees: FlatTrees, iterates: Iterates) -> None:
     """Turn utilities into what best actions earn; ``total`` has the terms' magnitudes."""
     utility, total = iterates.utility, iterates.total
-    root, stop = as_int64(trees.sequence_offsets[player]), as_int64(trees.run_offsets[player + 1])
+    root = as_int64(trees.sequence_offsets[player])
     for k in range(as_int64(trees.sequence_offsets[player + 1]) - root):
         total[k] = 0.0
-    for offset in range(stop - as_int64(trees.run_offsets[player])):
-        run = stop - 1 - offset
-        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
-        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
-            best_of_run(begin, end, 2, root, trees, iterates)
-        elif trees.runs[run, 1] == 3:
-            best_of_run(begin, end, 3, root, trees, iterates)
+    for run in backwards(trees.run_offsets, player):
+        if trees.run_actions[run] == 2:  # unrolled, as in update_infoset
+            best_of_run(run, 2, root, trees, iterates)
+        elif trees.run_actions[run] == 3:
+            best_of_run(run, 3, root, trees, iterates)
         else:
-            for step in range(end - begin):
-                j = end - 1 - step
+            for j in backwards(trees.run_begin, run):
                 first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
                 best = best_of_actions(first, last, root, iterates)
                 add_to_parent(as_int64(trees.parent[j]), best, root, iterates)
     utility[root] = uncancelled(float(utility[root]), float(total[0]))
 
 
-def best_of_run(
-    begin: int, end: int, actions: int, root: int, trees: FlatTrees, iterates: Iterates
-) -> None:
-    """Do so for decision points of one number of actions, of which none follows another."""
-    begin_actions, values = as_int64(trees.first[begin]), iterates.magnitude
-    for i in range(end - begin):
-        first = begin_actions + actions * i
-        values[i] = best_of_actions(first, first + actions, root, iterates)
-    for step in range(end - begin):
-        i = end - begin - 1 - step
+def best_of_run(run: int, actions: int, root: int, trees: FlatTrees, iterates: Iterates) -> None:
+    """Do so for a run."""
+    begin, values = as_int64(trees.run_begin[run]), iterates.magnitude
+    first, count = as_int64(trees.first[begin]), as_int64(trees.run_begin[run + 1]) - begin
+    for i in range(count):
+        at = first + actions * i
+        values[i] = best_of_actions(at, at + actions, root, iterates)
+    for i in range(count - 1, -1, -1):
         add_to_parent(as_int64(trees.parent[begin + i]), float(values[i]), root, iterates)
 
 
@@ -146,14 +138,13 @@ def measure(player: int, found: Vector, trees: FlatTrees, iterates: Iterates) ->
     """
     found[0] = 0.0
     found[1] = abs(float(iterates.strategy[trees.sequence_offsets[player]]) - 1.0)
-    for run in range(as_int64(trees.run_offsets[player]), as_int64(trees.run_offsets[player + 1])):
-        begin, end = as_int64(trees.runs[run, 0]), as_int64(trees.runs[run + 1, 0])
-        if trees.runs[run, 1] == 2:  # unrolled, as in update_infoset
-            measure_run(begin, end, 2, found, trees, iterates)
-        elif trees.runs[run, 1] == 3:
-            measure_run(begin, end, 3, found, trees, iterates)
+    for run in span(trees.run_offsets, player):
+        if trees.run_actions[run] == 2:  # unrolled, as in update_infoset
+            measure_run(run, 2, found, trees, iterates)
+        elif trees.run_actions[run] == 3:
+            measure_run(run, 3, found, trees, iterates)
         else:
-            for j in range(begin, end):
+            for j in span(trees.run_begin, run):
                 first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
                 reach = float(iterates.strategy[trees.parent[j]])
                 found[0] += shortfall(first, last, iterates)
@@ -161,15 +152,15 @@ def measure(player: int, found: Vector, trees: FlatTrees, iterates: Iterates) ->
 
 
 def measure_run(
-    begin: int, end: int, actions: int, found: Vector, trees: FlatTrees, iterates: Iterates
+    run: int, actions: int, found: Vector, trees: FlatTrees, iterates: Iterates
 ) -> None:
-    """Do so for decision points of one number of actions, side by side."""
-    gain, error, begin_actions = found[0], found[1], as_int64(trees.first[begin])
-    for i in range(end - begin):
-        first = begin_actions + actions * i
-        reach = float(iterates.strategy[trees.parent[begin + i]])
-        gain += shortfall(first, first + actions, iterates)
-        error = max(error, violation(first, first + actions, reach, iterates.strategy))
+    """Do so for a run."""
+    gain, error, begin = found[0], found[1], as_int64(trees.run_begin[run])
+    first, count = as_int64(trees.first[begin]), as_int64(trees.run_begin[run + 1]) - begin
+    for i in range(count):
+        at, reach = first + actions * i, float(iterates.strategy[trees.parent[begin + i]])
+        gain += shortfall(at, at + actions, iterates)
+        error = max(error, violation(at, at + actions, reach, iterates.strategy))
     found[0], found[1] = gain, error
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64, span
 from regretkit.engine._layout import FlatTrees
 from regretkit.engine.kernels._iteration import State, infoset_value, learn, propose
 from regretkit.estimators._flat_tree import FlatTree, TraversalBuffers
@@ -174,31 +174,12 @@ def backward_pass_sampled(
             value = utility[sampled] * behavior[sampled]
         else:
             value = infoset_value(first, last, utility, behavior)
-        if last - first == 2:  # unrolled, as in _iteration.update_infoset
-            update_visited(j, first, first + 2, value, proposing, parameters, arrays)
-        elif last - first == 3:
-            update_visited(j, first, first + 3, value, proposing, parameters, arrays)
-        else:
-            update_visited(j, first, last, value, proposing, parameters, arrays)
+        learn(j, first, last, utility, value, behavior, arrays.state, parameters)
+        if proposing:
+            propose(j, first, last, behavior, arrays.state, parameters)
         utility[buffers.parent_sequence[k]] += value
         if not keep_utility:
             clear(sampled, first, last, utility)
-
-
-def update_visited(
-    j: int,
-    first: int,
-    last: int,
-    value: float,
-    proposing: bool,
-    parameters: Vector,
-    arrays: SampledArrays,
-) -> None:
-    """Update the rule at a decision point, and let it propose if ``proposing``."""
-    iterates, state = arrays.iterates, arrays.state
-    learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
-    if proposing:
-        propose(j, first, last, iterates.behavior, state, parameters)
 
 
 def clear(sampled: int, first: int, last: int, utility: Vector) -> None:
@@ -213,13 +194,10 @@ def clear(sampled: int, first: int, last: int, utility: Vector) -> None:
 def propose_visited(waiting: int, player: int, parameters: Vector, arrays: SampledArrays) -> None:
     """Let a player's visited decision points propose."""
     trees, iterates = arrays.trees, arrays.iterates
-    begin, end = (
-        as_int64(trees.infoset_offsets[player]),
-        as_int64(trees.infoset_offsets[player + 1]),
-    )
+    own = span(trees.infoset_offsets, player)
     for k in range(waiting):
         j = as_int64(iterates.visited[k])
-        if begin <= j < end:
+        if own.start <= j < own.stop:
             first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
             propose(j, first, last, iterates.behavior, arrays.state, parameters)
 
@@ -229,7 +207,7 @@ def settle_all_sums(trees: FlatTrees, iterates: SampledIterates, total: Vector) 
     for player in range(trees.infoset_offsets.size - 1):
         root = trees.sequence_offsets[player]
         total[root] = iterates.sums[root]
-        for j in range(trees.infoset_offsets[player], trees.infoset_offsets[player + 1]):
+        for j in span(trees.infoset_offsets, player):
             added = total[trees.parent[j]] - iterates.parent_sums[j]
             for a in range(trees.first[j], trees.last[j]):
                 total[a] = iterates.sums[a] + iterates.behavior[a] * added
