@@ -137,15 +137,10 @@ def public_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> 
     ]
     maximum, columns = max(deal.sizes), max(len(part.columns) for part in parts)
     cards = 1 + max(held.max(initial=-1) for held in deal.cards)
-    # Those of player 0, then of player 1, context by context
-    places = np.ravel(np.concatenate(layout.places, axis=1))
-    priors = np.ravel(np.concatenate(layout.priors, axis=1))
 
     def joined(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    terminals = np.cumsum([0, *(part.column_of_terminal.size for part in parts)])
-    begins = [part.begin + start for part, start in zip(parts, terminals, strict=False)]
     own_level, other_level = map(as_uint32, joined("levels").T)
     return PublicPayoffs(
         groups=_groups(parts),
@@ -158,15 +153,15 @@ def public_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> 
         other=as_uint32(joined("other")),
         columns=Steps._make(map(as_uint32, joined("columns").T)),
         segments=Steps._make(map(as_uint32, joined("segments").T)),
-        segment_begin=as_uint32(np.concatenate([*begins, terminals[-1:]])),
+        segment_begin=_segment_begin(parts),
         column_of_terminal=as_uint32(joined("column_of_terminal")),
         factors=joined("factors"),
         types=as_uint32(np.array(deal.sizes)),
         read_cards=_two_cards(deal.cards, cards),
         added_cards=_two_cards(deal.cards, cards + 1),
         twins=as_uint32(np.concatenate([deal.meeting(player).twin for player in (0, 1)])),
-        places=as_uint32(np.append(np.maximum(places, 0), np.zeros(maximum, dtype=np.int64))),
-        priors=np.append(priors, np.zeros(maximum)),
+        places=as_uint32(np.maximum(_by_context(layout.places, maximum), 0)),
+        priors=_by_context(layout.priors, maximum),
         negligible=negligible,
         reach=np.zeros((maximum + 1) * LANES),
         by_card=np.zeros((cards + 2) * LANES),
@@ -183,6 +178,18 @@ def _groups(parts: Sequence[_Part]) -> Groups:
     begins = {name: np.cumsum([0, *counts]) for name, counts in sizes.items()}
     free = begins["columns"][:-1] + [part.free for part in parts]
     return Groups(free=as_uint32(free), **{n: as_uint32(begin) for n, begin in begins.items()})
+
+
+def _by_context(of_players: Sequence[Any], maximum: int) -> Any:
+    """Return numbers of player 0, then of player 1, context by context, and zeros."""
+    return np.pad(np.ravel(np.concatenate(of_players, axis=1)), (0, maximum))
+
+
+def _segment_begin(parts: Sequence[_Part]) -> UInt32Array:
+    """Return where the terminals of all segments begin, those of all groups numbered in order."""
+    terminals = np.cumsum([0, *(part.column_of_terminal.size for part in parts)])
+    begins = [part.begin + start for part, start in zip(parts, terminals, strict=False)]
+    return as_uint32(np.concatenate([*begins, terminals[-1:]]))
 
 
 def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
