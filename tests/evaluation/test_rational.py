@@ -16,7 +16,7 @@ from test_exact_corpus import answers
 from test_exact_zero_sum import DEGENERATE, matrices, random_matrix
 
 from regretkit import games, matrix_game, solve
-from regretkit.evaluation import certify, security_value, solve_zero_sum
+from regretkit.evaluation import certify, nash_conv, security_value, solve_zero_sum
 from regretkit.evaluation._certificate import simplest_fraction
 from regretkit.games import ExtensiveFormGame
 from regretkit.games._memory_budget import memory_capped
@@ -83,11 +83,16 @@ def test_kuhn_poker_with_more_cards_is_proven(deck):
 def test_values_that_others_found_in_fractions_are_found():
     seen, wrong = 0, {}
     for name, expected, game in answers("value"):
-        certificate = certify(game, solve_zero_sum(game).profile)
+        value, solution = Fraction(expected["value"]), solve_zero_sum(game)
+        certificate = certify(game, solution.profile)
         certificate.verify(game)
         seen += 1
-        if certificate.value != Fraction(expected["value"]):
+        if certificate.value != value:
             wrong[name] = certificate.value
+        if solution.value != pytest.approx(float(value), rel=1e-12, abs=1e-12):
+            wrong[name] = solution
+        if not nash_conv(game, solution.profile) <= 1e-12 * max(1.0, abs(value)):
+            wrong[name] = solution.gap
     assert not wrong
     assert seen == sum("value" in expected for expected in reference("expected.json").values())
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
+from naive_exact import with_payoffs
 from naive_games import chance, end
 
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
@@ -219,14 +221,41 @@ def test_what_passes_after_many_changes_is_true(name, seed, tmp_path):
         if kind is Certificate:
             assert read.value == proof.value
             continue
-        profiles = [
-            [x.floats(d.dimension) for x, d in zip(part.strategies, game.domains, strict=True)]
-            for part in read.parts
-        ]
-        weights = None if read.notion == "nash" else [float(part.weight) for part in read.parts]
-        play = profiles[0] if weights is None else profiles
-        true = certify_gaps(game, play, read.notion, weights=weights)
-        assert (true.lower, true.upper, true.gains) == (read.lower, read.upper, read.gains)
+        assert numbers(certified_again(read, game)) == numbers(read)
+
+
+def certified_again(proof, game):
+    """Return the gaps of the same distribution in a game."""
+    profiles = [
+        [x.floats(d.dimension) for x, d in zip(part.strategies, game.domains, strict=True)]
+        for part in proof.parts
+    ]
+    weights = [float(part.weight) for part in proof.parts]
+    return certify_gaps(game, profiles, proof.notion, weights=weights)
+
+
+def numbers(proof):
+    return proof.lower, proof.upper, proof.gains
+
+
+@pytest.mark.parametrize("name", list(PROOFS)[2:])
+def test_gaps_of_a_game_with_another_payoff_do_not_pass(name):
+    game, proof = PROOFS[name]
+    payoffs = game.payoffs if isinstance(game, NormalFormGame) else game.tree.payoffs
+    for k in range(8):
+        other = payoffs.copy()
+        other.flat[(7 * k) % payoffs.size] += 0.5
+        altered = NormalFormGame(other) if payoffs is game.payoffs else with_payoffs(game, other)
+        with pytest.raises(ValueError, match="another game"):
+            proof.verify(altered)
+        # And if it said that it is of the other game, its numbers would not be.
+        true = certified_again(proof, altered)
+        forged = evolve(proof, fingerprint=true.fingerprint, readings=true.readings)
+        if numbers(true) == numbers(proof):
+            forged.verify(altered)  # where that payoff does not matter
+        else:
+            with pytest.raises(ValueError, match="is not what the profile proves"):
+                forged.verify(altered)
 
 
 def test_chances_must_sum_to_one_as_fractions():
