@@ -443,10 +443,9 @@ def test_what_is_no_joint_strategy_or_weight_is_not_added_not_even_in_part(added
 
 def test_gaps_of_nothing_are_refused():
     play = CorrelatedPlay(games.matching_pennies())
-    with pytest.raises(ValueError, match="nothing was played yet"):
-        play.cce_gap()
-    with pytest.raises(ValueError, match="nothing was played yet"):
-        play.ce_gap()
+    for gap in play.cce_gap, play.ce_gap:
+        with pytest.raises(ValueError, match="nothing was played yet"):
+            gap()
 
 
 @pytest.mark.parametrize(
