@@ -166,8 +166,7 @@ class MinkowskiSum(_SumOfRegrets):
 
     References
     ----------
-    Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
-    ICML, PMLR 97. Derived here; the paper's own form could not be checked.
+    As of ``Product``. Derived here; the paper's own form could not be checked.
     """
 
     def __attrs_post_init__(self) -> None:
@@ -238,8 +237,7 @@ class ConvexHull(Circuit):
 
     References
     ----------
-    Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
-    ICML, PMLR 97.
+    As of ``Product``.
     """
 
     members: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
@@ -455,8 +453,7 @@ class AffineImage(_Image):
 
     References
     ----------
-    Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
-    ICML, PMLR 97. Derived here; the paper's own form could not be checked.
+    As of ``Product``. Derived here; the paper's own form could not be checked.
     """
 
     matrix: Vector = field(converter=as_matrix)
@@ -495,8 +492,7 @@ class Scaled(_Image):
 
     References
     ----------
-    Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
-    ICML, PMLR 97. Derived here; the paper's own form could not be checked.
+    As of ``Product``. Derived here; the paper's own form could not be checked.
     """
 
     factor: float

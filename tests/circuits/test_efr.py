@@ -133,9 +133,7 @@ def test_single_actions_change_nothing(name):
     player, other = EFR(plain, name), EFR(padded, name)
     for strategy, utility in meets(player, seed=4):
         np.testing.assert_array_equal(other.next_strategy()[same], strategy)
-        longer = np.zeros(padded.dimension)
-        longer[same] = utility
-        other.observe_utility(longer)
+        other.observe_utility(np.eye(padded.dimension)[same].T @ utility)
     assert other.rule.domain == player.rule.domain
 
 

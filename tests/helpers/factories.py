@@ -78,22 +78,25 @@ def meets(player, seed, iterations=60):
         player.observe_utility(utility)
 
 
-def same_play(first, second, seed=1, iterations=60, atol=0.0, told=None):
+def same_play(
+    first, second, seed=1, iterations=60, atol=0.0, told=None, seen=lambda utility: utility
+):
     """Require the same strategies of two players that observe and expect the same.
 
-    They expect ``told`` in every iteration, or "sometimes" another random utility.
+    They expect ``told`` in every iteration, or "sometimes" another random utility. The second one
+    observes and expects what ``seen`` makes of it.
     """
     generator, adversaries = np.random.default_rng(seed), list(ADVERSARIES.values())
     for t in range(1, iterations + 1):
         if told is not None and (not isinstance(told, str) or t % 4 == 0):
             coming = generator.normal(size=first.dimension) if isinstance(told, str) else told
             first.expect_utility(coming)
-            second.expect_utility(coming)
+            second.expect_utility(seen(coming))
         strategy = first.next_strategy()
         np.testing.assert_allclose(strategy, second.next_strategy(), rtol=0.0, atol=atol)
         utility = adversaries[t % len(adversaries)](strategy, t, generator)
         first.observe_utility(utility)
-        second.observe_utility(utility)
+        second.observe_utility(seen(utility))
 
 
 def regret(domain, history):

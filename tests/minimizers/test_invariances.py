@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import MAKERS, PREDICTIVE, meets, same_play, train
+from factories import MAKERS, PREDICTIVE, same_play, train
 from test_mirror_descent import RULES as LEADERS
 from test_regret_matching_family import FAMILY, FLOOR, RATE
 
@@ -45,14 +45,8 @@ def test_blocks_may_begin_at_different_times(name):
 @pytest.mark.parametrize("exponent", [30, 300, -300, 600, -600])
 @pytest.mark.parametrize("name", SCALE_FREE)
 def test_a_scale_free_rule_plays_the_same_bits_in_another_unit(name, exponent):
-    player, scaled, unit = RULES[name]([3, 5]), RULES[name]([3, 5]), 2.0**exponent
-
-    for t, (_, utility) in enumerate(meets(player, seed=4)):
-        if t % 3 == 0:
-            player.expect_utility(utility[::-1])
-            scaled.expect_utility(unit * utility[::-1])
-        np.testing.assert_array_equal(scaled.next_strategy(), player.next_strategy())
-        scaled.observe_utility(unit * utility)
+    player, scaled = RULES[name]([3, 5]), RULES[name]([3, 5])
+    same_play(player, scaled, told="sometimes", seen=lambda utility: 2.0**exponent * utility)
 
 
 def test_what_has_a_rate_a_floor_or_a_temperature_is_not_scale_free():
@@ -68,12 +62,7 @@ def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, expon
     unit = 2.0**exponent
     rate = {"floor": FLOOR * unit} if name == "stable" else {"rate": RATE / unit}
     player, second = RULES[name]([3, 5]), RULES[name].func([3, 5], **rate)
-
-    for _, utility in meets(player, seed=5):
-        player.expect_utility(utility[::-1])
-        second.expect_utility(unit * utility[::-1])
-        np.testing.assert_array_equal(player.next_strategy(), second.next_strategy())
-        second.observe_utility(unit * utility)
+    same_play(player, second, told="sometimes", seen=lambda utility: unit * utility)
 
 
 @pytest.mark.deep_beyond(17)
