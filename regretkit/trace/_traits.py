@@ -97,11 +97,7 @@ class Schedule:
 
     def __call__(self, iteration: int) -> tuple[float, ...]:
         """Return those of an iteration of a rule that learns no numbers."""
-        return tuple(self.rows(iteration, 1)[0].tolist())
-
-    def rows(self, first: int, count: int) -> Vector:
-        """Return those of ``count`` iterations, shape ``(count, parameters)``, of such a rule."""
-        return self.following({}, first - 1, count)[0][1:]
+        return tuple(self.following({}, iteration - 1, 1)[0][1].tolist())
 
     def following(self, numbers: Numbers, passed: int, count: int) -> tuple[Vector, Numbers]:
         """Return those after ``passed`` iterations and after each of ``count`` more.

@@ -186,39 +186,37 @@ PARTS = [rk.RegretMatching(1), rk.RegretMatching(1)]
 
 
 PROFILES = {
-    **{
-        f"{name}(profile)": f
-        for name, f in {
-            "NormalFormGame.value": PENNIES.value,
-            "ExtensiveFormGame.value": KUHN.value,
-            "ImperfectRecallGame.coarsen": FORGETFUL.coarsen,
-            "NormalFormGame.utility": partial(PENNIES.utility, 0),
-            "ExtensiveFormGame.utility": partial(KUHN.utility, 0),
-            "MediatorGame.value": MEDIATOR.value,
-            "MediatorGame.utility": partial(MEDIATOR.utility, 0),
-            "MediatorGame.equilibrium": MEDIATOR.equilibrium,
-            "CorrelatedPlay.add": rk.CorrelatedPlay(PENNIES).add,
-            "SelfPlay.learn": partial(RUN.learn, 0),
-            "SelfPlay.expect": partial(RUN.expect, 0),
-            "best_response": partial(rk.best_response, PENNIES, 0),
-            "certify": partial(evaluation.certify, PENNIES),
-            "certify_gaps": partial(evaluation.certify_gaps, PENNIES),
-            "best_response_gains": partial(evaluation.best_response_gains, PENNIES),
-            "duality_gap": partial(evaluation.duality_gap, PENNIES),
-            "expected_value": partial(evaluation.expected_value, PENNIES),
-            "exploitability": partial(rk.exploitability, PENNIES),
-            "local_best_response": partial(evaluation.local_best_response, KUHN, 0),
-            "nash_conv": partial(rk.nash_conv, PENNIES),
-            "purify": partial(evaluation.purify, PENNIES),
-            "threshold": partial(evaluation.threshold, PENNIES, minimum=0.1),
-            "BanditFeedback.utility": partial(BanditFeedback(rng()).utility, PENNIES, 0),
-            "ExactUtility.utility": partial(ExactUtility().utility, PENNIES, 0),
-            "Estimator.utility": partial(ExternalSampling(rng()).utility, KUHN, 0),
-            "Estimator.utility, normal form": partial(ExternalSampling(rng()).utility, PENNIES, 0),
-            "Estimator.variance": partial(ExactUtility().variance, PENNIES, 0),
-            "to_openspiel_policy": partial(games.to_openspiel_policy, KUHN),
-        }.items()
-    }
+    f"{name}(profile)": f
+    for name, f in {
+        "NormalFormGame.value": PENNIES.value,
+        "ExtensiveFormGame.value": KUHN.value,
+        "ImperfectRecallGame.coarsen": FORGETFUL.coarsen,
+        "NormalFormGame.utility": partial(PENNIES.utility, 0),
+        "ExtensiveFormGame.utility": partial(KUHN.utility, 0),
+        "MediatorGame.value": MEDIATOR.value,
+        "MediatorGame.utility": partial(MEDIATOR.utility, 0),
+        "MediatorGame.equilibrium": MEDIATOR.equilibrium,
+        "CorrelatedPlay.add": rk.CorrelatedPlay(PENNIES).add,
+        "SelfPlay.learn": partial(RUN.learn, 0),
+        "SelfPlay.expect": partial(RUN.expect, 0),
+        "best_response": partial(rk.best_response, PENNIES, 0),
+        "certify": partial(evaluation.certify, PENNIES),
+        "certify_gaps": partial(evaluation.certify_gaps, PENNIES),
+        "best_response_gains": partial(evaluation.best_response_gains, PENNIES),
+        "duality_gap": partial(evaluation.duality_gap, PENNIES),
+        "expected_value": partial(evaluation.expected_value, PENNIES),
+        "exploitability": partial(rk.exploitability, PENNIES),
+        "local_best_response": partial(evaluation.local_best_response, KUHN, 0),
+        "nash_conv": partial(rk.nash_conv, PENNIES),
+        "purify": partial(evaluation.purify, PENNIES),
+        "threshold": partial(evaluation.threshold, PENNIES, minimum=0.1),
+        "BanditFeedback.utility": partial(BanditFeedback(rng()).utility, PENNIES, 0),
+        "ExactUtility.utility": partial(ExactUtility().utility, PENNIES, 0),
+        "Estimator.utility": partial(ExternalSampling(rng()).utility, KUHN, 0),
+        "Estimator.utility, normal form": partial(ExternalSampling(rng()).utility, PENNIES, 0),
+        "Estimator.variance": partial(ExactUtility().variance, PENNIES, 0),
+        "to_openspiel_policy": partial(games.to_openspiel_policy, KUHN),
+    }.items()
 }
 
 ENTRIES = {
