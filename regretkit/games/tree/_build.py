@@ -507,9 +507,8 @@ class ActionMasks:
 
     def equal(self, numbers: Indices, bits: Bits) -> NDArray[np.bool_]:
         """Return whether each row equals the recorded row with that number."""
-        matches = np.ones(numbers.size, dtype=np.bool_)
-        for column, known in zip(_widened(bits, self._bits.shape[1]).T, self._bits.T, strict=True):
-            matches &= column == known[numbers]
+        differ = _widened(bits, self._bits.shape[1]) != self._bits[numbers]
+        matches: NDArray[np.bool_] = ~differ.any(axis=1)
         return matches
 
     def names(self, level: HistoryBatch, player: int) -> LazySequence[tuple[str, ...]]:
