@@ -308,9 +308,3 @@ test_what_is_no_level_is_refused = refusals(
 def test_a_child_that_is_no_level_is_refused():
     with pytest.raises(TypeError, match=r"child\(\) must return a HistoryBatch, got None"):
         rounds(0, "child", lambda level: None)
-
-
-def test_imperfect_recall_is_refused_as_in_any_tree():
-    repeated = decision(0, "I", a=end(0.0), b=end(1.0))
-    with pytest.raises(ValueError, match="imperfect recall: player 0 cannot tell"):
-        ExtensiveFormGame.from_batch(AsLevel([decision(0, "I", a=repeated, b=repeated)]))
