@@ -235,36 +235,30 @@ def resume(
 def _resumed(
     saved: SavedRun, game: Any, algorithm: Any, estimator: Any, callbacks: Iterable[Callback]
 ) -> "SelfPlay | LazyMCCFR":
-    if saved.by_rules:
-        return _resume_by_rules(saved, game, algorithm, estimator, callbacks)
-    groups = game.coarse_information_set if isinstance(game, ImperfectRecallGame) else None
-    if isinstance(game, ImperfectRecallGame):
-        game = game.refinement
-    if game is None:
-        game = saved.find_game()
-    game = cast(Game, game)
-    saved.check_game(game)
-    chosen = named(recognized(saved, game, groups) if algorithm is None else algorithm)
-    options = RunOptions(order=chosen.order, averaging=chosen.averaging, callbacks=callbacks)
-    if estimator is not None or chosen.sampling is not None:
-        options["estimator"] = chosen.estimator() if estimator is None else estimator
-    return saved.start(SelfPlay, game, chosen.minimizers(game, groups), options)
-
-
-def _resume_by_rules(
-    saved: SavedRun, game: Any, algorithm: Any, estimator: Any, callbacks: Iterable[Callback]
-) -> "LazyMCCFR":
-    from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
-
-    if game is None:
+    groups = None
+    if saved.by_rules and game is None:
         raise ValueError(
             f"{saved.path} is of a run without a tree; pass the rules of its game as game, as "
             "load_rules returns them"
         )
-    chosen = named(recognized(saved) if algorithm is None else algorithm)
-    sampler = saved.part("estimator") if estimator is None else estimator
-    parts: Any = {"order": chosen.order, "averaging": chosen.averaging, "callbacks": callbacks}
-    return LazyMCCFR.load(saved.path, game, without_tree(chosen), sampler, **parts)
+    if isinstance(game, ImperfectRecallGame):
+        game, groups = game.refinement, game.coarse_information_set
+    if not saved.by_rules:
+        game = saved.find_game() if game is None else game
+        saved.check_game(game)
+    if algorithm is None:
+        algorithm = recognized(saved, None if saved.by_rules else game, groups)
+    chosen = named(algorithm)
+    options = RunOptions(order=chosen.order, averaging=chosen.averaging, callbacks=callbacks)
+    if saved.by_rules:
+        from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
+
+        sampler = saved.part("estimator") if estimator is None else estimator
+        by_rules: Any = options
+        return LazyMCCFR.load(saved.path, game, without_tree(chosen), sampler, **by_rules)
+    if estimator is not None or chosen.sampling is not None:
+        options["estimator"] = chosen.estimator() if estimator is None else estimator
+    return saved.start(SelfPlay, game, chosen.minimizers(game, groups), options)
 
 
 def recognized(saved: SavedRun, game: Game | None = None, groups: Groups | None = None) -> str:

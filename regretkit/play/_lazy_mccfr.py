@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import Any, Self, cast, final
 
@@ -24,7 +24,7 @@ from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, begin, play_watched, time_limit
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import CannotStartError, Executor, executor_without_tree
-from regretkit.play._infoset_records import KernelRecord, RecordFactory
+from regretkit.play._infoset_records import RecordFactory
 from regretkit.play._infoset_table import InfosetTable, check_entries, listed
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._lazy_tree import (
@@ -209,27 +209,15 @@ class LazyMCCFR(Hints):
                 raise
             return
         self._tree.make_records()
-        # Whether rules may draw as well, those of the first iteration show.
-        for count in filter(None, (min(iterations, 1), iterations - 1)):
-            with self._uniforms(count) as uniforms:
-                traversal = Traversal(self._tree, self.estimator, uniforms)
-                for _ in range(count):
-                    if interrupt.requested():
-                        break
-                    self._play_once(traversal)
-
-    def _uniforms(
-        self, count: int
-    ) -> AbstractContextManager[BufferedUniforms | np.random.Generator]:
-        """Return what draws: many numbers at once, unless others may draw from the generator."""
-        # Kernels never draw; which rules the first iteration creates is not known yet.
+        # An order that draws may draw from the same generator.
+        at_once = iterations > 1 and not isinstance(self.order, Stateful)
         generator = self.estimator.generator
-        factories = self._tree.factories
-        templates = (t for factory in factories for t in factory.templates.values())
-        kernels = all(isinstance(template, KernelRecord) for template in templates)
-        if count == 1 or isinstance(self.order, Stateful) or not kernels:
-            return nullcontext(generator)
-        return BufferedUniforms(generator)
+        with BufferedUniforms(generator) if at_once else nullcontext(generator) as uniforms:
+            traversal = Traversal(self._tree, self.estimator, uniforms)
+            for _ in range(iterations):
+                if interrupt.requested():
+                    break
+                self._play_once(traversal)
 
     def _choose(self, iterations: int, callbacks: Iterable[Any]) -> None:
         """Choose what plays until callbacks stop it, or refuse; have its machine code made."""

@@ -139,7 +139,7 @@ class LazyTree:
         """Return whether chance moves after an action, without creating the node."""
         if action < 0:
             return node.player == CHANCE
-        history = node.history.child(node.actions[action])  # type: ignore[union-attr]
+        history = cast("History", node.history).child(node.actions[action])
         return not history.is_terminal() and history.player() == CHANCE
 
     def after(self, node: Node, action: int) -> Node:
