@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from attrs import evolve
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import games, solve
@@ -30,6 +31,12 @@ from regretkit.play import (
 from regretkit.play import _callbacks as progress_module
 
 KUHN = games.kuhn_poker()
+DRIVER = games.read_efg("""EFG 2 R "Absent-minded driver" { "Driver" }
+    p "" 1 1 "exit" { "leave" "go on" } 0
+    t "" 1 "first" { 0 }
+    p "" 1 1 0
+    t "" 2 "second" { 4 }
+    t "" 3 "missed" { 1 }""")
 
 
 def same(run, other):
@@ -76,34 +83,24 @@ def test_a_list_of_one_algorithm_averages_as_it_does():
 
 
 def test_players_of_imperfect_recall_have_their_own_rules_too():
-    driver = games.read_efg("""EFG 2 R "Absent-minded driver" { "Driver" }
-        p "" 1 1 "exit" { "leave" "go on" } 0
-        t "" 1 "first" { 0 }
-        p "" 1 1 0
-        t "" 2 "second" { 4 }
-        t "" 3 "missed" { 1 }""")
-    run = solve(driver, ["cfr"], iterations=50, imperfect_recall=True)
-    same(run, solve(driver, "cfr", iterations=50, imperfect_recall=True))
+    run = solve(DRIVER, ["cfr"], iterations=50, imperfect_recall=True)
+    same(run, solve(DRIVER, "cfr", iterations=50, imperfect_recall=True))
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "problem"),
-    [
-        ([], "one entry for each player, got none"),
-        (["cfr"], "one entry for each of the 2 players, got 1"),
-        (["cfr"] * 3, "one entry for each of the 2 players, got 3"),
-        (["cfr", "cfrplus"], r"did you mean 'cfr\+'"),
-        (["cfr", Algorithm("cfr", order=Simultaneous())], "differ in their order"),
-        (["cfr", "mccfr"], "differ in their sampling"),
-        ([["cfr", "cfr"], "cfr"], "must be a name, a rule's class"),
-        ([Algorithm(["cfr", "cfr"]), "cfr"], "must have one rule"),
-        (rk.RegretMatching(2), "each player needs its own: pass the class, RegretMatching"),
-        (5, "a list of these by player, got 5"),
-    ],
+test_what_is_no_algorithm_is_refused = refusals(
+    ([], "one entry for each player, got none"),
+    (["cfr"], "one entry for each of the 2 players, got 1"),
+    (["cfr"] * 3, "one entry for each of the 2 players, got 3"),
+    (["cfr", "cfrplus"], r"did you mean 'cfr\+'"),
+    (["cfr", Algorithm("cfr", order=Simultaneous())], "differ in their order"),
+    (["cfr", "mccfr"], "differ in their sampling"),
+    ([["cfr", "cfr"], "cfr"], "must be a name, a rule's class"),
+    ([Algorithm(["cfr", "cfr"]), "cfr"], "must have one rule"),
+    (rk.RegretMatching(2), "each player needs its own: pass the class, RegretMatching"),
+    (5, "a list of these by player, got 5"),
+    call=lambda algorithm: solve(KUHN, algorithm, iterations=1),
+    error=(TypeError, ValueError),
 )
-def test_what_is_no_algorithm_is_refused(algorithm, problem):
-    with pytest.raises((TypeError, ValueError), match=problem):
-        solve(KUHN, algorithm, iterations=1)
 
 
 def test_a_list_makes_no_minimizer_alone():
@@ -141,14 +138,8 @@ def test_a_circuit_that_needs_a_tree_is_refused_without_one():
 
 
 def test_a_circuit_plays_no_game_of_imperfect_recall():
-    driver = games.read_efg("""EFG 2 R "Absent-minded driver" { "Driver" }
-        p "" 1 1 "exit" { "leave" "go on" } 0
-        t "" 1 "first" { 0 }
-        p "" 1 1 0
-        t "" 2 "second" { 4 }
-        t "" 3 "missed" { 1 }""")
     with pytest.raises(ValueError, match="cannot play a game of imperfect recall; pass an algo"):
-        solve(driver, "efr-csps", iterations=1, imperfect_recall=True)
+        solve(DRIVER, "efr-csps", iterations=1, imperfect_recall=True)
 
 
 def test_linear_swap_is_cfr_over_pairs_in_trees_and_swap_regret_in_matrices():
@@ -204,28 +195,22 @@ def test_the_default_depends_on_the_sampling():
     same(sampled, solve(KUHN, estimator=estimator, iterations=20))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({"seed": 1}, "seed is 1, but nothing is drawn at random"),
-        ({"sampling": "externl"}, "did you mean 'external'"),
-        ({"sampling": 3}, "sampling must be a name, got 3"),
-        ({"sampling": "external", "seed": -1}, "seed must be a whole number, at least 0"),
-        ({"sampling": "external", "seed": 1.5}, "seed must be a whole number"),
-        ({"algorithm": "mccfr", "target_gap": 0.1, "iterations": None}, "go on forever: with"),
-    ],
+SAMPLED = ExternalSampling(np.random.default_rng(0))
+test_samplings_and_seeds_that_are_none_are_refused = refusals(
+    ({"seed": 1}, "seed is 1, but nothing is drawn at random"),
+    ({"sampling": "externl"}, "did you mean 'external'"),
+    ({"sampling": 3}, "sampling must be a name, got 3"),
+    ({"sampling": "external", "seed": -1}, "seed must be a whole number, at least 0"),
+    ({"sampling": "external", "seed": 1.5}, "seed must be a whole number"),
+    ({"algorithm": "mccfr", "target_gap": 0.1, "iterations": None}, "go on forever: with"),
+    *(
+        ({"estimator": SAMPLED, name: value}, f"got {name}=")
+        for name, value in (("sampling", "external"), ("seed", 1))
+    ),
+    *(({"time_limit": limit}, "limit must be") for limit in (0.0, -1.0, float("nan"), "1")),
+    call=lambda arguments: solve(KUHN, **{"iterations": 1, **arguments}),
+    error=(TypeError, ValueError),
 )
-def test_samplings_and_seeds_that_are_none_are_refused(arguments, problem):
-    with pytest.raises((TypeError, ValueError), match=problem):
-        solve(KUHN, **{"iterations": 1, **arguments})
-
-
-@pytest.mark.parametrize("name", ["sampling", "seed"])
-def test_an_estimator_goes_with_neither_sampling_nor_seed(name):
-    estimator = ExternalSampling(np.random.default_rng(0))
-    given = {"sampling": "external", "seed": 1}
-    with pytest.raises(ValueError, match=f"got {name}="):
-        solve(KUHN, iterations=1, estimator=estimator, **{name: given[name]})
 
 
 def test_a_saved_run_that_samples_is_resumed_by_its_file_alone(tmp_path):
@@ -258,12 +243,6 @@ def test_seconds_are_those_of_iterations_alone():
     assert 0.0 < run.seconds < 0.05
     assert spent == sorted(spent)
     assert spent[-1] == run.seconds
-
-
-@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), "1"])
-def test_limits_in_time_that_are_none_are_refused(limit):
-    with pytest.raises((TypeError, ValueError), match="limit must be"):
-        solve(KUHN, time_limit=limit)
 
 
 # Gaps of a run
@@ -335,23 +314,19 @@ def test_a_history_is_solved_without_its_tree(given, rule, averaging):
     run = rk.solve(history, **given, seed=3, iterations=40)
     sampler = OutcomeSampling if given.get("sampling") == "outcome" else ExternalSampling
     generator = np.random.default_rng(3)
-    same = LazyMCCFR(history, rule, sampler(generator), averaging=averaging).run(40)
-    assert [*map(len, run.average)] == [*map(len, same.average)]
-    for one, other in zip(run.average, same.average, strict=True):
-        for key in one:
-            np.testing.assert_array_equal(one[key], other[key])
+    twin = LazyMCCFR(history, rule, sampler(generator), averaging=averaging).run(40)
+    for one, other in zip(run.average, twin.average, strict=True):
+        assert [*one] == [*other]
+        assert all((one[key] == other[key]).all() for key in one)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"target_gap": 0.1, "iterations": 3}, "target_gap needs the game's tree"),
-        ({"engine": "compiled", "iterations": 3}, "engine needs the game's tree"),
-        ({"imperfect_recall": True, "iterations": 3}, "imperfect_recall needs the game's tree"),
-        ({"algorithm": ["cfr"] * 3, "iterations": 3}, "one for each of the 2 players"),
-        ({}, "are all missing"),
-    ],
+test_what_needs_a_tree_is_refused_without_one = refusals(
+    *(
+        ({name: value, "iterations": 3}, f"{name} needs the game's tree")
+        for name, value in (("target_gap", 0.1), ("engine", "compiled"), ("imperfect_recall", True))
+    ),
+    ({"algorithm": ["cfr"] * 3, "iterations": 3}, "one for each of the 2 players"),
+    ({}, "are all missing"),
+    call=lambda given: rk.solve(rk.games.liars_dice_batch(dice=2), **given),
+    error=ValueError,
 )
-def test_what_needs_a_tree_is_refused_without_one(given, message):
-    with pytest.raises(ValueError, match=message):
-        rk.solve(rk.games.liars_dice_batch(dice=2), **given)
