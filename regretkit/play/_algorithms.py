@@ -231,12 +231,12 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
         hint = "; the game comes first" if hasattr(local, "domains") else ""
         if isinstance(local, np.ndarray):
             hint = "; two matrices are one game, NormalFormGame(A, B)"
-        if isinstance(local, RegretMinimizer):
-            hint = f"; each player needs its own: pass the class, {type(local).__name__}"
-        if local is CFR or isinstance(local, CFR):
+        elif local is CFR or isinstance(local, CFR):
             hint = (
                 "; a CFR is made for each player: pass its rule, such as RegretMatching, or 'cfr'"
             )
+        elif isinstance(local, RegretMinimizer):
+            hint = f"; each player needs its own: pass the class, {type(local).__name__}"
         raise TypeError(
             "algorithm must be a name, a rule's class, an Algorithm, or a list of these by player, "
             f"got {quote(local)}{hint}"
@@ -413,21 +413,23 @@ def _known(name: str) -> str:
         spelled = {"rm": "regretmatching", "rm+": "regretmatching+"}.get(plain, plain)
         rules = {rule.lower().replace("plus", "+"): rule for rule in dir(minimizers)}
         family = [known for known in ALGORITHMS if known.startswith(f"{plain}-")]
-        known, hint = ", ".join(map(repr, ALGORITHMS)), did_you_mean(plain, family or ALGORITHMS)
-        if name.partition("(")[0] in game_names():
-            hint = "; it is a game"
-        elif spelled in rules:
-            hint = f"; it is the class regretkit.minimizers:{rules[spelled]}"
-        elif plain in SAMPLINGS:
-            hint = f"; it is a sampling, as in solve(game, sampling={plain!r})"
-        elif "," in name:
-            hint = f"; several are a list, {quote(name.split(','))}"
-        elif ";" in name:
-            hint = "; in a shell algorithms are separated by commas"
-        elif plain in ("exact", "lp", "lprogram"):
-            hint = "; solve(game, exact=True) takes a linear program"
-        elif plain in ("cce", "nfcce"):
-            hint = "; 'cfr' and its kin lead there, as CorrelatedPlay measures"
+        known, close = ", ".join(map(repr, ALGORITHMS)), did_you_mean(plain, family or ALGORITHMS)
+        hints = [
+            (name.partition("(")[0] in game_names(), "; it is a game"),
+            (spelled in rules, f"; it is the class regretkit.minimizers:{rules.get(spelled)}"),
+            (plain in SAMPLINGS, f"; it is a sampling, as in solve(game, sampling={plain!r})"),
+            ("," in name, f"; several are a list, {quote(name.split(','))}"),
+            (";" in name, "; in a shell algorithms are separated by commas"),
+            (
+                plain in ("exact", "lp", "lprogram"),
+                "; solve(game, exact=True) takes a linear program",
+            ),
+            (
+                plain in ("cce", "nfcce"),
+                "; 'cfr' and its kin lead there, as CorrelatedPlay measures",
+            ),
+        ]
+        hint = next((told for holds, told in hints if holds), close)
         raise ValueError(
             f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class, in a "
             f"shell module:Class{hint}"

@@ -558,12 +558,11 @@ class SavedRun:
 def _is_saved(game: object, built: Any, callbacks: object, state: object) -> bool:
     if not isinstance(built, dict) or built.keys() not in (_BUILT, _BUILT_BY_RULES):
         return False
-    if not isinstance(callbacks, list):
-        return False
     horizon = built["horizon"]
     return (
-        isinstance(state, dict)
-        and is_description(game)
+        is_description(game)
+        and isinstance(callbacks, list)
         and all(isinstance(callback, str) for callback in callbacks)
+        and isinstance(state, dict)
         and (horizon is None or (type(horizon) is int and 1 <= horizon < 2**63))
     )

@@ -1,6 +1,6 @@
 """Self-play on a graph of states: strategies stay fixed while play passes over it, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Self, final
 
@@ -181,7 +181,7 @@ class FixedStrategyIteration(Stateful):
     @property
     def current(self) -> Profile:
         """The next iteration's probabilities at each information set."""
-        return self._profile(minimizer.next_strategy() for minimizer in self.minimizers)
+        return Profile(self.profile(), self.graph.simplices)
 
     @property
     def average(self) -> Profile:
@@ -192,11 +192,6 @@ class FixedStrategyIteration(Stateful):
         ValueError
             When nothing was played yet.
         """
-        averages = [average.strategy for average in self._averages]
-        return self._profile(
-            simplices.normalize(average)
-            for simplices, average in zip(self.graph.simplices, averages, strict=True)
-        )
-
-    def _profile(self, behaviors: Iterable[Vector]) -> Profile:
-        return Profile(behaviors, self.graph.simplices)
+        pairs = zip(self.graph.simplices, self._averages, strict=True)
+        averages = [simplices.normalize(average.strategy) for simplices, average in pairs]
+        return Profile(averages, self.graph.simplices)

@@ -355,8 +355,7 @@ def _as_agents(agents: Sequence[Agent]) -> tuple[Agent, ...]:
 def _play(
     root: History, agents: Sequence[Agent], generator: np.random.Generator
 ) -> tuple[list[str], Sequence[float]]:
-    history = root
-    moves: list[str] = []
+    history, moves = root, list[str]()
     while not history.is_terminal():
         check_length(len(moves))
         player = history.player()
@@ -382,10 +381,10 @@ def _action(history: History, player: int, agents: Sequence[Agent]) -> object:
     chosen = agents[player].act(situation)
     whole = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool)
     if not (whole and 0 <= chosen < len(situation.actions)):
+        wanted = f"one of 0 to {len(situation.actions) - 1}"
         raise ValueError(
-            f"{quote(agents[player])} must return the index of an action, one of 0 to "
-            f"{len(situation.actions) - 1}, at {quote(str(situation.information_set))}, got "
-            f"{quote(chosen)}"
+            f"{quote(agents[player])} must return the index of an action, {wanted}, at "
+            f"{quote(str(situation.information_set))}, got {quote(chosen)}"
         )
     action: object = situation.actions[chosen]
     return action
