@@ -1,13 +1,11 @@
 """Compiled ways to run self-play: they add speed, and no meaning.
 
-Importing this package makes them known to ``SelfPlay``; machine code is loaded
-when a run first asks for it.
+``SelfPlay`` imports this package when a run first asks for an engine, and machine code is loaded
+when one is chosen.
 """
 
 from regretkit.engine._compiled import Compiled
 from regretkit.engine._vectorized import Vectorized
-from regretkit.play._engines import register_engine
 
-register_engine(Vectorized())
-register_engine(Compiled(exact=True))
-register_engine(Compiled())
+ENGINES = Compiled(), Compiled(exact=True), Vectorized()
+"""The fastest first."""

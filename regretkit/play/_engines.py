@@ -108,27 +108,18 @@ class _NumpyExecutor(Executor):
             self._run._iterate()
 
 
-_ENGINES: list[Engine] = [NumpyEngine()]
-_LAZY_MODULES = ["regretkit.engine"]
-"""Modules that make engines known, imported when an engine is asked for."""
-
-
-def _engines() -> list[Engine]:
-    while _LAZY_MODULES:
-        importlib.import_module(_LAZY_MODULES.pop())
-    return _ENGINES
+@cache
+def _engines() -> tuple[Engine, ...]:
+    """Return all engines, the fastest first; the first call imports them."""
+    engine: Any = importlib.import_module("regretkit.engine")
+    return (*engine.ENGINES, NumpyEngine())
 
 
 def executor_without_tree(run: Any) -> Executor | None:
     """Return what plays a run of ``LazyMCCFR`` in machine code, None where nothing can."""
-    engine: Any = importlib.import_module("regretkit.engine._without_tree")
-    executor: Executor | None = engine.start_without_tree(run)
+    module: Any = importlib.import_module("regretkit.engine._without_tree")
+    executor: Executor | None = module.start_without_tree(run)
     return executor
-
-
-def register_engine(engine: Engine) -> None:
-    """Make an engine known, as one that is faster than those known before."""
-    _ENGINES.insert(0, engine)
 
 
 def engine_names() -> tuple[str, ...]:

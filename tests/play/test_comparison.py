@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import games
@@ -90,9 +91,8 @@ def test_a_comparison_is_a_table(tmp_path):
 def test_what_is_printed_marks_the_smallest_mean():
     found = compare(KUHN, ["cfr", "mccfr"], iterations=30, seeds=range(3))
     heads, first, second = str(found).splitlines()
-    assert heads.split() == [
-        *("game", "algorithm", "iterations", "seconds", "nash_conv", "range", "seeds")
-    ]
+    names = "game algorithm iterations seconds nash_conv range seeds"
+    assert " ".join(heads.split()) == names
     assert first.endswith("*")
     last = [run.last for run in found.runs if run.algorithm == "mccfr"]
     assert f"{np.mean(last):.3g}  {min(last):.3g} to {max(last):.3g}" in second
@@ -118,30 +118,25 @@ def test_progress_names_the_run():
     assert lines[-1].startswith("kuhn_poker, cfr+: iteration ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({"games": []}, "games must be one at least"),
-        ({"games": "kuhn_poker"}, r"pass games.load\('kuhn_poker'\)"),
-        ({"games": [KUHN, "leduc_poker"]}, r"pass games.load\('leduc_poker'\)"),
-        ({"games": [KUHN, games.kuhn_poker()]}, "games has 'kuhn_poker' twice; give them names"),
-        ({"algorithms": []}, "algorithms must be one at least"),
-        ({"algorithms": ["cfr", "cfr"]}, "algorithms has 'cfr' twice"),
-        ({"algorithms": ["cfr", "cfrs"]}, "did you mean 'cfr'"),
-        ({"algorithms": [["cfr"]]}, "one entry for each of the 2 players"),
-        ({"seeds": []}, "seeds must be different whole numbers"),
-        ({"seeds": [1, 1]}, "seeds must be different whole numbers"),
-        ({"seeds": 3}, r"seeds must be several .* pass range\(3\)"),
-        ({"seeds": [-1]}, "seeds must be a whole number, at least 0"),
-        ({"measures": "gap"}, "there is no measure 'gap'"),
-        ({"iterations": None}, "are all missing"),
-        ({"engine": "fast"}, "there is no engine 'fast'"),
-    ],
+test_what_cannot_be_compared_is_refused = refusals(
+    ({"games": []}, "games must be one at least"),
+    ({"games": "kuhn_poker"}, r"pass games.load\('kuhn_poker'\)"),
+    ({"games": [KUHN, "leduc_poker"]}, r"pass games.load\('leduc_poker'\)"),
+    ({"games": [KUHN, games.kuhn_poker()]}, "games has 'kuhn_poker' twice; give them names"),
+    ({"algorithms": []}, "algorithms must be one at least"),
+    ({"algorithms": ["cfr", "cfr"]}, "algorithms has 'cfr' twice"),
+    ({"algorithms": ["cfr", "cfrs"]}, "did you mean 'cfr'"),
+    ({"algorithms": [["cfr"]]}, "one entry for each of the 2 players"),
+    ({"seeds": []}, "seeds must be different whole numbers"),
+    ({"seeds": [1, 1]}, "seeds must be different whole numbers"),
+    ({"seeds": 3}, r"seeds must be several .* pass range\(3\)"),
+    ({"seeds": [-1]}, "seeds must be a whole number, at least 0"),
+    ({"measures": "gap"}, "there is no measure 'gap'"),
+    ({"iterations": None}, "are all missing"),
+    ({"engine": "fast"}, "there is no engine 'fast'"),
+    call=lambda given: compare(**{"games": KUHN, "algorithms": ["cfr"], "iterations": 1} | given),
+    error=(TypeError, ValueError),
 )
-def test_what_cannot_be_compared_is_refused(arguments, problem):
-    given = {"games": KUHN, "algorithms": ["cfr"], "iterations": 1, **arguments}
-    with pytest.raises((TypeError, ValueError), match=problem):
-        compare(**given)
 
 
 # Without trees
@@ -190,18 +185,13 @@ def test_a_sampled_gap_is_no_larger_than_the_gap():
     assert compare(RULES, "cfr", iterations=3).runs[0].seed == 0  # drawn externally by default
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "problem"),
-    [
-        ({"measures": "nash_conv"}, TypeError, "needs the game's tree.*local_best_response"),
-        ({"measures": ["external_regret"]}, TypeError, "external_regret needs the game's tree"),
-        ({"target_gap": 0.1}, ValueError, "target_gap needs the game's tree"),
-        ({"engine": "numpy"}, ValueError, "engine needs the game's tree"),
-    ],
+test_what_needs_a_tree_is_refused_before_the_first_run = refusals(
+    ({"measures": "nash_conv"}, TypeError, "needs the game's tree.*local_best_response"),
+    ({"measures": ["external_regret"]}, TypeError, "external_regret needs the game's tree"),
+    ({"target_gap": 0.1}, ValueError, "target_gap needs the game's tree"),
+    ({"engine": "numpy"}, ValueError, "engine needs the game's tree"),
+    call=lambda given: compare([KUHN, RULES], "cfr", iterations=10**9, **given),
 )
-def test_what_needs_a_tree_is_refused_before_the_first_run(given, error, problem):
-    with pytest.raises(error, match=problem):
-        compare([KUHN, RULES], "cfr", iterations=10**9, **given)
 
 
 # Ctrl-C

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive_games import decision, random_game
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, games
@@ -194,20 +195,20 @@ def test_every_order_of_play_leads_a_run(order):
     assert nash_conv(game, graph.to_tree_profile(run.average, game)) < 0.15
 
 
-def test_what_cannot_be_played_is_refused():
-    graph, _ = forgetful(2, 1)
-    game = games.kuhn_poker()
-    for arguments, ways, error, message in (
-        ((game, rk.RegretMatching), {}, TypeError, "graph must be"),
-        ((graph, rk.RegretMatching(2)), {}, TypeError, "local must make"),
-        ((graph, rk.RegretMatching), {"order": "alternating"}, TypeError, "order"),
-        ((graph, rk.RegretMatching), {"averaging": 2}, TypeError, "averaging"),
-        ((graph, rk.RegretMatching), {"generator": 2.0}, TypeError, "generator"),
-        ((graph, rk.RegretMatching), {"order": Alternating(first=2)}, ValueError, "first"),
-    ):
-        with pytest.raises(error, match=message):
-            FixedStrategyIteration(*arguments, **ways)
-    run = FixedStrategyIteration(graph, rk.RegretMatching)
+GRAPH = forgetful(2, 1)[0]
+test_what_cannot_be_played_is_refused = refusals(
+    (games.kuhn_poker(), rk.RegretMatching, {}, TypeError, "graph must be"),
+    (GRAPH, rk.RegretMatching(2), {}, TypeError, "local must make"),
+    (GRAPH, rk.RegretMatching, {"order": "alternating"}, TypeError, "order"),
+    (GRAPH, rk.RegretMatching, {"averaging": 2}, TypeError, "averaging"),
+    (GRAPH, rk.RegretMatching, {"generator": 2.0}, TypeError, "generator"),
+    (GRAPH, rk.RegretMatching, {"order": Alternating(first=2)}, ValueError, "first"),
+    call=lambda graph, rule, ways: FixedStrategyIteration(graph, rule, **ways),
+)
+
+
+def test_a_run_that_has_not_begun_has_no_average():
+    run = FixedStrategyIteration(GRAPH, rk.RegretMatching)
     with pytest.raises(ValueError, match="nothing to average"):
         run.average  # noqa: B018
     with pytest.raises(ValueError, match="iterations"):

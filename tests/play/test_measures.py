@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import games, solve
@@ -192,21 +193,17 @@ def test_swap_regret_is_that_of_normal_forms():
 # Names
 
 
-@pytest.mark.parametrize(
-    ("measures", "problem"),
-    [
-        ("nashconv", "did you mean 'nash_conv'"),
-        (["seconds", "NashConv"], "did you mean 'nash_conv'"),
-        ({"gap": "gaps"}, "there is no measure 'gaps', only 'nash_conv', 'exploitability'"),
-        ({"gap": 3}, r"measures\['gap'\] must be a name or a function of the run, got 3"),
-        ([print], "measures must be names such as"),
-        (print, "measures must be names such as"),
-        (3, "measures must be names such as"),
-    ],
+test_what_are_no_measures_is_refused = refusals(
+    ("nashconv", "did you mean 'nash_conv'"),
+    (["seconds", "NashConv"], "did you mean 'nash_conv'"),
+    ({"gap": "gaps"}, "there is no measure 'gaps', only 'nash_conv', 'exploitability'"),
+    ({"gap": 3}, r"measures\['gap'\] must be a name or a function of the run, got 3"),
+    ([print], "measures must be names such as"),
+    (print, "measures must be names such as"),
+    (3, "measures must be names such as"),
+    call=Recorder,
+    error=(TypeError, ValueError),
 )
-def test_what_are_no_measures_is_refused(measures, problem):
-    with pytest.raises((TypeError, ValueError), match=problem):
-        Recorder(measures)
 
 
 def test_a_measure_that_fails_leaves_whole_rows():

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -175,15 +176,14 @@ def test_a_record_goes_on_from_a_checkpoint(tmp_path):
 # What is refused
 
 
-@pytest.mark.parametrize("value", ["K", 3, [3], [("K",)], [(0, "K", 1)], [(0, 1.5)]])
-def test_what_names_no_information_sets_is_refused(value):
-    with pytest.raises(TypeError, match=r"information.set"):
-        TrajectoryRecorder(value)
-
-
-def test_an_information_set_named_twice_is_refused():
-    with pytest.raises(ValueError, match="must name each once, got"):
-        TrajectoryRecorder(["K", "K"])
+test_what_names_no_information_sets_or_one_twice_is_refused = refusals(
+    *(
+        (x, TypeError, "information.set")
+        for x in ("K", 3, [3], [("K",)], [(0, "K", 1)], [(0, 1.5)])
+    ),
+    (["K", "K"], ValueError, "must name each once, got"),
+    call=TrajectoryRecorder,
+)
 
 
 @pytest.mark.parametrize("place", ["X", (0, "X"), (2, "K"), (0, 6), (0, -1)])
