@@ -28,7 +28,7 @@ from regretkit.averaging import Averaging
 from regretkit.estimators import Estimator
 from regretkit.estimators._baselines import Baseline
 from regretkit.games import ExtensiveFormGame, Game, History, NormalFormGame, fingerprint
-from regretkit.games._fingerprint import check_described, describe, find_described, is_description
+from regretkit.games._fingerprint import check_described, find_described, is_description
 from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._callbacks import Callback, as_callbacks
@@ -364,13 +364,6 @@ class _Whole(Stateful):
     callbacks: Sequence[Stateful]
 
 
-def save_run(run: "SelfPlay", path: FilePath, callbacks: Iterable[Callback]) -> None:
-    """Write a run, and what its callbacks have written down, into a file."""
-    run._check_whole()
-    built = {**run._built(), "horizon": run.horizon, "engine": run._requested_engine}
-    write_run(path, describe(run.game), built, {"run": run.state_dict()}, callbacks)
-
-
 def write_run(
     path: FilePath,
     game: Mapping[str, str | None],
@@ -391,7 +384,7 @@ def write_run(
         "game": game,
         "built": built,
         "callbacks": [kind_of(callback) for callback in watching],
-        "state": {**state, **_Whole(None, watching).state_dict()},
+        "state": {"run": state, **_Whole(None, watching).state_dict()},
     }
     replace_file(path, pieces(content))
 

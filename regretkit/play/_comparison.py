@@ -14,7 +14,7 @@ from regretkit.games import Game
 from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
-from regretkit.play._callbacks import AtGeometricSteps, Callback
+from regretkit.play._callbacks import AtGeometricSteps
 from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree, sampled_gap
 from regretkit.play._recorder import Recorder
 from regretkit.play._solve import Rules, refuse_tree, solve, start_by_rules
@@ -284,18 +284,11 @@ def compare(
             _start(played[game], made, target_gap, measures, engine)  # refuses what cannot run
             drawn = [None] if made.sampling is None else numbers
             cases += [(game, name, made, seed) for seed in drawn]
-    limits: dict[str, Any] = {
-        "iterations": iterations,
-        "target_gap": target_gap,
-        "time_limit": time_limit,
-        "engine": engine,
-    }
+    options: dict[str, Any] = {"target_gap": target_gap, "iterations": iterations, "engine": engine}
     found = Comparison()
     for game, name, made, seed in cases:
-        titled = _titled(progress, f"{game}, {name}")
-        columns = _measured(
-            played[game], made, measures, found, seed=seed, progress=titled, **limits
-        )
+        options |= {"seed": seed, "progress": _titled(progress, f"{game}, {name}")}
+        columns = _measured(played[game], made, measures, found, time_limit, options)
         if columns["iteration"]:
             found.runs.append(ComparedRun(game, name, seed, columns, not found.interrupted))
         if found.interrupted and not found.runs:
@@ -310,14 +303,11 @@ def _measured(
     algorithm: Algorithm,
     measures: Any,
     found: Comparison,
-    *,
-    target_gap: float | None,
     time_limit: float | None,
-    **options: Any,
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Run an algorithm on a game, to the end or to Ctrl-C, and return what was measured."""
-    by_rules, gap = has_rules_alone(game), sampled_gap
-    at_end = by_rules and measures is None
+    at_end, gap = has_rules_alone(game) and measures is None, sampled_gap
     default = () if at_end else "nash_conv"
     by_name = _with_seconds(default if measures is None else measures)
     if time_limit is not None and (at_end or SAMPLED_GAP in by_name.values()):
@@ -325,15 +315,9 @@ def _measured(
         gap = partial(sampled_gap, time_limit=_MEASURED * time_limit)
         by_name = {name: gap if x == SAMPLED_GAP else x for name, x in by_name.items()}
         time_limit *= 1.0 - _MEASURED
-    record = Recorder(by_name)
-    if not by_rules:
-        options["target_gap"] = target_gap
-
-    def play(watching: list[Callback]) -> Any:
-        return solve(game, algorithm, time_limit=time_limit, callbacks=watching, **options)
-
+    record, ratio = Recorder(by_name), RATIO if options["target_gap"] is None else RATIO_TO_GAP
+    play = partial(solve, game, algorithm, time_limit=time_limit, **options)
     try:
-        ratio = RATIO if target_gap is None else RATIO_TO_GAP
         return measured(play, record, ratio, gap if at_end else None)
     except KeyboardInterrupt:
         found.interrupted = True
@@ -341,16 +325,16 @@ def _measured(
 
 
 def measured(
-    play: Callable[[list[Callback]], Any],
+    play: Callable[..., Any],
     record: Recorder,
     ratio: float = RATIO,
     gap: Callable[[Any], float] | None = None,
 ) -> dict[str, list[Any]]:
-    """Play with the callbacks that measure, and return what was measured, with the last iteration.
+    """Play with the ``callbacks`` that measure, and return what was measured, the end included.
 
-    Where a gap is given, which takes long to measure, there is nothing but the last iteration.
+    Where a gap is given, which takes long to measure, there is nothing but the end.
     """
-    run = play([AtGeometricSteps(record, ratio=ratio)])
+    run = play(callbacks=[AtGeometricSteps(record, ratio=ratio)])
     if run.iteration and record.iterations[-1:] != [run.iteration]:
         record(run)
     columns: dict[str, list[Any]] = {"iteration": record.iterations, **record.values}

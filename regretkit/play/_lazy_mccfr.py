@@ -350,7 +350,7 @@ class LazyMCCFR(Hints):
         RuntimeError
             When an iteration broke off half-way, or another call drives this run.
         """
-        write_run(path, self._description, self._built(), {"run": self._saved()}, callbacks)
+        write_run(path, self._description, self._built(), self._saved(), callbacks)
 
     @cached_property
     def _description(self) -> dict[str, str | None]:

@@ -29,6 +29,7 @@ from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import exploitability, nash_conv
 from regretkit.games import Game, Profile
+from regretkit.games._fingerprint import describe
 from regretkit.games._game import (
     as_profile,
     as_strategies,
@@ -46,7 +47,7 @@ from regretkit.play._callbacks import (
     play_watched,
     time_limit,
 )
-from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described, save_run
+from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import (
     AUTO,
     EngineReport,
@@ -449,7 +450,9 @@ class SelfPlay(Hints, Stateful):
         OSError, RuntimeError, TypeError
             When it cannot be written, the run broke off, or something in it fits into no file.
         """
-        save_run(self, path, callbacks)
+        self._check_whole()
+        built = {**self._built(), "horizon": self.horizon, "engine": self._requested_engine}
+        write_run(path, describe(self.game), built, self.state_dict(), callbacks)
 
     @classmethod
     def load(

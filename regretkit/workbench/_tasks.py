@@ -321,8 +321,8 @@ def _measured(task: Task, run: Run, path: Path, report: Report) -> dict[str, lis
     names = [name for name in task.measures if name == SAMPLED_GAP or not by_rules]
     record = Recorder([*names, *CLOCKS])
 
-    def play(watching: list[Callback]) -> Run:
-        watching = [*watching, _Watch(record, report)]
+    def play(callbacks: list[Callback]) -> Run:
+        watching = [*callbacks, _Watch(record, report)]
         played = _resumed(run, path, watching) if path.exists() else run
         path.parent.mkdir(exist_ok=True)
         if isinstance(played, SelfPlay) and played.engine != "numpy":
