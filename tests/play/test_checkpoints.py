@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from attrs import define, field, frozen
 from engine_cases import ENGINES, RULES, assert_same_bits, started
+from refusals import refusals
 from test_contract import ROWS, trained
 
 import regretkit as rk
@@ -400,9 +401,7 @@ def test_what_no_file_can_hold_is_refused_with_its_place(value, tmp_path):
     record = Recorder({"value": value})
     run = start(WAYS["plain"]).run(2, callbacks=[record])
 
-    message = (
-        r"(?s)callbacks\[0\]\.callback.values\['value'\]\[0\] is .*, which a checkpoint cannot"
-    )
+    message = r"(?s)callbacks\[0\]\.callback.values\['value'\]\[0\] is .*, which a checkpoint"
     with pytest.raises(TypeError, match=message):
         run.save(tmp_path / "run", callbacks=[Every(1, record)])
     assert list(tmp_path.iterdir()) == []
@@ -410,11 +409,9 @@ def test_what_no_file_can_hold_is_refused_with_its_place(value, tmp_path):
 
 def test_callbacks_without_a_state_are_called_and_leave_nothing(tmp_path):
     seen = []
-    watch = Checkpoint(
-        tmp_path / "run", every=5, callbacks=[lambda run: seen.append(run.iteration)]
-    )
+    notes = [lambda run: seen.append(run.iteration)]
 
-    start(WAYS["plain"]).run(12, callbacks=[watch])
+    start(WAYS["plain"]).run(12, callbacks=[Checkpoint(tmp_path / "run", every=5, callbacks=notes)])
 
     assert seen == [*range(1, 13)]
     assert SelfPlay.load(tmp_path / "run", KUHN, players(KUHN), callbacks=[print]).iteration == 10
@@ -502,10 +499,7 @@ def test_another_order_averaging_or_estimator_is_refused(tmp_path):
 )
 def test_another_game_is_refused_by_its_fingerprint(game, tmp_path):
     message = rf"belongs to the game kuhn_poker \(fingerprint {games.fingerprint(KUHN)}\), but this"
-    for read in (
-        partial(SelfPlay.load, minimizers=players(game)),
-        resume,
-    ):
+    for read in (partial(SelfPlay.load, minimizers=players(game)), resume):
         with pytest.raises(ValueError, match=message):
             read(saved(tmp_path), game=game)
 
@@ -700,25 +694,18 @@ def test_a_game_without_a_name_has_to_be_passed(tmp_path):
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({}, ValueError, "pass one of seconds and every, got seconds=None and every=None"),
-        ({"seconds": 1.0, "every": 1}, ValueError, "pass one of seconds and every"),
-        ({"every": 0}, ValueError, "every must be a whole number, at least 1, got 0"),
-        ({"every": 2.5}, TypeError, "every must be a whole number"),
-        ({"seconds": 0.0}, ValueError, "seconds must be a finite number above 0"),
-        ({"seconds": -1}, ValueError, "seconds must be a finite number above 0"),
-        ({"seconds": np.nan}, ValueError, "seconds must be a finite number above 0"),
-        ({"seconds": np.inf}, ValueError, "seconds must be a finite number above 0"),
-        ({"seconds": "10"}, TypeError, "seconds must be a number, got '10'"),
-        ({"every": 1, "callbacks": print}, TypeError, "callbacks must be a sequence"),
-        ({"every": 1, "callbacks": [3]}, TypeError, r"callbacks\[0\] must be a function"),
-    ],
+POSITIVE = "seconds must be a finite number above 0"
+test_when_to_save_must_be_clear = refusals(
+    ({}, ValueError, "pass one of seconds and every, got seconds=None and every=None"),
+    ({"seconds": 1.0, "every": 1}, ValueError, "pass one of seconds and every"),
+    ({"every": 0}, ValueError, "every must be a whole number, at least 1, got 0"),
+    ({"every": 2.5}, TypeError, "every must be a whole number"),
+    *(({"seconds": x}, ValueError, POSITIVE) for x in (0.0, -1, np.nan, np.inf)),
+    ({"seconds": "10"}, TypeError, "seconds must be a number, got '10'"),
+    ({"every": 1, "callbacks": print}, TypeError, "callbacks must be a sequence"),
+    ({"every": 1, "callbacks": [3]}, TypeError, r"callbacks\[0\] must be a function"),
+    call=lambda arguments: Checkpoint("run", **arguments),
 )
-def test_when_to_save_must_be_clear(arguments, error, message, tmp_path):
-    with pytest.raises(error, match=message):
-        Checkpoint(tmp_path / "run", **arguments)
 
 
 def test_where_nothing_could_be_saved_is_refused_before_anything_is_played(tmp_path):

@@ -16,8 +16,10 @@ from regretkit.play import (
     Alternating,
     Extragradient,
     HorizonPower,
+    Linear,
     Power,
     Simultaneous,
+    Uniform,
     hs_dcfr,
     hs_pcfr_plus,
     solve,
@@ -283,6 +285,11 @@ def test_extragradients_run_through_a_tree():
 @pytest.mark.parametrize(
     ("name", "rule", "averaging"),
     [
+        ("cfr", rk.RegretMatching, Uniform()),
+        ("cfr+", RM_PLUS, Linear()),
+        ("lcfr", rk.LinearRegretMatching, Linear()),
+        ("dcfr", partial(rk.DiscountedRegretMatching, alpha=1.5, beta=0.0), Power(2.0)),
+        ("pcfr+", PRM_PLUS, Power(2.0)),
         ("dcfr+", partial(m.DiscountedRegretMatchingPlus, alpha=1.5, shift=1.5), Power(4.0)),
         ("pdcfr+", partial(m.PredictiveDiscountedRegretMatchingPlus, alpha=2.3), Power(5.0)),
         ("sapcfr+", partial(m.contrib.AsymmetricRegretMatchingPlus, weight=1 / 3), Power(2.0)),

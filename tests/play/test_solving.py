@@ -40,19 +40,6 @@ class WholeHorizon(Averaging):
 # Solving
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_the_algorithm_it_stands_for(name):
-    by_name = solve(KUHN, name, iterations=25)
-    by_value = solve(KUHN, ALGORITHMS[name], iterations=25)
-    local, averaging = ALGORITHMS[name].local, ALGORITHMS[name].averaging
-    players = [rk.CFR(tree, local) for tree in KUHN.domains]
-    by_parts = SelfPlay(KUHN, players, averaging=averaging, horizon=25).run(25)
-
-    for x, y, z in zip(by_name.average, by_value.average, by_parts.average, strict=True):
-        np.testing.assert_array_equal(x, y)
-        np.testing.assert_array_equal(x, z)
-
-
 # OpenSpiel's tests hold its algorithms to this; for its CFR-BR see below.
 @pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])

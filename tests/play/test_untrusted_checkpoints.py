@@ -64,6 +64,15 @@ def content(tmp_path):
     return saved(SelfPlay(KUHN, minimizers(), engine="numpy").run(5), tmp_path / "run")
 
 
+def altered(holder, place, change):
+    """Replace what stands at a place of nested dicts and lists, by a value or a function of it."""
+    *upper, key = place
+    for step in upper:
+        holder = holder[step]
+    with np.errstate(invalid="ignore"):
+        holder[key] = change(holder[key]) if callable(change) else change
+
+
 def negative(array):
     array = array.copy()
     array[-1] = -1.0
@@ -94,12 +103,8 @@ FORGED = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_a_state_that_no_run_comes_to_is_refused(name, content, tmp_path):
-    (*upper, key), change, message = FORGED[name]
-    holder = content["state"]["run"]
-    for step in upper:
-        holder = holder[step]
-    with np.errstate(invalid="ignore"):
-        holder[key] = change(holder[key])
+    place, change, message = FORGED[name]
+    altered(content["state"]["run"], place, change)
 
     assert_refused(tmp_path / "run", content, message)
 
@@ -110,20 +115,12 @@ def test_a_description_of_another_kind_is_refused(content, tmp_path):
     assert_refused(tmp_path / "run", content, r"run is of another run: minimizers\[0\] was")
 
 
+BEYOND = "pos must be from 0 to 624"
+ZEROS = np.zeros(624, np.uint32)
 BITS = {
-    "a position beyond the array": (
-        "MT19937",
-        ("state", "pos"),
-        10**6,
-        "pos must be from 0 to 624",
-    ),
-    "a position before the array": ("MT19937", ("state", "pos"), -1, "pos must be from 0 to 624"),
-    "nothing but zeros": (
-        "MT19937",
-        ("state", "key"),
-        np.zeros(624, np.uint32),
-        "not be all zeros",
-    ),
+    "a position beyond the array": ("MT19937", ("state", "pos"), 10**6, BEYOND),
+    "a position before the array": ("MT19937", ("state", "pos"), -1, BEYOND),
+    "nothing but zeros": ("MT19937", ("state", "key"), ZEROS, "not be all zeros"),
     "a buffer's position": ("Philox", ("buffer_pos",), -5, "buffer_pos must be from 0 to 4"),
     "an even increment": ("PCG64", ("state", "inc"), 0, "inc must be odd"),
 }
@@ -131,15 +128,11 @@ BITS = {
 
 @pytest.mark.parametrize("name", BITS)
 def test_a_state_that_no_generator_comes_to_is_refused(name, tmp_path):
-    kind, (*upper, key), value, message = BITS[name]
+    kind, place, value, message = BITS[name]
     order = RandomPlayer(np.random.Generator(getattr(np.random, kind)(1)))
-    content = saved(
-        SelfPlay(KUHN, minimizers(), order=order, engine="numpy").run(3), tmp_path / "a"
-    )
-    holder = content["state"]["run"]["order"]["generator"]
-    for step in upper:
-        holder = holder[step]
-    holder[key] = value
+    run = SelfPlay(KUHN, minimizers(), order=order, engine="numpy").run(3)
+    content = saved(run, tmp_path / "a")
+    altered(content["state"]["run"]["order"]["generator"], place, value)
 
     assert_refused(tmp_path / "a", content, message)
 
@@ -162,11 +155,8 @@ def test_average_sampling_never_looks_beyond_what_was_restored(tmp_path):
 
 
 def sampled(path=None):
-    arguments = (
-        kuhn_history(),
-        rk.DiscountedRegretMatching,
-        ExternalSampling(np.random.default_rng(1)),
-    )
+    arguments = kuhn_history(), rk.DiscountedRegretMatching
+    arguments += (ExternalSampling(np.random.default_rng(1)),)
     return LazyMCCFR(*arguments) if path is None else LazyMCCFR.load(path, *arguments)
 
 
@@ -248,12 +238,9 @@ UNFOLDED = {
 
 @pytest.mark.parametrize("name", UNFOLDED)
 def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
-    (*upper, key), value, message = UNFOLDED[name]
+    place, value, message = UNFOLDED[name]
     content = copy.deepcopy(saved(sampled().run(30), tmp_path / "run"))
-    holder = content["state"]["run"]
-    for step in upper:
-        holder = holder[step]
-    holder[key] = value(holder[key]) if callable(value) else value
+    altered(content["state"]["run"], place, value)
     (tmp_path / "run").write_bytes(packed(content))
 
     with pytest.raises(ValueError, match=message):
@@ -274,19 +261,13 @@ def test_many_iterations_in_a_file_take_no_time(tmp_path):
 # The command line
 
 
-@pytest.mark.parametrize(
-    ("entry", "value"),
-    [
-        ("iterations_limit", -1),
-        ("iterations_limit", 2.5),
-        ("target", "x"),
-        ("target", float("nan")),
-        ("last_profile", float("inf")),
-        ("gaps", {"0": "x", "1": "x"}),
-        ("why", "boo"),
-        ("algorithm", 3),
-    ],
-)
+UNWRITTEN = [
+    *(("iterations_limit", -1), ("iterations_limit", 2.5), ("target", "x"), ("target", np.nan)),
+    *(("last_profile", np.inf), ("gaps", {"0": "x", "1": "x"}), ("why", "boo"), ("algorithm", 3)),
+]
+
+
+@pytest.mark.parametrize(("entry", "value"), UNWRITTEN)
 def test_what_the_command_line_never_writes_down_is_refused(
     entry, value, tmp_path, monkeypatch, capsys
 ):
