@@ -304,8 +304,8 @@ class Pace:
         self._step = max(1, int(count * min(period / took, 8.0)))
 
     def next_call(self, run: _Run) -> int:
-        """Return the next iteration at which to call."""
-        return max(self._iteration + self._step, run.iteration + 1)
+        """Return the next iteration at which to call: the next one, in a run that is not known."""
+        return run.iteration + (self._step if run.iteration == self._iteration else 1)
 
 
 @final

@@ -115,7 +115,7 @@ class Checkpoint:
         check_target(self.path)  # refuses now what could not be saved later
         self.path = Path(self.path)
         self._saved = time.monotonic()
-        self._pace.note(0, self._saved, self._saved)
+        self._pace.note(0, self._saved, 0.0)
 
     def begin(self, run: SelfPlay) -> list[Callback]:
         """Let the callbacks watch the run."""

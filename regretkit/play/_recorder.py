@@ -165,7 +165,8 @@ class TrajectoryRecorder(Hints, Stateful):
             raise ValueError(
                 f"kind must be one of {', '.join(map(repr, KINDS))}, got {quote(kind)}"
             )
-        return np.array([look[self._columns(information_set)] for look in self._looks[kind]])
+        columns = self._columns(information_set)
+        return np.array([look[columns] for look in self._looks[kind]])
 
     def actions(self, information_set: Place) -> tuple[str, ...]:
         """Return the names of an information set's actions, in the order of ``path``."""
@@ -213,12 +214,13 @@ class TrajectoryRecorder(Hints, Stateful):
     def _columns(self, information_set: Place) -> list[int]:
         place = information_set if isinstance(information_set, tuple) else (None, information_set)
         owner, name = place
+        known = self._known
         columns = [
             column
-            for column, (player, number, label, _) in enumerate(self._known)
+            for column, (player, number, label, _) in enumerate(known)
             if owner in (None, player) and name == (label if isinstance(name, str) else number)
         ]
-        places = {self._known[column][:2] for column in columns}
+        places = {known[column][:2] for column in columns}
         if len(places) != 1:
             wrong = "is ambiguous: it may be" if places else "was not looked at; there are"
             labels = [] if places else list(dict.fromkeys(filter(None, self._identity["label"])))

@@ -18,6 +18,7 @@ from regretkit.play import (
     Recorder,
     Simultaneous,
     StopAtGap,
+    StopAtTime,
     StopWhenConverged,
 )
 
@@ -192,6 +193,13 @@ def test_a_geometric_watcher_begins_anew_in_another_run_and_in_one_put_back():
     first.run(3, callbacks=[watch])
 
     assert seen == [1, 2, 4, 8, 1, 2, 1, 2]
+
+
+def test_a_clock_is_read_at_once_in_another_run():
+    stop = StopAtTime(60.0)
+    start().run(2_000, callbacks=[stop])
+
+    assert stop.next_call(start()) == 1
 
 
 def test_what_was_still_in_one_run_says_nothing_about_another():
