@@ -88,10 +88,8 @@ def check_fast_ways(played, game, algorithm, iterations, digits):
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize(("game", "algorithm", "published"), PUBLISHED)
 def test_the_gap_follows_the_published_trajectory(game, algorithm, published):
-    played, digits = (
-        trajectories(game, algorithm, (10, 100, 1000)),
-        [last_digit(n) for n in published],
-    )
+    played = trajectories(game, algorithm, (10, 100, 1000))
+    digits = [last_digit(n) for n in published]
 
     check(played, np.array([float(n) for n in published]), digits)
     check_fast_ways(played, game, algorithm, (10, 100, 1000), digits)

@@ -59,10 +59,8 @@ def test_names_in_small_files_build_no_large_games():
 @pytest.mark.parametrize("name", ["liars_dice", "kuhn_poker(3)", "blotto(10, 3)"])
 def test_a_game_in_proportion_to_its_file_is_found_by_name(name, tmp_path):
     game = games.load(name)
-    uniform = Profile(
-        [domain.relative_interior_point() for domain in game.domains], game.domains, game
-    )
-    uniform.to_json(tmp_path / "a.json")
+    points = [domain.relative_interior_point() for domain in game.domains]
+    Profile(points, game.domains, game).to_json(tmp_path / "a.json")
 
     assert Profile.from_json(tmp_path / "a.json")._game.name == game.name
 
