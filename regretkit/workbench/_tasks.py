@@ -322,7 +322,7 @@ def _measured(task: Task, run: Run, path: Path, report: Report) -> dict[str, lis
     record = Recorder([*names, *CLOCKS])
 
     def play(callbacks: list[Callback]) -> Run:
-        watching = [*callbacks, _Watch(record, report)]
+        watching: list[Callback] = [*callbacks, _Watch(record, report)]
         played = _resumed(run, path, watching) if path.exists() else run
         path.parent.mkdir(exist_ok=True)
         if isinstance(played, SelfPlay) and played.engine != "numpy":
