@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from public_games import random_profile
 from refusals import refusals
 
 import regretkit as rk
@@ -14,10 +15,14 @@ from regretkit.evaluation import duality_gap, nash_conv, solve_zero_sum
 from regretkit.games import Profile, hold_em, load
 from regretkit.games.poker import parse_range, read_libratus, write_range
 from regretkit.games.poker._cards import (
+    bits_of,
+    card_of,
     deck_cards,
     hand_names,
     hands_of,
+    strengths,
 )
+from regretkit.games.public import Decision
 from regretkit.play import solve
 
 RANGES = (
@@ -255,6 +260,65 @@ def test_no_dead_hand_decides():
             assert not board & {hand[:2], hand[2:]}
 
 
+def naive_value(game, played, terms):
+    """Return the expected payoffs and the expected rake, pair by pair of hands and by the rules."""
+    total, weight_of_all = np.zeros(3), 0.0
+    names, (first, second) = game.deal.types, game.deal.weights
+    board = [card_of(terms["board"][i : i + 2]) for i in range(0, 8, 2)]
+    deck = [4 * rank + suit for rank in range(5) for suit in range(4)]
+    hands = [[(card_of(n[:2]), card_of(n[2:])) for n in player] for player in names]
+    for (i, one), (j, two) in itertools.product(enumerate(hands[0]), enumerate(hands[1])):
+        if set(one) & set(two):
+            continue
+        weight = first[i] * second[j]
+        weight_of_all += weight
+        pair = (names[0][i], one), (names[1][j], two)
+        seen = {*board, *one, *two}
+        total += weight * follow(played, pair, game.tree.nodes[0], "", board, deck, seen)
+    return total / weight_of_all
+
+
+def follow(played, pair, node, path, board, deck, seen):
+    """Return the expected payoffs and rake of two hands from a node on."""
+
+    def after(child, name, board=board):
+        return follow(played, pair, child, f"{path}/{name}", board, deck, seen)
+
+    if isinstance(node, Decision):
+        (name, _), children = pair[node.player], node.children.items()
+        behavior = played[node.player, f"{name} {path or '/'}"]
+        return sum(
+            p * after(child, name) for p, (name, child) in zip(behavior, children, strict=True)
+        )
+    if hasattr(node, "outcomes"):
+        left = [card for card in deck if card not in seen]
+        dealt = {name: card_of(name) for name in node.outcomes if card_of(name) in left}
+        nodes = [after(node.outcomes[name].node, name, [*board, c]) for name, c in dealt.items()]
+        return sum(nodes) / len(left)
+    if hasattr(node, "payoff"):
+        return np.array([*node.payoff, -sum(node.payoff)])
+    one, two = (int(strengths(bits_of(np.array([*board, *hand])))) for _, hand in pair)
+    earned = node.win if one > two else node.lose if one < two else node.tie
+    return np.array([*earned, -sum(earned)])
+
+
+@pytest.mark.deep
+def test_values_and_rake_are_the_sums_over_pairs_of_hands_by_the_rules():
+    terms = SMALL | {"ranges": ("66:0.5,5s4s", "55,6s4s:0.2")}
+    game = hold_em(**terms)
+    profile = random_profile(game)
+    played = {}
+    for player, domain in enumerate(game.domains):
+        behavior, simplices = domain.behavior(profile[player]), domain.simplices
+        for point in range(domain.points):
+            label = player, simplices.labels.block(point)
+            played[label] = behavior[simplices.block(point)]
+    first, second, rake = naive_value(game, played, terms)
+    assert rake > 0.5
+    assert_allclose(game.value(profile), [first, second], atol=1e-11)
+    assert_allclose(-game.value(profile).sum(), rake, atol=1e-11)
+
+
 @pytest.mark.parametrize("board", ["2c3d3h5c6c", "2c3d3h5c"])
 def test_other_suits_change_nothing_but_names(board):
     names = hand_names(hands_of(deck_cards("2-6")))
@@ -307,6 +371,26 @@ def test_hands_without_weight_change_nothing():
     assert same.deal.types == game.deal.types
     for one, other in zip(average(game, "dcfr", 5), average(same, "dcfr", 5), strict=True):
         assert np.array_equal(one, other)
+
+
+def test_equity_is_the_share_of_pairs_and_rivers_won():
+    game = hold_em("2c3d3h5c", ("66,5s4s", "55,6s4s"), 40, 90, deck="2-6")
+    equity = game.equity(0)
+    first, second = (
+        [(card_of(name[:2]), card_of(name[2:])) for name in names] for names in game.deal.types
+    )
+    board = [card_of(name) for name in ("2c", "3d", "3h", "5c")]
+    for one, found in zip(first, equity, strict=True):
+        results = []
+        for two in second:
+            for river in {*range(20)} - {*one, *two, *board}:
+                if not set(one) & set(two):
+                    a, b = (
+                        int(strengths(bits_of(np.array([*board, river, *hand]))))
+                        for hand in (one, two)
+                    )
+                    results.append((a > b) + (a == b) / 2)
+        assert_allclose(found, np.mean(results), atol=1e-12)
 
 
 # Published endgames, read where they stand
