@@ -201,15 +201,15 @@ class Program:
         # Without the empty sequence and "no deviation", whose value 0 bounds all the others
         rows = [scaled(csr_array(gains[2:])) for gains in self.gains]
         inner = [-constraints(own.domain)[0][2:, 2:].T for own in self.deviations]
-        H = block_diag(inner)
+        free = sum(own.domain.points - 1 for own in self.deviations)
         point, prices = maximize(
-            np.concatenate([reduced, np.zeros(H.shape[1])]),
+            np.concatenate([reduced, np.zeros(free)]),
             domain,
-            csr_array(hstack([vstack(rows), H])),
+            csr_array(hstack([vstack(rows), block_diag(inner)])),
         )
         # Weak duality: at an equilibrium no mixture of deviations gains, so that the objective
         # minus its gain is no smaller. The multipliers are mixtures, up to HiGHS's tolerance.
-        ends = np.cumsum([part.shape[0] for part in rows])[:-1]
+        ends = np.cumsum([own.domain.dimension - 2 for own in self.deviations])[:-1]
         for deviations, part, own in zip(
             self.deviations, rows, np.split(prices, ends), strict=True
         ):
@@ -477,7 +477,8 @@ class MediatorGame:
             terms = (price * (gains[i - 1].T @ strategies[i]) for i, price in prices.items())
             return np.asarray(sum(terms, objective))
         earned = {i: price * (gains[i - 1] @ plan) for i, price in prices.items()}
-        utility: Vector = earned.pop(player, np.zeros(self.domains[player].dimension))
+        utility = np.zeros(self.domains[player].dimension)
+        utility += earned.pop(player, 0.0)
         utility[0] += objective @ plan + sum(gain @ strategies[i] for i, gain in earned.items())
         return utility
 
