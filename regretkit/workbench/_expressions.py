@@ -171,17 +171,14 @@ def _with(base: Algorithm, given: dict[str, Any], text: str) -> Algorithm:
             f"{quote(text)}: there is no hyperparameter {quote(unknown[0])}, only "
             f"{', '.join(sorted({*known, 'gamma', 'order', 'sampling'}))}"
         )
+    bound: list[Any] = []
     for rule in rules:
-        _check_arguments(
-            rule, {n: x for n, x in given.items() if n in _hyperparameters(rule)}, text
-        )
+        own = {name: x for name, x in given.items() if name in _hyperparameters(rule)}
+        _check_arguments(rule, own, text)
+        bound.append(partial(rule, **own) if own else rule)
     if not given:
         return base
-    bound = tuple(
-        partial(rule, **{n: x for n, x in given.items() if n in _hyperparameters(rule)})
-        for rule in rules
-    )
-    return evolve(base, local=bound if isinstance(base.local, tuple) else bound[0])
+    return evolve(base, local=tuple(bound) if isinstance(base.local, tuple) else bound[0])
 
 
 def _hyperparameters(rule: Any) -> set[str]:

@@ -1,7 +1,14 @@
-"""Commands in this process; each module has the fixture ``folder`` that they run in."""
+"""Commands in this process, in a folder to which modules add files."""
 
 import pytest
 from run_cli import refuses, reports, runs
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

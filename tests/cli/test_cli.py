@@ -72,11 +72,10 @@ def table(path):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(folder):
     """Return the working directory, with user-defined rules."""
-    (tmp_path / "rules_of_my_own.py").write_text(RULES)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (folder / "rules_of_my_own.py").write_text(RULES)
+    return folder
 
 
 # What the page about it says

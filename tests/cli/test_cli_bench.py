@@ -49,13 +49,12 @@ class Outside(Mine):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(folder, monkeypatch):
     """Return the working directory, with a user-defined rule."""
-    (tmp_path / "rule_of_bench.py").write_text(bench_victim.RULE + SLOW)
-    monkeypatch.chdir(tmp_path)
+    (folder / "rule_of_bench.py").write_text(bench_victim.RULE + SLOW)
     for name in ("rule_of_bench", "my_rule"):  # of another test's folder
         monkeypatch.delitem(sys.modules, name, raising=False)
-    return tmp_path
+    return folder
 
 
 @pytest.mark.deep

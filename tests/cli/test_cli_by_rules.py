@@ -11,12 +11,6 @@ from regretkit.games import VisitedProfile, liars_dice_batch, load_rules
 from regretkit.play import _measures
 from regretkit.play._measures import sampled_gap
 
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 TOO_LARGE, TICTACTOE = "liars_dice(dice=2)", "phantom_tic_tac_toe"
 SAMPLE = "--sample", "external"
 

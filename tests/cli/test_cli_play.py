@@ -28,15 +28,14 @@ CTRL_D = b"\x04"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Return a folder to be in, with strategies."""
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
+    """Return the working directory, with strategies."""
     rk.solve(KUHN, "cfr+", iterations=200).average.to_json("solved.json")
     rk.solve(THREE, "cfr+", iterations=50).average.to_json("three.json")
     for game, name in ((KUHN, "two"), (THREE, "three")):
         pure(game, "b").to_json(f"{name}_bets.json")
         pure(game, "p").to_json(f"{name}_passes.json")
-    return tmp_path
+    return folder
 
 
 def pure(game, action):

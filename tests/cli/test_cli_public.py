@@ -3,12 +3,6 @@
 import pytest
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_public_game_is_played_measured_and_resumed(run):
     played, saved = "played.json", "run"
     code, out, _ = run("solve", "hold_em", "--iterations", 20, "--out", played)

@@ -18,13 +18,12 @@ SWITCH = "--imperfect-recall"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(folder):
     """Return the working directory, with games of imperfect recall."""
-    monkeypatch.chdir(tmp_path)
     shutil.copy(EXAMPLES / "absent_minded_driver.efg", "driver.efg")
     tree = GameTree.from_history(dudo_history(sides=2, memory=1))
     save(ImperfectRecallGame(tree, name="short memory"), "dudo.efg")
-    return tmp_path
+    return folder
 
 
 def difference_within_sets(game, profile):

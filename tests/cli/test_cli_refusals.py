@@ -214,9 +214,8 @@ WRONG = [
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Return a folder with files that are what they should not be."""
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
+    """Return the working directory, with files that are what they should not be."""
     Path("rules_typed.py").write_text(RULES)
     Path("broken.py").write_text("x = 1\ny = = 2\n")
     Path("ends.py").write_text("import sys\nsys.exit(0)\n")
@@ -230,7 +229,7 @@ def folder(tmp_path, monkeypatch):
     run.save("run")
     Path("cut").write_bytes(Path("run").read_bytes()[:400])
     run.average.to_json("a_strategy.json")
-    return tmp_path
+    return folder
 
 
 @pytest.mark.deep_beyond(20)

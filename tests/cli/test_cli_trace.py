@@ -27,11 +27,10 @@ def fails(simplices):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    (tmp_path / "rules_to_trace.py").write_text(RULES)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+def folder(folder, monkeypatch):
+    (folder / "rules_to_trace.py").write_text(RULES)
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
 
 
 def test_an_algorithm_shows_its_rule(run):

@@ -16,13 +16,18 @@ from regretkit.workbench._experiment import suite_names
 
 ALL = {entry.game: entry for name in suite_names() for entry in suite(name)}
 LARGE = 10_000
-SIZED = [
-    pytest.param(entry, marks=pytest.mark.deep if (entry.histories or 0) > LARGE else ())
-    for entry in ALL.values()
-]
 
 
-@pytest.mark.parametrize("entry", SIZED, ids=lambda entry: entry.game)
+def each_game(entries):
+    """Return the mark of a test of several games, the large ones of which are deep."""
+    params = [
+        pytest.param(entry, marks=pytest.mark.deep if (entry.histories or 0) > LARGE else ())
+        for entry in entries
+    ]
+    return pytest.mark.parametrize("entry", params, ids=lambda entry: entry.game)
+
+
+@each_game(ALL.values())
 def test_a_game_has_the_size_in_the_suite(entry):
     tree = getattr(game_of(entry), "tree", None)
     assert (tree and tree.histories) == entry.histories
@@ -35,14 +40,10 @@ def game_of(entry):
     return game.to_tree() if hasattr(game, "to_tree") else game
 
 
-VALUED = [
-    pytest.param(entry, marks=pytest.mark.deep if (entry.histories or 0) > LARGE else ())
-    for entry in ALL.values()
-    if entry.value is not None and (entry.histories or 0) < 300_000
-]
+VALUED = [entry for entry in ALL.values() if entry.value is not None]
 
 
-@pytest.mark.parametrize("entry", VALUED, ids=lambda entry: entry.game)
+@each_game(entry for entry in VALUED if (entry.histories or 0) < 300_000)
 def test_a_game_has_the_value_in_the_suite(entry):
     # By a linear program, which knows nothing of where the value comes from.
     value = solve_zero_sum(game_of(entry)).value
@@ -56,11 +57,8 @@ def test_suites_are_what_they_are_said_to_be():
     assert [type(load(text)).__name__ for text in public] == ["PublicGame"] * 2
     small = [entry for entry in ALL.values() if (entry.histories or 0) < LARGE]
     played = {entry.game: load(entry.game) for entry in small}
-    zero_sum = {
-        text
-        for text, game in played.items()
-        if game.constant_sum is not None and len(game.domains) == 2
-    }
+    two = {text: game for text, game in played.items() if len(game.domains) == 2}
+    zero_sum = {text for text, game in two.items() if game.constant_sum is not None}
     general = {entry.game for entry in suite("general-sum") if entry in small}
     assert zero_sum.isdisjoint(general)
     assert zero_sum | general == {*played}

@@ -207,15 +207,15 @@ def _play_matches(lineup: Lineup, matches: int, seed: int) -> int:
 
 def _result(lineup: Lineup, participant: int, payoffs: Sequence[Payoffs]) -> dict[str, Any]:
     """Return the payoffs of a participant per match."""
-    players, earned, expected = [], [], []
-    matches = [sum(batch[0].samples for batch in batches) for batches in payoffs]
-    for count, batches, (seats, profile) in zip(matches, payoffs, lineup.seatings(), strict=True):
+    players, earned, expected = [], list[Estimate](), list[float]()
+    for batches, (seats, profile) in zip(payoffs, lineup.seatings(), strict=True):
         player = seats.index(participant)
+        own = [batch[player] for batch in batches]
         players.append(player)
-        earned += [batch[player] for batch in batches]
+        earned += own
         if not lineup.game.by_rules:
             value = float(lineup.game.played.value(profile)[player])
-            expected.append(count / sum(matches) * value)
+            expected.append(sum(part.samples for part in own) * value)
     estimate = pooled(earned)
     sampled = estimate.samples > 1
     return {
@@ -224,7 +224,7 @@ def _result(lineup: Lineup, participant: int, payoffs: Sequence[Payoffs]) -> dic
         "mean": estimate.mean,
         "standard_error": estimate.standard_error if sampled else None,
         "interval": list(estimate.normal_interval(_CONFIDENCE)) if sampled else None,
-        "expected": math.fsum(expected) if expected else None,
+        "expected": math.fsum(expected) / estimate.samples if expected else None,
     }
 
 
