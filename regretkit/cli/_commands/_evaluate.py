@@ -10,16 +10,7 @@ import numpy as np
 
 from regretkit._util._errors import printable
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._arguments import (
-    COUNT,
-    FROM_ZERO,
-    GAME_HELP,
-    PROBABILITY,
-    SECONDS,
-    NamedGame,
-    OutputFile,
-    option,
-)
+from regretkit.cli._arguments import COUNT, FROM_ZERO, GAME_HELP, NamedGame, OutputFile, option
 from regretkit.cli._console import (
     DONE,
     SHORT_OF_GAP,
@@ -63,7 +54,11 @@ _MOST = 20
 @click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
 @arguments.game_or_rules
 @click.argument("strategy", metavar="STRATEGY")
-@option("--threshold minimum", "First remove every action of a smaller probability.", PROBABILITY)
+@option(
+    "--threshold minimum",
+    "First remove every action of a smaller probability.",
+    arguments.PROBABILITY,
+)
 @option("--purify", "First keep only the most probable actions.", is_flag=True)
 @option("--samples", "Without a tree, play N games for each number; 100 by default.", COUNT)
 @option("--seed", "The seed of the samples; 0 by default.", FROM_ZERO)
@@ -190,7 +185,7 @@ _ASKED = {
     "Of a zero-sum game: solve a linear program; by default what is faster.",
     is_flag=True,
 )
-@option("--time seconds", "Play, or look for a proof, for S seconds at most.", SECONDS)
+@option("--time seconds", "Play, or look for a proof, for S seconds at most.", arguments.SECONDS)
 @option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
 @option(
     "--certificate",

@@ -15,16 +15,7 @@ from regretkit._util._validate import quote
 from regretkit.circuits import Product
 from regretkit.circuits._base import local_minimizer
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._arguments import (
-    COUNT,
-    GAME_HELP,
-    AnyGame,
-    Choice,
-    GameType,
-    NamedGame,
-    OutputFile,
-    option,
-)
+from regretkit.cli._arguments import COUNT, GAME_HELP, AnyGame, Choice, GameType, NamedGame, option
 from regretkit.cli._console import Failure, Refusal, answer, reporting, table
 from regretkit.cli._run import write_file
 from regretkit.display._style import number
@@ -192,7 +183,7 @@ def _text(game: AnyGame, limit: int) -> list[str]:
 
 @click.command(short_help="Write a game into a Gambit file.", epilog=GAME_HELP)
 @click.argument("source", metavar="IN", type=GameType())
-@click.argument("target", metavar="OUT", type=OutputFile(".efg", ".nfg"))
+@click.argument("target", metavar="OUT", type=arguments.OutputFile(".efg", ".nfg"))
 @option("--for-gambit", "Replace what Gambit rejects, such as odd characters.", is_flag=True)
 @arguments.as_json
 def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:

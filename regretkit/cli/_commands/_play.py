@@ -12,14 +12,7 @@ from attrs import frozen
 
 from regretkit._util._errors import printable
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._arguments import (
-    COUNT,
-    FROM_ZERO,
-    GAME_HELP,
-    UNIFORM,
-    NamedGame,
-    option,
-)
+from regretkit.cli._arguments import COUNT, FROM_ZERO, GAME_HELP, UNIFORM, NamedGame, option
 from regretkit.cli._console import (
     DONE,
     INTERRUPTED,

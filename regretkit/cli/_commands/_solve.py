@@ -11,17 +11,7 @@ from attrs import evolve
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote, shorten
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._arguments import (
-    COUNT,
-    Choice,
-    GameType,
-    NamedGame,
-    OutputFile,
-    Settings,
-    check_seeds,
-    choices_of,
-    option,
-)
+from regretkit.cli._arguments import Choice, GameType, NamedGame, Settings, check_seeds, option
 from regretkit.cli._console import (
     DONE,
     FAILED,
@@ -212,7 +202,7 @@ def _shell_word(text: str) -> str:
 )
 @arguments.limits
 @arguments.measure
-@option("--out", "Write all measurements as one table, in .csv.", OutputFile(".csv"))
+@option("--out", "Write all measurements as one table, in .csv.", arguments.OutputFile(".csv"))
 @option("--plot", "Draw all curves, as .svg, .pdf or .png.", arguments.figure_file)
 @option(
     "--against", "The horizontal axis of the figure.", click.Choice([*_AXES]), default="iterations"
@@ -220,7 +210,11 @@ def _shell_word(text: str) -> str:
 @arguments.quiet
 @arguments.as_json
 @arguments.sampling
-@option("--seeds", "Run what samples with N seeds, counted from --seed; figures have bands.", COUNT)
+@option(
+    "--seeds",
+    "Run what samples with N seeds, counted from --seed; figures have bands.",
+    arguments.COUNT,
+)
 @arguments.imperfect_recall
 @arguments.engine
 def compare(
@@ -239,7 +233,7 @@ def compare(
     each run by sampled local best responses, which gain no more than the gap.
     """
     settings = Settings(**given).or_default()
-    choices, recall = choices_of(algorithms, settings.sample), settings.imperfect_recall
+    choices, recall = arguments.choices_of(algorithms, settings.sample), settings.imperfect_recall
     check_seeds(choices, seed=settings.seed, seeds=seeds)
     unique = {game.text: game.accept(imperfect_recall=recall) for game in games}
     first = settings.seed or 0
