@@ -20,24 +20,9 @@ from regretkit._util._errors import argument_of
 from regretkit._util._files import replace_file
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import quote
+from regretkit.cli import _console as console
 from regretkit.cli._arguments import Choice, NamedGame, Settings, is_known, names_file
-from regretkit.cli._console import (
-    DONE,
-    IN_FULL,
-    INTERRUPTED,
-    SHORT_OF_GAP,
-    Failure,
-    Progress,
-    Refusal,
-    StopRequest,
-    answer,
-    compiling_shown,
-    progress,
-    reason,
-    reporting,
-    say,
-    table,
-)
+from regretkit.cli._console import Failure, Refusal, answer, progress, reason, reporting, say, table
 from regretkit.display._style import number, numbers
 from regretkit.evaluation import nash_conv
 from regretkit.games import History, Profile, VisitedProfile, fingerprint
@@ -96,11 +81,11 @@ class RunMonitor(Stateful):
     """and what they were."""
     named: NamedGame = field(init=False, metadata=NOT_STATE)
     choice: Choice = field(init=False, metadata=NOT_STATE)
-    request: StopRequest = field(init=False, metadata=NOT_STATE)
-    progress: Progress = field(init=False, metadata=NOT_STATE)
+    request: console.StopRequest = field(init=False, metadata=NOT_STATE)
+    progress: console.Progress = field(init=False, metadata=NOT_STATE)
     stopped_by: str = field(init=False, default="", metadata=NOT_STATE)
     """Which limit ended the run, now or before it was resumed, or an interrupt."""
-    code: int = field(init=False, default=DONE, metadata=NOT_STATE)
+    code: int = field(init=False, default=console.DONE, metadata=NOT_STATE)
     _start: tuple[float, int] = field(init=False, metadata=NOT_STATE)
     """Seconds and iterations before the run was started or resumed."""
     _pace: Pace = field(init=False, factory=Pace, metadata=NOT_STATE)
@@ -199,9 +184,9 @@ class RunMonitor(Stateful):
             self.measure(run)
         self.stopped_by = "interrupt" if interrupted else self.reached(run)
         if interrupted:
-            self.code = self.request.code or INTERRUPTED
+            self.code = self.request.code or console.INTERRUPTED
         elif self.gap_limit is not None and self.stopped_by != "gap":
-            self.code = SHORT_OF_GAP
+            self.code = console.SHORT_OF_GAP
 
     @property
     def interrupted(self) -> bool:
@@ -230,7 +215,7 @@ def iterations_to(target: float | None, iterations: list[int], gaps: list[float]
 
 
 def play(
-    run: Run, monitor: RunMonitor, settings: Settings, request: StopRequest, title: str = ""
+    run: Run, monitor: RunMonitor, settings: Settings, request: console.StopRequest, title: str = ""
 ) -> None:
     """Play until a limit is reached or the user requests a stop; the checkpoint saves the end."""
     before, path, saver = run.iteration, settings.checkpoint, None
@@ -279,7 +264,7 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     callbacks = [monitor if checkpoint is None else checkpoint]
     try:
         # Rules may print, and standard output is for results.
-        with redirect_stdout(sys.stderr), compiling_shown(monitor.progress):
+        with redirect_stdout(sys.stderr), console.compiling_shown(monitor.progress):
             with monitor.request.raising():
                 run._prepare(iterations, callbacks)  # compiles, and so the first one is no slower
             run.run(iterations, callbacks=callbacks)
@@ -304,7 +289,7 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
             raise Refusal(f"{option}: {reason(cause)}") from error
         name = monitor.rule or monitor.algorithm or "the algorithm"
         raise Failure(
-            f"iteration {iteration}: {rule_error(cause, name)}{IN_FULL}{saved}"
+            f"iteration {iteration}: {rule_error(cause, name)}{console.IN_FULL}{saved}"
         ) from error
 
 
@@ -344,7 +329,7 @@ def finish(run: Run, monitor: RunMonitor, settings: Settings) -> int:
         **_known(run, monitor, average),
         **{name: path and str(path) for name, path in files.items()},
     }
-    short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
+    short = "; the gap asked for was not reached" if monitor.code == console.SHORT_OF_GAP else ""
     lines = _lines(report | {"algorithm": label}, average, short)
     answer(report, lines)
     if monitor.interrupted:

@@ -17,22 +17,9 @@ from attrs import asdict
 from regretkit._util._errors import printable
 from regretkit._util._validate import candidates, quote
 from regretkit.cli import _arguments as arguments
+from regretkit.cli import _console as console
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, option
-from regretkit.cli._console import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    Failure,
-    Refusal,
-    answer,
-    asked_for,
-    is_terminal,
-    reason,
-    reporting,
-    rich_console,
-    say,
-    silent_descriptor,
-)
+from regretkit.cli._console import Failure, Refusal, answer, asked_for, reason, reporting, say
 from regretkit.cli._run import Told, summary_lines, write_file
 from regretkit.display._style import file_of, number
 from regretkit.estimators._mccfr import SAMPLINGS
@@ -113,7 +100,7 @@ def bench(
     any other end, the same command continues. A rule that fails costs its own runs only.
     """
     played, listed = _games(games, suites), _listed((*algorithms, *against))
-    with reporting("bench"), silent_descriptor():  # of OpenSpiel, which lists all of its games
+    with reporting("bench"), console.silent_descriptor():  # OpenSpiel lists all of its games
         experiment = Experiment(played, listed, measures=split_at_commas(measures), **options)
     shown = cores() if workers is None and on is None else workers or 0
     memory = memory and memory * 2**30
@@ -131,7 +118,8 @@ def bench(
     lines = [*summary_lines(results), "", count]
     failures = [[*place, cause] for place, cause in results.failures.items()]
     report = {"rows": results.to_rows(), "failures": failures, "out": out}
-    code = INTERRUPTED if results.interrupted else FAILED if failures else DONE
+    code = console.FAILED if failures else console.DONE
+    code = console.INTERRUPTED if results.interrupted else code
     return answer(report, lines, code=code)
 
 
@@ -288,7 +276,7 @@ def _live(workers: int) -> Iterator[Callable[[Sequence[Entry]], object]]:
     if asked_for("quiet"):
         yield lambda _: None
         return
-    if not is_terminal(sys.stderr):
+    if not console.is_terminal(sys.stderr):
         told = monotonic()
 
         def tell(entries: Sequence[Entry]) -> None:
@@ -303,7 +291,8 @@ def _live(workers: int) -> Iterator[Callable[[Sequence[Entry]], object]]:
         return
     from rich.live import Live
 
-    with Live(console=rich_console(sys.stderr), transient=True, refresh_per_second=4) as live:
+    stream = console.rich_console(sys.stderr)
+    with Live(console=stream, transient=True, refresh_per_second=4) as live:
         yield lambda entries: live.update(_drawn(entries, workers))
 
 

@@ -10,17 +10,9 @@ import numpy as np
 
 from regretkit._util._errors import printable
 from regretkit.cli import _arguments as arguments
+from regretkit.cli import _console as console
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAME_HELP, NamedGame, OutputFile, option
-from regretkit.cli._console import (
-    DONE,
-    SHORT_OF_GAP,
-    Failure,
-    Refusal,
-    reason,
-    reporting,
-    slow_notice,
-    table,
-)
+from regretkit.cli._console import Failure, Refusal, reason, reporting, slow_notice, table
 from regretkit.cli._run import Told, meaning_of_gap, strategy_lines, write_strategy
 from regretkit.display._style import number, numbers
 from regretkit.evaluation import (
@@ -233,7 +225,7 @@ def exact(game: NamedGame, concept: Concept | None, out: Path | None, **asked: A
         told.tell(*strategy_lines(profile, written=out is not None))
     told.tell(out=out and str(out))
     told.answer()
-    return SHORT_OF_GAP if "out of" in told.facts.get("method", "") else DONE
+    return console.SHORT_OF_GAP if "out of" in told.facts.get("method", "") else console.DONE
 
 
 def _check_questions(

@@ -12,19 +12,9 @@ from attrs import frozen
 
 from regretkit._util._errors import printable
 from regretkit.cli import _arguments as arguments
+from regretkit.cli import _console as console
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAME_HELP, UNIFORM, NamedGame, option
-from regretkit.cli._console import (
-    DONE,
-    INTERRUPTED,
-    Refusal,
-    StopRequest,
-    answer,
-    asked_for,
-    discard,
-    progress,
-    say,
-    table,
-)
+from regretkit.cli._console import Refusal, StopRequest, answer, asked_for, discard, progress, say
 from regretkit.display._style import number
 from regretkit.evaluation import Estimate, sampled_value
 from regretkit.evaluation._monte_carlo import with_interval
@@ -168,7 +158,7 @@ def _play_matches(lineup: Lineup, matches: int, seed: int) -> int:
             rate = done / max(time.monotonic() - began, 1e-9)
             facts = [f"match {done:,} of {matches:,}", f"{rate:,.0f}/s"]
             show_progress([*facts, f"{clock(remaining / rate)} left"], done, remaining)
-        code = DONE if request.code is None or not remaining else request.code
+        code = console.DONE if request.code is None or not remaining else request.code
     done, name = matches - remaining, lineup.game.name
     results = [_result(lineup, p, payoffs) for p in range(lineup.players)] if done else []
     report = {
@@ -179,21 +169,21 @@ def _play_matches(lineup: Lineup, matches: int, seed: int) -> int:
         "seed": seed,
         "confidence": _CONFIDENCE,
         "results": results,
-        "stopped_by": "matches" if code == DONE else "interrupt",
+        "stopped_by": "matches" if code == console.DONE else "interrupt",
     }
     heads = ("strategy", "plays for", "earned", "95 % interval", "expected")
     lines = [
         f"game     {name}",
         f"matches  {done:,}, drawn from seed {seed}",
         "",
-        *table(heads, map(_cells, results), right=(2, 4), soft=0),
+        *console.table(heads, map(_cells, results), right=(2, 4), soft=0),
         "",
         "Earned is the mean of the matches; the interval is approximate, for many matches.",
     ]
     if not lineup.game.by_rules:
         lines.append("Expected is the exact mean of the same seatings.")
     answer(report, lines)
-    if code != DONE:
+    if code != console.DONE:
         say(f"interrupted after {done:,} of {matches:,} matches")
     return code
 
@@ -278,7 +268,7 @@ def _play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None) -> i
     """Let the user play, report the payoffs, and return the exit code."""
     game, dialog = lineup.game, _Dialog(sys.stderr if asked_for("json") else sys.stdout)
     payoffs: list[float] = []
-    stopped_by, code = "rounds", DONE
+    stopped_by, code = "rounds", console.DONE
     with StopRequest(at_once=True) as request:
         try:
             dialog.tell(_welcome(lineup))
@@ -286,7 +276,7 @@ def _play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None) -> i
         except EOFError:
             stopped_by = "end of input"
         except KeyboardInterrupt:
-            stopped_by, code = "interrupt", request.code or INTERRUPTED
+            stopped_by, code = "interrupt", request.code or console.INTERRUPTED
     total, count = math.fsum(payoffs), len(payoffs)
     summary = "No round was played to its end."
     if payoffs:
@@ -305,7 +295,7 @@ def _play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None) -> i
         "stopped_by": stopped_by,
     }
     answer(report, [])
-    if code != DONE:
+    if code != console.DONE:
         say("interrupted")
     return code
 

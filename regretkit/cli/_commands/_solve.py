@@ -11,18 +11,9 @@ from attrs import evolve
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote, shorten
 from regretkit.cli import _arguments as arguments
+from regretkit.cli import _console as console
 from regretkit.cli._arguments import Choice, GameType, NamedGame, Settings, check_seeds, option
-from regretkit.cli._console import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    Failure,
-    Refusal,
-    StopRequest,
-    answer,
-    reporting,
-    say,
-)
+from regretkit.cli._console import Failure, Refusal, StopRequest, answer, reporting, say
 from regretkit.cli._run import (
     Run,
     RunMonitor,
@@ -272,7 +263,7 @@ def compare(
 
 def _play(cases: Sequence[tuple[NamedGame, Choice, Settings]]) -> tuple[int, Comparison]:
     """Play all runs, and return the exit code and what was measured."""
-    code, results = DONE, Comparison()
+    code, results = console.DONE, Comparison()
     with StopRequest() as request:
         for index, (game, choice, settings) in enumerate(cases, start=1):
             place = f"{index} of {len(cases)}"
@@ -283,14 +274,14 @@ def _play(cases: Sequence[tuple[NamedGame, Choice, Settings]]) -> tuple[int, Com
                 curve = _curve(run, monitor, request)
             except click.ClickException as error:
                 say(f"{game.text}: {error.format_message()}; the other runs continue")
-                code = FAILED
+                code = console.FAILED
                 continue
             except KeyboardInterrupt:
                 playing = run is not None and run.iteration and not monitor.stopped_by
                 if playing or not results.runs:  # else while compiling or measuring
                     raise
                 say(f"interrupted at {place}; these are the results so far")
-                return request.code or INTERRUPTED, results
+                return request.code or console.INTERRUPTED, results
             if curve["iteration"]:
                 names = game.text, choice.label, settings.seed
                 results.runs.append(ComparedRun(*names, curve, not monitor.interrupted))
