@@ -372,8 +372,7 @@ class Experiment:
         # Large ones first; then every algorithm once, so that none is compiled twice at a time.
         places = {name: n for n, name in enumerate({task.names[0]: 0 for task in self.tasks})}
         ordered = sorted(
-            entries,
-            key=lambda e: (-e.task.histories, places[e.task.names[0]], e.task.seed or 0),
+            entries, key=lambda e: (-e.task.histories, places[e.task.names[0]], e.task.seed or 0)
         )
         index, interrupted = Index(path, here=not count), False
 

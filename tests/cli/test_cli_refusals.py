@@ -77,12 +77,10 @@ WRONG = [
     # Numbers
     ("solve kuhn_poker --iterations ten", "at least 1, got 'ten'"),
     ("solve kuhn_poker --iterations 0", "'--iterations': must be a whole number"),
-    ("solve kuhn_poker --iterations -5", "at least 1, got '-5'"),
     ("solve kuhn_poker --iterations 1.5", "at least 1, got '1.5'"),
     ("solve kuhn_poker --gap 0", "'--gap': must be a finite number above 0, got '0'"),
     ("solve kuhn_poker --gap nan", "above 0, got 'nan'"),
     ("solve kuhn_poker --time inf", "above 0, got 'inf'"),
-    ("solve kuhn_poker --time soon", "above 0, got 'soon'"),
     ("solve kuhn_poker --seed 3", "--seed: got 3, but nothing is drawn"),
     ("solve kuhn_poker --seed x --sample chance", "at least 0, got 'x'"),
     ("show kuhn_poker --limit 0", "at least 1, got '0'"),
@@ -155,7 +153,6 @@ WRONG = [
     ("exact chicken --out a.json", "--out: chicken is no zero-sum game"),
     ("exact chicken --time 1", "--time: chicken is no zero-sum game"),
     ("exact kuhn_poker --finish --linear-program", "--finish: got --linear-program as well"),
-    ("exact kuhn_poker --linear-program --finish", "--finish: got --linear-program as well"),
     ("convert kuhn_poker", "Missing argument 'OUT'"),
     ("convert kuhn_poker a.txt", "OUT: the name of the file must end in .efg or .nfg"),
     ("convert kuhn_poker a.nfg", "kuhn_poker is in extensive form, got 'a.nfg'; let"),
@@ -187,10 +184,6 @@ WRONG = [
     ("games kuhn", "did you mean kuhn_poker? The games"),
     # Who plays
     ("play", "Missing argument 'GAME'"),
-    ("play nope", "GAME: there is no game 'nope'"),
-    ("play chicken a_strategy.json", "a_strategy.json belongs to the game kuhn_poker"),
-    ("play kuhn_poker nothere.json", "STRATEGY: 'nothere.json': No such file"),
-    ("play kuhn_poker run", "STRATEGY: 'run' is a checkpoint"),
     ("play kuhn_poker uniform uniform", "of which you are one; name one for all the"),
     ("play 'kuhn_poker(players=3)' uniform uniform uniform", "others, or 2, one for each, got 3"),
     ("play kuhn_poker uniform uniform uniform --matches 5", "players, or 2, one for each, got 3"),
@@ -252,16 +245,10 @@ def test_invalid_arguments_are_refused_in_one_line(folder, capfd, line, said):
     assert after == before
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("algorithm", 3),
-        ("algorithm", "crf+"),
-        ("sample", "all"),
-        ("gap_limit", "small"),
-        ("rule", 1),
-    ],
-)
+FORGED = [("algorithm", 3), ("algorithm", "crf+"), ("sample", "all"), ("gap_limit", "small")]
+
+
+@pytest.mark.parametrize(("name", "value"), [*FORGED, ("rule", 1)])
 def test_a_forged_checkpoint_is_refused(folder, capsys, name, value):
     monitor = RunMonitor()
     monitor.game, monitor.algorithm, monitor.iterations_limit = "kuhn_poker", "cfr+", 30

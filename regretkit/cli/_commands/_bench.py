@@ -248,11 +248,7 @@ def _written(out: Path, content: bytes, told: Told) -> int:
 @these
 @arguments.as_json
 def report(
-    folder: str,
-    out: Path,
-    games: tuple[str, ...],
-    algorithms: str | None,
-    **axes: Any,
+    folder: str, out: Path, games: tuple[str, ...], algorithms: str | None, **axes: Any
 ) -> int:
     """Write the results that regretkit bench has written into FOLDER as one page of HTML.
 
