@@ -160,7 +160,7 @@ def public_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> 
         read_cards=_two_cards(deal.cards, cards),
         added_cards=_two_cards(deal.cards, cards + 1),
         twins=as_uint32(np.concatenate([deal.meeting(player).twin for player in (0, 1)])),
-        places=as_uint32(np.maximum(_by_context(layout.places, maximum), 0)),
+        places=as_uint32(_by_context(layout.places, maximum).clip(min=0)),
         priors=_by_context(layout.priors, maximum),
         negligible=negligible,
         reach=np.zeros((maximum + 1) * LANES),
@@ -176,7 +176,7 @@ def _groups(parts: Sequence[_Part]) -> Groups:
     names = set(Groups._fields) - {"free"}
     sizes = {name: [len(getattr(part, name)) for part in parts] for name in names}
     begins = {name: np.cumsum([0, *counts]) for name, counts in sizes.items()}
-    free = begins["columns"][:-1] + [part.free for part in parts]
+    free = begins["columns"][:-1] + np.array([part.free for part in parts])
     return Groups(free=as_uint32(free), **{n: as_uint32(begin) for n, begin in begins.items()})
 
 
