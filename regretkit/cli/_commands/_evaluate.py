@@ -96,7 +96,7 @@ def evaluate(
     profile = game.load_strategy(strategy)
     if game.by_rules:
         played = profile.threshold(minimum or 0.0)
-        write_strategy(played, out, game.played)
+        write_strategy(played, out, game.game)
         told = _estimates(game, played, samples or 100, seed or 0)
         told.tell(strategy=strategy, out=out and str(out))
         return told.answer()
