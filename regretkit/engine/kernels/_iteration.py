@@ -124,8 +124,18 @@ def set_sequence_form(player: int, trees: FlatTrees, iterates: Iterates) -> None
     strategy, behavior = iterates.strategy, iterates.behavior
     strategy[trees.sequence_offsets[player]] = 1.0
     for j in span(trees.infoset_offsets, player):
-        for a in range(as_int64(trees.first[j]), as_int64(trees.last[j])):
-            strategy[a] = behavior[a] * strategy[trees.parent[j]]
+        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+        reach = float(strategy[trees.parent[j]])
+        if last - first == 2:  # unrolled, as in update_infoset
+            set_sequences(first, first + 2, reach, strategy, behavior)
+        else:
+            set_sequences(first, last, reach, strategy, behavior)
+
+
+def set_sequences(first: int, last: int, reach: float, strategy: Vector, behavior: Vector) -> None:
+    """Compute x at a decision point."""
+    for a in range(first, last):
+        strategy[a] = behavior[a] * reach
 
 
 def save_last(iterates: Iterates) -> None:
