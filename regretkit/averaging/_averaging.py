@@ -61,27 +61,9 @@ class Averaging(abc.ABC):
         return np.array([self.weight(t, horizon) for t in range(first, first + count)])
 
 
-class _WholePower(Averaging):
-    """Iteration t counts ``t ** power`` times, with a power of 0, 1 or 2."""
-
-    _power: ClassVar[float]
-
-    @final
-    @override
-    def weight(self, t: int, horizon: int | None) -> float:
-        weight: float = float(t) ** self._power
-        return weight
-
-    @final
-    @override
-    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        weights: Vector = np.arange(float(first), float(first + count)) ** self._power
-        return weights
-
-
 @final
 @frozen
-class Uniform(_WholePower):
+class Uniform(Averaging):
     """Every iteration counts the same.
 
     Examples
@@ -90,12 +72,18 @@ class Uniform(_WholePower):
     1.0
     """
 
-    _power = 0.0
+    @override
+    def weight(self, t: int, horizon: int | None) -> float:
+        return 1.0
+
+    @override
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        return np.ones(count)
 
 
 @final
 @frozen
-class Linear(_WholePower):
+class Linear(Averaging):
     """Iteration t counts t times.
 
     Examples
@@ -104,12 +92,18 @@ class Linear(_WholePower):
     5.0
     """
 
-    _power = 1.0
+    @override
+    def weight(self, t: int, horizon: int | None) -> float:
+        return float(t)
+
+    @override
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        return np.arange(float(first), float(first + count))
 
 
 @final
 @frozen
-class Quadratic(_WholePower):
+class Quadratic(Averaging):
     """Iteration t counts t^2 times.
 
     Examples
@@ -118,7 +112,13 @@ class Quadratic(_WholePower):
     25.0
     """
 
-    _power = 2.0
+    @override
+    def weight(self, t: int, horizon: int | None) -> float:
+        return float(t) ** 2
+
+    @override
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        return np.arange(float(first), float(first + count)) ** 2
 
 
 @final

@@ -252,9 +252,9 @@ class SingleMinimizerCircuit(Circuit):
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
 
+    @abc.abstractmethod
     def _transform(self, strategy: Vector) -> Vector:
-        """Return what is played for the minimizer's strategy, the same by default; a new array."""
-        return strategy.copy()
+        """Return what is played for the minimizer's strategy, a new array."""
 
     def _inner(self, utility: Vector) -> Vector:
         """Return what the minimizer learns from, the utility itself by default."""

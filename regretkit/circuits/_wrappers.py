@@ -53,6 +53,11 @@ class LearningWrapper(_SameDomain):
 
     @final
     @override
+    def _transform(self, strategy: Vector) -> Vector:
+        return strategy.copy()
+
+    @final
+    @override
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
 

@@ -391,6 +391,7 @@ UNWALKED = {
     "LearnedBaseline": "called by estimators only",
     "sampled_local_best_response(continuation)": "converted as its strategies are",
     "hold_em(ranges)": "texts and mappings are ranges too; tests/games/test_poker_ranges.py",
+    "VisitedStrategy": "made by runs and read from files",
     "ImperfectRecallGame.utility": "always raises",
     "ImperfectRecallGame.value": "always raises",
 }
