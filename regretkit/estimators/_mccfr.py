@@ -34,8 +34,8 @@ from regretkit.estimators._flat_tree import FlatTree, TraversalBuffers, flat_tre
 from regretkit.estimators._traversal import (
     Choose,
     Decision,
-    Sampling,
     SamplingData,
+    SamplingRule,
     Walk,
     follow_all,
     follow_average,
@@ -167,8 +167,8 @@ class TraversalEstimator(Estimator, Stateful):
             data[0][root] += 1.0
         lower = draw_actions(profile[:player], self.generator)
         decision = Decision(player, root, root + 1, size, 1.0, 1.0 / size)
-        given = data, np.array(self._parameters()), self.generator
-        sampled = self._choose()(decision, Sampling(behavior, actions, probabilities, *given))
+        rule = SamplingRule(data, np.array(self._parameters()), self.generator)
+        sampled = self._choose()(decision, behavior, actions, probabilities, rule)
         higher = draw_actions(profile[player + 1 :], self.generator)
         self.visited += sampled
         index: list[int | slice] = [player, *lower, slice(None), *higher]

@@ -39,21 +39,18 @@ class Decision(NamedTuple):
     """1 / ``size``."""
 
 
-class Sampling(NamedTuple):
-    """What a choice of actions depends on, and where it is written."""
+class SamplingRule(NamedTuple):
+    """What a choice of actions depends on, beside the strategy."""
 
-    behavior: Vector
-    actions: UInt32Array
-    """The indices of sampled actions, in order,"""
-    probabilities: Vector
-    """and with which probability each is sampled."""
     data: SamplingData
     parameters: Vector
     generator: np.random.Generator
 
 
-Choose: TypeAlias = Callable[[Decision, Sampling], int]
-"""Samples actions of the updated player, and returns their number."""
+Choose: TypeAlias = Callable[[Decision, Vector, UInt32Array, Vector, SamplingRule], int]
+"""Samples actions of the updated player: ``choose(decision, behavior, actions, probabilities,
+rule)`` writes their indices to ``actions``, in order, and to ``probabilities`` with which
+probability each is sampled; it returns their number."""
 
 
 # Sampling of actions
@@ -98,20 +95,32 @@ def action_probability(behavior: Vector, a: int, decision: Decision) -> float:
     return decision.uniform
 
 
-def follow_all(decision: Decision, rule: Sampling) -> int:
+def follow_all(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
     """Sample every action."""
     for a in range(decision.size):
-        rule.actions[a], rule.probabilities[a] = a, 1.0
+        actions[a], probabilities[a] = a, 1.0
     return decision.size
 
 
-def follow_one(decision: Decision, rule: Sampling) -> int:
+def follow_one(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
     """Sample one action, from a mixture of the strategy and an exploration strategy.
 
     The latter is uniform, or in ``rule.data``.
     """
     last, chosen = decision.size - 1, 0
-    probability = _mixture(0, decision, rule)
+    probability = _mixture(0, decision, behavior, rule)
     if last > 0:
         drawn, total = rule.generator.random(), probability
         if last == 1:
@@ -119,37 +128,49 @@ def follow_one(decision: Decision, rule: Sampling) -> int:
         else:
             while chosen < last and drawn >= total:
                 chosen += 1
-                total += _mixture(chosen, decision, rule)
-        probability = _mixture(chosen, decision, rule)
+                total += _mixture(chosen, decision, behavior, rule)
+        probability = _mixture(chosen, decision, behavior, rule)
         while probability == 0.0:  # a rounding error, as in find
             chosen -= 1
-            probability = _mixture(chosen, decision, rule)
-    rule.probabilities[0] = probability
-    rule.actions[0] = np.uint32(chosen)  # last, since it is read next
+            probability = _mixture(chosen, decision, behavior, rule)
+    probabilities[0] = probability
+    actions[0] = np.uint32(chosen)  # last, since it is read next
     return 1
 
 
-def _mixture(a: int, decision: Decision, rule: Sampling) -> float:
+def _mixture(a: int, decision: Decision, behavior: Vector, rule: SamplingRule) -> float:
     """Return the probability of an action with exploration."""
     exploration, uniform = rule.parameters[0], rule.parameters[1] > 0.0
     explored = decision.uniform if uniform else rule.data[0][decision.first + a]
-    exploited = action_probability(rule.behavior, a, decision)
+    exploited = action_probability(behavior, a, decision)
     return float(exploration * explored + (1.0 - exploration) * exploited)
 
 
-def follow_some(decision: Decision, rule: Sampling) -> int:
+def follow_some(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
     """Sample a subset of fixed size, uniformly."""
     count, sampled = decision.size, 0
     wanted = min(int(rule.parameters[0]), count)
     for a in range(count):
         missing, remaining = wanted - sampled, count - a
         if missing == remaining or (missing > 0 and rule.generator.random() < missing / remaining):
-            rule.actions[sampled], rule.probabilities[sampled] = a, wanted / count
+            actions[sampled], probabilities[sampled] = a, wanted / count
             sampled += 1
     return sampled
 
 
-def follow_average(decision: Decision, rule: Sampling) -> int:
+def follow_average(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
     """Sample each action independently, with a probability that grows with its average."""
     cumulative, last_reach = rule.data
     epsilon, tau, beta = rule.parameters[0], rule.parameters[1], rule.parameters[2]
@@ -158,14 +179,14 @@ def follow_average(decision: Decision, rule: Sampling) -> int:
     last_reach[decision.point] = cumulative[decision.sequence]
     total = 0.0
     for a in range(decision.size):
-        cumulative[decision.first + a] += reached * action_probability(rule.behavior, a, decision)
+        cumulative[decision.first + a] += reached * action_probability(behavior, a, decision)
         total += cumulative[decision.first + a]
     sampled = 0
     for a in range(decision.size):
         probability = (beta + tau * cumulative[decision.first + a]) / (beta + total)
         probability = min(1.0, max(epsilon, probability))
         if probability == 1.0 or rule.generator.random() < probability:
-            rule.actions[sampled], rule.probabilities[sampled] = a, probability
+            actions[sampled], probabilities[sampled] = a, probability
             sampled += 1
     return sampled
 
@@ -218,7 +239,7 @@ class Traversal(NamedTuple):
     """Distributions of all players and of chance."""
     utility: Vector
     buffers: TraversalBuffers
-    rule: Sampling
+    rule: SamplingRule
     baseline: Vector
     """Baseline values, shape ``(players, histories)``."""
 
@@ -283,8 +304,7 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
         baseline: Vector,
         generator: np.random.Generator,
     ) -> tuple[int, int]:
-        actions, probabilities = buffers.sampled_actions, buffers.sampling_probabilities
-        rule = Sampling(behavior, actions, probabilities, data, parameters, generator)
+        rule = SamplingRule(data, parameters, generator)
         arguments = Traversal(player, tree, behavior, utility, buffers, rule, baseline)
         h, visited = 0, 0
         if not with_baseline:  # which needs each move of chance
@@ -355,7 +375,7 @@ def _decider(
     ) -> Step:
         behavior, buffers = arguments.behavior, arguments.buffers
         actions, probabilities = buffers.sampled_actions, buffers.sampling_probabilities
-        sampled = choose(decision, arguments.rule)
+        sampled = choose(decision, behavior, actions, probabilities, arguments.rule)
         # Read at once: machine code knows then what was written, and need not wait for it.
         a, sampling_probability = as_int64(actions[0]), probabilities[0]
         single = decision.first + a if sampled == 1 else 0

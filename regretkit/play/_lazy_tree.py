@@ -18,7 +18,7 @@ from regretkit.estimators._flat_tree import MOST_OUTCOMES, cumulative
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.estimators._traversal import (
     Decision,
-    Sampling,
+    SamplingRule,
     follow_all,
     follow_average,
     follow_one,
@@ -370,7 +370,7 @@ class Traversal:
         self._tree, self._choose, self._random = tree, estimator._choose(), uniforms.random
         self._uniforms = cast("np.random.Generator", uniforms)
         parameters = cast("Any", estimator._parameters())
-        self._given: Any = (), parameters, self._uniforms
+        self._rule = SamplingRule(cast("Any", ()), parameters, self._uniforms)
         self._exploration = float(parameters[0]) if self._choose is follow_one else 0.0
         self._updates: list[tuple[InfosetRecord, list[float], float]] = []
         """Visited information sets, with the utilities of their actions, and their values."""
@@ -443,8 +443,7 @@ class Traversal:
             return ((chosen, mixture[chosen]),)
         actions, probabilities = cast("Any", [0] * size), cast("Any", [0.0] * size)
         decision = Decision(0, 0, 0, size, reach, 1.0 / size)
-        rule = Sampling(cast("Any", strategy), actions, probabilities, *self._given)
-        count = self._choose(decision, rule)
+        count = self._choose(decision, cast("Any", strategy), actions, probabilities, self._rule)
         return zip(map(int, actions[:count]), probabilities[:count], strict=True)
 
     def update(self, players: Sequence[int]) -> None:

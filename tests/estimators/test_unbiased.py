@@ -35,11 +35,11 @@ class Wrong(TraversalEstimator):
         self.drawn, self.said = drawn, said
 
     def _choose(self):
-        def choose(decision, rule):
+        def choose(decision, behavior, actions, probabilities, rule):
             sampled = 0
             for a in range(decision.size):
                 if rule.generator.random() < self.drawn:
-                    rule.actions[sampled], rule.probabilities[sampled] = a, self.said
+                    actions[sampled], probabilities[sampled] = a, self.said
                     sampled += 1
             return sampled
 
@@ -79,9 +79,9 @@ def test_a_wrong_importance_weight_is_caught_and_the_right_one_is_not():
 
 def test_a_forgotten_weight_is_caught_wherever_it_was_forgotten(monkeypatch):
     def forgetful(choose):
-        def chosen(decision, rule):
-            sampled = choose(decision, rule)
-            rule.probabilities[:sampled] = 1.0  # nothing will be divided by
+        def chosen(decision, behavior, actions, probabilities, rule):
+            sampled = choose(decision, behavior, actions, probabilities, rule)
+            probabilities[:sampled] = 1.0  # nothing will be divided by
             return sampled
 
         return chosen

@@ -174,12 +174,31 @@ def backward_pass_sampled(
             value = utility[sampled] * behavior[sampled]
         else:
             value = infoset_value(first, last, utility, behavior)
-        learn(j, first, last, utility, value, behavior, arrays.state, parameters)
-        if proposing:
-            propose(j, first, last, behavior, arrays.state, parameters)
+        if last - first == 2:  # unrolled, as in _iteration.update_infoset
+            update_visited(j, first, first + 2, value, proposing, parameters, arrays)
+        elif last - first == 3:
+            update_visited(j, first, first + 3, value, proposing, parameters, arrays)
+        else:
+            update_visited(j, first, last, value, proposing, parameters, arrays)
         utility[buffers.parent_sequence[k]] += value
         if not keep_utility:
             clear(sampled, first, last, utility)
+
+
+def update_visited(
+    j: int,
+    first: int,
+    last: int,
+    value: float,
+    proposing: bool,
+    parameters: Vector,
+    arrays: SampledArrays,
+) -> None:
+    """Update the rule at a decision point, and let it propose if ``proposing``."""
+    iterates, state = arrays.iterates, arrays.state
+    learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
+    if proposing:
+        propose(j, first, last, iterates.behavior, state, parameters)
 
 
 def clear(sampled: int, first: int, last: int, utility: Vector) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
 from regretkit.engine.kernels._iteration import State, infoset_value, is_strategy, learn, propose
 from regretkit.estimators._flat_tree import InitialChance
-from regretkit.estimators._traversal import Decision, Sampling, deal, pick
+from regretkit.estimators._traversal import Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
 DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS, INVALID = range(8)
@@ -184,7 +184,13 @@ def child(kind: int, state: Indices, at: int, dealt: Indices, action: int, to: i
     raise NotImplementedError
 
 
-def choose(decision: Decision, rule: Sampling) -> int:
+def choose(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
     """Sample actions of the player who learns."""
     raise NotImplementedError
 
@@ -321,9 +327,8 @@ def visit_own(
         if place < 0:
             return NOWHERE - place
         decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
-        data, parameters = arrays.data, arrays.sampling_parameters
-        rule = Sampling(store, buffers.sampled, buffers.sampling, data, parameters, generator)
-        sampled = choose(decision, rule)
+        rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
+        sampled = choose(decision, store, buffers.sampled, buffers.sampling, rule)
     follow(sampled, place, size, player, arrays, cursor)
     if not is_adaptive():
         place = find_own(key, kind, visit, action, arrays, cursor)
