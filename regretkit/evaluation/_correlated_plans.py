@@ -37,8 +37,13 @@ class CorrelationDAG:
     decides one information set at a time, the earliest first. What it decides contradicts some
     events; the others fall apart into components that share no undecided information set, and go
     on independently. A component, which is its events and its undecided information sets, is a
-    decision point. The probability of an event is the sum of the sequences that complete it. The
-    construction is that of Zhang, Farina, Celli and Sandholm (2022).
+    decision point. The probability of an event is the sum of the sequences that complete it.
+
+    References
+    ----------
+    Zhang, Farina, Celli and Sandholm (2022), "Optimal correlated equilibria in general-sum
+    extensive-form games: fixed-parameter algorithms, hardness, and two-sided column-generation",
+    EC.
     """
 
     domain: DecisionDAG

@@ -276,7 +276,7 @@ def best_extensive_form_correlated_equilibrium(
     Parameters
     ----------
     game
-        A game in extensive form, of perfect recall.
+        A game in extensive form.
     objective
         ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
         weight for each player; with -1 for every player it is the worst equilibrium.
@@ -287,6 +287,9 @@ def best_extensive_form_correlated_equilibrium(
 
     Raises
     ------
+    TypeError, ValueError
+        When the game is not in extensive form or has imperfect recall, or the objective or concept
+        is none.
     MemoryError
         When the DAG does not fit into memory, by its size so far.
 

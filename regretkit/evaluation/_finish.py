@@ -121,6 +121,11 @@ def finish(
         public game, of which the payoffs of all pairs of types do not fit into memory at each
         terminal, is played without looks, with a warning that says its size.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When the game is none of these, or a number is out of range.
+
     Examples
     --------
     >>> from regretkit import solve

@@ -285,9 +285,7 @@ def certify_gaps(
     """
     check_solvable(game)
     allowed = Fraction(number(rounding, "rounding", minimum=0.0, maximum=1e-3))
-    known = _OF_TABLES if isinstance(game, NormalFormGame) else _OF_TREES
-    if notion not in known:
-        raise ValueError(f"notion must be one of {', '.join(known)} here, got {quote(notion)}")
+    _check_notion(game, notion)
     limit = math.inf if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
     end, found = time.monotonic() + limit, list[_Found]()
     check_size(game)
@@ -322,6 +320,12 @@ def _timely(items: Iterable[Item], end: float) -> Iterator[Item]:
     for item in items:
         check_time(end)
         yield item
+
+
+def _check_notion(game: Any, notion: object) -> None:
+    known = _OF_TABLES if isinstance(game, NormalFormGame) else _OF_TREES
+    if notion not in known:
+        raise ValueError(f"notion must be one of {', '.join(known)} here, got {quote(notion)}")
 
 
 # The distribution in fractions

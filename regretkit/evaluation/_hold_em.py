@@ -86,7 +86,7 @@ def hold_em_table(
     Parameters
     ----------
     solutions
-        By the name of the board the game and a profile of it; of one board at least.
+        By the name of the board the game and a profile of it.
 
     Returns
     -------
@@ -95,6 +95,11 @@ def hold_em_table(
         ``exploitability`` in ``percent`` of the pot, the ``rake``, and how often player 0 takes
         each of its first actions; 0 where it has no such action. ``pandas.DataFrame`` shows them
         as a table.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``hold_em_report``, and when there are no solutions.
 
     Examples
     --------

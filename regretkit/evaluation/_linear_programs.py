@@ -111,6 +111,8 @@ def solve_zero_sum(
 
     Raises
     ------
+    TypeError, ValueError
+        When the game is none of these, or the limit is below 0.
     MemoryError
         When the program does not fit into memory.
     RuntimeError

@@ -235,8 +235,12 @@ def estimates(
     drawn: Vector, known: tuple[Bounds, ...] | None, bounds: Bounds | None
 ) -> tuple[Estimate, ...]:
     """Return an estimate for each column of ``drawn``, with given bounds or known ones."""
-    given = known if bounds is None and known is not None else [bounds] * drawn.shape[1]
-    return tuple(Estimate.of(*pair) for pair in zip(drawn.T, given, strict=True))
+    if bounds is not None:
+        bounds = check_bounds(bounds, "bounds")
+    return tuple(
+        Estimate.of(payoffs, bounds if bounds is not None or known is None else known[player])
+        for player, payoffs in enumerate(drawn.T)
+    )
 
 
 def _vectors(game: Playable, strategies: ProfileLike) -> list[Vector] | None:
