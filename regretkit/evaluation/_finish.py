@@ -163,11 +163,11 @@ def finish(
         except MemoryError:
             lacking = "memory"
         if best.gap <= schedule.goal:
-            return systems.solution(best, f"finish after {run.iteration} iterations")
+            return systems.solution(run.game, best, f"finish after {run.iteration} iterations")
         if lacking or time.monotonic() >= end:
             method = f"finish after {run.iteration} iterations, out of "
             lacking = lacking or ("time" if systems.are_there else "memory")
-            return systems.solution(best, method + lacking)
+            return systems.solution(run.game, best, method + lacking)
 
 
 _gap = operator.attrgetter("gap")
@@ -285,7 +285,7 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         if lacking:
             method += f", out of {lacking}"
             break
-    return systems.solution(best, method)
+    return systems.solution(game, best, method)
 
 
 def unmerged(solution: ExactSolution, game: ExtensiveFormGame) -> ExactSolution:
@@ -293,4 +293,4 @@ def unmerged(solution: ExactSolution, game: ExtensiveFormGame) -> ExactSolution:
     small: Any = solution.profile._game
     x, y = (z[own] for z, own in zip(solution.profile, small._merged, strict=True))
     systems = Systems.of(game)
-    return systems.solution(systems.bounded(x, y), f"{solution.method}, symmetries merged")
+    return systems.solution(game, systems.bounded(x, y), f"{solution.method}, symmetries merged")

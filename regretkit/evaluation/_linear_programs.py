@@ -164,12 +164,12 @@ def exact_solution(
     lower: float,
     upper: float,
     method: str = "linear program",
+    duals: tuple[Vector, Vector] | None = None,
 ) -> ExactSolution:
     """Return strategies and the interval that they prove, with their duals."""
     profile = Profile([x, y], game.domains, game)
-    first, second = (
-        read_only(constraint_duals(game.domains[player], game.utility(player, profile)))
-        for player in (0, 1)
+    first, second = duals or (
+        constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
     )
     middle = lower + (upper - lower) / 2
     return ExactSolution(middle, lower, upper, profile, (first, second), method)
@@ -178,9 +178,9 @@ def exact_solution(
 def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
     """Return the least d with ``E^T d >= u``, one for each constraint of a set."""
     if isinstance(domain, Simplices):
-        return domain.max(utility)
+        return read_only(domain.max(utility))
     values = domain.best_values(utility)
-    return np.append(values[0], domain.simplices.max(values[1:]))
+    return read_only(np.append(values[0], domain.simplices.max(values[1:])))
 
 
 @final

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from regretkit._util._arrays import read_only
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
 from regretkit.evaluation._linear_programs import (
@@ -25,7 +26,7 @@ from regretkit.games.public._history import pair_payoffs
 from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:
-    pass
+    from scipy.sparse import csr_array
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -90,24 +91,27 @@ class _Flow(NamedTuple):
 class Systems:
     """The linear systems of a game, from which sequences out of the supports are left out."""
 
-    game: Any
     domains: tuple[Simplices | DecisionTree, ...]
     payoffs: _Entries
-    """A, by the sequences of player 0 and those of player 1, in units of ``2^scale``."""
-    are_there: bool
-    """Whether they fit into memory."""
+    """A, by the sequences of player 0 and those of player 1, in units of ``2^scale``;"""
+    matrices: "tuple[csr_array, csr_array] | PublicGame"
+    """the same, and ``A^T``; or the public game for which they are too large."""
     flows: tuple[_Flow, _Flow]
     ranks: tuple[Indices, Indices, Indices, Indices]
     """When sequences of player 0, points of 1, points of 0 and sequences of 1 are eliminated."""
     scale: int
     width: float
-    """The range of payoffs."""
+    """The range of payoffs,"""
+    sum: float | None
+    """and what those of both players add up to."""
 
     @classmethod
     def of(cls, game: Any) -> "Systems":
         """Return those of a constant-sum game of two players."""
+        from scipy.sparse import csr_array
+
         check_constant_sum(game, public=True)
-        are_there, payoffs = True, game.payoffs[0]
+        direct, payoffs = None, game.payoffs[0]
         if isinstance(game, NormalFormGame):
             row, column = np.nonzero(payoffs)
             value = payoffs[row, column]
@@ -116,7 +120,7 @@ class Systems:
                 row, column, value = pair_payoffs(game.layout)
             except MemoryError as error:
                 warn(f"finish learns, and there are no systems to solve: {error}")
-                are_there, value = False, np.empty(0)
+                direct, value = game, np.empty(0)
                 row = column = np.empty(0, dtype=np.int64)
         else:
             payoffs, (row, column) = game.tree.payoffs[:, 0], game.sequences
@@ -127,12 +131,23 @@ class Systems:
             flow = _Entries(rows, columns, signs)
             flows.append(_Flow(flow, totals, np.arange(totals.size)))
         scale = exponent_of(value)
+        value = np.ldexp(value, -scale)
+        m, n = (domain.dimension for domain in game.domains)
+        matrices = direct or (
+            csr_array((value, (row, column)), shape=(m, n)),
+            csr_array((value, (column, row)), shape=(n, m)),
+        )
         width = float(payoffs.max() - payoffs.min())
-        entries = _Entries(row, column, np.ldexp(value, -scale))
+        entries = _Entries(row, column, value)
         (x, p), (y, q) = map(_depths, game.domains)
         ranks = 1 - 4 * x, 2 - 4 * q, 3 - 4 * p, -4 * y  # those far down depend on few others
-        pair = flows[0], flows[1]
-        return cls(game, game.domains, entries, are_there, pair, ranks, scale, width)
+        pair, total = (flows[0], flows[1]), game.constant_sum
+        return cls(game.domains, entries, matrices, pair, ranks, scale, width, total)
+
+    @property
+    def are_there(self) -> bool:
+        """Whether they fit into memory."""
+        return not isinstance(self.matrices, PublicGame)
 
     @property
     def sequences(self) -> int:
@@ -146,8 +161,10 @@ class Systems:
 
     def utilities(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
         """Return ``A y`` and ``A^T x``."""
-        earned, lost = (self.game.utility(player, [x, y], 0) for player in (0, 1))
-        return np.ldexp(earned, -self.scale), np.ldexp(lost, -self.scale)
+        if isinstance(self.matrices, PublicGame):
+            both = (self.matrices.utility(player, [x, y], 0) for player in (0, 1))
+            return next(both), next(both)
+        return self.matrices[0] @ y, self.matrices[1] @ x
 
     def bounded(self, x: Vector, y: Vector) -> Bounded:
         """Return strategies with the interval that best responses to them prove."""
@@ -157,9 +174,11 @@ class Systems:
         lower, upper = math.ldexp(lower, self.scale), math.ldexp(upper, self.scale)
         return Bounded(x, y, lower, upper, (p, q))
 
-    def solution(self, found: Bounded, method: str) -> ExactSolution:
+    def solution(self, game: Any, found: Bounded, method: str) -> ExactSolution:
         """Return strategies of the game with the interval that they prove."""
-        return exact_solution(self.game, *found[:4], method)
+        duals = [read_only(np.ldexp(dual, self.scale)) for dual in found.duals]
+        known = (duals[0], duals[1]) if self.sum == 0.0 else None
+        return exact_solution(game, *found[:4], method, known)
 
     def losses(self, point: Bounded) -> list[Vector]:
         """Return what each sequence earns less than the best ones, against the other strategy."""
