@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import frozen
@@ -20,7 +21,7 @@ from regretkit.evaluation._linear_programs import (
     exponent_of,
     repaired,
 )
-from regretkit.games import NormalFormGame
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.games.public._history import pair_payoffs
 from regretkit.sets import DecisionTree, Simplices
@@ -36,6 +37,8 @@ _LOSS = 1e-13
 """The smallest loss of a sequence that is no rounding, in units of the largest payoff."""
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
+_MOST_KEPT = 1_000_000
+"""Payoffs of the largest game whose systems are kept for other runs."""
 _ROUNDING = 2.0**-50
 """What a system of numbers of size one may miss once it is solved."""
 
@@ -107,10 +110,18 @@ class Systems:
 
     @classmethod
     def of(cls, game: Any) -> "Systems":
-        """Return those of a constant-sum game of two players."""
+        """Return those of a constant-sum game of two players; runs on one game share them."""
+        if isinstance(game, NormalFormGame | ExtensiveFormGame | PublicGame) and game in _KEPT:
+            return _KEPT[game]
+        systems = cls._built(check_constant_sum(game, public=True))
+        if systems.are_there and systems.payoffs.value.size <= _MOST_KEPT:
+            _KEPT[game] = systems
+        return systems
+
+    @classmethod
+    def _built(cls, game: Any) -> "Systems":
         from scipy.sparse import csr_array
 
-        check_constant_sum(game, public=True)
         direct, payoffs = None, game.payoffs[0]
         if isinstance(game, NormalFormGame):
             row, column = np.nonzero(payoffs)
@@ -262,6 +273,10 @@ class System(NamedTuple):
         found = self.payoffs.value.size + sum(flow.entries.value.size for flow in self.flows)
         solved = sum(flow.totals.size for flow in self.flows)
         return 2 * found + solved + sum(own.size for own, _ in self.unknowns)
+
+
+_KEPT: WeakKeyDictionary[Game, Systems] = WeakKeyDictionary()
+"""Those of games of at most ``_MOST_KEPT`` payoffs."""
 
 
 def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
