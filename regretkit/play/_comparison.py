@@ -120,11 +120,23 @@ class Comparison(Hints):
         return rows
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does."""
+        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
         rows_to_csv(path, self._columns, self.to_rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does."""
+        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
         return rows_to_dataframe(self._columns, self.to_rows())
 
     def curves(self) -> dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]]:

@@ -317,14 +317,26 @@ class LazyMCCFR(Hints):
 
     @property
     def current(self) -> VisitedProfile:
-        """What each player would play next."""
+        """What each player would play next.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration failed half-way.
+        """
         self._check_whole()
         tables = map(self._learned.table, range(self.players))
         return VisitedProfile(self._visited(p, t, t.strategy) for p, t in enumerate(tables))
 
     @property
     def average(self) -> VisitedProfile:
-        """What each player plays on average over the iterations, weighted."""
+        """What each player plays on average over the iterations, weighted.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration failed half-way.
+        """
         self._check_whole()
         weight, tables = self._tree.weight, map(self._learned.table, range(self.players))
         return VisitedProfile(self._visited(p, t, t.averages(weight)) for p, t in enumerate(tables))

@@ -198,11 +198,23 @@ class TrajectoryRecorder(Hints, Stateful):
         return [row._asdict() for row in self._rows()]
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does."""
+        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
         write_csv(path, TrajectoryRow._fields, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does."""
+        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
         return rows_to_dataframe(TrajectoryRow._fields, self.to_rows())
 
     def _rows(self) -> Iterator[TrajectoryRow]:

@@ -409,7 +409,13 @@ class SelfPlay(Hints, Stateful):
 
     @property
     def current(self) -> Profile:
-        """The next iteration's strategies, x_{T+1}."""
+        """The next iteration's strategies, x_{T+1}.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration failed after a minimizer had been updated.
+        """
         self._check_whole()
         return Profile([m.next_strategy() for m in self.minimizers], self.game.domains, self.game)
 
@@ -426,11 +432,23 @@ class SelfPlay(Hints, Stateful):
         return average_profile(self._averages, self.game)
 
     def nash_conv(self) -> float:
-        """Return ``evaluation.nash_conv`` of ``average``: what best responses gain in all."""
+        """Return ``evaluation.nash_conv`` of ``average``: what best responses gain in all.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
         return nash_conv(self.game, self.average)
 
     def exploitability(self) -> float:
-        """Return ``evaluation.exploitability`` of ``average``: what they gain on average."""
+        """Return ``evaluation.exploitability`` of ``average``: what they gain on average.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
         return exploitability(self.game, self.average)
 
     def _repr_html_(self) -> str:
