@@ -1,4 +1,4 @@
-"""The shape of the package: layers, sizes, and two things that it never does."""
+"""The shape of the package: layers, and two things that it never does."""
 
 import ast
 from functools import cache
@@ -59,20 +59,6 @@ def imports(source: str, package: tuple[str, ...]) -> dict[str, bool]:
     return found
 
 
-def functions(module: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef
-    return [node for node in parsed(module) if isinstance(node, kinds)]
-
-
-def lines_of(node: ast.AST) -> int:
-    return node.end_lineno - node.lineno + 1
-
-
-def lines_without_docstring(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    documented = ast.get_docstring(function) is not None
-    return lines_of(function) - (lines_of(function.body[0]) if documented else 0)
-
-
 @each_module
 def test_a_module_imports_only_its_own_layer_and_those_above(module):
     if module == ROOT / "__init__.py":
@@ -107,17 +93,6 @@ def test_every_module_belongs_to_a_layer():
 )
 def test_no_way_to_write_an_import_escapes_the_layers(source, found):
     assert imports(source, ("regretkit", "sets")) == found
-
-
-@each_module
-def test_a_module_has_at_most_600_lines(module):
-    assert len(module.read_text().splitlines()) <= 600
-
-
-@each_module
-def test_a_function_has_at_most_45_lines_besides_its_docstring(module):
-    too_long = {f.name: n for f in functions(module) if (n := lines_without_docstring(f)) > 45}
-    assert not too_long
 
 
 @each_module
