@@ -154,10 +154,10 @@ def rule_of(minimizer: rk.RegretMinimizer) -> Any:
 
 def prefixes(run: SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first pass of an iteration so often, the first two, ..."""
-    from regretkit.engine._jit import compile_cached, specialize
+    from regretkit.engine._jit import specialize
 
     kernel, arrays = find_kernel(rule_of(run.minimizers[0])), vars(run._executor)["_arrays"]
-    compiled = compile_cached(go, specialize(kernel, type(arrays.payoffs)))
+    compiled = MachineCode(go, specialize(kernel, type(arrays.payoffs)))
     numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
     return [partial(compiled, upto, numbers, arrays) for upto in range(len(PASSES))]
 
@@ -314,7 +314,7 @@ def start(disk: str, quick: bool) -> Figures:
     imported = time.process_time()
     with tempfile.TemporaryDirectory() as nothing:
         if disk == "nothing on disk":
-            os.environ["NUMBA_CACHE_DIR"] = nothing  # before Numba is imported
+            os.environ["REGRETKIT_CACHE_DIR"] = nothing  # before Numba is imported
         cfr_run(tree_game("kuhn_poker")).run(1)
         first = time.process_time()
     return {"regretkit imported, s": imported, "first iteration, s": first}
@@ -329,7 +329,7 @@ def first_command(disk: str, quick: bool) -> Figures:
     """
     command = [sys.executable, str(harness.ROOT / "examples" / "kuhn_poker.py")]
     with tempfile.TemporaryDirectory() as nothing:
-        environment = os.environ | {"NUMBA_CACHE_DIR": nothing}
+        environment = os.environ | {"REGRETKIT_CACHE_DIR": nothing}
         before, start = processor_seconds_of_children(), time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         seconds = time.perf_counter() - start

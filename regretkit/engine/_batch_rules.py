@@ -257,7 +257,7 @@ class TracedRules:
         for outputs, _ in sources:
             for found in computed_from(kept, outputs):
                 known.setdefault(found, f"dealt[{len(known)}]")
-        namespace: dict[str, Any] = {"__name__": __name__}
+        namespace: dict[str, Any] = {"__name__": __name__, "WITHIN_BOUNDS": True}
         for name, arguments in _SIGNATURES.items():
             lines = []
             for number, source in enumerate(self._sources[name]):
@@ -269,7 +269,10 @@ class TracedRules:
                 lines.append(f"    if kind == {number}:")
                 lines.append(f"        return {name}_{number}({arguments})")
             lines.append(f"    return {name}_{last}({arguments})")
-            exec(compile("\n".join(lines), "<rules of a game>", "exec"), namespace)
+            text = "\n".join(lines)
+            exec(compile(text, "<rules of a game>", "exec"), namespace)
+            for made in (name, *(f"{name}_{number}" for number in range(last + 1))):
+                namespace[made].source = text
         body = "\n    ".join(code(known, lambda names: [f"return [{', '.join(names)}]"]))
         exec(f"def deal(state, at):\n    {body}", namespace)
         return RuleFunctions(*(namespace[name] for name in RuleFunctions._fields))

@@ -24,7 +24,7 @@ from regretkit.engine._layout import (
     shared_sums,
     zero_iterates,
 )
-from regretkit.engine._machine_code import CannotCompileError
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._player_buffers import (
     PlayerBuffers,
     advance_average,

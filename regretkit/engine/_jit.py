@@ -1,31 +1,15 @@
 """Functions of engines as machine code: templates whose placeholders are replaced by a rule's own.
 
-Passing a rule's kernel as an argument would cost a call per decision point; so the placeholders of
-``kernels`` are replaced by name, once for each combination of kernel and payoffs. Numba is imported
-only where the outcome is not on disk.
+A rule's kernel is compiled into the iteration, once for each combination of kernel and payoffs.
 """
 
-import ctypes
-import logging
-import threading
-from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from typing_extensions import override
 
 from regretkit.engine import _vectorized
 from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
-from regretkit.engine._machine_code import (
-    CannotCompileError,
-    MachineCode,
-    ObjectCode,
-    Specialization,
-    digest,
-    false,
-    is_own,
-    true,
-)
+from regretkit.engine._machine_code import MachineCode, false, true
 from regretkit.engine._public_payoffs import PublicPayoffs
 from regretkit.engine._vectorized import BlockFunctions
 from regretkit.engine.kernels import _deviations, _iteration, _payoffs, _responses, _sampled
@@ -42,7 +26,7 @@ from regretkit.trace._build import KernelSet
 Functions: TypeAlias = Kernel | KernelSet
 """What has ``propose`` and ``learn``."""
 
-_UTILITY: Specialization = {
+_UTILITY = {
     SparsePayoffs: _payoffs.sparse_utility,
     TerminalPayoffs: _payoffs.terminal_utility,
     DensePayoffs: _payoffs.dense_utility,
@@ -78,20 +62,20 @@ def compile_iterations(
     """
     specialization = specialize(kernel, payoffs, exact=exact, deviating=deviating)
     code = IterationCode(
-        compile_cached(_iteration.initialize, specialization),
-        compile_cached(_iteration.iterate, specialization),
+        MachineCode(_iteration.initialize, specialization),
+        MachineCode(_iteration.iterate, specialization),
     )
     if not deviating:
         return code
-    fixed = compile_cached(_deviations.initialize_fixed_points, {})
+    fixed = MachineCode(_deviations.initialize_fixed_points, {})
     return code._replace(initialize_fixed_points=fixed)
 
 
 def specialize(
     kernel: Functions, payoffs: type, *, exact: bool = False, deviating: bool = False
-) -> Specialization:
+) -> dict[Any, Any]:
     """Return the replacements of all placeholders for a kernel and a kind of payoffs."""
-    replaced: Specialization = {
+    replaced: dict[Any, Any] = {
         _iteration.propose: kernel.propose,
         _iteration.learn: kernel.learn,
         _iteration.compute_utility: _UTILITY[payoffs],
@@ -109,7 +93,7 @@ def compile_sampled_iterations(
     kernel: Functions, choose: Choose, with_baseline: bool
 ) -> IterationCode:
     """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
-    specialization: Specialization = {
+    specialization = {
         _iteration.propose: kernel.propose,
         _iteration.learn: kernel.learn,
         _sampled.draw_sample: walker(choose, with_baseline),
@@ -117,9 +101,9 @@ def compile_sampled_iterations(
         search_start: even_search_start,
     }
     return IterationCode(
-        compile_cached(_iteration.initialize, specialize(kernel, SparsePayoffs)),
-        compile_cached(_sampled.iterate_sampled, specialization, 1),
-        compile_cached(_sampled.settle_all_sums, {}),
+        MachineCode(_iteration.initialize, specialize(kernel, SparsePayoffs)),
+        MachineCode(_sampled.iterate_sampled, specialization, 1),
+        MachineCode(_sampled.settle_all_sums, {}),
     )
 
 
@@ -129,27 +113,25 @@ def _learn_nothing(player: int, visited: int, rate: float, buffers: Any, baselin
 
 def compile_traversal(choose: Choose, with_baseline: bool) -> Any:
     """Return the function that draws a sample, as machine code."""
-    return compile_cached(walker(choose, with_baseline), {search_start: even_search_start}, 2)
+    return MachineCode(walker(choose, with_baseline), {search_start: even_search_start}, 2)
 
 
 def compile_parts(payoffs: type) -> PartCode:
     """Return the machine code of the parts for a kind of payoffs."""
     utility = {_iteration.compute_utility: _UTILITY[payoffs]}
-    backward = compile_cached(_iteration.backward_part, utility)
-    return PartCode(backward, compile_cached(_iteration.forward_pass, {}))
+    backward = MachineCode(_iteration.backward_part, utility)
+    return PartCode(backward, MachineCode(_iteration.forward_pass, {}))
 
 
 def compile_responses(payoffs: type) -> MachineCode:
     """Return the machine code of best responses for a kind of payoffs."""
-    return compile_cached(_responses.respond, {_iteration.compute_utility: _UTILITY[payoffs]})
+    return MachineCode(_responses.respond, {_iteration.compute_utility: _UTILITY[payoffs]})
 
 
 def compile_block_functions() -> BlockFunctions:
     """Return the operations of simplices as machine code."""
-    # Inputs may be read-only or not; this is code for both.
-    indices, result, given = np.zeros(1, np.uint32), np.zeros(0), np.zeros(0)
-    given.setflags(write=False)
-    unary, binary = (indices, given, result), (indices, given, given, result)
+    indices, numbers = np.zeros(1, np.uint32), np.zeros(0)
+    unary, binary = (indices, numbers, numbers), (indices, numbers, numbers, numbers)
     arguments = {
         _vectorized.block_sum: unary,
         _vectorized.block_dot: binary,
@@ -158,86 +140,4 @@ def compile_block_functions() -> BlockFunctions:
         _vectorized.block_regret: binary,
         _vectorized.block_normalize: unary,
     }
-    return BlockFunctions(*(compile_cached(f, {}).prepared(*x)[0] for f, x in arguments.items()))
-
-
-# From a template to machine code
-
-
-def compile_cached(template: Any, specialization: Specialization, results: int = 0) -> MachineCode:
-    """Return a specialized template as machine code, compiled where it is not on disk."""
-    # By digest: a changed constant that a function uses gives other machine code.
-    functions = template, *specialization, *specialization.values()
-    find = _kept_digest if all(map(_is_fixed, functions)) else _kept_digest.__wrapped__
-    name = f"{template.__name__}_{find(template, tuple(specialization.items()))}"
-    return MachineCode(name, partial(_compile, template, specialization, results), results)
-
-
-def _is_fixed(used: Any) -> bool:
-    """Return whether what code uses never changes: this library's, or that of a traced rule."""
-    return hasattr(used, "source") or is_own(used)
-
-
-@lru_cache(maxsize=256)
-def _kept_digest(template: Any, replaced: tuple[tuple[Any, Any], ...]) -> str:
-    return digest(template, dict(replaced))
-
-
-def _compile(
-    template: Any, specialization: Specialization, results: int, arguments: tuple[Any, ...]
-) -> ObjectCode:
-    compiler = _Compiler(template, specialization, arguments, results)
-    return compiler.wait()
-
-
-@final
-class _Compiler(threading.Thread):
-    """Compiles in a thread of its own, so that the one that waits can be interrupted."""
-
-    _announced = False
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__()
-        self._given, self._cancelled, self._importing = given, False, True
-        self._found: ObjectCode | None = None
-        self._error: BaseException | None = None
-
-    @override
-    def run(self) -> None:
-        try:
-            with _ONE_AT_A_TIME:  # threads that import Numba at the same time may find half of it
-                try:
-                    from regretkit.engine._numba import compile_function
-                except ImportError as error:
-                    raise CannotCompileError(f"Numba cannot be imported ({error})") from error
-                self._importing = False
-                if not self._cancelled:
-                    self._found = compile_function(*self._given)
-        except BaseException as error:  # which is raised where it is waited for
-            self._error = error
-
-    def wait(self) -> ObjectCode:
-        """Return what was compiled; say that it takes time, and stop it at an interrupt."""
-        self.start()
-        try:
-            self.join(_PATIENCE)
-            if self.is_alive() and not _Compiler._announced:
-                _Compiler._announced = True
-                logging.getLogger("regretkit").info("compiling, once for this machine")
-            while self.is_alive():
-                self.join(0.1)
-        except BaseException:
-            self._cancelled = True
-            if not self._importing and self.ident is not None:
-                interrupt = ctypes.py_object(KeyboardInterrupt)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), interrupt)
-            raise
-        if self._found is None:
-            raise self._error or CannotCompileError("nothing was compiled")
-        return self._found
-
-
-_ONE_AT_A_TIME = threading.Lock()
-
-_PATIENCE = 1.0
-"""Seconds of compiling after which it is announced."""
+    return BlockFunctions(*(MachineCode(f, {}).prepared(*x)[0] for f, x in arguments.items()))

@@ -18,7 +18,8 @@ from regretkit.engine._layout import (
     payoffs_kind,
     shared_sums,
 )
-from regretkit.engine._machine_code import CannotCompileError, MachineCode
+from regretkit.engine._compiler import CannotCompileError
+from regretkit.engine._machine_code import MachineCode
 from regretkit.engine._support import COMPILING, could_overflow, numba_missing
 from regretkit.games import ExtensiveFormGame
 from regretkit.games.public import PublicGame

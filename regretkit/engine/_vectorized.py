@@ -24,7 +24,7 @@ from regretkit.engine._layout import (
     shared_sums,
     zero_iterates,
 )
-from regretkit.engine._machine_code import CannotCompileError
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._player_buffers import advance_average, frozen_copy, load_total, weight_after
 from regretkit.engine._support import (
     is_long,

@@ -13,13 +13,8 @@ from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
-from regretkit.engine._machine_code import (
-    CannotCompileError,
-    MachineCode,
-    Specialization,
-    false,
-    true,
-)
+from regretkit.engine._compiler import CannotCompileError
+from regretkit.engine._machine_code import MachineCode, false, true
 from regretkit.engine._support import numba_missing
 from regretkit.engine.kernels import _iteration
 from regretkit.engine.kernels import _without_tree as kernels
@@ -129,7 +124,7 @@ class FlatInfosets:
         if slots > table.size:
             infosets = infosets._replace(table=_zeros(slots))
             if cursor[kernels.LISTED]:
-                compile_cached(kernels.copy_table, {})(table, infosets)
+                MachineCode(kernels.copy_table, {})(table, infosets)
         if cursor[kernels.VISITS] >= visits.place.size:
             visits = _doubled(visits, *visits._fields)
         while cursor[kernels.PENDING] + maximum >= stack.stage.size:
@@ -252,7 +247,7 @@ class LazyExecutor(Executor):
     def _compiled(self) -> MachineCode:
         kernel, given = self._kernel, self._rules.functions()
         choose = self._run.estimator._choose()
-        return compile_cached(
+        return MachineCode(
             kernels.iterate_lazily,
             {
                 kernels.row_width: _constant(self._rules.width + self._run.players),
@@ -282,7 +277,7 @@ class LazyExecutor(Executor):
         try:
             self._call(simultaneous, 0, turns[:0], weights, parameters)
             infosets = self._flat.arrays
-            compile_cached(kernels.copy_table, {})(_zeros(0), infosets)  # when they grow
+            MachineCode(kernels.copy_table, {})(_zeros(0), infosets)  # when they grow
         except CannotCompileError as error:
             raise CannotStartError(str(error)) from error
 
@@ -385,13 +380,6 @@ class LazyExecutor(Executor):
         )
 
 
-def compile_cached(template: Any, specialization: Specialization, results: int = 0) -> MachineCode:
-    """Return a specialized template as machine code, as ``_jit`` does."""
-    from regretkit.engine import _jit  # not at the top: most runs do not need it
-
-    return _jit.compile_cached(template, specialization, results)
-
-
 def start_without_tree(run: Any) -> LazyExecutor | None:
     """Return what plays a run in machine code, None where it cannot be."""
     try:
@@ -455,4 +443,5 @@ def _made(arguments: str, result: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {}
     text = f"def made({arguments}):\n    return {result}\n"
     exec(compile(text, "<functions of a game>", "exec"), namespace)
+    namespace["made"].source = text
     return cast("Callable[..., Any]", namespace["made"])

@@ -1,4 +1,4 @@
-"""Traversal of a part of a game, in plain loops that Numba compiles as well.
+"""Traversal of a part of a game, in plain loops that are compiled as well.
 
 Numbers are drawn depth first, actions in their order: at a decision point of the updated player
 first those that choose actions, then those below the first of these actions, and so on; at a
@@ -17,6 +17,9 @@ import numpy as np
 
 from regretkit._util._typing import UInt32Array, Vector, as_int64
 from regretkit.estimators._flat_tree import FlatTree, InitialChance, TraversalBuffers
+
+WITHIN_BOUNDS = True
+"""Indices are not negative, and slices within their array: the compiler need not look."""
 
 SamplingData: TypeAlias = tuple[Vector, Vector]
 """Two arrays whose meaning depends on the sampling rule, by sequence and by decision point."""
@@ -315,7 +318,7 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
         utility[root] = 0.0
         buffers.history[0], buffers.sequence[0], buffers.parent[0] = np.uint32(h), root, -1
         buffers.scale[0], buffers.reach[0], buffers.weight[0] = 1.0, 1.0, 1.0
-        progress = Progress(1, 0, as_int64(visited))  # type: ignore[arg-type]  # one type for Numba
+        progress = Progress(1, 0, visited)
         while progress.pending > 0:
             progress = visit(progress, arguments)
         return progress.updated, progress.visited

@@ -374,4 +374,5 @@ def _dispatching(
     exec(compile("\n".join(lines), "<kernels of a run>", "exec"), namespace)
     for kind in SIGNATURES:
         namespace[f"{kind}_any"].__module__ = __name__
+        vars(namespace[f"{kind}_any"])["source"] = "\n".join(lines)
     return namespace["propose_any"], namespace["learn_any"]

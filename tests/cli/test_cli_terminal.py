@@ -169,7 +169,7 @@ WITHOUT_TREE = ["liars_dice(dice=2)", "--sample", "external"]
 
 @pytest.mark.parametrize("words", [["leduc_poker"], WITHOUT_TREE], ids=["tree", "without tree"])
 def test_ctrl_c_ends_compiling_which_is_shown(folder, monkeypatch, words):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "nothing"))
+    monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(folder / "nothing"))
     words = ["solve", *words, "--iterations", "10000000"]
     shown = interrupted(words, folder, [("compiling, once for this machine", CTRL_C)])
 

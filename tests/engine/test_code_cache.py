@@ -30,7 +30,7 @@ def triple(numbers):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """Keep machine code in a folder of its own, and give each test its warnings."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(tmp_path))
     _machine_code.machine.cache_clear()
     _machine_code._warn_once.cache_clear()
     yield tmp_path
@@ -216,21 +216,21 @@ def test_a_file_that_cannot_be_read_or_replaced_is_left_and_the_code_runs(folder
 def test_where_no_folder_can_be_made_the_code_runs_as_well(folder, monkeypatch):
     place = folder / "file"
     place.write_text("no folder")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(place))
+    monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(place))
     _machine_code.machine.cache_clear()
     with pytest.warns(RuntimeWarning) as caught:
         assert result(compiled()[0]) == [8.0, 10.0]
     first, second = (str(warning.message) for warning in caught)
     assert "cannot be used (Not a directory)" in first
     assert "cannot be cached" in second
-    assert "NUMBA_CACHE_DIR" in second
+    assert "REGRETKIT_CACHE_DIR" in second
 
 
 def test_without_a_folder_named_code_is_kept_in_the_second_where_the_first_is_closed(
     folder, monkeypatch
 ):
     (folder / "closed").write_text("no folder")
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.delenv("REGRETKIT_CACHE_DIR")
     monkeypatch.setattr(_machine_code, "__file__", str(folder / "closed" / "module.py"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home"))
     _machine_code.machine.cache_clear()
@@ -270,7 +270,7 @@ def run_elsewhere(folder, limit=None):
     code = textwrap.dedent(RUN)
     if limit is not None:
         code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit},) * 2)\n{code}"
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    environment = os.environ | {"REGRETKIT_CACHE_DIR": str(folder)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )

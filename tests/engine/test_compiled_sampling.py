@@ -141,7 +141,7 @@ def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypa
     for order in (Alternating, Simultaneous):
         compiled = started(KUHN, make, "compiled", order=order).run(50)
         with monkeypatch.context() as patched:
-            patched.setattr(_jit, "compile_cached", plain_function)
+            patched.setattr(_jit, "MachineCode", plain_function)
             plain = started(KUHN, make, "compiled", order=order).run(50)
 
         assert isinstance(plain._executor._code.iterate, FunctionType)

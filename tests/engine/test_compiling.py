@@ -13,7 +13,7 @@ from engine_cases import RULES, assert_same_bits, started
 import regretkit as rk
 from regretkit import games
 from regretkit.engine import _jit, _machine_code, _numba
-from regretkit.engine._machine_code import CannotCompileError
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.play import Checkpoint, ExternalSampling, LazyMCCFR, StopAtTime, _self_play
 from regretkit.play import _lazy_mccfr as lazy
 from regretkit.play._engines import executor_for, select_engine
@@ -26,7 +26,7 @@ MEDIUM = 10_000
 @pytest.fixture(autouse=True)
 def _nothing_compiled(tmp_path, monkeypatch):
     """Let the process begin with no machine code, in memory or on disk."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(_machine_code, "_ENTRIES", {})
     monkeypatch.setattr(_jit._Compiler, "_announced", False)
 
@@ -64,7 +64,7 @@ def test_rules_share_the_parts_that_are_of_none_which_changes_no_bit(tmp_path, m
     parts = dict(_numba._PARTS)
     started(KUHN, RULES["rm+"], engine="compiled").run(1)
     assert parts == _numba._PARTS != {}
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "anew"))
+    monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(tmp_path / "anew"))
     monkeypatch.setattr(_machine_code, "_ENTRIES", {})
     assert_same_bits(alone, started(KUHN, RULES["hedge"], engine="compiled").run(50))
 

@@ -104,7 +104,7 @@ def in_python(monkeypatch):
         return specialized(function, specialization, replaced)
 
     monkeypatch.setattr(
-        _jit, "compile_cached", lambda template, given, results=0: replaced(template, given)
+        _jit, "MachineCode", lambda template, given, results=0: replaced(template, given)
     )
 
 

@@ -18,6 +18,7 @@ import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import nash_conv
 from regretkit.play import Alternating, Linear, Simultaneous
+from regretkit.engine._machine_code import MachineCode
 from regretkit.trace._kernel import Kernel
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
@@ -338,7 +339,7 @@ def test_machine_code_from_disk_is_never_taken_for_that_of_another_rule(tmp_path
 def compiled_elsewhere(names, cache):
     code = textwrap.dedent(SEPARATELY).format(tests=str(Path(__file__).parent), names=names)
     folders = os.pathsep.join(filter(None, sys.path))  # also those of the tests' helpers
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": folders}
+    environment = os.environ | {"REGRETKIT_CACHE_DIR": str(cache), "PYTHONPATH": folders}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
@@ -422,8 +423,6 @@ def test_auto_goes_on_without_a_kernel_that_cannot_be_compiled(broken):
 
 
 def test_a_kernel_may_name_a_builtin_under_which_a_module_warns():
-    digest = pytest.importorskip("regretkit.engine._jit").digest
-
     def propose(block, first, last, strategy, state, numbers):
         # Asked for its attribute of the same name, numpy warns.
         size = np.ones(last - first).size
@@ -431,4 +430,4 @@ def test_a_kernel_may_name_a_builtin_under_which_a_module_warns():
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert digest(propose, {})
+        assert MachineCode(propose, {})

@@ -13,7 +13,7 @@ from regretkit.averaging._averaging import _normalized
 from regretkit.engine import _responses
 from regretkit.engine._jit import _UTILITY
 from regretkit.engine._layout import payoffs_kind
-from regretkit.engine._machine_code import CannotCompileError
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._responses import Responder
 from regretkit.engine.kernels import _responses as written
 from regretkit.evaluation import (

@@ -91,7 +91,7 @@ def uncompiled(monkeypatch, at_once):
 
         return call
 
-    monkeypatch.setattr(_without_tree, "compile_cached", plain)
+    monkeypatch.setattr(_without_tree, "MachineCode", plain)
 
 
 def assert_equal(first, second):

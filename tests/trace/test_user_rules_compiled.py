@@ -9,6 +9,7 @@ from user_rules import NEEDS_PYTHON, RULES
 
 import regretkit as rk
 from regretkit import games, play
+from regretkit.engine._machine_code import MachineCode
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, find_kernel
 
@@ -76,14 +77,11 @@ def test_machine_code_plays_as_numpy_does(make, game):
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(24))
 def test_machine_code_of_a_random_rule_is_its_plain_python(seed):
-    numba = pytest.importorskip("numba")
     generator = np.random.default_rng(seed)
     simplices = Simplices([3, 1, 7, 2])
     rule = random_rule(seed)[1](simplices)
     kernel = find_kernel(rule)
-    compiled = [
-        numba.njit(error_model="numpy")(function) for function in (kernel.propose, kernel.learn)
-    ]
+    compiled = [MachineCode(function, {}) for function in (kernel.propose, kernel.learn)]
     for t in range(3):
         state = {n: generator.normal(size=a.size) for n, a in rule._learned().items()}
         utility = generator.normal(size=simplices.dimension)

@@ -6,6 +6,7 @@ utility becomes what the deviations gain, and the strategy that their mixture fi
 
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Vector, as_int64, backwards, span
+from regretkit.engine._compiler import separate
 from regretkit.engine._deviations import DeviationArrays
 from regretkit.engine.kernels._iteration import (
     Arrays,
@@ -156,6 +157,7 @@ def set_fixed_point(
 # float have a scale, a power of 2^512, and none is rounded that would not be without.
 
 
+@separate  # since it is rarely called
 def set_stationary(
     size: int,
     first: int,

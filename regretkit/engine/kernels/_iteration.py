@@ -9,6 +9,7 @@ from typing import NamedTuple
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64, backwards, span
 from regretkit._util._validate import ATOL
+from regretkit.engine._compiler import separate
 from regretkit.engine._deviations import NO_DEVIATIONS, DeviationArrays
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMoves
 
@@ -303,6 +304,7 @@ def backpropagate_value(
     return value
 
 
+@separate  # since it is rarely called
 def zero_cancelled_sum(j: int, a: int, trees: FlatTrees, utility: Vector, values: Vector) -> None:
     """Set a sequence's sum to zero if j was the last term, and all terms cancel."""
     begin, end = as_int64(trees.child_offsets[a]), as_int64(trees.child_offsets[a + 1])

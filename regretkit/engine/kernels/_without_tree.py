@@ -13,10 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit.engine._compiler import prefetch
 from regretkit.engine.kernels._iteration import State, infoset_value, is_strategy, learn, propose
 from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._traversal import Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
+
+WITHIN_BOUNDS = True
+"""Indices are not negative, and slices within their array: the compiler need not look."""
 
 DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS, INVALID = range(8)
 """Why a call returns."""
@@ -575,10 +579,6 @@ def list_all(infosets: Infosets, cursor: Indices) -> int:
 def sequence_of(last: int, player: int) -> int:
     """Return a number for a player's last sequence, the upper bits of a record's kind."""
     return (last + 1 << PARENT_BITS - SIZE_BITS) + player
-
-
-def prefetch(array: Indices | Vector, k: int) -> None:
-    """Have an entry brought into the cache, in machine code."""
 
 
 def first_slot(key: int, player: int, infosets: Infosets) -> int:

@@ -1,0 +1,1607 @@
+"""A small compiler: plain numeric Python to machine code, by LLVM.
+
+The text of a function and of all functions that it calls becomes one text of LLVM, which LLVM
+optimizes and turns into object code. Nothing is interpreted, and Python is not called back.
+
+The subset
+----------
+*Values*
+    Whole numbers (``int64``), ``uint64`` from ``np.uint64``, floats, truth values; arrays of
+    numbers, with one dimension or several, strided too; tuples, NamedTuples and ranges of these; a
+    NumPy ``Generator``. All that is known when a function is compiled stays a Python value:
+    constants, functions, modules, dictionaries.
+*Statements*
+    Assignments to names, entries and tuples of these, ``if``, ``while``, ``for`` over a range, an
+    array or a tuple, ``break``, ``continue``, ``return``. A condition on a constant compiles the
+    branch that is taken, and no other.
+*Expressions*
+    Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditions of truth values, entries and
+    slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``, ``len``,
+    ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of ``math``
+    and their namesakes in NumPy, ``generator.random()``.
+
+Numbers behave as NumPy's ``float64`` and ``int64`` do: a float divided by zero is infinite or NaN,
+a whole number divided by zero is 0, whole numbers wrap around. Arithmetic is IEEE's in the order of
+the text; nothing is reassociated or contracted. ``exp``, ``log``, ``pow`` and the like are those of
+the platform's C library. Negative indices count from the end, and slices end with their array, but
+an index past the end is not noticed. Other text is refused with its file and line.
+
+Functions are expanded where they are called. ``separate`` makes one function for each signature
+instead, for what is large and called in several places, or called rarely.
+"""
+
+import ast
+import builtins
+import linecache
+import math
+import operator
+import struct
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar, final
+
+import numpy as np
+
+SYMBOL = "regretkit_entry"
+"""The name of the function in object code."""
+
+Specialization: TypeAlias = Mapping[Any, Any]
+"""The function that replaces each placeholder."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class CannotCompileError(Exception):
+    """A function cannot be compiled."""
+
+
+class ObjectCode(NamedTuple):
+    """The result of a compilation."""
+
+    code: bytes
+    symbols: tuple[str, ...]
+    """The functions of other libraries that it calls."""
+
+
+def separate(function: _F) -> _F:
+    """Compile a function once for each signature, and not in place of each call."""
+    vars(function)["separate"] = True
+    return function
+
+
+def prefetch(array: Any, k: int) -> None:
+    """Load an entry into the cache in machine code; do nothing in Python."""
+
+
+# Values
+
+
+_TYPES = {"truth": "i1", "integer": "i64", "unsigned": "i64", "float": "double", "address": "ptr"}
+"""LLVM's types of numbers, by kind. The type of an integer has no sign."""
+_WIDENING = ["truth", "natural", "integer", "float"]
+"""What a variable may hold, each besides those before. A natural number is an integer from 0 on."""
+
+
+@final
+class Number:
+    """A number in machine code: a register or a constant, in LLVM's text."""
+
+    __slots__ = "kind", "least", "text"
+
+    def __init__(self, text: str, kind: str, least: int | None = None) -> None:
+        self.text, self.kind, self.least = text, kind, least
+        """``least`` is a lower bound of an integer, None if none is known."""
+
+    @property
+    def variable_kind(self) -> str:
+        """The kind of a variable that holds it."""
+        return "natural" if self.kind == "integer" and self.natural else self.kind
+
+    @property
+    def natural(self) -> bool:
+        """Whether it is known not to be negative."""
+        return self.kind == "unsigned" or (self.least is not None and self.least >= 0)
+
+
+@final
+class Array:
+    """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
+
+    __slots__ = "data", "dtype", "shape", "strides"
+
+    def __init__(
+        self, data: Any, dtype: "np.dtype[Any]", shape: Sequence[Any], strides: Any = None
+    ) -> None:
+        self.data, self.dtype, self.shape, self.strides = data, dtype, tuple(shape), strides
+
+
+class Range(NamedTuple):
+    """A range of which an end is known at run time only."""
+
+    start: Any
+    stop: Any
+    step: int = 1
+
+
+class Generator(NamedTuple):
+    """NumPy's random numbers: the address of its state, and that of the function that draws."""
+
+    state: Any
+    next_double: Any
+
+    @property
+    def random(self) -> "Draw":
+        """The method that draws a number."""
+        return Draw(self)
+
+
+class Draw(NamedTuple):
+    """A method of a generator."""
+
+    generator: Generator
+
+
+_NUMBERS = (Number, bool, int, float, np.generic)
+
+
+def leaves(value: Any) -> list[Any]:
+    """Return the numbers of which a value consists."""
+    if isinstance(value, _NUMBERS):
+        return [value]
+    if isinstance(value, Array):
+        return [value.data, *value.shape, *(value.strides or ())]
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else []
+
+
+def rebuilt(value: Any, given: Iterator[Any]) -> Any:
+    """Return a value that consists of other numbers."""
+    if isinstance(value, _NUMBERS):
+        return next(given)
+    if isinstance(value, Array):
+        data, shape = next(given), [next(given) for _ in value.shape]
+        strides = value.strides and [next(given) for _ in value.strides]
+        return Array(data, value.dtype, shape, strides)
+    if isinstance(value, tuple):
+        items = [rebuilt(item, given) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
+
+def _signature(value: Any) -> Any:
+    """Return what code depends on in an argument: kinds of numbers, and constants."""
+    if isinstance(value, Number):
+        return value.variable_kind
+    if isinstance(value, Array):
+        shape = value.dtype.str, len(value.shape), value.strides is None
+        return shape, tuple(map(_signature, leaves(value)))
+    if isinstance(value, tuple):
+        return (type(value), *map(_signature, value))
+    return type(value), repr(value) if isinstance(value, _NUMBERS) else id(value)
+
+
+# Texts of functions
+
+
+class Definition(NamedTuple):
+    """The text of a function."""
+
+    node: ast.FunctionDef
+    body: list[ast.stmt]
+    file: str
+    line: int
+    """The number of lines before it."""
+    stored: frozenset[str]
+    """The names to which it assigns,"""
+    single: frozenset[str]
+    """and those that need no memory: assigned once, before each of their uses."""
+    direct: bool
+    """Whether it returns at its end only."""
+
+
+def source(function: FunctionType) -> tuple[str, int]:
+    """Return the text of a function, or of several with it, and the number of lines before it.
+
+    That is its attribute ``source`` where it has no file.
+    """
+    if text := vars(function).get("source"):
+        return text, 0
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    return "".join(lines[code.co_firstlineno - 1 : _last_line(code)]), code.co_firstlineno - 1
+
+
+@cache
+def _last_line(code: CodeType) -> int:
+    inner = (_last_line(item) for item in code.co_consts if isinstance(item, CodeType))
+    return max(*(end or 0 for _, end, *_ in code.co_positions()), *inner, 0)
+
+
+@cache
+def _definition(code: CodeType, text: str, before: int) -> Definition:
+    """Return the definition of the function with this code within a text."""
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except SyntaxError:
+        tree = ast.Module([], [])
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    node = next((node for node in nodes if node.name == code.co_name), None)
+    if node is None:
+        raise CannotCompileError(f"the source of {code.co_name} cannot be read")
+    body = [item for item in node.body if not _is_text(item)]
+    stores, returns = _names(body, ast.Store), [n for n in ast.walk(node) if _is_return(n)]
+    direct = not returns or (len(returns) == 1 and returns[0] is body[-1])
+    stores.update(argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg))
+    single = frozenset(_single(body, stores, _names(body, ast.Load)))
+    stored = frozenset(_names(body, ast.Store))
+    return Definition(node, body, code.co_filename, before, stored, single, direct)
+
+
+def _is_return(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return)
+
+
+def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter[str]:
+    """Return how often each name is written or read."""
+    inner = (inner for node in nodes for inner in ast.walk(node))
+    return Counter(n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+
+
+def _single(
+    block: list[ast.stmt], stores: Counter[str], loads: Counter[str]
+) -> Iterator[str]:
+    """Yield the names that are written once, and read after that within the same block only."""
+    for k, node in enumerate(block):
+        following = block[k + 1 :]
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        elif isinstance(node, ast.For):
+            targets, following = [node.target], node.body
+        written = _names(targets, ast.Store)
+        if written:
+            read = _names(following, ast.Load)
+            yield from (n for n in written if stores[n] == 1 and read[n] == loads[n])
+        for name in ("body", "orelse"):
+            yield from _single(getattr(node, name, []), stores, loads)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def plain(function: Any) -> Any:
+    """Return the Python function that a compiled one was made of, or what is given."""
+    if isinstance(function, FunctionType):
+        return function
+    inner = getattr(function, "py_func", None)
+    return inner if isinstance(inner, FunctionType) else function
+
+
+# Translation
+
+
+@final
+class Scope:
+    """A function that is being translated."""
+
+    def __init__(self, key: object, function: FunctionType, definition: Definition) -> None:
+        self.key, self.function, self.definition = key, function, definition
+        self.values: dict[str, Any] = {}
+        """Names that mean one value."""
+        self.variables: dict[str, Variable] = {}
+        self.end = ""
+        """The label where the function ends, if it may return before,"""
+        self.result: Any = None
+        """and its result, or the variable that holds it then."""
+        self.loops: list[tuple[str, str]] = []
+        """The labels to which ``break`` and ``continue`` lead."""
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        self.cells = {name: cell.cell_contents for name, cell in cells}
+
+    def constant(self, name: str) -> Any:
+        """Return what a name means outside of the function."""
+        for names in (self.cells, self.function.__globals__, vars(builtins)):
+            if name in names:
+                return names[name]
+        raise NameError(f"{name!r} has no value yet")
+
+
+class Variable(NamedTuple):
+    """Memory for a value of one type."""
+
+    model: Any
+    places: list[str]
+    kinds: list[str]
+
+
+@final
+class Retry(Exception):
+    """Some variables have to hold more than was known."""
+
+
+@final
+class Translator:
+    """Translates one function, with all that it calls, to LLVM's text.
+
+    The type of a variable is that of the first value assigned to it. If it has to hold another
+    one, ``wider`` notes this, and all is translated again.
+    """
+
+    def __init__(self, replaced: Specialization, wider: dict[Any, str]) -> None:
+        self._replaced, self._wider, self._must_retry = replaced, wider, False
+        self._declared: dict[str, str] = {}
+        self._constants: dict[int, tuple[str, np.ndarray[Any, Any]]] = {}
+        self._functions: list[str] = []
+        self._separate: dict[Any, tuple[str, Any]] = {}
+        self._names = 0
+        self._allocated: list[str] = []
+        self._lines: list[str] = []
+        self._open = True
+        """Whether the next line can be reached."""
+        self._scopes: list[Scope] = []
+        self._line = 0
+
+    def module(self, function: FunctionType, arguments: Sequence[Any], results: int) -> str:
+        """Return the text of a function with these arguments and a number of whole results."""
+        parameters: list[str] = []
+        given = [self._argument(argument, parameters) for argument in arguments]
+        returned = self.call(function, given, {})
+        if results:
+            parameters.append("ptr %results")
+        for k, leaf in enumerate(leaves(returned) if results else ()):
+            place = self._value("address", f"getelementptr i64, ptr %results, i64 {k}")
+            self._write(f"store i64 {self.converted(leaf, 'integer')}, ptr {place.text}")
+        self._define(SYMBOL, parameters, "")
+        if self._must_retry:
+            raise Retry
+        constants = [_constant_text(*constant) for constant in self._constants.values()]
+        return "\n".join([*constants, *self._declared.values(), *self._functions])
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The functions of other libraries."""
+        return tuple(name for name in self._declared if not name.startswith("llvm."))
+
+    # The text
+
+    def _write(self, line: str) -> None:
+        if self._open:
+            self._lines.append(f"  {line}")
+
+    def _name(self, stem: str) -> str:
+        self._names += 1
+        return f"{stem}{self._names}"
+
+    def _value(self, kind: str, operation: str, least: int | None = None) -> Number:
+        """Write an operation, and return its result."""
+        name = self._name("%v")
+        self._write(f"{name} = {operation}")
+        return Number(name, kind, least)
+
+    def _jump(self, label: str) -> None:
+        self._write(f"br label %{label}")
+        self._open = False
+
+    def _branch(self, test: Number, yes: str, no: str) -> None:
+        self._write(f"br i1 {test.text}, label %{yes}, label %{no}")
+        self._open = False
+
+    def _begin(self, label: str) -> None:
+        """Begin a block, to which what is before leads."""
+        if self._open:
+            self._jump(label)
+        self._lines.append(f"{label}:")
+        self._open = True
+
+    def _define(self, name: str, parameters: Iterable[str], linkage: str) -> None:
+        """Make a function of the lines so far."""
+        self._write("ret void")
+        head = f"define {linkage} void @{name}({', '.join(parameters)}) nounwind {{"
+        self._functions.append("\n".join([head, *self._allocated, *self._lines, "}"]))
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Refuse the statement at hand."""
+        if not self._scopes:
+            raise CannotCompileError(reason)
+        found = self._scopes[-1].definition
+        raise CannotCompileError(f"{found.file}:{found.line + self._line}: {reason}")
+
+    # Arguments of the function, which ctypes passes
+
+    def _argument(self, argument: Any, parameters: list[str]) -> Any:
+        """Return the value of an argument of this type."""
+
+        def parameter(kind: str) -> str:
+            parameters.append(f"{kind} %a{len(parameters)}")
+            return f"%a{len(parameters) - 1}"
+
+        if isinstance(argument, np.ndarray):
+            return self._array_object(parameter("ptr"), argument)
+        if isinstance(argument, np.random.Generator):
+            return Generator(*(Number(parameter("ptr"), "address") for _ in range(2)))
+        if isinstance(argument, tuple):
+            items = [self._argument(item, parameters) for item in argument]
+            return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
+        if isinstance(argument, bool):
+            return self._value("truth", f"icmp ne i64 {parameter('i64')}, 0")
+        if isinstance(argument, np.unsignedinteger):
+            return Number(parameter("i64"), "integer", 0)
+        if isinstance(argument, int):
+            return Number(parameter("i64"), "integer")
+        return Number(parameter("double"), "float")
+
+    def _array_object(self, pointer: str, example: "np.ndarray[Any, Any]") -> Array:
+        """Return an array from the address of its Python object.
+
+        Its fields are the same in every version of NumPy: they are part of its binary interface.
+        """
+
+        def field(k: int) -> Number:
+            offset = object.__basicsize__ + k * struct.calcsize("P")
+            place = self._value("address", f"getelementptr i8, ptr {pointer}, i64 {offset}")
+            return self._value("address", f"load ptr, ptr {place.text}")
+
+        def numbers(first: Number, least: int | None) -> list[Number]:
+            places = [
+                self._value("address", f"getelementptr i64, ptr {first.text}, i64 {k}")
+                for k in range(example.ndim)
+            ]
+            return [self._value("integer", f"load i64, ptr {p.text}", least) for p in places]
+
+        strides = None if example.flags.c_contiguous else numbers(field(3), None)
+        return Array(field(0), example.dtype, numbers(field(2), 0), strides)
+
+    # Numbers
+
+    def number(self, value: Any) -> Number:
+        """Return a number, a constant as LLVM writes it."""
+        if isinstance(value, Number):
+            return value
+        if isinstance(value, np.uint64):
+            return Number(_integer_text(int(value)), "unsigned")
+        if isinstance(value, bool | np.bool_):
+            return Number(str(bool(value)).lower(), "truth")
+        if isinstance(value, int | np.integer):
+            if not -(2**63) <= value < 2**63:
+                self.refuse(f"{value} is no int64")
+            return Number(str(int(value)), "integer", int(value))
+        if isinstance(value, float | np.floating):
+            bits = int.from_bytes(struct.pack(">d", value), "big")
+            return Number(f"0x{bits:016X}", "float")
+        return self.refuse(f"a number is needed, not {_described(value)}")
+
+    def converted(self, value: Any, kind: str) -> str:
+        """Return the text of a number of another kind."""
+        x = self.number(value)
+        kind = "integer" if kind == "natural" else kind
+        if x.kind == kind or {x.kind, kind} == {"integer", "unsigned"}:
+            return x.text
+        match x.kind, kind:
+            case "integer", "float":
+                operation = f"sitofp i64 {x.text} to double"
+            case "unsigned", "float":
+                operation = f"uitofp i64 {x.text} to double"
+            case "truth", "float":
+                operation = f"uitofp i1 {x.text} to double"
+            case "truth", "integer" | "unsigned":
+                operation = f"zext i1 {x.text} to i64"
+            case "float", "integer" | "unsigned":
+                # Defined for all numbers, unlike the instruction
+                name = f"llvm.fpto{'s' if kind == 'integer' else 'u'}i.sat.i64.f64"
+                self._declare(name, "i64", ["double"])
+                operation = f"call i64 @{name}(double {x.text})"
+            case "float", "truth":
+                operation = f"fcmp une double {x.text}, 0.0"
+            case "integer" | "unsigned", "truth":
+                operation = f"icmp ne i64 {x.text}, 0"
+            case _:
+                self.refuse(f"{x.kind} is no {kind}")
+        return self._value(kind, operation).text
+
+    def _integer(self, value: Any) -> Number:
+        """Return a whole number as one with a sign."""
+        x = self.number(value)
+        if x.kind == "float":
+            self.refuse("a whole number is needed, not a float")
+        return x if x.kind == "integer" else Number(self.converted(x, "integer"), "integer", 0)
+
+    def _common(self, x: Number, y: Number) -> str:
+        """Return the kind to which both numbers are converted."""
+        kinds = {x.kind, y.kind}
+        if "float" in kinds:
+            return "float"
+        if "unsigned" in kinds:
+            if kinds != {"unsigned"}:
+                self.refuse("uint64 together with int64; convert one of them")
+            return "unsigned"
+        return "truth" if kinds == {"truth"} else "integer"
+
+    def _declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
+        pure = "" if result == "void" else " memory(none)"
+        self._declared[name] = (
+            f"declare {result} @{name}({', '.join(parameters)}) nounwind willreturn{pure}"
+        )
+
+    def library(self, name: str, *values: Any) -> Number:
+        """Call a function of numbers: an intrinsic of LLVM, or one of the C library."""
+        if name in _INTRINSICS:
+            name = f"llvm.{name}.f64"
+        self._declare(name, "double", ["double"] * len(values))
+        given = ", ".join(f"double {self.converted(value, 'float')}" for value in values)
+        return self._value("float", f"call double @{name}({given})")
+
+    # Arithmetic
+
+    def binary(self, operation: type[ast.operator], left: Any, right: Any) -> Any:
+        """Return the result of an operation with two operands."""
+        if not isinstance(left, Number) and not isinstance(right, Number):
+            return self._folded(_OPERATORS[operation], left, right)
+        x, y = self.number(left), self.number(right)
+        if operation is ast.Div:
+            quotient = f"{self.converted(x, 'float')}, {self.converted(y, 'float')}"
+            return self._value("float", f"fdiv double {quotient}")
+        if operation is ast.Pow:
+            return self._power(x, y, right)
+        kind = self._common(x, y)
+        if kind == "truth":
+            if operation in _BITWISE:
+                return self._value("truth", f"{_BITWISE[operation]} i1 {x.text}, {y.text}")
+            kind = "integer"
+        if kind == "float":
+            return self._of_floats(operation, x, y)
+        x, y = (Number(self.converted(n, kind), kind, self._least(n)) for n in (x, y))
+        if operation in (ast.LShift, ast.RShift):
+            return self._shifted(operation, x, y, right)
+        if operation in (ast.FloorDiv, ast.Mod):
+            return self._divided(operation, x, y, right)
+        name = {**_BITWISE, ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}.get(operation)
+        if name is None:
+            self.refuse(f"the operator {operation.__name__}")
+        return self._value(kind, f"{name} i64 {x.text}, {y.text}", _least(operation, x, y, right))
+
+    def _least(self, x: Number) -> int | None:
+        return 0 if x.kind == "truth" else x.least
+
+    def _folded(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Compute a constant as Python does."""
+        try:
+            return function(*values)
+        except Exception as error:
+            self.refuse(f"{type(error).__name__}: {error}")
+
+    def _of_floats(self, operation: type[ast.operator], x: Number, y: Number) -> Number:
+        names = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul"}
+        given = [Number(self.converted(n, "float"), "float") for n in (x, y)]
+        if operation in names:
+            left, right = (n.text for n in given)
+            return self._value("float", f"{names[operation]} double {left}, {right}")
+        if operation not in (ast.FloorDiv, ast.Mod):
+            self.refuse(f"the operator {operation.__name__} of floats")
+        divide: Any = _floor_divide if operation is ast.FloorDiv else _remainder
+        return self.number(self.call(divide, given, {}))
+
+    def _power(self, x: Number, y: Number, given: Any) -> Any:
+        if isinstance(given, int) and (given == 2 or (x.kind != "float" and given >= 0)):
+            if given > 64:
+                self.refuse("a power above 64 of a whole number")
+            result: Any = 1
+            for _ in range(given):
+                result = self.binary(ast.Mult, result, x)
+            return result
+        if x.kind != "float" and y.kind != "float":
+            self.refuse("a power of whole numbers whose exponent is not constant")
+        return self.library("pow", x, y)
+
+    def _shifted(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
+        """Shift as NumPy does, by 64 bits and more too."""
+        name = "shl" if operation is ast.LShift else "lshr" if x.kind == "unsigned" else "ashr"
+        least = 0 if x.natural and operation is ast.RShift else None
+        if isinstance(given, int | np.integer) and 0 <= int(given) < 64:
+            return self._value(x.kind, f"{name} i64 {x.text}, {y.text}", least)
+        fits = self._value("truth", f"icmp ult i64 {y.text}, 64")
+        bits = self._value("integer", f"select i1 {fits.text}, i64 {y.text}, i64 63")
+        shifted = self._value(x.kind, f"{name} i64 {x.text}, {bits.text}", least)
+        if name == "ashr":
+            return shifted
+        return self._value(x.kind, f"select i1 {fits.text}, i64 {shifted.text}, i64 0", least)
+
+    def _divided(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
+        """Divide whole numbers with a remainder of the divisor's sign; by zero both are 0.
+
+        The processor traps where it divides by zero, and the least number by -1.
+        """
+        is_quotient = operation is ast.FloorDiv
+        constant = isinstance(given, int | np.integer) and int(given) > 0
+        if x.natural and y.natural:
+            name, divisor = ("udiv" if is_quotient else "urem"), y.text
+            if constant:
+                return self._value(x.kind, f"{name} i64 {x.text}, {divisor}", 0)
+            zero = self._value("truth", f"icmp eq i64 {y.text}, 0")
+            divisor = self._value(x.kind, f"select i1 {zero.text}, i64 1, i64 {y.text}").text
+            result = self._value(x.kind, f"{name} i64 {x.text}, {divisor}")
+            return self._value(x.kind, f"select i1 {zero.text}, i64 0, i64 {result.text}", 0)
+        divisor = y.text
+        if not constant:
+            zero = self._value("truth", f"icmp eq i64 {y.text}, 0")
+            minus = self._value("truth", f"icmp eq i64 {y.text}, -1")
+            special = self._value("truth", f"or i1 {zero.text}, {minus.text}")
+            divisor = self._value("integer", f"select i1 {special.text}, i64 1, i64 {divisor}").text
+        rest = self._value("integer", f"srem i64 {x.text}, {divisor}")
+        signs = self._value("integer", f"xor i64 {rest.text}, {divisor}")
+        differ = self._value("truth", f"icmp slt i64 {signs.text}, 0")
+        some = self._value("truth", f"icmp ne i64 {rest.text}, 0")
+        wrong = self._value("truth", f"and i1 {differ.text}, {some.text}")
+        if is_quotient:
+            quotient = self._value("integer", f"sdiv i64 {x.text}, {divisor}")
+            less = self._value("integer", f"sext i1 {wrong.text} to i64")
+            result = self._value("integer", f"add i64 {quotient.text}, {less.text}")
+            if constant:
+                return result
+            negative = self._value("integer", f"sub i64 0, {x.text}")
+            chosen = f"select i1 {minus.text}, i64 {negative.text}, i64 {result.text}"
+            result = self._value("integer", chosen)
+            return self._value("integer", f"select i1 {zero.text}, i64 0, i64 {result.text}")
+        added = self._value("integer", f"select i1 {wrong.text}, i64 {divisor}, i64 0")
+        if constant:
+            return self._value("integer", f"add i64 {rest.text}, {added.text}", 0)
+        result = self._value("integer", f"add i64 {rest.text}, {added.text}")
+        return self._value("integer", f"select i1 {special.text}, i64 0, i64 {result.text}")
+
+    def compare(self, operation: type[ast.cmpop], left: Any, right: Any) -> Any:
+        """Return whether a comparison holds."""
+        if operation in (ast.Is, ast.IsNot):
+            return (left is right) == (operation is ast.Is)
+        if not isinstance(left, Number) and not isinstance(right, Number):
+            return self._folded(_COMPARISONS[operation], left, right)
+        x, y = self.number(left), self.number(right)
+        kind = self._common(x, y)
+        kind = "integer" if kind == "truth" else kind
+        if operation not in _CONDITIONS:
+            self.refuse(f"the comparison {operation.__name__}")
+        sign, condition = ("u" if kind == "unsigned" else "s"), _CONDITIONS[operation]
+        if kind == "float":  # ordered, so false of NaN, unless they differ
+            command = f"fcmp {'une' if condition == 'ne' else 'o' + condition} double"
+        else:
+            command = f"icmp {condition if condition in ('eq', 'ne') else sign + condition} i64"
+        return self._value(
+            "truth", f"{command} {self.converted(x, kind)}, {self.converted(y, kind)}"
+        )
+
+    # Variables
+
+    def _allocate(self, kind: str) -> str:
+        name = self._name("%p")
+        type_ = _TYPES["integer" if kind == "natural" else kind]
+        self._allocated.append(f"  {name} = alloca {type_}")
+        return name
+
+    def _variable(self, name: str, value: Any) -> Variable:
+        """Return new memory for values of a type."""
+        scope, kinds = self._scopes[-1], []
+        for k, leaf in enumerate(leaves(value)):
+            kind = self.number(leaf).variable_kind
+            kinds.append(_wider(kind, self._wider.get((scope.key, name, k), kind)))
+        return Variable(value, [self._allocate(kind) for kind in kinds], kinds)
+
+    def _put(self, variable: Variable, name: str, value: Any) -> None:
+        given = leaves(value)
+        if len(given) != len(variable.places):
+            self.refuse(f"{name} becomes {_described(value)}, was {_described(variable.model)}")
+        places = zip(given, variable.places, variable.kinds, strict=True)
+        for k, (leaf, place, kind) in enumerate(places):
+            needed = self.number(leaf).variable_kind
+            if (wider := _wider(kind, needed)) != kind:
+                if not wider:
+                    self.refuse(f"{name} becomes {needed}, was {kind}")
+                key = self._scopes[-1].key, name, k
+                self._wider[key] = _wider(wider, self._wider.get(key, wider))
+                self._must_retry = True
+            type_ = _TYPES["integer" if kind == "natural" else kind]
+            self._write(f"store {type_} {self.converted(leaf, kind)}, ptr {place}")
+
+    def _get(self, variable: Variable) -> Any:
+        loaded = []
+        for place, kind in zip(variable.places, variable.kinds, strict=True):
+            least = 0 if kind == "natural" else None
+            kind = "integer" if kind == "natural" else kind
+            loaded.append(self._value(kind, f"load {_TYPES[kind]}, ptr {place}", least))
+        return rebuilt(variable.model, iter(loaded))
+
+    def _set(self, name: str, value: Any) -> None:
+        variables = self._scopes[-1].variables
+        if name not in variables:
+            variables[name] = self._variable(name, value)
+        self._put(variables[name], name, value)
+
+    # Arrays
+
+    def _wrapped(self, index: Any, size: Any) -> Number:
+        """Return an index that counts from the beginning."""
+        k = self._integer(index)
+        if k.natural or self._scopes[-1].function.__globals__.get("WITHIN_BOUNDS"):
+            return k
+        if isinstance(index, int):
+            return self._integer(self.binary(ast.Add, size, index))
+        end = self._value("integer", f"add i64 {k.text}, {self._integer(size).text}")
+        negative = self._value("truth", f"icmp slt i64 {k.text}, 0")
+        return self._value("integer", f"select i1 {negative.text}, i64 {end.text}, i64 {k.text}")
+
+    def _place(self, array: Array, indices: Sequence[Any]) -> str:
+        """Return the address of an entry, or of a row."""
+        if len(indices) > len(array.shape):
+            self.refuse(f"{len(indices)} indices of an array of {len(array.shape)} dimensions")
+        place, unit = array.data.text, "i8" if array.strides else _element(array.dtype)
+        for k, index in enumerate(indices):
+            step: Any = array.strides[k] if array.strides else 1
+            for size in () if array.strides else array.shape[k + 1 :]:
+                step = self.binary(ast.Mult, step, size)
+            at: Any = self._wrapped(index, array.shape[k])
+            if not isinstance(step, int) or step != 1:
+                at = self._integer(self.binary(ast.Mult, at, step))
+            offset = f"getelementptr inbounds {unit}, ptr {place}, i64 {at.text}"
+            place = self._value("address", offset).text
+        return place
+
+    def load(self, array: Array, indices: Sequence[Any]) -> Any:
+        """Return an entry, or a row, of an array."""
+        place, count = self._place(array, indices), len(indices)
+        if count < len(array.shape):
+            strides = array.strides and array.strides[count:]
+            return Array(Number(place, "address"), array.dtype, array.shape[count:], strides)
+        kind, type_ = array.dtype.kind, _element(array.dtype)
+        entry = self._value("float", f"load {type_}, ptr {place}")
+        if kind == "f":
+            return entry
+        if kind == "b":
+            return self._value("truth", f"icmp ne i8 {entry.text}, 0")
+        least = 0 if kind == "u" else None
+        if type_ == "i64":
+            return Number(entry.text, "unsigned" if kind == "u" else "integer", least)
+        extended = f"{'zext' if kind == 'u' else 'sext'} {type_} {entry.text} to i64"
+        return self._value("integer", extended, least)
+
+    def store(self, array: Any, indices: Sequence[Any], value: Any) -> None:
+        """Write an entry of an array."""
+        if not isinstance(array, Array) or len(indices) != len(array.shape):
+            self.refuse("an assignment to something else than an entry of an array")
+        place, type_ = self._place(array, indices), _element(array.dtype)
+        if array.dtype.kind == "b":
+            bit = self.converted(value, "truth")
+            text = self._value("integer", f"zext i1 {bit} to i8").text
+        else:
+            text = self.converted(value, "float" if type_ == "double" else "integer")
+        if type_ not in ("double", "i64") and array.dtype.kind != "b":
+            text = self._value("integer", f"trunc i64 {text} to {type_}").text
+        self._write(f"store {type_} {text}, ptr {place}")
+
+    def _sliced(self, value: Any, node: ast.Slice) -> Any:
+        ends = [None if end is None else self.expression(end) for end in (node.lower, node.upper)]
+        if node.step is not None:
+            self.refuse("a slice with a step")
+        if isinstance(value, tuple):
+            if any(isinstance(end, Number) for end in ends):
+                self.refuse("a slice of a tuple whose ends are not constant")
+            return value[slice(*ends)]
+        if not isinstance(value, Array):
+            self.refuse(f"a slice of {_described(value)}")
+        size = value.shape[0]
+        begin, end = (0 if ends[0] is None else ends[0]), (size if ends[1] is None else ends[1])
+        if not self._scopes[-1].function.__globals__.get("WITHIN_BOUNDS"):
+            begin, end = self.call(_clamped, [begin, end, size], {})
+        data = Number(self._place(value, [begin]), "address")
+        length = self._integer(self.binary(ast.Sub, end, begin))
+        length = Number(length.text, "integer", 0)
+        return Array(data, value.dtype, [length, *value.shape[1:]], value.strides)
+
+    def _constant_array(self, array: "np.ndarray[Any, Any]") -> Array:
+        name, _ = self._constants.setdefault(id(array), (f"c{len(self._constants)}", array))
+        return Array(Number(f"@{name}", "address"), array.dtype, array.shape)
+
+    # Statements
+
+    def _body(self, statements: Iterable[ast.stmt]) -> None:
+        for node in statements:
+            if not self._open:
+                return
+            self._line = node.lineno
+            method = getattr(self, f"_statement_{type(node).__name__}", None)
+            if method is None:
+                self.refuse(f"{type(node).__name__} is not in the subset")
+            method(node)
+
+    def _statement_Pass(self, _: ast.Pass) -> None:
+        pass
+
+    def _statement_Expr(self, node: ast.Expr) -> None:
+        self.expression(node.value)
+
+    def _statement_Assign(self, node: ast.Assign) -> None:
+        value = self.expression(node.value)
+        for target in node.targets:
+            self._assign(target, value)
+
+    def _statement_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._assign(node.target, self.expression(node.value))
+
+    def _statement_AugAssign(self, node: ast.AugAssign) -> None:
+        operation, target = type(node.op), node.target
+        if isinstance(target, ast.Subscript):
+            array, indices = self._entry(target)
+            if isinstance(array, Array):
+                indices = [self._wrapped(*pair) for pair in zip(indices, array.shape, strict=False)]
+                before = self.load(array, indices)
+                after = self.binary(operation, before, self.expression(node.value))
+                self.store(array, indices, after)
+                return
+        if not isinstance(target, ast.Name):
+            self.refuse("an assignment to something else than a name or an entry of an array")
+        before = self.expression(ast.Name(target.id, ast.Load()))
+        self._set(target.id, self.binary(operation, before, self.expression(node.value)))
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            if target.id in self._scopes[-1].definition.single:
+                self._scopes[-1].values[target.id] = value
+            else:
+                self._set(target.id, value)
+        elif isinstance(target, ast.Tuple):
+            if isinstance(value, Array):
+                value = tuple(self.load(value, [k]) for k in range(len(target.elts)))
+            if not isinstance(value, tuple) or len(value) != len(target.elts):
+                self.refuse(f"{len(target.elts)} names for {_described(value)}")
+            for inner, item in zip(target.elts, value, strict=True):
+                self._assign(inner, item)
+        elif isinstance(target, ast.Subscript):
+            self.store(*self._entry(target), value)
+        else:
+            self.refuse("an assignment to something else than names and entries of arrays")
+
+    def _entry(self, node: ast.Subscript) -> tuple[Any, list[Any]]:
+        array, index = self.expression(node.value), self.expression(node.slice)
+        return array, [*index] if isinstance(index, tuple) else [index]
+
+    def _statement_Return(self, node: ast.Return) -> None:
+        scope = self._scopes[-1]
+        value = None if node.value is None else self.expression(node.value)
+        if scope.definition.direct and not scope.end:
+            scope.result = value
+            return
+        if value is not None:
+            if scope.result is None:
+                scope.result = self._variable("return", value)
+            self._put(scope.result, "return", value)
+        self._jump(scope.end)
+
+    def _statement_If(self, node: ast.If) -> None:
+        test = self._condition(node.test)
+        if isinstance(test, bool):
+            self._body(node.body if test else node.orelse)
+            return
+        yes, no, end = self._name("then"), self._name("else"), self._name("endif")
+        self._branch(test, yes, no)
+        reached = False
+        for label, statements in ((yes, node.body), (no, node.orelse)):
+            self._begin(label)
+            self._body(statements)
+            if self._open:
+                reached = True
+                self._jump(end)
+        if reached:
+            self._begin(end)
+
+    def _statement_While(self, node: ast.While) -> None:
+        if node.orelse:
+            self.refuse("else after a loop")
+        head, inner, end = self._name("while"), self._name("do"), self._name("endwhile")
+        self._begin(head)
+        test = self._condition(node.test)
+        if isinstance(test, bool):
+            self._jump(inner if test else end)
+        else:
+            self._branch(test, inner, end)
+        self._begin(inner)
+        self._loop(node.body, end, head)
+        if self._open:
+            self._jump(head)
+        self._begin(end)
+
+    def _loop(self, statements: list[ast.stmt], end: str, following: str) -> None:
+        self._scopes[-1].loops.append((end, following))
+        self._body(statements)
+        self._scopes[-1].loops.pop()
+
+    def _statement_Break(self, _: ast.Break) -> None:
+        self._jump(self._scopes[-1].loops[-1][0])
+
+    def _statement_Continue(self, _: ast.Continue) -> None:
+        self._jump(self._scopes[-1].loops[-1][1])
+
+    def _statement_For(self, node: ast.For) -> None:
+        if node.orelse:
+            self.refuse("else after a loop")
+        over = self.expression(node.iter)
+        if isinstance(over, range):
+            over = Range(over.start, over.stop, over.step)
+        if isinstance(over, tuple) and not isinstance(over, Range):
+            self._unrolled(node, over)
+            return
+        array = over if isinstance(over, Array) else None
+        if array is not None:
+            over = Range(0, array.shape[0])
+        if not isinstance(over, Range):
+            self.refuse(f"a loop over {_described(over)}")
+        start, stop, step = self._integer(over.start), self._integer(over.stop), over.step
+        bound = start.least if step > 0 else None if stop.least is None else stop.least + 1
+        head, inner, following, end = map(self._name, ("for", "do", "next", "endfor"))
+        counter = self._allocate("integer")
+        self._write(f"store i64 {start.text}, ptr {counter}")
+        self._begin(head)
+        k = self._value("integer", f"load i64, ptr {counter}", bound)
+        condition = f"icmp {'slt' if step > 0 else 'sgt'} i64 {k.text}, {stop.text}"
+        self._branch(self._value("truth", condition), inner, end)
+        self._begin(inner)
+        self._assign(node.target, k if array is None else self.load(array, [k]))
+        self._loop(node.body, end, following)
+        self._begin(following)
+        before = self._value("integer", f"load i64, ptr {counter}")
+        after = self._value("integer", f"add nsw i64 {before.text}, {step}")
+        self._write(f"store i64 {after.text}, ptr {counter}")
+        self._jump(head)
+        self._begin(end)
+
+    def _unrolled(self, node: ast.For, over: tuple[Any, ...]) -> None:
+        end = self._name("endfor")
+        for item in over:
+            following = self._name("next")
+            self._assign(node.target, item)
+            self._loop(node.body, end, following)
+            self._begin(following)
+        self._begin(end)
+
+    # Expressions
+
+    def expression(self, node: ast.expr) -> Any:
+        """Return the value of an expression."""
+        method = getattr(self, f"_expression_{type(node).__name__}", None)
+        if method is None:
+            self.refuse(f"{ast.unparse(node)[:60]!r} is not in the subset")
+        return method(node)
+
+    def _expression_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _expression_Name(self, node: ast.Name) -> Any:
+        scope = self._scopes[-1]
+        if node.id in scope.values:
+            return scope.values[node.id]
+        if node.id in scope.variables:
+            return self._get(scope.variables[node.id])
+        if node.id in scope.definition.stored:
+            self.refuse(f"{node.id} has no value yet")
+        return self._known(self._folded(scope.constant, node.id))
+
+    def _known(self, value: Any) -> Any:
+        return self._constant_array(value) if isinstance(value, np.ndarray) else value
+
+    def _expression_Attribute(self, node: ast.Attribute) -> Any:
+        value, name = self.expression(node.value), node.attr
+        if isinstance(value, Array):
+            if name == "shape":
+                return value.shape
+            if name == "ndim":
+                return len(value.shape)
+            if name != "size":
+                self.refuse(f"{name!r} of an array")
+            size: Any = value.shape[0]
+            for length in value.shape[1:]:
+                size = self.binary(ast.Mult, size, length)
+            return size
+        return self._known(self._folded(getattr, value, name))
+
+    def _expression_Subscript(self, node: ast.Subscript) -> Any:
+        value = self.expression(node.value)
+        if isinstance(node.slice, ast.Slice):
+            return self._sliced(value, node.slice)
+        index = self.expression(node.slice)
+        if isinstance(value, Array):
+            return self.load(value, index if isinstance(index, tuple) else [index])
+        if any(isinstance(leaf, Number) for leaf in leaves(index)):
+            self.refuse(f"an entry of {_described(value)} that is not constant")
+        return self._known(self._folded(operator.getitem, value, index))
+
+    def _expression_Tuple(self, node: ast.Tuple) -> Any:
+        return tuple(map(self.expression, node.elts))
+
+    def _expression_BinOp(self, node: ast.BinOp) -> Any:
+        return self.binary(type(node.op), self.expression(node.left), self.expression(node.right))
+
+    def _expression_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            test = self._condition(node.operand)
+            if isinstance(test, bool):
+                return not test
+            return self._value("truth", f"xor i1 {test.text}, true")
+        value = self.expression(node.operand)
+        if not isinstance(value, Number):
+            return self._folded(_UNARY[type(node.op)], value)
+        if isinstance(node.op, ast.Invert):
+            x = self._integer(value) if value.kind == "truth" else value
+            return self._value(x.kind, f"xor i64 {self.converted(x, x.kind)}, -1")
+        if isinstance(node.op, ast.UAdd):
+            return value
+        if value.kind == "float":
+            return self._value("float", f"fneg double {value.text}")
+        return self._value("integer", f"sub i64 0, {self._integer(value).text}")
+
+    def _expression_Compare(self, node: ast.Compare) -> Any:
+        pairs = list(zip(node.ops, node.comparators, strict=True))
+
+        def holds(left: Any, k: int) -> Any:
+            right = self.expression(pairs[k][1])
+            test = self.compare(type(pairs[k][0]), left, right)
+            if k + 1 == len(pairs) or test is False:
+                return test
+            return self._either(test, lambda: holds(right, k + 1), lambda: False)
+
+        return holds(self.expression(node.left), 0)
+
+    def _expression_BoolOp(self, node: ast.BoolOp) -> Any:
+        values = self._joined(node, self.expression)
+        if isinstance(values, Number) and values.kind != "truth":
+            self.refuse("'and' and 'or' of numbers; compare them")
+        return values
+
+    def _joined(self, node: ast.BoolOp, evaluated: Callable[[ast.expr], Any]) -> Any:
+        both = isinstance(node.op, ast.And)
+
+        def rest(k: int) -> Any:
+            value = evaluated(node.values[k])
+            if k + 1 == len(node.values):
+                return value
+            if not isinstance(value, Number):
+                return rest(k + 1) if bool(value) == both else value
+            if value.kind != "truth":
+                self.refuse("'and' and 'or' of numbers; compare them")
+            following = lambda: rest(k + 1)  # noqa: E731
+            if both:
+                return self._either(value, following, lambda: False)
+            return self._either(value, lambda: True, following)
+
+        return rest(0)
+
+    def _condition(self, node: ast.expr) -> Any:
+        """Return whether an expression is true, as a constant where it is known."""
+        if isinstance(node, ast.BoolOp):
+            return self._joined(node, self._condition)
+        value = self.expression(node)
+        if isinstance(value, Number):
+            return Number(self.converted(value, "truth"), "truth")
+        return bool(value)
+
+    def _expression_IfExp(self, node: ast.IfExp) -> Any:
+        test = self._condition(node.test)
+        return self._either(
+            test, lambda: self.expression(node.body), lambda: self.expression(node.orelse)
+        )
+
+    def _either(self, test: Any, body: Callable[[], Any], other: Callable[[], Any]) -> Any:
+        """Return one of two values, of which only that one is computed."""
+        if not isinstance(test, Number):
+            return body() if test else other()
+        labels = self._name("yes"), self._name("no")
+        end, outside = self._name("either"), self._lines
+        values, written, kinds = [], [], []
+        for make in (body, other):
+            self._lines = []
+            values.append(leaves(value := make()))
+            written.append(self._lines)
+        self._lines = outside
+        if len(values[0]) != len(values[1]):
+            self.refuse("two values of different types in one expression")
+        for pair in zip(*values, strict=True):
+            kinds.append(_wider(*(self.number(leaf).variable_kind for leaf in pair)))
+        if "" in kinds:
+            self.refuse("two values of different types in one expression")
+        places = [self._allocate(kind) for kind in kinds]
+        self._branch(test, *labels)
+        for label, lines, given in zip(labels, written, values, strict=True):
+            self._begin(label)
+            self._lines += lines
+            self._put(Variable(None, places, kinds), "", tuple(given))
+            self._jump(end)
+        self._begin(end)
+        return self._get(Variable(value, places, kinds))
+
+    # Calls
+
+    def _expression_Call(self, node: ast.Call) -> Any:
+        function = self.expression(node.func)
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            self.refuse("a starred argument")
+        given = [self.expression(argument) for argument in node.args]
+        named = {str(word.arg): self.expression(word.value) for word in node.keywords}
+        return self.call(function, given, named)
+
+    def call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+        """Return the result of a call."""
+        if isinstance(function, Draw):
+            state, draw = function.generator
+            return self._value("float", f"call double {draw.text}(ptr {state.text})")
+        function = self._replacement(function)
+        if function is prefetch:
+            self._prefetch(*given)
+        elif isinstance(function, FunctionType):
+            make = self._called if vars(function).get("separate") else self._expanded
+            return make(function, self._bound(function, given, named))
+        elif isinstance(function, type) and hasattr(function, "_fields"):
+            return self._folded(lambda: function(*given, **named))
+        elif not named and (compute := _function(function)):
+            try:
+                return compute(self, *given)
+            except TypeError as error:
+                self.refuse(str(error))
+        else:
+            self.refuse(f"a call of {getattr(function, '__name__', _described(function))}")
+        return None
+
+    def _replacement(self, function: Any) -> Any:
+        try:
+            return plain(self._replaced.get(plain(function), function))
+        except TypeError:  # it cannot be hashed
+            return function
+
+    def _prefetch(self, array: Array, k: Any) -> None:
+        kinds = ["ptr", "i32", "i32", "i32"]
+        self._declare("llvm.prefetch.p0", "void", kinds)
+        place = self._place(array, [k])
+        self._write(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
+    def _bound(
+        self, function: FunctionType, given: list[Any], named: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the arguments of a call by name."""
+        code, values = function.__code__, dict[str, Any]()
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if defaults := function.__defaults__:
+            values.update(
+                zip(names[code.co_argcount - len(defaults) :], defaults, strict=False)
+            )
+        values.update(function.__kwdefaults__ or {})
+        values.update(zip(names, given, strict=False))
+        values.update(named)
+        if len(given) > code.co_argcount or values.keys() != {*names}:
+            self.refuse(f"{function.__name__} takes {', '.join(names)}")
+        return {name: values[name] for name in names}
+
+    def _expanded(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
+        """Translate a function in place of its call."""
+        code, line = function.__code__, self._line
+        definition = _definition(code, *source(function))
+        key = function, tuple(map(_kinds, arguments.values()))
+        if any(scope.key == key for scope in self._scopes):
+            self.refuse(f"{function.__name__} calls itself")
+        scope = Scope(key, function, definition)
+        self._scopes.append(scope)
+        for name, value in arguments.items():
+            if name in definition.stored:
+                self._set(name, value)
+            else:
+                scope.values[name] = value
+        if not definition.direct:
+            scope.end = self._name("end")
+        self._body(definition.body)
+        result = scope.result
+        if not definition.direct:
+            self._begin(scope.end)
+            result = None if result is None else self._get(result)
+        self._scopes.pop()
+        self._line = line
+        return result
+
+    def _called(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
+        """Call a function, which is translated once for each signature."""
+        signature = function, tuple(map(_signature, arguments.values()))
+        given = [leaf for leaf in leaves(tuple(arguments.values())) if isinstance(leaf, Number)]
+        if signature not in self._separate:
+            name = self._name("f")
+            self._separate[signature] = name, self._translated(name, function, arguments)
+        name, model = self._separate[signature]
+        result = self._variable_like(model)
+        passed = [f"{_TYPES[x.kind]} {x.text}" for x in given]
+        passed += [f"ptr {place}" for place in result.places]
+        self._write(f"call void @{name}({', '.join(passed)})")
+        return self._get(result)
+
+    def _variable_like(self, model: Any) -> Variable:
+        kinds = [self.number(leaf).variable_kind for leaf in leaves(model)]
+        return Variable(model, [self._allocate(kind) for kind in kinds], kinds)
+
+    def _translated(self, name: str, function: FunctionType, arguments: dict[str, Any]) -> Any:
+        """Translate a function by itself, and return its result within."""
+        outside = self._allocated, self._lines, self._open
+        self._allocated, self._lines, self._open = [], [], True
+        parameters: list[str] = []
+
+        def parameter(leaf: Any) -> Any:
+            if not isinstance(leaf, Number):
+                return leaf
+            parameters.append(f"{_TYPES[leaf.kind]} %a{len(parameters)}")
+            return Number(f"%a{len(parameters) - 1}", leaf.kind, 0 if leaf.natural else None)
+
+        values = tuple(arguments.values())
+        inner = rebuilt(values, iter([parameter(leaf) for leaf in leaves(values)]))
+        result = self._expanded(function, dict(zip(arguments, inner, strict=True)))
+        for k, leaf in enumerate(leaves(result)):
+            number = self.number(leaf)
+            parameters.append(f"ptr %r{k}")
+            self._write(f"store {_TYPES[number.kind]} {number.text}, ptr %r{k}")
+        self._define(name, parameters, "internal")
+        self._allocated, self._lines, self._open = outside
+        return result
+
+
+def _kinds(value: Any) -> Any:
+    """Return of which kinds the numbers of an argument are."""
+    return tuple(
+        leaf.kind if isinstance(leaf, Number) else type(leaf) for leaf in leaves(value)
+    ) or id(value)
+
+
+def _wider(one: str, other: str) -> str:
+    """Return the kind of a variable that may hold both, empty if there is none."""
+    if one == other:
+        return one
+    if one not in _WIDENING or other not in _WIDENING:
+        return ""
+    return max(one, other, key=_WIDENING.index)
+
+
+def _least(operation: type[ast.operator], x: Number, y: Number, given: Any) -> int | None:
+    """Return a lower bound of a sum, a difference, a product or the bits of whole numbers."""
+    if operation is ast.Sub:
+        known = isinstance(given, int) and x.least is not None
+        return x.least - given if known and x.least is not None else None
+    if operation is ast.BitAnd and (x.natural or y.natural):
+        return 0
+    if x.least is None or y.least is None:
+        return None
+    if operation is ast.Add:
+        return x.least + y.least
+    return 0 if x.natural and y.natural else None
+
+
+def _element(dtype: "np.dtype[Any]") -> str:
+    """Return LLVM's type of the numbers in an array."""
+    if dtype.kind == "f" and dtype.itemsize == 8:
+        return "double"
+    if dtype.kind in "iub":
+        return f"i{8 * dtype.itemsize}"
+    raise CannotCompileError(f"an array of {dtype}")
+
+
+def _integer_text(value: int) -> str:
+    return str(value - 2**64 if value >= 2**63 else value)
+
+
+def _constant_text(name: str, array: "np.ndarray[Any, Any]") -> str:
+    kind = _element(array.dtype)
+    entries = ", ".join(
+        f"{kind} 0x{int.from_bytes(struct.pack('>d', x), 'big'):016X}"
+        if kind == "double"
+        else f"{kind} {int(x)}"
+        for x in array.ravel().tolist()
+    )
+    return f"@{name} = internal constant [{array.size} x {kind}] [{entries}]"
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Number):
+        return value.kind
+    if isinstance(value, Array):
+        return "an array"
+    return f"{type(value).__name__} {value!r}"[:60]
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_BITWISE: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.In: lambda x, y: x in y,
+    ast.NotIn: lambda x, y: x not in y,
+}
+_CONDITIONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}
+
+
+# Functions of Python and NumPy
+
+_Compute: TypeAlias = Callable[..., Any]
+
+_INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "roundeven", "copysign"}
+_LIBRARY = set(
+    "exp exp2 expm1 log log1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
+    "acosh atanh hypot pow fmod erf cbrt".split()
+)
+"""Functions of the C library that have the same name in ``math``."""
+
+
+@cache
+def _function(function: Any) -> _Compute | None:
+    """Return what computes a function of Python or NumPy, None if it is not in the subset."""
+    if function in _COMPUTED:
+        return _COMPUTED[function]
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None)
+    if module != "math" and not isinstance(function, np.ufunc):
+        return None
+    name = _NUMPY_NAMES.get(name, name)
+    if name not in _INTRINSICS | _LIBRARY:
+        return None
+
+    def compute(translator: Translator, *given: Any) -> Any:
+        if not any(isinstance(x, Number) for x in given):
+            return translator._folded(function, *given)
+        whole = module == "math" and name in ("floor", "ceil", "trunc")
+        value = translator.library(name, *given)
+        return translator.call(int, [value], {}) if whole else value
+
+    return compute
+
+
+_NUMPY_NAMES = {"arctan": "atan", "arctan2": "atan2", "power": "pow", "rint": "roundeven"} | {
+    f"arc{name}": f"a{name}" for name in ("sin", "cos", "sinh", "cosh", "tanh")
+}
+
+
+def _converter(kind: str, make: Callable[[Any], Any]) -> _Compute:
+    """Return what converts a number."""
+
+    def compute(translator: Translator, given: Any = 0) -> Any:
+        if not isinstance(given, Number):
+            return translator._folded(make, given)
+        least = given.least if kind == "integer" and given.kind == "integer" else None
+        least = 0 if kind == "integer" and given.kind == "truth" else least
+        return Number(translator.converted(given, kind), kind, least)
+
+    return compute
+
+
+def _narrowed(translator: Translator, given: Any) -> Any:
+    if not isinstance(given, Number):
+        return translator._folded(int, given) & 0xFFFFFFFF
+    whole = translator.converted(given, "integer")
+    return translator._value("integer", f"and i64 {whole}, 4294967295", 0)
+
+
+def _extreme(comparison: type[ast.cmpop], with_nan: bool) -> _Compute:
+    """Return what finds the largest or smallest of some numbers, as Python or as NumPy does."""
+
+    def compute(translator: Translator, *given: Any) -> Any:
+        if len(given) == 1 and isinstance(given[0], tuple):
+            (given,) = given
+        found = given[0]
+        for other in given[1:]:
+            found = translator._either(
+                replaces(translator, other, found), partial_of(other), partial_of(found)
+            )
+        return found
+
+    def replaces(translator: Translator, other: Any, found: Any) -> Any:
+        test = translator.compare(comparison, other, found)
+        if not with_nan or not isinstance(test, Number):
+            return test
+        is_nan = translator.compare(ast.NotEq, other, other)
+        return translator._either(test, lambda: True, lambda: is_nan)
+
+    def partial_of(value: Any) -> Callable[[], Any]:
+        return lambda: value
+
+    return compute
+
+
+def _absolute(translator: Translator, given: Any) -> Any:
+    if not isinstance(given, Number):
+        return translator._folded(abs, given)
+    if given.kind == "float":
+        return translator.library("fabs", given)
+    x = translator._integer(given)
+    negative = translator.binary(ast.Sub, 0, x)
+    test = translator.compare(ast.Lt, x, 0)
+    operands = f"i64 {negative.text}, i64 {x.text}"
+    return translator._value("integer", f"select i1 {test.text}, {operands}", 0)
+
+
+def _length(translator: Translator, given: Any) -> Any:
+    if isinstance(given, Range):
+        translator.refuse("the length of a range")
+    return given.shape[0] if isinstance(given, Array) else translator._folded(len, given)
+
+
+def _range(translator: Translator, *ends: Any) -> Any:
+    if not any(isinstance(end, Number) for end in ends):
+        return translator._folded(range, *ends)
+    start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1)[:3]
+    if not isinstance(step, int) or step == 0:
+        translator.refuse("a range whose step is not constant")
+    return Range(start, stop, step)
+
+
+def _rounded(translator: Translator, given: Any) -> Any:
+    if not isinstance(given, Number) or given.kind != "float":
+        return translator._folded(round, given) if not isinstance(given, Number) else given
+    return translator.call(int, [translator.library("roundeven", given)], {})
+
+
+def _is_finite(x: float) -> bool:
+    return abs(x) < math.inf
+
+
+def _is_infinite(x: float) -> bool:
+    return abs(x) == math.inf
+
+
+def _is_nan(x: float) -> bool:
+    return x != x
+
+
+def _inlined(function: Any) -> _Compute:
+    return lambda translator, *given: translator.call(function, list(given), {})
+
+
+def _clamped(begin: int, end: int, size: int) -> tuple[int, int]:
+    """Return the ends of a slice as Python understands them."""
+    begin = begin + size if begin < 0 else begin
+    end = end + size if end < 0 else end
+    first = min(max(begin, 0), size)
+    return first, max(min(end, size), first)
+
+
+def _floor_divide(x: float, y: float) -> float:
+    """Return the quotient of floats, rounded down as Python and NumPy do."""
+    if y == 0.0:
+        return x / y
+    rest = math.fmod(x, y)
+    quotient = (x - rest) / y
+    if rest != 0.0 and (y < 0.0) != (rest < 0.0):
+        quotient -= 1.0
+    if quotient == 0.0:
+        return math.copysign(0.0, x / y)
+    whole = np.floor(quotient)
+    return whole + 1.0 if quotient - whole > 0.5 else whole
+
+
+def _remainder(x: float, y: float) -> float:
+    """Return the remainder of floats, of the sign of the divisor as in Python and NumPy."""
+    rest = math.fmod(x, y)
+    if rest == 0.0:
+        return math.copysign(0.0, y)
+    return rest + y if (y < 0.0) != (rest < 0.0) else rest
+
+
+_COMPUTED: dict[Any, _Compute] = {
+    range: _range,
+    len: _length,
+    abs: _absolute,
+    np.absolute: _absolute,
+    np.fabs: _absolute,
+    round: _rounded,
+    min: _extreme(ast.Lt, with_nan=False),
+    max: _extreme(ast.Gt, with_nan=False),
+    np.minimum: _extreme(ast.Lt, with_nan=True),
+    np.maximum: _extreme(ast.Gt, with_nan=True),
+    np.uint32: _narrowed,
+    np.uint64: _converter("unsigned", np.uint64),
+    math.isfinite: _inlined(_is_finite),
+    math.isinf: _inlined(_is_infinite),
+    math.isnan: _inlined(_is_nan),
+    np.isfinite: _inlined(_is_finite),
+    np.isinf: _inlined(_is_infinite),
+    np.isnan: _inlined(_is_nan),
+}
+for _made, _kind in ((float, "float"), (int, "integer"), (bool, "truth")):
+    _COMPUTED[_made] = _converter(_kind, _made)
+for _made, _kind in ((np.float64, float), (np.int64, int), (np.bool_, bool)):
+    _COMPUTED[_made] = _COMPUTED[_kind]
+
+
+# From text to object code
+
+
+def translate(
+    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
+) -> tuple[str, tuple[str, ...]]:
+    """Return a function as LLVM's text, for arguments of these types, and the symbols it needs."""
+    wider: dict[Any, str] = {}
+    while True:
+        translator = Translator(replaced, wider)
+        try:
+            text = translator.module(translator._replacement(function), arguments, results)
+        except Retry:
+            continue
+        return text, translator.symbols
+
+
+def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:
+    """Return LLVM's text as object code, by default for this processor."""
+    import llvmlite.binding as llvm  # not at the top: most runs find machine code on disk
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    native = not (cpu or triple)
+    triple = triple or llvm.get_process_triple()
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=llvm.get_host_cpu_name() if native else cpu,
+        features=llvm.get_host_cpu_features().flatten() if native else features,
+        opt=3,
+        reloc="static" if "x86_64" in triple else "default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    tuning.loop_interleaving = tuning.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def compile_function(
+    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
+) -> ObjectCode:
+    """Return the object code of a function for arguments of these types.
+
+    Parameters
+    ----------
+    function
+        Written in the subset, of NumPy arrays, generators, numbers and tuples of these.
+    replaced
+        The functions that take the place of others, wherever these are called.
+    arguments
+        Examples of the arguments: only their types matter.
+    results
+        The number of whole numbers that it returns.
+
+    Raises
+    ------
+    CannotCompileError
+        With file and line, when its text is not in the subset.
+    """
+    text, symbols = translate(function, replaced, arguments, results)
+    return ObjectCode(object_code(text), symbols)
