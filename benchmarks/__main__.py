@@ -19,6 +19,7 @@ MODULES = {
     "engines": "checkpointing engines first_command passes size start stream turn_memory",
     "equilibria": "correlated correlated_trees exact exact_choice finish look time_to_gap",
     "games": "building openspiel_import repeated_states",
+    "oracle": "oracle",
     "poker": "endgames public_games",
     "reading": "reading",
     "rules": "regret_curves rules",

@@ -1,0 +1,351 @@
+"""The first edition is the oracle: the same cases there and in this checkout, bit by bit.
+
+Install the first edition beside this checkout, in an environment of its own:
+
+    $ git worktree add ../first first-edition
+    $ python -m venv ../first-environment
+    $ ../first-environment/bin/pip install ../first
+    $ python -m benchmarks oracle --first ../first-environment/bin/python
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from importlib import import_module
+from itertools import product
+from statistics import median
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from attrs import define, field
+
+from benchmarks.harness import ROOT, Figures, cpu_seconds, pin, table, times_in_a_turn
+
+REASONS: Mapping[str, str] = {}
+"""Why cases may differ, by a pattern of their names."""
+
+# Cases: expressions, so that a name that one edition lacks fails in that edition alone
+
+Case: TypeAlias = tuple[str, str, int]
+"""Expressions of a game and of a run on it, and the iterations after which runs are compared."""
+Cases: TypeAlias = Iterator[tuple[str, Case]]
+
+KINDS = ("leduc_poker", "kuhn_poker(players=3)", "random_matrix_game(30,seed=2)", "hold_em")
+"""A game for each kind of payoffs."""
+NAMES = (
+    *(*KINDS, "kuhn_poker", "liars_dice(sides=3)", "liars_dice(sides=4)", "goofspiel(4)"),
+    *("battleship", "pursuit_evasion", "sheriff(items=3)", "oshi_zumo(3)", "matching_pennies"),
+    *("rock_paper_scissors", "random_matrix_game(3,seed=1)"),
+    "goofspiel(3,order='random',information='hidden',players=3)",
+    "leduc_poker(players=3,raises=1,merge_suits=True)",
+)
+GAMES = {name: f"rk.load({name!r})" for name in NAMES}
+GAMES["normal form of three players"] = "rk.NormalFormGame(rng.normal(size=(3, 3, 2, 4)))"
+CFR = ("cfr", "cfr+", "pcfr+", "lcfr", "dcfr", "dcfr+", "pdcfr+", "sapcfr+", "apcfr+")
+
+
+def started(algorithm: str, options: str = "", engine: str = "compiled") -> str:
+    """Return the expression of a run that plays an algorithm."""
+    return f"play.Algorithm({algorithm}).start(game, engine={engine!r}{options})"
+
+
+def iterations() -> Cases:
+    for (name, game), rule in product(GAMES.items(), CFR):
+        yield f"{name}, {rule}", (game, started(repr(rule)), 200)
+        if rule == "cfr+" or (name in KINDS and rule in CFR[:3]):
+            for order in ("Simultaneous()", "RandomPlayer(rng)"):
+                run = started(f"{rule!r}, order=play.{order}")
+                yield f"{name}, {rule}, {order}", (game, run, 200)
+            for engine in ("compiled-exact", "vectorized", "numpy"):
+                yield f"{name}, {rule}, {engine}", (game, started(repr(rule), "", engine), 200)
+
+
+def rules() -> Cases:
+    made = {
+        "infinite exponents": "rk.DiscountedRegretMatching, alpha=np.inf, beta=-np.inf",
+        "hedge": "rk.Hedge, rate=0.3",
+        "optimistic hedge": "rk.OptimisticHedge, rate=0.3",
+        "scheduled exponents": "minimizers.contrib.HSDiscountedRegretMatching, horizon=10**6",
+        "own rule": "runs.CubedRegretMatching",
+    }
+    kinds = "FollowTheRegularizedLeader", "OnlineMirrorDescent"
+    for kind, regularizer, optimistic in product(kinds, ("Entropy", "Euclidean"), (False, True)):
+        options = f"regularizer=minimizers.{regularizer}(), rate=0.3, optimistic={optimistic}"
+        made[f"{kind}, {regularizer}, {optimistic}"] = f"minimizers.{kind}, {options}"
+    for name, rule in made.items():
+        run = started(f"functools.partial({rule})", ", horizon=10**6")
+        yield f"leduc_poker, {name}", (GAMES["leduc_poker"], run, 200)
+    averagings = (
+        "Uniform()",
+        "Linear()",
+        "Quadratic()",
+        "Power(3.5)",
+        "Last()",
+        "HorizonPower(15.0)",
+    )
+    for name, averaging in product(KINDS, averagings):
+        run = started(f"'cfr+', averaging=play.{averaging}", ", horizon=10**6")
+        yield f"{name}, cfr+, {averaging}", (GAMES[name], run, 200)
+
+
+def sampled() -> Cases:
+    learned, exact = "play.LearnedBaseline(rate=0.1)", "play.ExactBaseline()"
+    estimators = {
+        "ExternalSampling(rng)": CFR,
+        f"ExternalSampling(rng, baseline={learned})": CFR[:1],
+        "OutcomeSampling(rng)": CFR[:2],
+        f"OutcomeSampling(rng, baseline={learned})": CFR[:1],
+        f"OutcomeSampling(rng, baseline={exact})": CFR[:1],
+        "AverageStrategySampling(rng)": CFR[:1],
+        "RobustSampling(rng, actions=2)": CFR[:1],
+    }
+    for name in ("leduc_poker", "kuhn_poker", "liars_dice(sides=4)"):
+        for estimator, algorithms in estimators.items():
+            for rule in algorithms if name == "leduc_poker" else algorithms[:1]:
+                run = started(repr(rule), f", estimator=play.{estimator}")
+                yield f"{name}, {rule}, {estimator}", (GAMES[name], run, 2_000)
+
+
+def deviations() -> Cases:
+    efr = "blind_cf", "informed_cf", "blind_action", "informed_action", "bps", "cfps", "csps"
+    learners = {f"efr {name}": f"EFR(tree, {name!r})" for name in (*efr, "tips", "bhv")} | {
+        "efr tips, prm+": "EFR(tree, 'tips', local=rk.PredictiveRegretMatchingPlus)",
+        "triggers, rm+": "trigger_regret(tree, local=rk.RegretMatchingPlus)",
+        "triggers, drm": "trigger_regret(tree, local=rk.DiscountedRegretMatching)",
+        "triggers, hedge": "trigger_regret(tree, local=functools.partial(rk.Hedge, rate=0.3))",
+        "coarse triggers, rm+": "trigger_regret(tree, local=rk.RegretMatchingPlus, coarse=True)",
+        "linear swap, rm+": "linear_swap_regret(tree, local=rk.RegretMatchingPlus)",
+    }
+    options = "order=play.Simultaneous(), averaging=play.Linear(), engine='compiled'"
+    for name, (title, learner) in product(KINDS[:2], learners.items()):
+        players = f"[circuits.{learner} for tree in game.domains]"
+        yield f"{name}, {title}", (GAMES[name], f"play.SelfPlay(game, {players}, {options})", 50)
+
+
+def responses() -> Cases:
+    for name in (*KINDS, "goofspiel(4)", "sheriff(items=3)"):  # so often that NumPy is left
+        yield name, (GAMES[name], "oracle.Responses(evaluation, game, rng)", 20_000)
+
+
+def without_tree() -> Cases:
+    goofspiel = 'games.load_rules(\'goofspiel(3,order="random",information="hidden")\')'
+    batches = "games.liars_dice_batch(sides=2)", "games.leduc_batch()", goofspiel
+    learned = "RegretMatching", "LinearRegretMatching"
+    for game, rule, kind in product(batches, learned, ("ExternalSampling", "OutcomeSampling")):
+        run = f"play.LazyMCCFR(game, rk.{rule}, play.{kind}(rng))"
+        yield f"{game[6:]}, {rule}, {kind}", (game, run, 60_000)
+
+
+GROUPS = (iterations, rules, sampled, deviations, responses, without_tree)
+CASES = {f"{group.__name__}: {name}": case for group in GROUPS for name, case in group()}
+
+
+@final
+@define(eq=False)
+class Responses:
+    """Best responses to ten random profiles, again and again, called as a run."""
+
+    evaluation: Any
+    game: Any
+    rng: np.random.Generator
+    profiles: list[list[Any]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.profiles = [[*map(self.strategy, self.game.domains)] for _ in range(10)]
+
+    def strategy(self, domain: Any) -> Any:
+        simplices = getattr(domain, "simplices", domain)
+        behavior = simplices.normalize(self.rng.exponential(size=simplices.dimension))
+        return behavior if simplices is domain else domain.sequence_form(behavior)
+
+    def run(self, times: int) -> None:
+        for number in range(times):
+            self.evaluation.best_response_gains(self.game, self.profiles[number % 10])
+
+    @property
+    def average(self) -> list[Any]:
+        """Return all gains, and all best responses with their values."""
+        found, players = self.evaluation, range(len(self.game.domains))
+        gains = [found.best_response_gains(self.game, x) for x in self.profiles]
+        return gains + [
+            found.best_response(self.game, i, x) for x in self.profiles for i in players
+        ]
+
+
+# Answers, in either edition
+
+WORKER = (
+    "import regretkit, sys; sys.path.append(sys.argv[1]); "
+    "from benchmarks.oracle import answer_all; answer_all()"
+)
+MODULES = ["play", "games", "circuits", "evaluation", "minimizers", "minimizers.contrib"]
+
+
+def answer_all() -> None:
+    """Answer each name of a case on the standard input by a line of JSON."""
+    known = {name: import_module(f"regretkit.{name}") for name in MODULES}
+    known |= {name: import_module(f"benchmarks.{name}") for name in ("oracle", "runs")}
+    known |= {"rk": import_module("regretkit"), "functools": import_module("functools"), "np": np}
+    print(json.dumps(known["rk"].__file__), flush=True)
+    for line in sys.stdin:
+        try:
+            answer = answered(*CASES[json.loads(line)], dict(known))
+        except Exception as error:  # is an answer as well
+            answer = {"refused": type(error).__name__, "message": str(error).partition("\n")[0]}
+        print(json.dumps(answer), flush=True)
+
+
+def answered(game: str, call: str, iterations: int, known: dict[str, Any]) -> Figures:
+    """Return digests after some iterations, and the times of the first one and of later ones."""
+    known["rng"] = np.random.default_rng(7)
+    known["game"] = eval(game, known)
+    run = eval(call, known)
+    start = cpu_seconds(run.run, 1)
+    run.run(iterations - 1)
+    digests = {name: digest(value) for name, value in parts(run)}
+    times = times_in_a_turn(run.run)
+    seconds = min(cpu_seconds(run.run, times) for _ in range(5)) / times
+    return {"digests": digests, "us": 1e6 * seconds, "start": start}
+
+
+def parts(run: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is compared, by name: strategies, and arrays by their names in the state."""
+    for name in ("average", "current", "last_profile", "information_sets"):
+        if hasattr(run, name):
+            yield name, getattr(run, name)
+    if hasattr(run, "estimator"):
+        yield "visited", getattr(run.estimator, "visited", 0)
+    if hasattr(run, "state_dict"):
+        state, arrays = run.state_dict(), dict[str, list[Any]]()
+        collect(arrays, "", {name: state.get(name) for name in ("minimizers", "estimator")})
+        yield from arrays.items()
+
+
+def collect(arrays: dict[str, list[Any]], name: str, value: Any) -> None:
+    """Collect the arrays of a state, by the last part of their path that is not a number."""
+    if isinstance(value, dict):
+        for key in value:
+            collect(arrays, name if key.isdigit() else key, value[key])
+    elif isinstance(value, np.ndarray):
+        arrays.setdefault(name, []).append(value)
+
+
+def digest(value: Any) -> str:
+    """Return a digest of the bytes of arrays and numbers, and of the names of information sets."""
+    found = hashlib.sha256()
+    for leaf in map(np.asarray, leaves(value)):
+        found.update(f"{leaf.dtype}{leaf.shape}".encode() + leaf.tobytes())
+    return found.hexdigest()
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, Sequence):
+        for item in value:
+            yield from leaves(item)
+    elif hasattr(value, "actions"):  # a strategy at the information sets that were visited
+        for key in value:
+            yield from (str(key), *map(str, value.actions(key)), value[key])
+    else:
+        yield value
+
+
+# The comparison
+
+
+@define
+class Edition:
+    """An interpreter with an edition; it starts again after it ended."""
+
+    python: str
+    path: str = ""
+    """Where it finds the edition, unless that is installed."""
+    process: Any = None
+    home: str = ""
+
+    def ask(self, name: str) -> Figures:
+        if self.process is None:
+            command = [self.python, "-P", "-c", WORKER, str(ROOT)]
+            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            self.process = subprocess.Popen(
+                command, env=os.environ | {"PYTHONPATH": self.path}, **pipes
+            )
+            self.home = json.loads(self.process.stdout.readline() or '""')
+            if not self.home:
+                raise SystemExit(f"{self.python} cannot import regretkit")
+        print(json.dumps(name), file=self.process.stdin, flush=True)
+        if line := self.process.stdout.readline():
+            answer: Figures = json.loads(line)
+            return answer
+        code, self.process = self.process.wait(), None
+        return {"refused": "the process ended", "message": f"exit code {code}"}
+
+
+def compared(name: str, first: Figures, this: Figures) -> Figures:
+    """Return the row of a case."""
+    row: Figures = {"bits": "equal"}
+    if "refused" in first or "refused" in this:
+        told = [f"{x.get('refused', 'played')} {x.get('message', '')}" for x in (first, this)]
+        equal = first.get("refused") == this.get("refused")
+        row["bits"] = "refused" if equal else f"differs: {' | '.join(told)}"
+    else:
+        ours, theirs = this["digests"], first["digests"]
+        if apart := [part for part in theirs if ours.get(part, theirs[part]) != theirs[part]]:
+            row["bits"] = f"differs: {', '.join(apart)}"
+        row |= {"first, us": first["us"], "this, us": this["us"], "times": this["us"] / first["us"]}
+        row |= {"first: start, s": first["start"], "this: start, s": this["start"]}
+        row["_alone"] = ours.keys() ^ theirs.keys()
+    reason = next((why for pattern, why in REASONS.items() if fnmatchcase(name, pattern)), "")
+    if reason and row["bits"].startswith("differs"):
+        row["bits"] = f"stated: {reason}"
+    return row
+
+
+def summary(found: Mapping[str, Figures]) -> str:
+    """Return counts and ratios of times by group, and what only one edition has."""
+    kinds, rows = ("equal", "refused", "stated", "differs"), []
+    for group in dict.fromkeys(name.partition(":")[0] for name in found):
+        chosen = [row for name, row in found.items() if name.partition(":")[0] == group]
+        counts = Counter(row["bits"].partition(":")[0] for row in chosen)
+        ratios = [row["times"] for row in chosen if "times" in row] or [float("nan")]
+        rows.append([group, *(counts[kind] for kind in kinds), median(ratios), max(ratios)])
+    alone = Counter(part for row in found.values() for part in row.get("_alone", ()))
+    told = [f"only one edition has {part}, in {count} cases" for part, count in alone.items()]
+    return "\n".join([table(["group", *kinds, "median times", "most"], rows), *told])
+
+
+def oracle(arguments: Sequence[str]) -> int:
+    """This checkout next to the first edition: the bits of all results, and times.
+
+    Each case runs in the interpreter that has the first edition installed, then in this checkout.
+    Strategies and states must be equal bit by bit, unless ``REASONS`` says why not. A case that
+    both refuse by the same error counts as equal. Times are processor time: of one iteration, best
+    of five turns, and of the first iteration, which compiles machine code or loads it. The exit
+    code is 1 if a case differs without a reason.
+
+        $ python -m benchmarks oracle --first ../first-environment/bin/python --quick
+        $ python -m benchmarks oracle --first ../first-environment/bin/python sampled "*: hold_em*"
+    """
+    parser = argparse.ArgumentParser("python -m benchmarks oracle")
+    parser.add_argument("--first", required=True, help="an interpreter with the first edition")
+    parser.add_argument("--quick", action="store_true", help="every tenth case")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a group, or a pattern of names")
+    asked = parser.parse_args(arguments)
+    patterns = [name if ":" in name else f"{name}:*" for name in asked.names or "*"]
+    chosen = [name for name in CASES if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    pin()
+    first, this, found = Edition(asked.first), Edition(sys.executable, str(ROOT)), {}
+    for name in chosen[:: 10 if asked.quick else 1]:
+        found[name] = row = compared(name, first.ask(name), this.ask(name))
+        print(f"{name}: {row['bits']}, {row.get('times', 1.0):.2f} times", file=sys.stderr)
+        if first.home == this.home:
+            raise SystemExit(f"{asked.first} has no edition of its own, but {first.home}")
+    columns = dict.fromkeys(name for row in found.values() for name in row if name[0] != "_")
+    print(table(["case", *columns], [[n, *map(row.get, columns)] for n, row in found.items()]))
+    print(f"\n{first.home} next to {this.home}:\n\n{summary(found)}")
+    return int(any(row["bits"].startswith("differs") for row in found.values()))
