@@ -155,6 +155,7 @@ def rule_of(minimizer: rk.RegretMinimizer) -> Any:
 def prefixes(run: SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first pass of an iteration so often, the first two, ..."""
     from regretkit.engine._jit import specialize
+    from regretkit.engine._machine_code import MachineCode
 
     kernel, arrays = find_kernel(rule_of(run.minimizers[0])), vars(run._executor)["_arrays"]
     compiled = MachineCode(go, specialize(kernel, type(arrays.payoffs)))

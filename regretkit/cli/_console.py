@@ -174,8 +174,8 @@ class _Shown(logging.Handler):
 
 
 @contextmanager
-def compiling_shown(update: Progress) -> Iterator[None]:
-    """Show as progress that the library compiles, and write its warnings on standard error."""
+def logging_shown(update: Progress) -> Iterator[None]:
+    """Show messages of the library as progress, and its warnings on standard error."""
     handler, logger = _Shown(update), logging.getLogger("regretkit")
     level = logger.level
     logger.addHandler(handler)

@@ -264,9 +264,10 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     callbacks = [monitor if checkpoint is None else checkpoint]
     try:
         # Rules may print, and standard output is for results.
-        with redirect_stdout(sys.stderr), console.compiling_shown(monitor.progress):
+        with redirect_stdout(sys.stderr), console.logging_shown(monitor.progress):
             with monitor.request.raising():
-                run._prepare(iterations, callbacks)  # compiles, and so the first one is no slower
+                if isinstance(run, SelfPlay):
+                    run._prepare()
             run.run(iterations, callbacks=callbacks)
     except ClickException:
         raise

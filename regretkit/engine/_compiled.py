@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from typing_extensions import override
 
 from regretkit._util._typing import Indices, UInt32Array, Vector
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._deviations import NO_DEVIATIONS, lay_out_deviations, negligible_gains
 from regretkit.engine._layout import (
     NO_SINGLETONS,
@@ -24,7 +25,6 @@ from regretkit.engine._layout import (
     shared_sums,
     zero_iterates,
 )
-from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._player_buffers import (
     PlayerBuffers,
     advance_average,
@@ -37,13 +37,9 @@ from regretkit.engine._player_buffers import (
 )
 from regretkit.engine._support import (
     all_ignore_singletons,
-    is_long,
     learner_domain,
     local_deviations,
-    numba_missing,
-    placed_rules,
     schedule_of,
-    unsupported_minimizer,
     unsupported_rules,
     unsupported_run,
 )
@@ -54,8 +50,7 @@ from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play._engines import CannotStartError, Engine, Executor
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
-from regretkit.trace import find_kernel
-from regretkit.trace._build import KernelSet, combine
+from regretkit.trace._build import KernelSet
 
 if TYPE_CHECKING:
     from regretkit.engine._jit import IterationCode
@@ -77,28 +72,6 @@ class Compiled(Engine):
         if self._exact and isinstance(run.estimator, TraversalEstimator):
             return "regrets are sampled, which leaves no ties; pass engine='compiled'"
         return unsupported_run(run) or unsupported_rules(run)
-
-    @override
-    def refused_players(self, run: SelfPlay) -> dict[int, str]:
-        pairs = enumerate(zip(run.minimizers, run.game.domains, strict=True))
-        reasons = {p: unsupported_minimizer(minimizer, domain) for p, (minimizer, domain) in pairs}
-        return {player: reason for player, reason in reasons.items() if reason is not None}
-
-    @override
-    def missing_dependency(self) -> str | None:
-        return numba_missing()
-
-    @override
-    def pays_off(self, run: SelfPlay, iterations: int, seconds: float) -> bool:
-        return not self._exact and is_long(run, iterations, self._is_at_hand, seconds)
-
-    def _is_at_hand(self, run: SelfPlay) -> bool:
-        if self.unsupported_reason(run) is not None:
-            return False
-        placed = [placed_rules(minimizer) for minimizer in run.minimizers]
-        kernels = [find_kernel(rule) for rules in placed for rule, *_ in rules]
-        code = code_for(run, combine(kernels, all(len(rules) == 1 for rules in placed)))
-        return all(part.is_at_hand() for part in (code.initialize, code.iterate))
 
     @override
     def start(self, run: SelfPlay) -> Executor:
@@ -182,14 +155,7 @@ class KernelExecutor(Executor):
             self._initialize()
             self._call(*_NO_ITERATIONS)
         except CannotCompileError as error:
-            placed = [rule.rule for player in self._players for rule in player.rules]
-            rules = list({repr(rule): None for rule in placed})
-            whose = rules[0] if len(rules) == 1 else f"one of {', '.join(rules)}"
-            raise CannotStartError(
-                f"the kernel of {whose} cannot be compiled, see above; write it in plain loops "
-                "over numbers in arrays, without making new arrays, or pass engine='vectorized', "
-                "which does without it"
-            ) from error
+            raise CannotStartError(str(error)) from error
 
     def _initialize(self) -> None:
         """Compute all strategies from the state of the rules."""

@@ -293,7 +293,8 @@ def _kept_digest(function: Any, items: tuple[tuple[Any, Any], ...]) -> str:
     while waiting:
         used = waiting.pop()
         total.update(f"{used.__name__} {source(used)[0]}".encode())
-        total.update(repr((used.__defaults__, used.__kwdefaults__, vars(used))).encode())
+        options = used.__defaults__, used.__kwdefaults__, vars(used).get("separate")
+        total.update(repr(options).encode())
         for name, value in uses(used):
             value = replacement(value, replaced)
             if isinstance(value, FunctionType):

@@ -10,19 +10,19 @@ import numpy as np
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL
+from regretkit.engine._compiler import CannotCompileError
+from regretkit.engine._jit import compile_responses
 from regretkit.engine._layout import (
     LONGEST_RUN,
     MOST_KEPT,
     Iterates,
     lay_out,
-    payoffs_kind,
     shared_sums,
 )
-from regretkit.engine._compiler import CannotCompileError
-from regretkit.engine._machine_code import MachineCode
-from regretkit.engine._support import COMPILING, could_overflow, numba_missing
+from regretkit.engine._support import could_overflow
 from regretkit.games import ExtensiveFormGame
 from regretkit.games.public import PublicGame
+from regretkit.play._engines import warn_once
 
 SequenceFormGame: TypeAlias = ExtensiveFormGame | PublicGame
 
@@ -32,45 +32,26 @@ _KEPT = 1 << 20
 _IDLE: "WeakKeyDictionary[SequenceFormGame, list[Responder]]" = WeakKeyDictionary()
 """Arrays of games that no call has in use, of which threads may need one each."""
 _UNSUPPORTED: WeakKeyDictionary[SequenceFormGame, bool] = WeakKeyDictionary()
-_AT_HAND: dict[type, bool] = {}
-"""Whether there is machine code for a kind of payoffs."""
 
 
 @contextmanager
-def responder(game: SequenceFormGame, seconds: float) -> "Iterator[Responder | None]":
-    """Lend what finds best responses in a game by machine code; None where NumPy is to do it.
-
-    That is where machine code is not at hand, and takes longer to compile than these ``seconds`` in
-    NumPy.
-    """
+def responder(game: SequenceFormGame) -> "Iterator[Responder | None]":
+    """Lend what finds best responses in a game by machine code; None where NumPy has to."""
     if game not in _UNSUPPORTED:
         large = not isinstance(game, PublicGame) and game.payoffs.size > MOST_KEPT
-        _UNSUPPORTED[game] = large or numba_missing() is not None or could_overflow(game)
-    lent, idle, kind = None, _IDLE.setdefault(game, []), payoffs_kind(game)
-    if not _UNSUPPORTED[game] and (_is_at_hand(kind) or seconds > COMPILING):
+        _UNSUPPORTED[game] = large or could_overflow(game)
+    lent, idle = None, _IDLE.setdefault(game, [])
+    if not _UNSUPPORTED[game]:
         try:
             with suppress(IndexError):  # another thread may have taken the last one
                 lent = idle.pop()
             lent = lent or Responder(game)
-            _AT_HAND[kind] = True
-        except CannotCompileError:
+        except CannotCompileError as error:
             _UNSUPPORTED[game] = True
+            warn_once(f"{error}; best responses are computed in NumPy")
     yield lent
     if lent is not None and lent.iterates.utility.size <= _KEPT:
         idle.append(lent)
-
-
-def _is_at_hand(kind: type) -> bool:
-    if kind not in _AT_HAND:
-        _AT_HAND[kind] = code_for(kind).is_at_hand()
-    return _AT_HAND[kind]
-
-
-def code_for(kind: type) -> MachineCode:
-    """Return the machine code of best responses for a kind of payoffs."""
-    from regretkit.engine._jit import compile_responses
-
-    return compile_responses(kind)
 
 
 @final
@@ -88,7 +69,7 @@ class Responder:
         self._arrays: tuple[Any, ...] = self._found, payoffs, trees, self.iterates
         begins = trees.sequence_offsets.tolist()
         self._sequences = [slice(*ends) for ends in pairwise(begins)]
-        self._code = code_for(type(payoffs))
+        self._code = compile_responses(type(payoffs))
         self._code.prepared(0, 0, False, *self._arrays)
 
     def gains(self, strategies: Sequence[Vector]) -> Vector | None:

@@ -1,10 +1,5 @@
-"""Which runs an engine supports, and whether compiling one pays off."""
+"""Which runs an engine supports, and why not."""
 
-import math
-import os
-from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
 from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
 
@@ -17,7 +12,6 @@ from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, 
 from regretkit.circuits._stationary import LocalDeviations
 from regretkit.estimators import ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.evaluation._gaps import LOADING, seconds_in_numpy
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
@@ -25,9 +19,6 @@ from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices, StrategySet
 from regretkit.trace import UntraceableError, find_kernel
-
-COMPILING = 2.0
-"""Seconds in NumPy, as estimated, from which it pays off to compile machine code."""
 
 _TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
 
@@ -182,36 +173,3 @@ def all_ignore_singletons(run: SelfPlay) -> bool:
     return all(len(parts) == 1 for parts in rules) and all(
         kernel.traits.ignores_singleton_blocks and all(kernel.layout) for kernel in kernels
     )
-
-
-# Whether it pays off
-
-
-def is_long(
-    run: SelfPlay,
-    iterations: int,
-    is_at_hand: Callable[[SelfPlay], bool],
-    seconds: float = math.inf,
-) -> bool:
-    """Return whether these iterations take longer in NumPy than machine code takes to get.
-
-    It depends on the run, and on whether its machine code is at hand, but never on a clock.
-    """
-    learners = zip(map(learner_domain, run.minimizers), run.game.domains, strict=True)
-    domains = [*run.game.domains, *(learned for learned, own in learners if learned != own)]
-    seconds = min(seconds, iterations * seconds_in_numpy(run.game, domains))
-    return seconds > COMPILING or (seconds > LOADING and is_at_hand(run))
-
-
-def numba_missing() -> str | None:
-    """Return why Numba cannot be used, None if it can."""
-    if not _has_numba():  # it is slow to import, and not needed where code is on disk
-        return "Numba, which makes machine code, cannot be imported"
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
-        return "Numba is told to make no machine code, by NUMBA_DISABLE_JIT"
-    return None
-
-
-@cache
-def _has_numba() -> bool:
-    return find_spec("numba") is not None

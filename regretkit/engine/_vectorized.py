@@ -14,21 +14,18 @@ from regretkit._util._typing import UInt32Array, Vector, as_int64
 from regretkit._util._validate import quote
 from regretkit.circuits import CFR, EFR
 from regretkit.circuits._base import TreeCircuit
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._layout import (
     FlatTrees,
     Iterates,
     Payoffs,
     flatten_trees,
     lay_out_payoffs,
-    payoffs_kind,
     shared_sums,
     zero_iterates,
 )
-from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._player_buffers import advance_average, frozen_copy, load_total, weight_after
 from regretkit.engine._support import (
-    is_long,
-    numba_missing,
     schedule_of,
     unsupported_run,
     unsupported_traversal,
@@ -205,25 +202,6 @@ class Vectorized(Engine):
             if isinstance(minimizer, TreeCircuit) and minimizer._any_update_may_raise():
                 return f"{name} a part of {quote(minimizer)} may refuse a utility"
         return unsupported_run(run)
-
-    @override
-    def missing_dependency(self) -> str | None:
-        return numba_missing()
-
-    @override
-    def pays_off(self, run: SelfPlay, iterations: int, seconds: float) -> bool:
-        return is_long(run, iterations, self._is_at_hand, seconds)
-
-    def _is_at_hand(self, run: SelfPlay) -> bool:
-        from regretkit.engine._jit import compile_parts, compile_traversal
-
-        if self.unsupported_reason(run) is not None:
-            return False
-        sampler = run.estimator
-        if isinstance(sampler, TraversalEstimator):
-            walk = compile_traversal(sampler._choose(), sampler.baseline is not None)
-            return bool(walk.is_at_hand())
-        return all(code.is_at_hand() for code in compile_parts(payoffs_kind(run.game)))
 
     @override
     def start(self, run: SelfPlay) -> Executor:

@@ -15,7 +15,6 @@ from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
 from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._machine_code import MachineCode, false, true
-from regretkit.engine._support import numba_missing
 from regretkit.engine.kernels import _iteration
 from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays
@@ -23,7 +22,7 @@ from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._mccfr import NONE
 from regretkit.estimators._traversal import even_search_start, follow_all, search_start
 from regretkit.games._adapters import BatchHistory
-from regretkit.play._engines import CannotStartError, Executor
+from regretkit.play._engines import CannotStartError, Executor, warn_once
 from regretkit.play._infoset_records import KernelRecord, invalid_strategy
 from regretkit.play._infoset_table import InfosetTable
 from regretkit.play._lazy_tree import imperfect_recall, no_actions
@@ -170,14 +169,17 @@ class LazyExecutor(Executor):
             raise UntraceableError(f"{quote(run.order)} draws who learns")
         if any(rule is not run._rules[0] for rule in run._rules):
             raise UntraceableError("players have different rules")
-        if (missing := numba_missing()) is not None:
-            raise UntraceableError(missing)
         self._rules = TracedRules(run.game.batch, run.players, tree.initial_chance[1])
         self._kernel, self._initial = _common_kernel(tree.factories[0], self._rules.most_actions)
         infosets = self._infosets()
         self._stack_and_buffers(infosets)
         self._flat: FlatInfosets = run._flat or FlatInfosets(infosets, _zeros(kernels.ENTRIES))
         self._code = self._compiled()
+        simultaneous, turns, weights, parameters = self._upcoming(1)
+        try:
+            self._call(simultaneous, 0, turns[:0], weights, parameters)
+        except CannotCompileError as error:
+            raise CannotStartError(str(error)) from error
         self._visits = 1_000.0
 
     # Arrays
@@ -266,20 +268,6 @@ class LazyExecutor(Executor):
             },
             1,
         )
-
-    @override
-    def is_at_hand(self) -> bool:
-        return self._code.is_at_hand()
-
-    @override
-    def compile(self) -> None:
-        simultaneous, turns, weights, parameters = self._upcoming(1)
-        try:
-            self._call(simultaneous, 0, turns[:0], weights, parameters)
-            infosets = self._flat.arrays
-            MachineCode(kernels.copy_table, {})(_zeros(0), infosets)  # when they grow
-        except CannotCompileError as error:
-            raise CannotStartError(str(error)) from error
 
     # Iterations
 
@@ -385,6 +373,9 @@ def start_without_tree(run: Any) -> LazyExecutor | None:
     try:
         return LazyExecutor(run)
     except UntraceableError:
+        return None
+    except CannotStartError as error:
+        warn_once(f"{error}; the run is played in Python")
         return None
 
 

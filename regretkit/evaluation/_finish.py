@@ -9,7 +9,7 @@ from typing import Any, Protocol, final
 
 from attrs import define, field
 
-from regretkit._util._errors import says_arguments
+from regretkit._util._errors import says_arguments, warn
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number
 from regretkit.evaluation._linear_programs import ExactSolution
@@ -116,10 +116,10 @@ def finish(
     tolerance
         The gap at which to end, relative to the range of payoffs, at least 0.
     time_limit
-        End after this number of seconds, or where a system does not fit into memory, with what
-        was best until then; ``gap`` of the solution says how far it is, ``method`` what lacked. A
-        public game, of which the payoffs of all pairs of types do not fit into memory at each
-        terminal, is played without looks, with a warning that says its size.
+        End after this number of seconds, with a warning and the best until then, or where a system
+        does not fit into memory; ``gap`` of the solution says how far it is, ``method`` what
+        lacked. A public game, of which the payoffs of all pairs of types do not fit into memory at
+        each terminal, is played without looks, with a warning that says its size.
 
     Raises
     ------
@@ -150,6 +150,13 @@ def finish(
     if not all(hasattr(type(run), name) for name in needed):
         told = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", told, run))
+    return finish_within(run, math.inf, allowed, end)
+
+
+def finish_within(
+    run: LearningRun, operations: float, allowed: float = 1e-12, end: float = math.inf
+) -> ExactSolution:
+    """Do as ``finish``, and give up after a number of operations."""
     systems = Systems.of(run.game)
     schedule = _Schedule(run, systems, allowed * systems.width, end)
     best, lacking = None, ""
@@ -164,10 +171,13 @@ def finish(
             lacking = "memory"
         if best.gap <= schedule.goal:
             return systems.solution(run.game, best, f"finish after {run.iteration} iterations")
-        if lacking or time.monotonic() >= end:
-            method = f"finish after {run.iteration} iterations, out of "
+        late = time.monotonic() >= end
+        if lacking or late or schedule.ran + schedule.spent >= operations:
             lacking = lacking or ("time" if systems.are_there else "memory")
-            return systems.solution(run.game, best, method + lacking)
+            if late:
+                warn(f"finish ended at its time_limit, with a gap of {best.gap:.3g}")
+            method = f"finish after {run.iteration} iterations, out of {lacking}"
+            return systems.solution(run.game, best, method)
 
 
 _gap = operator.attrgetter("gap")
@@ -283,6 +293,8 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         except MemoryError:
             lacking = "memory"
         if lacking:
+            if lacking == "time":
+                warn(f"finish ended at its time_limit, with a gap of {best.gap:.3g}")
             method += f", out of {lacking}"
             break
     return systems.solution(game, best, method)

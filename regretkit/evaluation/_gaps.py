@@ -1,7 +1,6 @@
 """Best responses, their gains, and the distance of a profile from equilibrium."""
 
 import importlib
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -21,15 +20,13 @@ from regretkit.games._behavioral import (
 )
 from regretkit.games._game import as_profile, check_game, check_player, check_strategy
 from regretkit.games.public import PublicGame
-from regretkit.sets import StrategySet
 from regretkit.sets._decision_problem import DecisionProblem
 
-LOADING, _LINKING = 0.5, 0.01
-"""Seconds in NumPy, as estimated, from which it pays off to load machine code; the second once
-LLVM is loaded."""
+_FEW = 0.1
+"""The work on a game, in seconds of NumPy, after which its gaps are computed in machine code."""
 
-_SECONDS: WeakKeyDictionary[Game, tuple[float, float]] = WeakKeyDictionary()
-"""For each game how long a gap takes in NumPy, as estimated, and all gaps so far."""
+_WORK: WeakKeyDictionary[Game, tuple[float, float]] = WeakKeyDictionary()
+"""For each game the work of a gap, and of all gaps so far."""
 
 
 def expected_value(game: Game, profile: ProfileLike) -> Vector:
@@ -105,19 +102,19 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
 def responder(game: Game, part: float = 1.0) -> AbstractContextManager[Any]:
     """Lend what finds best responses in a game by machine code, or None where NumPy is to do it.
 
-    It is for what takes NumPy this part of the time of a gap. It depends on what was asked so far,
-    and on whether machine code is at hand, but not on a clock.
+    It is for what takes this part of the work of a gap. It depends on the work so far, and on no
+    clock; both give the same bits.
     """
     if not isinstance(game, ExtensiveFormGame | PublicGame):
         return nullcontext()
-    seconds, spent = _SECONDS.get(game) or (seconds_in_numpy(game, game.domains), 0.0)
-    spent += part * seconds
-    _SECONDS[game] = seconds, spent
-    if spent < (_LINKING if "llvmlite.binding" in sys.modules else LOADING):
+    work, spent = _WORK.get(game) or (_work(game), 0.0)
+    spent += part * work
+    _WORK[game] = work, spent
+    if spent < _FEW:
         return nullcontext()
     # By its name: the engine stands above this layer, and is loaded only where it pays off
     lender = importlib.import_module("regretkit.engine._responses").responder
-    lent: AbstractContextManager[Any] = lender(game, spent)
+    lent: AbstractContextManager[Any] = lender(game)
     return lent
 
 
@@ -125,11 +122,10 @@ def _has_functions(profile: Any) -> bool:
     return isinstance(profile, Sequence) and any(map(is_behavior, profile))
 
 
-def seconds_in_numpy(game: Game, domains: Sequence[StrategySet]) -> float:
-    """Return how long all utilities and one pass over each set take in NumPy, as estimated."""
-    sequences = sum(domain.dimension for domain in domains)
-    entries = getattr(game, "payoffs", np.empty(0)).size
-    return len(domains) * 5e-5 + sequences * 1e-7 + entries * 1e-8
+def _work(game: ExtensiveFormGame | PublicGame) -> float:
+    """Return about how long all utilities and one pass over each set take in NumPy."""
+    sequences = sum(domain.dimension for domain in game.domains)
+    return len(game.domains) * 5e-5 + sequences * 1e-7 + game.payoffs.size * 1e-8
 
 
 def nash_conv(game: Game, profile: ProfileLike) -> float:

@@ -2,8 +2,7 @@
 
 import abc
 import importlib
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, final
 from weakref import WeakKeyDictionary
@@ -21,7 +20,7 @@ AUTO = "auto"
 
 
 class Executor(abc.ABC):
-    """An engine at work on one run."""
+    """An engine at work on one run. Its machine code is made when it is built."""
 
     parts: tuple[object, ...] = ()
     """The parts of the run when this was started."""
@@ -33,14 +32,6 @@ class Executor(abc.ABC):
     def is_current(self) -> bool:
         """Return whether the rules of the run still are what they were when this was started."""
         return True
-
-    def is_at_hand(self) -> bool:
-        """Return whether this takes no time to start."""
-        return True
-
-    def compile(self) -> None:
-        """Make machine code that was not made at the start, or raise ``CannotStartError``."""
-        self.play(0, bool)
 
     @final
     def __deepcopy__(self, memo: object) -> None:
@@ -58,26 +49,14 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def unsupported_reason(self, run: "SelfPlay") -> str | None:
-        """Say which part of a run this cannot run, and why; None if there is none."""
+        """Return which part of a run this engine does not support, and why; None if there is none.
+
+        A reason that concerns one player begins with ``minimizers[player]:``.
+        """
 
     @abc.abstractmethod
     def start(self, run: "SelfPlay") -> Executor:
-        """Take a run that was not refused."""
-
-    def refused_players(self, run: "SelfPlay") -> dict[int, str]:
-        """Say for each player whose minimizer this cannot run as fast as others, why; by number."""
-        return {}
-
-    def missing_dependency(self) -> str | None:
-        """Say what this needs and is not installed; None if nothing is missing."""
-        return None
-
-    def pays_off(self, run: "SelfPlay", iterations: int, seconds: float) -> bool:
-        """Say whether these iterations take longer than the start of this engine.
-
-        There are at most ``iterations``, and no more after ``seconds``.
-        """
-        return True
+        """Start a run that this engine supports, or raise ``CannotStartError``."""
 
 
 @final
@@ -133,112 +112,99 @@ def check_engine(name: object) -> None:
         raise TypeError(f"engine must be the name of one, such as {quote(AUTO)}, got {quote(name)}")
     if name != AUTO and name not in engine_names():
         known = ", ".join(map(repr, engine_names()))
-        hint = did_you_mean("compiled" if name == "numba" else name, engine_names())
+        hint = did_you_mean(name, engine_names())
         raise ValueError(f"there is no engine {quote(name)}, only {known}{hint}")
 
 
-def select_engine(run: "SelfPlay", name: str, iterations: int, seconds: float = math.inf) -> Engine:
-    """Return the engine of this name, or the fastest that applies to these iterations."""
+def select_engine(run: "SelfPlay", name: str) -> Engine:
+    """Return the engine of this name, or the fastest that supports the run.
+
+    That depends on the parts of the run alone.
+    """
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
-        refusal = engine.unsupported_reason(run) or engine.missing_dependency()
-        if refusal is not None:
+        if refusal := engine.unsupported_reason(run):
             problem = f"engine {quote(name)} cannot run this: {refusal}"
             advice = f"pass engine={quote(AUTO)} to have the fastest that can"
             raise advised(ValueError, problem, advice, argument="engine")
         return engine
-    for engine in _engines():
-        if engine.name in _FAILED.get(run, ()):
-            continue
-        # A run keeps its engine, unless a faster one pays.
-        pays = run.engine == engine.name or engine.pays_off(run, iterations, seconds)
-        if pays and engine.unsupported_reason(run) is None:
-            missing = engine.missing_dependency()
-            if missing is None:
-                return engine
-            _warn_once(missing)
-    raise ValueError(f"no engine can run {quote(run)}")
+    failed = _FAILED.get(run, {})
+    engines = (engine for engine in _engines() if engine.name not in failed)
+    return next(engine for engine in engines if engine.unsupported_reason(run) is None)
 
 
 @final
 @frozen
 class EngineReport:
-    """Which engine runs a run, and why no faster one does.
+    """What runs the iterations of a run, and why nothing faster does.
 
     Examples
     --------
     >>> import regretkit as rk
-    >>> run = rk.play.named("cfr+").start(rk.load("kuhn_poker"), engine="numpy")
+    >>> run = rk.play.named("cfr+").start(rk.load("kuhn_poker"))
     >>> run.engine_report().engine
-    'numpy'
+    'compiled'
     """
 
     engine: str
-    """The engine of the last iterations; before the first, of the iterations in question."""
-    refused: Mapping[str, str]
-    """Why each faster engine does not run it, the fastest first."""
-    players: Mapping[int, str]
-    """For each player whose minimizer stays in Python in machine code's place, why, by number."""
+    """The engine of the last iterations; before the first, the one that they will have."""
+    players: tuple[str, ...]
+    """For each player, whether its minimizer is in machine code, and if not, why."""
 
     def __str__(self) -> str:
-        lines = [f"engine: {self.engine}"]
-        lines += [f"not {name!r}: {reason}" for name, reason in self.refused.items()]
-        lines += [f"player {player}: {reason}" for player, reason in self.players.items()]
-        return "\n".join(lines)
+        players = (f"player {player}: {told}" for player, told in enumerate(self.players))
+        return "\n".join([f"engine: {self.engine}", *players])
 
 
-def report_engine(run: "SelfPlay", name: str, iterations: int) -> EngineReport:
-    """Return why a run has the engine that it has, or would have for that many iterations."""
-    chosen = run.engine if run.engine != AUTO else select_engine(run, name, iterations).name
-    refused, players = {}, dict[int, str]()
-    for engine in _engines():
-        players = {**engine.refused_players(run), **players}
-        if engine.name == chosen:
-            break
-        reason = engine.unsupported_reason(run) or engine.missing_dependency()
-        if reason is None and engine.name in _FAILED.get(run, ()):
-            reason = "it could not start"
-        if reason is None and name != AUTO:
-            reason = f"engine {quote(name)} was asked for"
-        if reason is None:
-            reason = f"for {iterations} iterations, 'auto' does not choose it"
-            if run.engine != AUTO and engine == select_engine(run, name, iterations):
-                reason = f"'auto' chose otherwise so far; for {iterations} iterations it takes it"
-        refused[engine.name] = reason
-    return EngineReport(chosen, refused, players)
+_MACHINE_CODE = "compiled", "compiled-exact"
+
+
+def report_engine(run: "SelfPlay", name: str) -> EngineReport:
+    """Return which engine a run has, or would have, and why."""
+    chosen = run.engine if run.engine != AUTO else select_engine(run, name).name
+    if chosen in _MACHINE_CODE:
+        return EngineReport(chosen, ("machine code",) * run.players)
+    reason = _engines()[0].unsupported_reason(run) or _FAILED.get(run, {}).get(_MACHINE_CODE[0])
+    reason = reason or f"engine {quote(name)} was asked for"
+    told = []
+    for player in range(run.players):
+        own = reason.removeprefix(f"minimizers[{player}]: ")
+        other = own.startswith("minimizers[")
+        told.append(f"Python, since {'another player: ' * other}{own}")
+    return EngineReport(chosen, tuple(told))
 
 
 class CannotStartError(TypeError):
     """Raised by an engine that finds out only when it starts that it cannot run."""
 
 
-_FAILED: "WeakKeyDictionary[SelfPlay, set[str]]" = WeakKeyDictionary()
-"""Engines that could not start, by run."""
+_FAILED: "WeakKeyDictionary[SelfPlay, dict[str, str]]" = WeakKeyDictionary()
+"""Engines that could not start, and why, by run."""
 
 
-def executor_for(
-    run: "SelfPlay", name: str, iterations: int, seconds: float, executor: Executor | None
-) -> tuple[Executor, str]:
-    """Return what drives a run through these iterations, and the name of its engine.
+def executor_for(run: "SelfPlay", name: str, executor: Executor | None) -> tuple[Executor, str]:
+    """Return what drives a run through its next iterations, and the name of its engine.
 
     That is the run's present executor if the engine is the same and the run's parts are unchanged.
     """
-    engine = select_engine(run, name, iterations, seconds)
+    engine = select_engine(run, name)
     parts = (*run.minimizers, run.order, run.averaging, run.estimator)
     unchanged = executor is not None and [*map(id, executor.parts)] == [*map(id, parts)]
     unchanged = unchanged and run.engine == engine.name
     if executor is None or not unchanged or not executor.is_current():
         try:
             executor = engine.start(run)
-        except CannotStartError:
+        except CannotStartError as error:
             if name != AUTO:
                 raise
-            _FAILED.setdefault(run, set()).add(engine.name)
-            return executor_for(run, name, iterations, seconds, None)
+            _FAILED.setdefault(run, {})[engine.name] = str(error)
+            warn_once(f"{error}; the run takes a slower engine")
+            return executor_for(run, name, None)
         executor.parts = parts
     return executor, engine.name
 
 
 @cache
-def _warn_once(missing: str) -> None:
-    warn(f"{missing}; runs take the slow way until it can be")
+def warn_once(text: str) -> None:
+    """Warn, at the first time."""
+    warn(text)

@@ -23,7 +23,7 @@ from regretkit.games._fingerprint import describe
 from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, begin, play_watched, time_limit
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
-from regretkit.play._engines import CannotStartError, Executor, executor_without_tree
+from regretkit.play._engines import Executor, executor_without_tree
 from regretkit.play._infoset_records import RecordFactory
 from regretkit.play._infoset_table import InfosetTable, check_entries, listed
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
@@ -44,8 +44,8 @@ _GAPS = {
     "evaluation.sampled_local_best_response"
 }
 
-_LOADING, _COMPILING = 5_000, 100_000
-"""Histories visited from which machine code is loaded, or compiled, in place of Python."""
+_FEW = 50_000
+"""Histories up to which Python plays: tracing a game's rules takes longer."""
 
 _IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
 """Seconds that a history takes."""
@@ -142,9 +142,7 @@ class LazyMCCFR(Hints):
     """What was learned, where machine code learns it."""
     _executor: Executor | None = field(default=None, init=False)
     _interpreted: bool = field(default=False, init=False)
-    """Whether it is known that there is no machine code,"""
-    _compiled: bool = field(default=False, init=False)
-    """or that there is, and that it pays."""
+    """Whether it is known that there is no machine code."""
 
     def __attrs_post_init__(self) -> None:
         check_estimator(self.estimator)
@@ -193,10 +191,10 @@ class LazyMCCFR(Hints):
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
-    def _prepare(self, iterations: int, callbacks: Iterable[Any] = ()) -> None:
-        """Choose what plays a number of iterations, and have its machine code made."""
+    def _prepare(self, iterations: int) -> None:
+        """Choose what plays a number of iterations, and make its machine code."""
         with self._guard.driving() as interrupt, interrupt.at_once():
-            self._choose(iterations, callbacks)
+            self._executor_for(iterations)
 
     def _iterate(self, interrupt: DeferredInterrupt, iterations: int) -> None:
         with interrupt.at_once():
@@ -220,43 +218,22 @@ class LazyMCCFR(Hints):
                 self._play_once(traversal)
 
     def _choose(self, iterations: int, callbacks: Iterable[Any]) -> None:
-        """Choose what plays until callbacks stop it, or refuse; have its machine code made."""
+        """Choose what plays, and refuse iterations that are too long for it."""
         seconds, size = time_limit(callbacks), self._iteration_size
-        machine_code = self._machine_code(iterations, seconds) is not None
-        history = _IN_MACHINE_CODE if machine_code else _IN_PYTHON
+        history = _IN_PYTHON if self._executor_for(iterations) is None else _IN_MACHINE_CODE
         check_duration(self.estimator, size, size * history, seconds, first=self.iteration == 0)
-        self._executor_for(iterations, seconds)
 
-    def _executor_for(self, iterations: int, seconds: float = math.inf) -> Executor | None:
-        """Return what plays in machine code, which is made; None for Python."""
-        executor = self._machine_code(iterations, seconds)
-        if executor is not None and not self._compiled:
-            try:
-                executor.compile()
-            except CannotStartError:
-                self._interpreted, executor = True, None
-        self._compiled = executor is not None
-        return executor
-
-    def _machine_code(self, iterations: int, seconds: float) -> Executor | None:
-        """Return what plays in machine code, once Python would take longer than compiling.
+    def _executor_for(self, iterations: int) -> Executor | None:
+        """Return what plays in machine code, None where Python does.
 
         Both compute the same numbers, and which one does depends on no clock.
         """
-        if self._compiled:
+        if self._executor is not None or self._interpreted:
             return self._executor
-        if self._interpreted or not isinstance(self.game, BatchHistory):
-            return None
-        size = self._iteration_size
-        upcoming = min(iterations * size, max(size, seconds / _IN_PYTHON))  # one is whole
-        visits = self.estimator.visited + upcoming
-        if self._flat is None and visits < _LOADING:
-            return None
-        if self._executor is None:
+        visits = self.estimator.visited + iterations * self._iteration_size
+        if isinstance(self.game, BatchHistory) and (self._flat is not None or visits >= _FEW):
             self._executor = executor_without_tree(self)
             self._interpreted = self._executor is None
-        if self._executor is not None and self._flat is None and visits < _COMPILING:
-            return self._executor if self._executor.is_at_hand() else None
         return self._executor
 
     @cached_property

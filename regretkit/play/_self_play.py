@@ -1,7 +1,6 @@
 """Self-play: minimizers play a game against each other, and against themselves."""
 
 import copy
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
@@ -39,13 +38,11 @@ from regretkit.games._game import (
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.play._callbacks import (
-    AtGeometricSteps,
     Callback,
     as_callbacks,
     begin,
     exits_as_errors,
     play_watched,
-    time_limit,
 )
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import (
@@ -94,9 +91,9 @@ class SelfPlay(Hints, Stateful):
         Number of iterations planned, for averagings that depend on it, at least 1.
     engine
         How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
-        but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the fastest of these
-        that applies and pays for the iterations. They agree up to rounding. In games with many
-        exact ties, ``"compiled-exact"`` runs as ``"compiled"`` and never plays what is rounding.
+        but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the first of these that
+        supports the run. They agree up to rounding. In games with many exact ties,
+        ``"compiled-exact"`` runs as ``"compiled"`` and never plays what is rounding.
 
     Attributes
     ----------
@@ -170,7 +167,7 @@ class SelfPlay(Hints, Stateful):
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
         self._lazy_averages = [LazyAverage() for _ in self.minimizers]
         if self._requested_engine != AUTO:
-            select_engine(self, self._requested_engine, 0)  # refuses now what it cannot run later
+            select_engine(self, self._requested_engine)  # refuses now what it cannot run later
 
     def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -202,15 +199,8 @@ class SelfPlay(Hints, Stateful):
             with interrupt.at_once():  # nothing is played yet
                 if self.iteration == 0 and iterations:
                     self._check_first()
-                executor = self._executor_for(iterations, watching)
-            if iterations >= EVER:
-                choose = AtGeometricSteps(
-                    lambda _: self._executor_for(EVER, watching).compile(), ratio=2.0
-                )
-                watching.append(choose)
-            if self.seconds == 0.0 and iterations:
-                with exits_as_errors():
-                    executor.compile()
+                if iterations:
+                    self._start()
 
             def play(count: int) -> None:
                 cast("Executor", self._executor).play(count, interrupt.requested)
@@ -231,8 +221,8 @@ class SelfPlay(Hints, Stateful):
     def _untraceable(self) -> str:
         """Return why a rule cannot be compiled, empty where all can or another thing forbids it."""
         with suppress(Exception), exits_as_errors():
-            reason = report_engine(self, AUTO, 1).refused.get("compiled", "")
-            return reason if "cannot be compiled" in reason else ""
+            reasons = (told.removeprefix("Python, since ") for told in self.engine_report().players)
+            return next((told for told in reasons if "cannot be compiled" in told), "")
         return ""
 
     def _check_first(self) -> None:
@@ -247,41 +237,33 @@ class SelfPlay(Hints, Stateful):
             if at_points and f"{MIXES}; use" in (reason := self._untraceable()):
                 warn(f"{reason}; what mixes decision points is not CFR with a rule at each")
 
-    def _prepare(self, iterations: int, callbacks: Iterable[Callback] = ()) -> None:
-        """Choose an engine for a number of iterations, and have its machine code made."""
-        with self._guard.driving() as interrupt:
-            with interrupt.at_once():
-                executor = self._executor_for(iterations, callbacks)
-            executor.compile()
+    def _prepare(self) -> None:
+        """Choose an engine, and make its machine code."""
+        with self._guard.driving() as interrupt, interrupt.at_once():
+            self._start()
 
     @property
     def engine(self) -> str:
         """Name of the engine that ran the last iterations; before the first, what was asked for."""
         return self._last_engine or self._requested_engine
 
-    def engine_report(self, iterations: int = 1_000_000) -> EngineReport:
-        """Return which engine runs it, and why no faster one does, for each player.
-
-        ``iterations`` is how many are meant, in one call of ``run``: ``"auto"`` starts machine code
-        for long calls alone.
+    def engine_report(self) -> EngineReport:
+        """Return the engine that runs the iterations, and for each player why it is no faster one.
 
         Examples
         --------
         >>> import regretkit as rk
         >>> run = rk.play.named("cfr+").start(rk.load("kuhn_poker"))
-        >>> print(run.engine_report(iterations=100))
-        engine: numpy
-        not 'compiled': for 100 iterations, 'auto' does not choose it
-        not 'compiled-exact': for 100 iterations, 'auto' does not choose it
-        not 'vectorized': for 100 iterations, 'auto' does not choose it
+        >>> print(run.engine_report())
+        engine: compiled
+        player 0: machine code
+        player 1: machine code
         """
-        return report_engine(self, self._requested_engine, iterations)
+        return report_engine(self, self._requested_engine)
 
-    def _executor_for(self, iterations: int, callbacks: Iterable[Callback]) -> Executor:
-        seconds = time_limit(callbacks)
-        if iterations >= EVER and seconds == math.inf:
-            iterations = max(_FEW, 1 << self.iteration.bit_length())
-        found = executor_for(self, self._requested_engine, iterations, seconds, self._executor)
+    def _start(self) -> Executor:
+        """Choose an engine, and start it unless it is at work."""
+        found = executor_for(self, self._requested_engine, self._executor)
         self._executor, self._last_engine = found
         return self._executor
 
@@ -496,11 +478,6 @@ class SelfPlay(Hints, Stateful):
 
 EVER = 2**62
 """Iterations of a run that something else ends."""
-
-_FEW = 64
-"""Iterations for which such a run chooses its engine; later, as many again as were played: whenever
-it is twice as long, it chooses anew."""
-
 
 _DIRECTIONS = 4
 """Number of directions, and of opposite ones, in which a set is searched from its inner point."""

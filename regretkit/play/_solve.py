@@ -10,7 +10,7 @@ from regretkit._util._errors import says_arguments
 from regretkit._util._validate import above_zero, must_be, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
-from regretkit.evaluation._finish import unmerged
+from regretkit.evaluation._finish import finish_within, unmerged
 from regretkit.evaluation._linear_programs import check_constant_sum
 from regretkit.games import (
     CHANCE,
@@ -44,8 +44,8 @@ Rules: TypeAlias = History | HistoryBatch
 
 _FINISHED = 4_500
 """Sequences of a tree from which on to finish, by ``python -m benchmarks exact_choice``."""
-_SECONDS_A_SEQUENCE = 1e-4
-"""How long to play, at most, before the linear program, which takes about as long."""
+_OPERATIONS = 1e5
+"""Operations for each sequence, at most, before the linear program, which takes about as many."""
 _ROUNDING = 1e-12
 """Gaps smaller than this, relative to the largest payoff, are made of rounding."""
 
@@ -249,11 +249,10 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
     small = not isinstance(game, PublicGame) and sequences < _FINISHED
     if isinstance(game, NormalFormGame) or small:
         return solve_zero_sum(cast("ExtensiveFormGame", game))
-    run = named(likely_first(game)).start(game, engine="compiled")
-    run.run(1)  # which loads the machine code
+    run = named(likely_first(game)).start(game)
     if isinstance(game, PublicGame):
         return finish(run)
-    solution = finish(run, time_limit=_SECONDS_A_SEQUENCE * sequences)
+    solution = finish_within(run, _OPERATIONS * sequences)
     exact = solution.gap <= _ROUNDING * float(np.ptp(game.tree.payoffs[:, 0]))
     if exact:
         return solution

@@ -31,9 +31,7 @@ from regretkit.workbench._results import find_run, key_of, write_run
 from regretkit.workbench._tasks import Outcome, Report, Task, execute, forget_games
 
 _SPAWN = multiprocessing.get_context("spawn")
-ONE_THREAD = {
-    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
-}
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
 LOOK = 0.25
 """Seconds between two looks at how far runs are."""
 _PROCESS = 250 * 2**20

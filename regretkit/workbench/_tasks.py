@@ -17,7 +17,6 @@ from attrs import define, evolve, field, frozen
 from regretkit._util._errors import argument_of
 from regretkit._util._state import with_parts
 from regretkit.circuits._base import local_minimizer
-from regretkit.engine._support import is_long
 from regretkit.games import fingerprint, load, load_rules
 from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
@@ -53,8 +52,6 @@ _SAVE_EVERY = 10.0
 """Seconds between two checkpoints of a run."""
 _KEPT = 1_000_000
 """Histories of a game that a process keeps for its next task."""
-_ANY = 2**40
-"""More iterations than any run has: for them the fastest engine is chosen."""
 
 _SAMPLE = "pass sampling='outcome' or 'external', or --sample in the shell, to play without a tree"
 
@@ -83,21 +80,14 @@ class Task:
     """Whether a game is played by the rules of its name, because its tree does not fit."""
 
     def start(self, game: Any) -> Run:
-        """Return the run before its first iteration, with the engine that it will have.
-
-        The engine depends on the run alone, and not on which machine code is on disk: results are
-        to be the same wherever and whenever they are computed.
-        """
+        """Return the run before its first iteration."""
         if has_rules_alone(game):
             algorithm = self._algorithm()
             if algorithm.sampling is None:
                 told = f"{self.names[1]} needs a tree, and {self.names[0]} has its rules alone"
                 raise ValueError(f"{told}; {_SAMPLE}")
             return start_by_rules(game, algorithm, **self._options())
-        run = self._algorithm().start(game, **self._options())
-        if is_long(run, self.iterations, lambda _: True):
-            return run
-        return self._algorithm().start(game, **self._options(), engine="numpy")
+        return self._algorithm().start(game, **self._options())
 
     @property
     def command(self) -> str:
@@ -185,7 +175,7 @@ def identity_of(task: Task, run: Run) -> dict[str, Any]:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions that results may depend on."""
-    found = {name: version(name) for name in ("regretkit", "numpy", "numba")}
+    found = {name: version(name) for name in ("regretkit", "numpy", "llvmlite")}
     return {"python": ".".join(platform.python_version_tuple()[:2]), **found}
 
 
@@ -325,8 +315,6 @@ def _measured(task: Task, run: Run, path: Path, report: Report) -> dict[str, lis
         watching: list[Callback] = [*callbacks, _Watch(record, report)]
         played = _resumed(run, path, watching) if path.exists() else run
         path.parent.mkdir(exist_ok=True)
-        if isinstance(played, SelfPlay) and played.engine != "numpy":
-            played._prepare(_ANY)
         seconds = _SAVE_EVERY * (10 if by_rules else 1)  # what is learned may be large
         saving = Checkpoint(path, seconds=seconds, callbacks=watching)
         return played.run(task.iterations - played.iteration, callbacks=[saving])

@@ -1,18 +1,19 @@
-"""Machine code on disk: a file that is damaged or foreign is deleted, and compiled again."""
+"""Machine code on disk: what is kept, what is compiled again, and what happens where it fails."""
 
 import errno
 import os
 import subprocess
 import sys
 import textwrap
-import warnings
-from types import SimpleNamespace
+from functools import partial
 
 import numpy as np
 import pytest
 
+from regretkit import Hedge, games, solve
 from regretkit._util import _files
-from regretkit.engine import _jit, _machine_code
+from regretkit.engine import _machine_code
+from regretkit.play import ALGORITHMS, _engines
 
 NUMBERS = np.array([4.0, 5.0])
 
@@ -31,34 +32,29 @@ def triple(numbers):
 def folder(tmp_path, monkeypatch):
     """Keep machine code in a folder of its own, and give each test its warnings."""
     monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(tmp_path))
-    _machine_code.machine.cache_clear()
-    _machine_code._warn_once.cache_clear()
+    monkeypatch.setattr(_machine_code, "_ENTRIES", {})
+    for kept in (_machine_code.machine, _machine_code._warn_once, _engines.warn_once):
+        kept.cache_clear()
     yield tmp_path
     _machine_code.machine.cache_clear()
 
 
-def compiled(function=double):
-    """Return a function as machine code, from disk where it is there, and whether it was."""
+def compilations(function, patch):
+    """Call a function as in a new process; return its results, and how often it was compiled."""
     _machine_code._ENTRIES.clear()
-    code, compilations = _jit.compile_cached(function, {}), []
-
-    def counted(arguments, compile_for=code._compile):
-        compilations.append(arguments)
-        return compile_for(arguments)
-
-    code._compile = counted
-    code.prepared(NUMBERS)
-    return code, not compilations
-
-
-def is_loaded(function=double):
-    return compiled(function)[1]
+    compiled, compile_function = [], _machine_code.compile_function
+    with patch.context() as context:
+        context.setattr(
+            _machine_code,
+            "compile_function",
+            lambda *given: compiled.append(given) or compile_function(*given),
+        )
+        numbers = NUMBERS.copy()
+        _machine_code.MachineCode(function, {})(numbers)
+    return numbers.tolist(), len(compiled)
 
 
-def result(code):
-    numbers = NUMBERS.copy()
-    code(numbers)
-    return numbers.tolist()
+DOUBLED = [8.0, 10.0]
 
 
 def kept(folder):
@@ -66,238 +62,183 @@ def kept(folder):
     return path
 
 
-def assert_replaced(folder, content):
-    """Find a damaged file ignored with a single warning, and one that is whole in its place."""
-    path = kept(folder)
-    whole = path.read_bytes()
-    path.write_bytes(content)
-    with pytest.warns(RuntimeWarning, match=r"the file is damaged.*compiled again") as caught:
-        rebuilt, loaded = compiled()
-    assert len(caught) == 1
-    assert not loaded
-    assert result(rebuilt) == [8.0, 10.0]
-    assert len(kept(folder).read_bytes()) == pytest.approx(len(whole), abs=64)
-    assert is_loaded()
-
-
-def test_machine_code_is_loaded_where_it_was_kept():
-    assert not is_loaded()
-    code, loaded = compiled()
-    assert loaded
-    assert result(code) == [8.0, 10.0]
+def test_machine_code_is_loaded_where_it_was_kept(monkeypatch):
+    assert compilations(double, monkeypatch) == (DOUBLED, 1)
+    assert compilations(double, monkeypatch) == (DOUBLED, 0)
+    assert compilations(triple, monkeypatch) == ([12.0, 15.0], 1)
 
 
 def test_arguments_of_other_types_are_compiled_for_themselves(folder):
-    code, _ = compiled()
-    other = np.array([1.0, 0.0, 2.0])[::2]
-    code(other)
-    assert other.tolist() == [2.0, 4.0]
+    code = _machine_code.MachineCode(double, {})
+    for numbers in (NUMBERS.copy(), np.array([4.0, 0.0, 5.0])[::2]):
+        code(numbers)
+        assert numbers.tolist() == DOUBLED
     assert len(list(folder.rglob("*.bin"))) == 2
     with pytest.raises(TypeError, match="takes arrays, tuples and numbers, got 'text'"):
         code("text")
 
 
-@pytest.fixture
-def reader(folder):
-    """The file of compiled machine code, and a function that reads it as it is loaded."""
-    keys = []
-    with pytest.MonkeyPatch.context() as patch:
-        write = _machine_code._write
-        patch.setattr(_machine_code, "_write", lambda *given: keys.append(given) or write(*given))
-        compiled()
-    ((_, key, _),) = keys
-    return kept(folder), lambda: _machine_code._read(kept(folder), key)
-
-
-def test_a_file_that_is_truncated_at_any_byte_is_never_used(reader):
-    path, load = reader
-    whole = path.read_bytes()
-    for size in range(len(whole)):
-        path.write_bytes(whole[:size])
-        with pytest.raises(OSError, match="damaged"):
-            load()
-    path.write_bytes(whole)
-    assert load().code in whole
-
-
-def test_a_file_with_any_byte_changed_is_never_used(reader):
-    path, load = reader
-    whole = path.read_bytes()
-    for place in range(len(whole)):
-        changed = bytearray(whole)
-        changed[place] ^= 1 << place % 8
-        path.write_bytes(changed)
-        with pytest.raises(OSError, match="damaged"):
-            load()
-
-
-@pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 5_000])
-def test_random_bytes_are_replaced(folder, size):
-    compiled()
-    assert_replaced(folder, np.random.default_rng(size).bytes(size))
-
-
-def test_a_truncated_file_is_replaced(folder):
-    compiled()
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: b"",
+        lambda whole: whole[:31],
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole[:-1] + bytes([whole[-1] ^ 1]),
+        lambda whole: bytes([whole[0] ^ 128]) + whole[1:],
+        lambda whole: np.random.default_rng(1).bytes(len(whole)),
+    ],
+)
+def test_a_damaged_file_is_compiled_again_with_one_warning(folder, monkeypatch, damage):
+    compilations(double, monkeypatch)
     whole = kept(folder).read_bytes()
-    assert_replaced(folder, whole[: len(whole) // 2])
-
-
-def test_the_code_of_another_function_is_replaced(folder):
-    compiled(triple)
-    (second,) = (path.read_bytes() for path in folder.rglob("*.bin"))
-    kept(folder).unlink()
-    compiled()
-    assert_replaced(folder, second)
-
-
-@pytest.mark.parametrize("changed", ["numba", "llvmlite", "processor", "setting"])
-def test_the_code_of_another_version_is_not_even_looked_at(folder, monkeypatch, changed):
-    with monkeypatch.context() as patch:
-        if changed == "numba":
-            other = folder / "__init__.py"
-            (folder / "_version.py").write_text("0.0.1")
-            patch.setattr(_machine_code, "find_spec", lambda _: SimpleNamespace(origin=other))
-        elif changed == "llvmlite":
-            patch.setattr("llvmlite.__version__", "0.0.1")
-        elif changed == "processor":
-            patch.setattr("llvmlite.binding.get_host_cpu_name", lambda: "another")
-        else:
-            patch.setenv("NUMBA_OPT", "2")
-        _machine_code.machine.cache_clear()
-        compiled()
-    content = kept(folder).read_bytes()
-    kept(folder).unlink()
-    _machine_code.machine.cache_clear()
-    assert not is_loaded()
-    assert_replaced(folder, content)
-
-
-def test_code_that_needs_what_is_not_here_is_compiled_again(folder, monkeypatch):
-    with monkeypatch.context() as patch:
-        write = _machine_code._write
-
-        def needing(name, key, found):
-            write(name, key, _machine_code.ObjectCode(found.code, ["of_elsewhere"], True))
-
-        patch.setattr(_machine_code, "_write", needing)
-        compiled()
-    with pytest.warns(RuntimeWarning, match="it needs 'of_elsewhere'.*compiled again"):
-        code, loaded = compiled()
-    assert not loaded
-    assert result(code) == [8.0, 10.0]
-    assert is_loaded()
-
-
-def test_many_damaged_files_are_reported_once(folder):
-    for function in (double, triple):
-        compiled(function)
-    for path in folder.rglob("*.bin"):
-        path.write_bytes(b"")
-    with pytest.warns(RuntimeWarning) as caught:
-        codes = [compiled(function)[0] for function in (double, triple)]
-    assert [result(code) for code in codes] == [[8.0, 10.0], [12.0, 15.0]]
+    kept(folder).write_bytes(damage(whole))
+    with pytest.warns(RuntimeWarning, match=r"is compiled again: a file is damaged") as caught:
+        assert compilations(double, monkeypatch) == (DOUBLED, 1)
     assert len(caught) == 1
+    assert kept(folder).read_bytes() == whole
+    assert compilations(double, monkeypatch) == (DOUBLED, 0)
 
 
-def test_a_file_that_cannot_be_read_or_replaced_is_left_and_the_code_runs(folder):
-    compiled()
-    path = kept(folder)
-    path.unlink()
-    path.mkdir()
-    with pytest.warns(RuntimeWarning) as caught:
-        assert result(compiled()[0]) == [8.0, 10.0]
-    first, second = (str(warning.message) for warning in caught)
-    assert "cannot be used (Is a directory)" in first
-    assert "cannot be cached" in second
+def test_the_code_of_another_function_is_never_taken(folder, monkeypatch):
+    compilations(triple, monkeypatch)
+    other = kept(folder).read_bytes()
+    kept(folder).unlink()
+    compilations(double, monkeypatch)
+    kept(folder).write_bytes(other)
+    with pytest.warns(RuntimeWarning, match="a file is damaged"):
+        assert compilations(double, monkeypatch) == (DOUBLED, 1)
 
 
-def test_where_no_folder_can_be_made_the_code_runs_as_well(folder, monkeypatch):
-    place = folder / "file"
-    place.write_text("no folder")
-    monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(place))
+@pytest.mark.parametrize("changed", ["llvmlite", "processor"])
+def test_the_code_of_another_version_is_not_taken(monkeypatch, changed):
+    compilations(double, monkeypatch)
+    with monkeypatch.context() as patch:
+        if changed == "llvmlite":
+            patch.setattr("llvmlite.__version__", "0.0.1")
+        else:
+            patch.setattr("llvmlite.binding.get_host_cpu_name", lambda: "another")
+        _machine_code.machine.cache_clear()
+        assert _machine_code.machine() != ""
+        name = _machine_code.machine()
     _machine_code.machine.cache_clear()
-    with pytest.warns(RuntimeWarning) as caught:
-        assert result(compiled()[0]) == [8.0, 10.0]
-    first, second = (str(warning.message) for warning in caught)
-    assert "cannot be used (Not a directory)" in first
-    assert "cannot be cached" in second
-    assert "REGRETKIT_CACHE_DIR" in second
+    assert _machine_code.machine() != name
+    assert compilations(double, monkeypatch) == (DOUBLED, 0)
 
 
-def test_without_a_folder_named_code_is_kept_in_the_second_where_the_first_is_closed(
-    folder, monkeypatch
-):
-    (folder / "closed").write_text("no folder")
-    monkeypatch.delenv("REGRETKIT_CACHE_DIR")
-    monkeypatch.setattr(_machine_code, "__file__", str(folder / "closed" / "module.py"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home"))
-    _machine_code.machine.cache_clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert not is_loaded()
-        assert is_loaded()
-    assert kept(folder).parent == folder / "home" / "regretkit"
+def no_folder(folder, patch):
+    (folder / "file").write_text("")
+    patch.setenv("REGRETKIT_CACHE_DIR", str(folder / "file" / "within"))
 
 
-def test_a_full_disk_leaves_the_code_to_be_run_and_no_file_behind(folder, monkeypatch):
+def full_disk(folder, patch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(_files.os, "fsync", full)
-        with pytest.warns(RuntimeWarning, match="No space left on device.*in every process"):
-            assert result(compiled()[0]) == [8.0, 10.0]
-    assert not [path for path in folder.rglob("*") if path.is_file()]
-    assert result(compiled()[0]) == [8.0, 10.0]
-    assert is_loaded()
+    patch.setattr(_files.os, "fsync", full)
 
+
+def unreadable(folder, patch):
+    compilations(double, patch)
+    path = kept(folder)
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("fault", [no_folder, full_disk, unreadable])
+def test_where_files_fail_the_code_runs_with_a_warning(folder, monkeypatch, fault):
+    fault(folder, monkeypatch)
+    with pytest.warns(RuntimeWarning, match=r"machine code .* (kept|again)"):
+        assert compilations(double, monkeypatch) == (DOUBLED, 1)
+    assert not [path for path in folder.rglob("*.part") if path.is_file()]
+
+
+def test_where_the_first_folder_is_closed_the_second_is_used(folder, monkeypatch):
+    (folder / "closed").write_text("no folder")
+    monkeypatch.delenv("REGRETKIT_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home"))
+    monkeypatch.setattr(_machine_code, "_folders", lambda: [folder / "closed", folder / "home"])
+    with pytest.warns(RuntimeWarning, match="is compiled again"):
+        assert compilations(double, monkeypatch) == (DOUBLED, 1)
+    assert kept(folder).parent == folder / "home"
+
+
+# Where machine code cannot be linked
+
+
+@pytest.fixture
+def unlinked(monkeypatch):
+    """A platform where object code cannot be linked."""
+
+    def fail(*_):
+        raise RuntimeError("no machine code here")
+
+    monkeypatch.setattr("llvmlite.binding.create_mcjit_compiler", fail)
+
+
+@pytest.mark.usefixtures("unlinked")
+def test_without_linking_runs_are_played_in_numpy_with_one_warning():
+    said = r"machine code cannot be linked: no machine code here; the run takes a slower engine"
+    with pytest.warns(RuntimeWarning, match=said) as caught:
+        runs = [solve(games.kuhn_poker(), name, iterations=20) for name in ("cfr+", "dcfr")]
+    assert len(caught) == 1
+    assert [run.engine for run in runs] == ["numpy", "numpy"]
+    assert "cannot be linked" in str(runs[0].engine_report())
+    plain = solve(games.kuhn_poker(), "cfr+", iterations=20, engine="numpy")
+    np.testing.assert_array_equal(runs[0].average[0], plain.average[0])
+    with pytest.raises(TypeError, match="machine code cannot be linked"):
+        ALGORITHMS["cfr"].start(games.kuhn_poker(), engine="compiled").run(1)
+
+
+def test_a_missing_function_of_the_c_library_is_named(monkeypatch):
+    monkeypatch.setattr("llvmlite.binding.address_of_symbol", lambda name: None)
+    with pytest.warns(RuntimeWarning, match="the C library has no function exp"):
+        run = solve(games.rock_paper_scissors(), partial(Hedge, rate=0.1), iterations=3)
+    assert run.engine in ("vectorized", "numpy")
+
+
+def test_ctrl_c_while_compiling_leaves_the_run_as_it_was(monkeypatch):
+    run = ALGORITHMS["cfr+"].start(games.kuhn_poker())
+    with monkeypatch.context() as patch:
+
+        def pressed(*_):
+            raise KeyboardInterrupt
+
+        patch.setattr(_machine_code, "compile_function", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            run.run(10)
+    assert run.iteration == 0
+    assert run.run(3).iteration == 3
+
+
+# Processes
 
 RUN = """
     import warnings
     from regretkit import games, solve
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        run = solve(games.matrix_game([[1.0, 0.0], [0.0, 2.0]]), iterations=50, engine="compiled")
+        run = solve(games.kuhn_poker(), "cfr+", iterations=50, engine="compiled")
     print([[x.hex() for x in strategy] for strategy in run.average])
     print([str(warning.message) for warning in caught])
 """
 
 
-def run_elsewhere(folder, limit=None):
-    """Return what a run in another process comes to, and its warnings."""
-    code = textwrap.dedent(RUN)
-    if limit is not None:
-        code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit},) * 2)\n{code}"
+def started_elsewhere(folder):
     environment = os.environ | {"REGRETKIT_CACHE_DIR": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    code = [sys.executable, "-c", textwrap.dedent(RUN)]
+    return subprocess.Popen(code, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.slow
-@pytest.mark.sample
-def test_a_run_survives_damage_to_all_of_its_machine_code(tmp_path):
-    average, said = run_elsewhere(tmp_path)
-    assert said == "[]"
-    files = list(tmp_path.rglob("*.bin"))
-    assert files
-    for number, path in enumerate(files):
-        path.write_bytes(path.read_bytes()[: 100 * number])
-
-    repeated, said = run_elsewhere(tmp_path)
-    assert repeated == average
-    assert said.count("compiled again") == 1
-    assert run_elsewhere(tmp_path) == [average, "[]"]
-
-
-@pytest.mark.slow
-def test_a_run_on_a_full_disk_gives_the_same_result(tmp_path):
-    pytest.importorskip("resource", reason="limits are of Unix")
-    short, said = run_elsewhere(tmp_path, limit=1_000)
-    assert said.count("cannot be cached") == 1
-    assert not list(tmp_path.rglob("*.bin"))
-    assert run_elsewhere(tmp_path) == [short, "[]"]
+@pytest.mark.deep
+def test_three_processes_may_compile_one_rule_at_once(folder):
+    processes = [started_elsewhere(folder) for _ in range(3)]
+    told = [process.communicate()[0].splitlines() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert told[0] == told[1] == told[2]
+    assert told[0][1] == "[]"
+    for path in folder.rglob("*.bin"):
+        path.write_bytes(path.read_bytes()[:1000])
+    average, said = started_elsewhere(folder).communicate()[0].splitlines()
+    assert average == told[0][0]
+    assert "is compiled again" in said
