@@ -249,9 +249,7 @@ def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter
     return Counter(n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, context))
 
 
-def _single(
-    block: list[ast.stmt], stores: Counter[str], loads: Counter[str]
-) -> Iterator[str]:
+def _single(block: list[ast.stmt], stores: Counter[str], loads: Counter[str]) -> Iterator[str]:
     """Yield the names that are written once, and read after that within the same block only."""
     for k, node in enumerate(block):
         following = block[k + 1 :]
@@ -1169,9 +1167,7 @@ class Translator:
         code, values = function.__code__, dict[str, Any]()
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         if defaults := function.__defaults__:
-            values.update(
-                zip(names[code.co_argcount - len(defaults) :], defaults, strict=False)
-            )
+            values.update(zip(names[code.co_argcount - len(defaults) :], defaults, strict=False))
         values.update(function.__kwdefaults__ or {})
         values.update(zip(names, given, strict=False))
         values.update(named)

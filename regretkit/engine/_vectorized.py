@@ -266,11 +266,11 @@ class _Player:
         """Update the minimizer with the utility, computed first if ``earning``."""
         if self._circuit is not None:
             self._backward(self._player, earning, True, *self._backward_arrays)
-            self._circuit._learn_points(self._counterfactual)
+            self._circuit._learn_points(frozen_copy(self._counterfactual))
             return
         if earning:
             self.compute_utility()
-        self._rule.observe_utility(self._utility)
+        self._rule.observe_utility(frozen_copy(self._utility))
 
     def store(self, updates: int) -> None:
         """Give a circuit its counts, its next strategy and its last utilities."""

@@ -173,7 +173,8 @@ def finish_within(
             return systems.solution(run.game, best, f"finish after {run.iteration} iterations")
         late = time.monotonic() >= end
         if lacking or late or schedule.ran + schedule.spent >= operations:
-            lacking = lacking or ("time" if systems.are_there else "memory")
+            reason = "time" if late else "operations"
+            lacking = lacking or (reason if systems.are_there else "memory")
             if late:
                 warn(f"finish ended at its time_limit, with a gap of {best.gap:.3g}")
             method = f"finish after {run.iteration} iterations, out of {lacking}"
@@ -232,7 +233,7 @@ class _Schedule:
             count = max(_FIRST - run.iteration, math.ceil((self.due - self.ran) / cost))
             played, seconds = run.iteration - self.begun[0], run.processor_seconds - self.begun[1]
             pace = seconds / max(played, 1) or cost * 1e-9
-            run.run(max(1, min(count, math.ceil(left / pace))))
+            run.run(max(1, math.ceil(min(count, left / pace))))
             self._count()
 
     def best_look(self, average: Bounded) -> Bounded:

@@ -387,8 +387,6 @@ class Symbol(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {quote(name)}")
-        if name == "flags":
-            raise UntraceableError("a compiled function takes no symbols; call Numba's f.py_func")
         return partial(_refusing(f".{name}(){_mixing(name)}"), self)
 
 

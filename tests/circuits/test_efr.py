@@ -447,7 +447,6 @@ def test_averages_approach_an_equilibrium_of_a_zero_sum_game(name):
 @pytest.mark.parametrize("local", [rk.RegretMatching, rk.PredictiveRegretMatchingPlus])
 @pytest.mark.parametrize("call", ["kuhn_poker", "shapley_game", "in_out"])
 def test_the_vectorized_engine_agrees_with_numpy_and_hands_over_to_it(call, local):
-    pytest.importorskip("numba")
     game = rk.load(call)
 
     def run(engine):

@@ -16,9 +16,9 @@ from refusals import refusals
 
 import regretkit as rk
 from regretkit import SelfPlay, games
+from regretkit.engine._machine_code import MachineCode
 from regretkit.evaluation import nash_conv
 from regretkit.play import Alternating, Linear, Simultaneous
-from regretkit.engine._machine_code import MachineCode
 from regretkit.trace._kernel import Kernel
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling

@@ -11,9 +11,8 @@ from public_games import kuhn, leduc, liars_dice, random_profile, river
 import regretkit as rk
 from regretkit.averaging._averaging import _normalized
 from regretkit.engine import _responses
-from regretkit.engine._jit import _UTILITY
-from regretkit.engine._layout import payoffs_kind
 from regretkit.engine._compiler import CannotCompileError
+from regretkit.engine._jit import _UTILITY
 from regretkit.engine._responses import Responder
 from regretkit.engine.kernels import _responses as written
 from regretkit.evaluation import (
@@ -39,8 +38,7 @@ GAMES = PUBLIC | {name: rk.load(name) for name in STORED}
 @pytest.fixture
 def numpy_alone(monkeypatch):
     """Compute all gaps by NumPy."""
-    monkeypatch.setattr(_gaps, "LOADING", np.inf)
-    monkeypatch.setattr(_gaps, "_LINKING", np.inf)
+    monkeypatch.setattr(_gaps, "_FEW", np.inf)
 
 
 @pytest.fixture
@@ -58,10 +56,7 @@ def in_python(monkeypatch):
             monkeypatch.setattr(written, "compute_utility", self.utility)
             written.respond(*arguments)
 
-        def is_at_hand(self):
-            return True
-
-    monkeypatch.setattr(_responses, "code_for", Written)
+    monkeypatch.setattr(_responses, "compile_responses", Written)
 
 
 @pytest.fixture
@@ -69,8 +64,7 @@ def anew(monkeypatch):
     """Forget what was measured and compiled before."""
     for name in ("_UNSUPPORTED", "_IDLE"):
         monkeypatch.setattr(_responses, name, type(getattr(_responses, name))())
-    monkeypatch.setattr(_responses, "_AT_HAND", {})
-    monkeypatch.setattr(_gaps, "_SECONDS", type(_gaps._SECONDS)())
+    monkeypatch.setattr(_gaps, "_WORK", type(_gaps._WORK)())
 
 
 def profile_of(game, seed):
@@ -157,9 +151,8 @@ def used(in_python, anew, monkeypatch):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Let machine code pay off at the first gap."""
-    monkeypatch.setattr(_gaps, "LOADING", 0.0)
-    monkeypatch.setattr(_gaps, "_LINKING", 0.0)
+    """Let machine code compute the first gap."""
+    monkeypatch.setattr(_gaps, "_FEW", 0.0)
 
 
 def test_few_gaps_of_a_small_game_are_numpys(used):
@@ -170,7 +163,7 @@ def test_few_gaps_of_a_small_game_are_numpys(used):
 
 
 @pytest.mark.parametrize("game", [kuhn(4), rk.load("kuhn_poker(players=3)")], ids=repr)
-def test_where_it_pays_off_gaps_and_best_responses_are_of_machine_code(game, used, at_once):
+def test_of_games_with_many_gaps_they_are_of_machine_code(game, used, at_once):
     profile = profile_of(game, 0)
     found = best_response_gains(game, profile), best_response(game, 1, profile)
     assert used == ["gains", "best_values"]
@@ -179,35 +172,19 @@ def test_where_it_pays_off_gaps_and_best_responses_are_of_machine_code(game, use
     assert found[1][0] == pytest.approx(want[1] + game.value(profile)[1], abs=1e-14)
 
 
-def test_it_pays_off_once_gaps_have_taken_as_long_as_machine_code_takes(used, monkeypatch):
+def test_it_is_used_once_there_were_many_gaps(used, monkeypatch):
     game = kuhn(4)
-    seconds = _gaps.seconds_in_numpy(game, game.domains)
-    monkeypatch.setattr(_gaps, "LOADING", 2.5 * seconds)
-    monkeypatch.setattr(_gaps, "_LINKING", 2.5 * seconds)
+    monkeypatch.setattr(_gaps, "_FEW", 2.5 * _gaps._work(game))
     for _ in range(4):
         nash_conv(game, random_profile(game))
     assert len(used) == 2
-
-
-def test_what_is_not_at_hand_is_compiled_where_numpy_would_take_longer(used, at_once, monkeypatch):
-    game = kuhn(4)
-    monkeypatch.setattr(_responses, "_AT_HAND", {payoffs_kind(game): False})
-    seconds = _gaps.seconds_in_numpy(game, game.domains)
-    monkeypatch.setattr(_responses, "COMPILING", 2.5 * seconds)
-    for _ in range(4):
-        nash_conv(game, random_profile(game))
-    assert len(used) == 2
-
-
-def without_numba(monkeypatch):
-    monkeypatch.setattr(_responses, "numba_missing", lambda: "it is not here")
-    return kuhn(4)
 
 
 def that_cannot_compile(monkeypatch):
     def refuse(*_):
         raise CannotCompileError("too difficult")
 
+    monkeypatch.setattr(_responses, "warn_once", lambda text: None)
     monkeypatch.setattr(Responder, "__init__", refuse)
     return kuhn(4)
 
@@ -222,9 +199,7 @@ def of_huge_payoffs(monkeypatch):
     return PublicGame(tree, kuhn(4).deal)
 
 
-@pytest.mark.parametrize(
-    "case", [without_numba, that_cannot_compile, of_a_larger_tree, of_huge_payoffs]
-)
+@pytest.mark.parametrize("case", [that_cannot_compile, of_a_larger_tree, of_huge_payoffs])
 def test_where_machine_code_cannot_numpy_does_it(case, used, at_once, monkeypatch):
     game = case(monkeypatch)
     assert nash_conv(game, random_profile(game)) > 0.0
@@ -295,6 +270,6 @@ def test_threads_do_not_disturb_each_other(anew, at_once):
 def test_no_gap_imports_a_compiler():
     code = "import regretkit as rk, sys; g = rk.load('kuhn_poker'); "
     code += "[rk.nash_conv(g, rk.games.Profile.uniform(g)) for _ in range(50)]; "
-    code += "print([m for m in sys.modules if 'llvm' in m or 'numba' in m or '.engine' in m])"
+    code += "print([m for m in sys.modules if 'llvm' in m or '.engine' in m])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

@@ -131,19 +131,6 @@ def test_a_run_that_is_saved_on_its_way_is_not_disturbed_by_it(engine, tmp_path)
     assert_same_bits(loaded.run(5), whole)
 
 
-def test_a_run_goes_on_with_the_engine_that_it_had_and_not_the_one_that_now_would_pay(tmp_path):
-    # Its iterations so far were few, and what follows would be compiled.
-    run = started(LEDUC, rk.RegretMatchingPlus, engine="auto").run(3)
-    assert run.engine == "numpy"
-    run.save(tmp_path / "run")
-    whole = started(LEDUC, rk.RegretMatchingPlus).run(60)
-
-    loaded = SelfPlay.load(tmp_path / "run", LEDUC, players(LEDUC))
-
-    assert loaded.engine == "numpy"
-    assert_same_bits(loaded.run(57), whole)
-
-
 def test_another_engine_can_be_asked_for(tmp_path):
     started(LEDUC, rk.RegretMatchingPlus, engine="numpy").run(3).save(tmp_path / "run")
 

@@ -114,7 +114,7 @@ def test_simultaneous_utilities_are_the_gradients_at_the_joint_strategy():
     for t in range(4):
         profile = [player.played[t] for player in players]
         for i, player in enumerate(players):
-            np.testing.assert_array_equal(player.observed[t], game.utility(i, profile))
+            np.testing.assert_allclose(player.observed[t], game.utility(i, profile), rtol=1e-12)
 
 
 @pytest.mark.parametrize("first", [0, 1, 2])
@@ -126,7 +126,7 @@ def test_alternating_utilities_mix_this_iteration_with_the_next(first):
         for i, player in enumerate(players):
             done = turns[: turns.index(i)]
             profile = [p.played[t + (j in done)] for j, p in enumerate(players)]
-            np.testing.assert_array_equal(player.observed[t], game.utility(i, profile))
+            np.testing.assert_allclose(player.observed[t], game.utility(i, profile), rtol=1e-12)
 
 
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating(), Alternating(2)])
