@@ -47,10 +47,8 @@ ESTIMATORS: Mapping[str, Callable[[np.random.Generator], Estimator]] = {
         generator, baseline=LearnedBaseline(rate=0.1)
     ),
 }
-IN_PYTHON = "chance"
-"""The estimator that machine code does not know."""
-VISITS = {"kuhn": (1e7, 3e5), "leduc": (3e7, 1e7), "liars6": (1e8, 1e7), "goofspiel4": (1e7, 1e7)}
-"""Histories to visit in a game, and in Python."""
+VISITS = {"kuhn": 1e7, "leduc": 3e7, "liars6": 1e8, "goofspiel4": 1e7}
+"""Histories to visit in a game."""
 ROWS = {
     f"{GAMES[game].title}, {kind}": (GAMES[game], kind)
     for game in VISITS
@@ -63,8 +61,7 @@ def started(contest: Contest, name: str, seed: int) -> SelfPlay:
     game = tree_game(contest.call)
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
     estimator = ESTIMATORS[name](np.random.default_rng(seed))
-    engine = "numpy" if name == IN_PYTHON else "compiled"
-    return SelfPlay(game, players, estimator=estimator, engine=engine)
+    return SelfPlay(game, players, estimator=estimator, engine="compiled")
 
 
 def visited(run: Any) -> int:
@@ -193,7 +190,7 @@ def batches_without_tree(row: str, quick: bool) -> Figures:
 
 def curve(name: str, game: str, quick: bool) -> tuple[list[float], list[float]]:
     """Return histories visited, and the exploitability there, as the median over seeds."""
-    maximum = VISITS[game][name == IN_PYTHON] * (1e-2 if quick else 1.0)
+    maximum = VISITS[game] * (1e-2 if quick else 1.0)
     found = []
     for seed in range(1 if quick or name == "full sweep" else 3):
         run, points = started(GAMES[game], name, seed), []

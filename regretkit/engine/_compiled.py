@@ -16,8 +16,11 @@ from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._deviations import NO_DEVIATIONS, lay_out_deviations, negligible_gains
 from regretkit.engine._layout import (
     NO_SINGLETONS,
+    ChancePayoffs,
     FlatTrees,
     Iterates,
+    Payoffs,
+    chance_payoffs,
     flatten_trees,
     lay_out,
     lay_out_payoffs,
@@ -45,6 +48,7 @@ from regretkit.engine._support import (
 )
 from regretkit.engine.kernels._iteration import Arrays
 from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
+from regretkit.estimators import ChanceSampling
 from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play._engines import CannotStartError, Engine, Executor
@@ -60,7 +64,8 @@ if TYPE_CHECKING:
 class Compiled(Engine):
     """Whole iterations in machine code, for rules that have a kernel.
 
-    With ``exact``, what cancels up to rounding is zero, as it is in NumPy, which takes longer.
+    With ``exact``, what cancels up to rounding is zero, as it is in NumPy, which takes longer. It
+    always is where chance is drawn: the few terminals of a draw often cancel.
     """
 
     def __init__(self, *, exact: bool = False) -> None:
@@ -77,7 +82,7 @@ class Compiled(Engine):
     def start(self, run: SelfPlay) -> Executor:
         if isinstance(run.estimator, TraversalEstimator):
             return SampledExecutor(run, run.estimator)
-        return CompiledExecutor(run, self._exact)
+        return CompiledExecutor(run, self._exact or isinstance(run.estimator, ChanceSampling))
 
 
 def code_for(run: SelfPlay, kernels: KernelSet, *, exact: bool = False) -> "IterationCode":
@@ -89,6 +94,8 @@ def code_for(run: SelfPlay, kernels: KernelSet, *, exact: bool = False) -> "Iter
         with_baseline = sampler.baseline is not None
         return compile_sampled_iterations(kernels, sampler._choose(), with_baseline)
     deviating = any(local_deviations(minimizer) is not None for minimizer in run.minimizers)
+    if isinstance(sampler, ChanceSampling):
+        return compile_iterations(kernels, ChancePayoffs, exact=True, deviating=deviating)
     return compile_iterations(kernels, payoffs_kind(run.game), exact=exact, deviating=deviating)
 
 
@@ -215,14 +222,20 @@ class CompiledExecutor(KernelExecutor):
     def __init__(self, run: SelfPlay, exact: bool) -> None:
         found = [local_deviations(minimizer) for minimizer in run.minimizers]
         deviating = {p: learner_domain(run.minimizers[p]) for p, sets in enumerate(found) if sets}
-        if deviating:
+        sampling, singletons = run.estimator, NO_SINGLETONS
+        if isinstance(sampling, ChanceSampling):
             trees = flatten_trees([*run.game.domains, *deviating.values()])
-            payoffs, singletons = lay_out_payoffs(run.game, trees), NO_SINGLETONS
-            payoffs = payoffs._replace(negligible=negligible_gains(payoffs.negligible, deviating))
-            deviations = lay_out_deviations(found, trees)
+            payoffs: Payoffs = chance_payoffs(run.game, trees, sampling)
+        elif deviating:
+            trees = flatten_trees([*run.game.domains, *deviating.values()])
+            payoffs = lay_out_payoffs(run.game, trees)
         else:
             skipped = not exact and all_ignore_singletons(run)
             trees, payoffs, singletons = lay_out(run.game, skipped, exact)
+        if deviating:
+            payoffs = payoffs._replace(negligible=negligible_gains(payoffs.negligible, deviating))
+            deviations = lay_out_deviations(found, trees)
+        else:
             own = np.arange(trees.players, dtype=np.uint32)
             deviations = NO_DEVIATIONS._replace(learners=own)
         super().__init__(run, trees, deviations.learners, exact)
@@ -235,6 +248,13 @@ class CompiledExecutor(KernelExecutor):
         self._lent: list[weakref.ref[Vector]] = []
         """What minimizers and the run were given of the iterates."""
         self._compile()
+
+    @override
+    def is_current(self) -> bool:
+        payoffs, sampling = self._arrays.payoffs, self._run.estimator
+        if isinstance(payoffs, ChancePayoffs) and isinstance(sampling, ChanceSampling):
+            return super().is_current() and payoffs.generator is sampling.generator
+        return super().is_current()
 
     @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
@@ -287,6 +307,10 @@ class CompiledExecutor(KernelExecutor):
     @override
     def _call(self, turns: UpdateSchedule, parameters: Vector, weights: Vector) -> None:
         self._code.iterate(turns.simultaneous, turns.players, parameters, weights, self._arrays)
+        payoffs, sampling = self._arrays.payoffs, self._run.estimator
+        if isinstance(payoffs, ChancePayoffs) and isinstance(sampling, ChanceSampling):
+            sampling.visited += int(payoffs.visited[0])
+            payoffs.visited[0] = 0
 
     def _store(self) -> None:
         """Give the results to the run and its minimizers, once for all iterations of a call."""

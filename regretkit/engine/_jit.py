@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from regretkit.engine import _vectorized
-from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
+from regretkit.engine._layout import ChancePayoffs, DensePayoffs, SparsePayoffs, TerminalPayoffs
 from regretkit.engine._machine_code import MachineCode, false, true
 from regretkit.engine._public_payoffs import PublicPayoffs
 from regretkit.engine._vectorized import BlockFunctions
@@ -31,6 +31,7 @@ _UTILITY = {
     TerminalPayoffs: _payoffs.terminal_utility,
     DensePayoffs: _payoffs.dense_utility,
     PublicPayoffs: _payoffs.public_utility,
+    ChancePayoffs: _payoffs.chance_utility,
 }
 
 

@@ -11,6 +11,7 @@ from regretkit._util._arrays import RESOLUTION, as_uint32
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._public_payoffs import PublicPayoffs, public_payoffs
+from regretkit.estimators import ChanceSampling
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.games.tree._sequences import PayoffRows, SparseRows, offsets
@@ -232,7 +233,39 @@ class DensePayoffs(NamedTuple):
     """For each player, the largest utility that may be rounding of terms that cancel."""
 
 
-Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs | PublicPayoffs
+class ChancePayoffs(NamedTuple):
+    """The terminals of a game whose chance is drawn, grouped by the last chance move before each.
+
+    Chance histories come in the order in which they are drawn, and their moves side by side.
+    History 0 stands for the beginning of the game; its only move is move 0.
+    """
+
+    first: UInt32Array
+    """The first move of each chance history, and the number of moves."""
+    previous: UInt32Array
+    """The last move before each chance history,"""
+    previous_history: UInt32Array
+    """and the chance history that makes this move."""
+    high: Vector
+    """For each move, the probability of it or one before it at its history."""
+    behind: UInt32Array
+    """Number of histories that have each move as their last one."""
+    begin: UInt32Array
+    """Where the terminals after each move begin, and their number."""
+    sequences: UInt32Array
+    """The last sequence of each player at each terminal, shape ``(terminals, players)``."""
+    payoff: NDArray[np.float64]
+    """Each player's payoff, of the same shape."""
+    negligible: Vector
+    """For each player, the largest utility that may be rounding of terms that cancel."""
+    drawn: UInt32Array
+    """Workspace for the move that each chance history draws, 0 for none."""
+    visited: Indices
+    """One number, to which iterations add the histories that could still occur."""
+    generator: np.random.Generator
+
+
+Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs | PublicPayoffs | ChancePayoffs
 
 
 def payoffs_kind(game: Game) -> type[Payoffs]:
@@ -336,6 +369,30 @@ def terminal_payoffs(
         others=as_uint32(np.concatenate(opponents)[order]),
         payoff=np.concatenate(values)[order],
         negligible=negligible,
+    )
+
+
+def chance_payoffs(game: Game, trees: FlatTrees, sampling: ChanceSampling) -> ChancePayoffs:
+    """Return the payoffs of a game whose chance is drawn."""
+    draws = sampling.draws(game)
+    first = offsets(np.append(1, draws.deals.sizes))
+    # A move -1, for none, becomes move 0.
+    previous = np.append(0, 1 + draws.previous[draws.deals.first])
+    order = np.argsort(draws.last, kind="stable")
+    sequences = draws.sequences + trees.sequence_offsets[: len(draws.sequences), None]
+    return ChancePayoffs(
+        first=as_uint32(first),
+        previous=as_uint32(previous),
+        previous_history=as_uint32(np.searchsorted(first, previous, side="right") - 1),
+        high=np.append(np.inf, draws.high),
+        behind=as_uint32(np.roll(draws.behind, 1)),
+        begin=as_uint32(offsets(np.bincount(1 + draws.last, minlength=first[-1]))),
+        sequences=as_uint32(np.ascontiguousarray(sequences.T[order])),
+        payoff=np.ascontiguousarray(draws.game.tree.payoffs[order]),
+        negligible=_negligible(draws.game),
+        drawn=np.zeros(previous.size, dtype=np.uint32),
+        visited=np.zeros(1, dtype=np.int64),
+        generator=sampling.generator,
     )
 
 

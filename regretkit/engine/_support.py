@@ -10,7 +10,7 @@ from regretkit._util._state import generators, with_parts
 from regretkit._util._validate import LARGEST, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, stationary
 from regretkit.circuits._stationary import LocalDeviations
-from regretkit.estimators import ExactUtility, LearnedBaseline
+from regretkit.estimators import ChanceSampling, ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
@@ -36,11 +36,12 @@ def unsupported_traversal(run: SelfPlay) -> str | None:
 def unsupported_run(run: SelfPlay) -> str | None:
     """Return why a run, apart from its rules, cannot be compiled; None if it can."""
     game, estimator = run.game, run.estimator
-    if isinstance(estimator, TraversalEstimator):
+    if isinstance(estimator, TraversalEstimator | ChanceSampling):
         if not isinstance(game, ExtensiveFormGame):
             return unsupported_traversal(run)
-        if not isinstance(estimator.baseline, LearnedBaseline | None):
-            return f"{quote(estimator.baseline)} sweeps the whole game"
+        baseline = estimator.baseline if isinstance(estimator, TraversalEstimator) else None
+        if not isinstance(baseline, LearnedBaseline | None):
+            return f"{quote(baseline)} sweeps the whole game"
         if estimator.generator in generators(run.order):
             return f"{quote(run.order)} and {quote(estimator)} draw from one generator, in turn"
     elif not isinstance(game, NormalFormGame | ExtensiveFormGame | PublicGame):

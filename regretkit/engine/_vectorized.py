@@ -30,6 +30,7 @@ from regretkit.engine._support import (
     unsupported_run,
     unsupported_traversal,
 )
+from regretkit.estimators import ChanceSampling
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games.tree._sequences import offsets
 from regretkit.minimizer import RegretMinimizer
@@ -193,6 +194,8 @@ class Vectorized(Engine):
     def unsupported_reason(self, run: SelfPlay) -> str | None:
         if isinstance(run.estimator, TraversalEstimator):
             return unsupported_traversal(run)
+        if isinstance(run.estimator, ChanceSampling):
+            return f"{quote(run.estimator)} does not sweep the whole game"
         for player, minimizer in enumerate(run.minimizers):
             name = f"minimizers[{player}]:"
             if minimizer.domain != run.game.domains[player]:

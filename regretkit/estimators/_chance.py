@@ -115,18 +115,18 @@ class ChanceDraws:
     """How many histories have each move as their last one; the last entry, how many have none."""
     sequences: Indices
     """Last sequence of each player at each terminal, ``(players, terminals)``."""
-    _high: Vector
-    """For each thing that may be drawn, the sum of the probabilities up to it."""
+    high: Vector
+    """For each thing that may be drawn, the sum of the probabilities up to it; infinite for the
+    last one of positive probability, which so gets the rounding error."""
 
     def __init__(self, game: ExtensiveFormGame, split: Split) -> None:
         self.game, self.split, tree = game, split, game.tree
         moves = chance_moves(tree)
         first = np.unique(split.kind, return_index=True)[1]
         self.deals = Simplices(np.bincount(split.state[first]))
-        self._high = self.deals.cumulate(split.probability)
-        # The last outcome of positive probability gets the rounding error.
-        possible = np.where(split.probability > 0.0, np.arange(self._high.size), -1)
-        self._high[np.maximum.reduceat(possible, self.deals.first)] = np.inf
+        self.high = self.deals.cumulate(split.probability)
+        possible = np.where(split.probability > 0.0, np.arange(self.high.size), -1)
+        self.high[np.maximum.reduceat(possible, self.deals.first)] = np.inf
 
         last = np.full(tree.histories, -1)
         last[moves] = np.arange(moves.size)
@@ -165,7 +165,7 @@ class ChanceDraws:
     ) -> None:
         kinds = self.deals.coordinates(states)
         drawn = np.repeat(generator.random(states.size), self.deals.sizes[states])
-        reached = drawn < self._high[kinds]
+        reached = drawn < self.high[kinds]
         # The first whose running sum lies above the draw: the one before is not above.
         opening = np.isin(kinds[1:], self.deals.first[states])
         happens[kinds[:1]] = reached[:1]
@@ -212,17 +212,23 @@ class _DrawnChance(Estimator, Stateful):
         """Return what is drawn in a game."""
 
     @final
-    @override
-    def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
+    def draws(self, game: Game) -> ChanceDraws:
+        """Return what is drawn in a game, kept until another game is asked for."""
         if self._draws is None or self._draws.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
                     f"game must be in extensive form to sample its chance, got {quote(game)}"
                 )
             self._draws = self._draws_of(game)
-        possible = self._draws.draw(self.generator)
-        self.visited += int(self._draws.behind[possible].sum())
-        return self._draws.utility(possible, player, profile)
+        return self._draws
+
+    @final
+    @override
+    def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
+        draws = self.draws(game)
+        possible = draws.draw(self.generator)
+        self.visited += int(draws.behind[possible].sum())
+        return draws.utility(possible, player, profile)
 
 
 @final
@@ -235,7 +241,8 @@ class ChanceSampling(_DrawnChance):
     draws is the exact utility, because a terminal remains with the probability that chance gives
     it.
 
-    Its variance is that among chance's outcomes; the players' strategies add none to it.
+    Its variance is that among chance's outcomes; the players' strategies add none to it. The
+    compiled engine supports it, for every rule that it supports with exact utilities.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from regretkit.play import (
     Alternating,
     Averaging,
     ChanceSampling,
+    Estimator,
     Extragradient,
     Order,
     RandomPlayer,
@@ -62,6 +63,13 @@ class Backwards(Order):
             profile[player] = table.strategy(player)
 
 
+class Halved(Estimator):
+    """A user-defined estimator."""
+
+    def utility(self, game, player, profile):
+        return game.utility(player, profile) / 2.0
+
+
 RM, DRM = rk.RegretMatching, rk.DiscountedRegretMatching
 EACH = rk.PerDecisionPoint(RM)
 UNTRACED = "cannot be compiled: "
@@ -88,9 +96,8 @@ WAYS = {
     "the same kernel": (partial(mixed, DRM, partial(DRM, alpha=2.0)), {}, "compiled", None),
     "extragradient": way(RM, "numpy", f"Extragradient{MORE}", order=Extragradient()),
     "an order of one's own": way(RM, "numpy", f"Backwards{MORE}", order=Backwards()),
-    "sampled": way(
-        RM, "numpy", "ChanceSampling.* does not sweep", estimator=ChanceSampling(GENERATOR(0))
-    ),
+    "an estimator of one's own": way(RM, "numpy", "Halved.* does not sweep", estimator=Halved()),
+    "sampled chance": way(RM, "compiled", None, estimator=ChanceSampling(GENERATOR(0))),
 }
 
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import UInt32Array, Vector, as_int64, span
 from regretkit.engine._layout import (
+    ChancePayoffs,
     DensePayoffs,
     FlatTrees,
     Iterates,
@@ -138,6 +139,45 @@ def terminal_utility(
             if zero_cancelled:
                 magnitude += abs(reach)
         utility[a] = 0.0 if zero_cancelled and abs(value) <= RESOLUTION * magnitude else value
+
+
+def chance_utility(
+    player: int, zero_cancelled: bool, payoffs: ChancePayoffs, trees: FlatTrees, iterates: Iterates
+) -> None:
+    """Draw chance's moves, and add up a player's payoffs at the terminals that can still occur.
+
+    No sum is set to zero, as none is in NumPy.
+    """
+    drawn = payoffs.drawn
+    for a in span(trees.sequence_offsets, player):
+        iterates.utility[a] = 0.0
+    for history in range(drawn.size):
+        drawn[history] = 0
+        if drawn[payoffs.previous_history[history]] == payoffs.previous[history]:
+            move = draw_move(history, payoffs)
+            drawn[history] = move
+            payoffs.visited[0] += as_int64(payoffs.behind[move])
+            add_terminals(move, player, payoffs, iterates)
+
+
+def draw_move(history: int, payoffs: ChancePayoffs) -> int:
+    """Return the move that a chance history draws; with a single one, no number is drawn."""
+    move = as_int64(payoffs.first[history])
+    if as_int64(payoffs.first[history + 1]) - move > 1:
+        number = payoffs.generator.random()
+        while number >= payoffs.high[move]:
+            move += 1
+    return move
+
+
+def add_terminals(move: int, player: int, payoffs: ChancePayoffs, iterates: Iterates) -> None:
+    """Add the payoffs at terminals after a move, times the others' probability to play there."""
+    for k in span(payoffs.begin, move):
+        value = payoffs.payoff[k, player]
+        for opponent in range(payoffs.payoff.shape[1]):
+            if opponent != player:
+                value *= iterates.strategy[payoffs.sequences[k, opponent]]
+        iterates.utility[payoffs.sequences[k, player]] += value
 
 
 def dense_utility(
