@@ -14,8 +14,8 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
 from itertools import product
@@ -23,12 +23,14 @@ from statistics import median
 from typing import Any, TypeAlias, final
 
 import numpy as np
-from attrs import define, field
+from attrs import define
 
 from benchmarks.harness import ROOT, Figures, cpu_seconds, pin, table, times_in_a_turn
 
 REASONS: Mapping[str, str] = {}
 """Why cases may differ, by a pattern of their names."""
+
+TURNS = 5
 
 # Cases: expressions, so that a name that one edition lacks fails in that edition alone
 
@@ -97,19 +99,21 @@ def rules() -> Cases:
 def sampled() -> Cases:
     learned, exact = "play.LearnedBaseline(rate=0.1)", "play.ExactBaseline()"
     estimators = {
-        "ExternalSampling(rng)": CFR,
+        "ExternalSampling(rng)": CFR[:4],
         f"ExternalSampling(rng, baseline={learned})": CFR[:1],
         "OutcomeSampling(rng)": CFR[:2],
         f"OutcomeSampling(rng, baseline={learned})": CFR[:1],
         f"OutcomeSampling(rng, baseline={exact})": CFR[:1],
         "AverageStrategySampling(rng)": CFR[:1],
         "RobustSampling(rng, actions=2)": CFR[:1],
+        "ChanceSampling(rng)": CFR[:1],
     }
-    for name in ("leduc_poker", "kuhn_poker", "liars_dice(sides=4)"):
+    compiled = ("leduc_poker", "kuhn_poker", "liars_dice(sides=4)")
+    for name, engine in (*product(compiled, ["compiled"]), ("kuhn_poker", "numpy")):
         for estimator, algorithms in estimators.items():
             for rule in algorithms if name == "leduc_poker" else algorithms[:1]:
-                run = started(repr(rule), f", estimator=play.{estimator}")
-                yield f"{name}, {rule}, {estimator}", (GAMES[name], run, 2_000)
+                run = started(repr(rule), f", estimator=play.{estimator}", engine)
+                yield f"{name}, {rule}, {engine}, {estimator}", (GAMES[name], run, 2_000)
 
 
 def deviations() -> Cases:
@@ -129,8 +133,12 @@ def deviations() -> Cases:
 
 
 def responses() -> Cases:
-    for name in (*KINDS, "goofspiel(4)", "sheriff(items=3)"):  # so often that NumPy is left
-        yield name, (GAMES[name], "oracle.Responses(evaluation, game, rng)", 20_000)
+    answer = "[evaluation.best_response(game, i, x) for i in range(len(x))]"
+    answers = f"[(evaluation.best_response_gains(game, x), {answer}) for x in profiles]"
+    profiles = "[oracle.random_profile(game, rng) for _ in range(10)]"
+    run = f"(lambda profiles: oracle.Repeated(lambda: {answers}))({profiles})"
+    for name in (*KINDS, "goofspiel(4)", "sheriff(items=3)"):
+        yield name, (GAMES[name], run, 1_000)  # after which NumPy does not pay off
 
 
 def without_tree() -> Cases:
@@ -147,112 +155,94 @@ CASES = {f"{group.__name__}: {name}": case for group in GROUPS for name, case in
 
 
 @final
-@define(eq=False)
-class Responses:
-    """Best responses to ten random profiles, again and again, called as a run."""
+@define
+class Repeated:
+    """What is called once in an iteration, and returns the same each time."""
 
-    evaluation: Any
-    game: Any
-    rng: np.random.Generator
-    profiles: list[list[Any]] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.profiles = [[*map(self.strategy, self.game.domains)] for _ in range(10)]
-
-    def strategy(self, domain: Any) -> Any:
-        simplices = getattr(domain, "simplices", domain)
-        behavior = simplices.normalize(self.rng.exponential(size=simplices.dimension))
-        return behavior if simplices is domain else domain.sequence_form(behavior)
+    call: Callable[[], Any]
+    average: Any = None
 
     def run(self, times: int) -> None:
-        for number in range(times):
-            self.evaluation.best_response_gains(self.game, self.profiles[number % 10])
+        for _ in range(times):
+            self.average = self.call()
 
-    @property
-    def average(self) -> list[Any]:
-        """Return all gains, and all best responses with their values."""
-        found, players = self.evaluation, range(len(self.game.domains))
-        gains = [found.best_response_gains(self.game, x) for x in self.profiles]
-        return gains + [
-            found.best_response(self.game, i, x) for x in self.profiles for i in players
-        ]
+
+def random_profile(game: Any, rng: np.random.Generator) -> list[Any]:
+    """Return random strategies, from the same numbers in each edition."""
+    sets = [getattr(domain, "simplices", domain) for domain in game.domains]
+    played = [each.normalize(rng.exponential(size=each.dimension)) for each in sets]
+    pairs = zip(game.domains, sets, played, strict=True)
+    return [x if domain is each else domain.sequence_form(x) for domain, each, x in pairs]
 
 
 # Answers, in either edition
 
 WORKER = (
-    "import regretkit, sys; sys.path.append(sys.argv[1]); "
+    "import regretkit, sys; sys.path.insert(0, sys.argv[1]); "
     "from benchmarks.oracle import answer_all; answer_all()"
 )
+"""Imports the edition that is installed, before this checkout is on the path."""
 MODULES = ["play", "games", "circuits", "evaluation", "minimizers", "minimizers.contrib"]
+AGAIN = "again"
+"""Asks for the time of another turn of the last case."""
 
 
 def answer_all() -> None:
-    """Answer each name of a case on the standard input by a line of JSON."""
+    """Answer each name of a case on the standard input, or ``AGAIN``, by a line of JSON."""
     known = {name: import_module(f"regretkit.{name}") for name in MODULES}
     known |= {name: import_module(f"benchmarks.{name}") for name in ("oracle", "runs")}
     known |= {"rk": import_module("regretkit"), "functools": import_module("functools"), "np": np}
     print(json.dumps(known["rk"].__file__), flush=True)
     for line in sys.stdin:
         try:
-            answer = answered(*CASES[json.loads(line)], dict(known))
+            if (name := json.loads(line)) != AGAIN:
+                answer, turn = answered(*CASES[name], dict(known))
+            told = answer | {"us": turn()}
         except Exception as error:  # is an answer as well
-            answer = {"refused": type(error).__name__, "message": str(error).partition("\n")[0]}
-        print(json.dumps(answer), flush=True)
+            told = {"refused": type(error).__name__, "message": str(error).partition("\n")[0]}
+        print(json.dumps(told), flush=True)
 
 
-def answered(game: str, call: str, iterations: int, known: dict[str, Any]) -> Figures:
-    """Return digests after some iterations, and the times of the first one and of later ones."""
+def answered(
+    game: str, call: str, iterations: int, known: dict[str, Any]
+) -> tuple[Figures, Callable[[], float]]:
+    """Return digests after some iterations, and what measures the time of further ones."""
     known["rng"] = np.random.default_rng(7)
     known["game"] = eval(game, known)
     run = eval(call, known)
     start = cpu_seconds(run.run, 1)
     run.run(iterations - 1)
-    digests = {name: digest(value) for name, value in parts(run)}
-    times = times_in_a_turn(run.run)
-    seconds = min(cpu_seconds(run.run, times) for _ in range(5)) / times
-    return {"digests": digests, "us": 1e6 * seconds, "start": start}
+    answer, times = {"digests": digests(run), "start": start}, times_in_a_turn(run.run)
+    return answer, lambda: cpu_seconds(run.run, times) / times * 1e6
 
 
-def parts(run: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what is compared, by name: strategies, and arrays by their names in the state."""
-    for name in ("average", "current", "last_profile", "information_sets"):
-        if hasattr(run, name):
-            yield name, getattr(run, name)
-    if hasattr(run, "estimator"):
-        yield "visited", getattr(run.estimator, "visited", 0)
+def digests(run: Any) -> dict[str, str]:
+    """Return digests of strategies, and of the arrays of the state by their names."""
+    found: defaultdict[str, Any] = defaultdict(hashlib.sha256)
+    for name in ("average", "current", "last_profile"):
+        add(found, name, getattr(run, name, None))
+    for holder, name in ((run, "information_sets"), (getattr(run, "estimator", None), "visited")):
+        add(found, name, np.asarray(getattr(holder, name, 0)))
     if hasattr(run, "state_dict"):
-        state, arrays = run.state_dict(), dict[str, list[Any]]()
-        collect(arrays, "", {name: state.get(name) for name in ("minimizers", "estimator")})
-        yield from arrays.items()
+        state = run.state_dict()
+        add(found, "", {name: state.get(name) for name in ("minimizers", "estimator")})
+    return {name: each.hexdigest() for name, each in found.items()}
 
 
-def collect(arrays: dict[str, list[Any]], name: str, value: Any) -> None:
-    """Collect the arrays of a state, by the last part of their path that is not a number."""
+def add(found: Mapping[str, Any], name: str, value: Any) -> None:
+    """Add arrays and floats by their bytes, each to the last name on the way to it."""
     if isinstance(value, dict):
-        for key in value:
-            collect(arrays, name if key.isdigit() else key, value[key])
-    elif isinstance(value, np.ndarray):
-        arrays.setdefault(name, []).append(value)
-
-
-def digest(value: Any) -> str:
-    """Return a digest of the bytes of arrays and numbers, and of the names of information sets."""
-    found = hashlib.sha256()
-    for leaf in map(np.asarray, leaves(value)):
-        found.update(f"{leaf.dtype}{leaf.shape}".encode() + leaf.tobytes())
-    return found.hexdigest()
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, Sequence):
-        for item in value:
-            yield from leaves(item)
+        for key, item in value.items():
+            add(found, name if key.isdigit() else key, item)
+    elif isinstance(value, Sequence):
+        for item in () if isinstance(value, str) else value:
+            add(found, name, item)
     elif hasattr(value, "actions"):  # a strategy at the information sets that were visited
         for key in value:
-            yield from (str(key), *map(str, value.actions(key)), value[key])
-    else:
-        yield value
+            add(found, name, [np.asarray([str(key), *map(str, value.actions(key))]), value[key]])
+    elif isinstance(value, np.ndarray | float):
+        array = np.asarray(value)
+        found[name].update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
 
 
 # The comparison
@@ -271,10 +261,9 @@ class Edition:
     def ask(self, name: str) -> Figures:
         if self.process is None:
             command = [self.python, "-P", "-c", WORKER, str(ROOT)]
-            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-            self.process = subprocess.Popen(
-                command, env=os.environ | {"PYTHONPATH": self.path}, **pipes
-            )
+            options: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            options["env"] = os.environ | {"PYTHONPATH": self.path}
+            self.process = subprocess.Popen(command, **options)
             self.home = json.loads(self.process.stdout.readline() or '""')
             if not self.home:
                 raise SystemExit(f"{self.python} cannot import regretkit")
@@ -286,13 +275,24 @@ class Edition:
         return {"refused": "the process ended", "message": f"exit code {code}"}
 
 
+def both(name: str, editions: Sequence[Edition]) -> list[Figures]:
+    """Return both answers; the editions take turns, so that noise meets both."""
+    answers = [edition.ask(name) for edition in editions]
+    for _ in range(TURNS):
+        for edition, answer in zip(editions, answers, strict=True):
+            if "refused" not in answer:
+                turn = edition.ask(AGAIN)
+                answer |= {"us": min(answer["us"], turn["us"])} if "us" in turn else turn
+    return answers
+
+
 def compared(name: str, first: Figures, this: Figures) -> Figures:
     """Return the row of a case."""
     row: Figures = {"bits": "equal"}
     if "refused" in first or "refused" in this:
         told = [f"{x.get('refused', 'played')} {x.get('message', '')}" for x in (first, this)]
         equal = first.get("refused") == this.get("refused")
-        row["bits"] = "refused" if equal else f"differs: {' | '.join(told)}"
+        row["bits"] = f"refused: {first['refused']}" if equal else f"differs: {' | '.join(told)}"
     else:
         ours, theirs = this["digests"], first["digests"]
         if apart := [part for part in theirs if ours.get(part, theirs[part]) != theirs[part]]:
@@ -312,8 +312,9 @@ def summary(found: Mapping[str, Figures]) -> str:
     for group in dict.fromkeys(name.partition(":")[0] for name in found):
         chosen = [row for name, row in found.items() if name.partition(":")[0] == group]
         counts = Counter(row["bits"].partition(":")[0] for row in chosen)
-        ratios = [row["times"] for row in chosen if "times" in row] or [float("nan")]
-        rows.append([group, *(counts[kind] for kind in kinds), median(ratios), max(ratios)])
+        ratios = [row["times"] for row in chosen if "times" in row]
+        cells = [group, *(counts[kind] for kind in kinds)]
+        rows.append(cells + ([median(ratios), max(ratios)] if ratios else ["", ""]))
     alone = Counter(part for row in found.values() for part in row.get("_alone", ()))
     told = [f"only one edition has {part}, in {count} cases" for part, count in alone.items()]
     return "\n".join([table(["group", *kinds, "median times", "most"], rows), *told])
@@ -324,9 +325,9 @@ def oracle(arguments: Sequence[str]) -> int:
 
     Each case runs in the interpreter that has the first edition installed, then in this checkout.
     Strategies and states must be equal bit by bit, unless ``REASONS`` says why not. A case that
-    both refuse by the same error counts as equal. Times are processor time: of one iteration, best
-    of five turns, and of the first iteration, which compiles machine code or loads it. The exit
-    code is 1 if a case differs without a reason.
+    both refuse by the same error counts as equal. Times are processor time: of one iteration, the
+    best of several turns, and of the first iteration, which compiles machine code or loads it. The
+    exit code is 1 if a case differs without a reason.
 
         $ python -m benchmarks oracle --first ../first-environment/bin/python --quick
         $ python -m benchmarks oracle --first ../first-environment/bin/python sampled "*: hold_em*"
@@ -341,7 +342,7 @@ def oracle(arguments: Sequence[str]) -> int:
     pin()
     first, this, found = Edition(asked.first), Edition(sys.executable, str(ROOT)), {}
     for name in chosen[:: 10 if asked.quick else 1]:
-        found[name] = row = compared(name, first.ask(name), this.ask(name))
+        found[name] = row = compared(name, *both(name, (first, this)))
         print(f"{name}: {row['bits']}, {row.get('times', 1.0):.2f} times", file=sys.stderr)
         if first.home == this.home:
             raise SystemExit(f"{asked.first} has no edition of its own, but {first.home}")

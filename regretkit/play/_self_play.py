@@ -199,8 +199,7 @@ class SelfPlay(Hints, Stateful):
             with interrupt.at_once():  # nothing is played yet
                 if self.iteration == 0 and iterations:
                     self._check_first()
-                if iterations:
-                    self._start()
+                self._start()
 
             def play(count: int) -> None:
                 cast("Executor", self._executor).play(count, interrupt.requested)

@@ -570,6 +570,7 @@ def test_a_value_is_proven_in_fractions(report, refused, folder, how):
     assert "no zero-sum game of two players; add --concept" in told
 
 
+@pytest.mark.filterwarnings("ignore:finish ended at its time_limit")
 def test_exact_ends_in_time_with_the_gap_so_far(run, report, refused, folder):
     asked = "exact", "leduc_poker", "--time", "1e-3"
     code, out, _ = run(*asked, "--json", "--out", "a.json")

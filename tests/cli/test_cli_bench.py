@@ -28,7 +28,7 @@ SLOW = """
 class Slow(Mine):
     def _learn(self, utility, strategy):
         import time
-        time.sleep(0.01)
+        time.sleep(0.01 if utility.max() < np.inf else 0.0)  # which cannot be traced
         super()._learn(utility, strategy)
 
 

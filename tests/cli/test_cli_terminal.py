@@ -24,7 +24,7 @@ RUNNING = r"iteration [\d,]+ of"
 LAST = 400
 LONG = ["solve", "kuhn_poker", "--rule", "rules:Slow", "--algorithm", "pcfr+"]
 LONG += ["--iterations", str(LAST)]
-"""Takes about a second on any machine, because it sleeps."""
+"""Takes a few seconds on any machine, because it sleeps."""
 RESUME = ["resume", "run", "--rule", "rules:Slow"]
 
 RULES = (
@@ -35,7 +35,7 @@ import time
 
 class Slow(Mine):
     def _learn(self, utility, strategy):
-        time.sleep(0.001)
+        time.sleep(0.002 if utility.max() < np.inf else 0.0)  # which cannot be traced
         super()._learn(utility * np.sqrt(1.0 + self.iteration), strategy)
 
 
@@ -164,19 +164,6 @@ def test_ctrl_c_in_machine_code_saves_too(folder):
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
 
 
-WITHOUT_TREE = ["liars_dice(dice=2)", "--sample", "external"]
-
-
-@pytest.mark.parametrize("words", [["leduc_poker"], WITHOUT_TREE], ids=["tree", "without tree"])
-def test_ctrl_c_ends_compiling_which_is_shown(folder, monkeypatch, words):
-    monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(folder / "nothing"))
-    words = ["solve", *words, "--iterations", "10000000"]
-    shown = interrupted(words, folder, [("compiling, once for this machine", CTRL_C)])
-
-    assert "regretkit: ended within iteration 1" in shown
-    assert not re.search(RUNNING, shown)
-
-
 @pytest.mark.parametrize("command", ["solve", "compare"])
 def test_ctrl_c_ends_building_a_game_which_is_shown(folder, command):
     words = [command, "liars_dice(sides=8)", *["--algorithms", "cfr"] * (command == "compare")]
@@ -201,7 +188,8 @@ def test_ctrl_c_ends_building_the_game_of_a_checkpoint(folder, monkeypatch, caps
 
 
 def test_ctrl_c_ends_play_without_a_tree_which_is_shown(folder):
-    words = ["solve", *WITHOUT_TREE, "--iterations", "10000000", "--out", "dice.json"]
+    words = ["solve", "liars_dice(dice=2)", "--sample", "external"]
+    words += ["--iterations", "10000000", "--out", "dice.json"]
     shown = interrupted(words, folder, [(RUNNING, CTRL_C)])
 
     assert re.search(r"iterations  [\d,]+ in .*, then interrupted", shown)
@@ -317,7 +305,7 @@ def test_a_run_that_is_ended_by_a_signal_is_resumed_bitwise_identically(folder, 
     until = time.monotonic() + 60.0
     while not (folder / "run").exists() or (not by_user and iteration_in(folder / "run") == 0):
         assert time.monotonic() < until
-        time.sleep(0.001)
+        time.sleep(0.002 if utility.max() < np.inf else 0.0)  # which cannot be traced
     time.sleep(np.random.default_rng(seed).uniform(0.0, MOMENTS.get(name, 0.0)))
     process.send_signal(number)
     shown, _ = process.communicate()
