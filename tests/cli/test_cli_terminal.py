@@ -305,7 +305,7 @@ def test_a_run_that_is_ended_by_a_signal_is_resumed_bitwise_identically(folder, 
     until = time.monotonic() + 60.0
     while not (folder / "run").exists() or (not by_user and iteration_in(folder / "run") == 0):
         assert time.monotonic() < until
-        time.sleep(0.002 if utility.max() < np.inf else 0.0)  # which cannot be traced
+        time.sleep(0.001)
     time.sleep(np.random.default_rng(seed).uniform(0.0, MOMENTS.get(name, 0.0)))
     process.send_signal(number)
     shown, _ = process.communicate()
