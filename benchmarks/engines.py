@@ -110,7 +110,7 @@ def size(sides: str, quick: bool) -> Figures:
     all of them. With it, seconds to build the game and its arrays, and the most memory that the
     process held.
     """
-    import numba  # noqa: F401 - to import it is no part of building
+    import llvmlite.binding  # noqa: F401 - to import it is no part of building
 
     start = time.process_time()
     try:
@@ -315,7 +315,7 @@ def start(disk: str, quick: bool) -> Figures:
     imported = time.process_time()
     with tempfile.TemporaryDirectory() as nothing:
         if disk == "nothing on disk":
-            os.environ["REGRETKIT_CACHE_DIR"] = nothing  # before Numba is imported
+            os.environ["REGRETKIT_CACHE_DIR"] = nothing
         cfr_run(tree_game("kuhn_poker")).run(1)
         first = time.process_time()
     return {"regretkit imported, s": imported, "first iteration, s": first}

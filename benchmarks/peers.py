@@ -13,7 +13,10 @@ from typing import Any, Protocol, final
 from attrs import frozen
 
 ALGORITHMS = ("cfr+", "cfr")
-PACKAGES = ("regretkit", "numpy", "numba", "scipy", "open_spiel", "LiteEFG", "noregret")
+PACKAGES = (
+    *("regretkit", "numpy", "llvmlite", "scipy"),
+    *("numba", "open_spiel", "LiteEFG", "noregret"),
+)
 
 # Games
 
@@ -206,7 +209,7 @@ class Peer:
 
 IN_PYTHON = "open_spiel.python.algorithms.cfr"
 PEERS: dict[str, Peer] = {
-    "compiled": Peer("regretkit, compiled", Ours, ("numba", "benchmarks.runs")),
+    "compiled": Peer("regretkit, compiled", Ours, ("llvmlite.binding", "benchmarks.runs")),
     "plain loop": Peer("plain loop", plain_loop, ("benchmarks.plain_loop",)),
     "OpenSpiel C++": Peer("OpenSpiel, C++", partial(OpenSpiel, module="pyspiel"), ("pyspiel",)),
     "OpenSpiel Python": Peer(

@@ -146,7 +146,7 @@ def several(players: str, quick: bool) -> Figures:
     """
     with tempfile.TemporaryDirectory() as nothing:
         if not quick:
-            os.environ["REGRETKIT_CACHE_DIR"] = nothing  # before Numba is imported
+            os.environ["REGRETKIT_CACHE_DIR"] = nothing
         game = tree_game("leduc_poker")
         minimizers = map(rk.CFR, game.domains, PLAYERS[players])
         run = SelfPlay(game, [*minimizers], averaging=Linear(), engine="compiled").run(1)

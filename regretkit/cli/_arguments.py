@@ -534,7 +534,8 @@ imperfect_recall = option(
 )
 engine = option(
     "--engine",
-    "How to run the iterations; the results are the same.",
+    "How to run the iterations; the results agree up to rounding. In games with many exact ties "
+    "choose compiled-exact.",
     click.Choice(engine_names()),
     default="auto",
 )

@@ -1351,7 +1351,7 @@ _Compute: TypeAlias = Callable[..., Any]
 _INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "roundeven", "copysign"}
 _LIBRARY = set(
     "exp exp2 expm1 log log1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh hypot pow fmod erf cbrt".split()
+    "acosh atanh hypot pow fmod erf erfc cbrt".split()
 )
 """Functions of the C library that have the same name in ``math``."""
 

@@ -112,7 +112,7 @@ def responder(game: Game, part: float = 1.0) -> AbstractContextManager[Any]:
     _WORK[game] = work, spent
     if spent < _FEW:
         return nullcontext()
-    # By its name: the engine stands above this layer, and is loaded only where it pays off
+    # By its name: the engine is above this layer, and most processes do not need it.
     lender = importlib.import_module("regretkit.engine._responses").responder
     lent: AbstractContextManager[Any] = lender(game)
     return lent

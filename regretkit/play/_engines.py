@@ -20,7 +20,7 @@ AUTO = "auto"
 
 
 class Executor(abc.ABC):
-    """An engine at work on one run. Its machine code is made when it is built."""
+    """An engine at work on one run. The constructor compiles its machine code."""
 
     parts: tuple[object, ...] = ()
     """The parts of the run when this was started."""
@@ -136,7 +136,7 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
 @final
 @frozen
 class EngineReport:
-    """What runs the iterations of a run, and why nothing faster does.
+    """The engine of a run, and why a player is not in machine code.
 
     Examples
     --------

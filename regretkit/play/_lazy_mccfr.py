@@ -45,7 +45,7 @@ _GAPS = {
 }
 
 _FEW = 50_000
-"""Histories up to which Python plays: tracing a game's rules takes longer."""
+"""Histories up to which Python plays: tracing the rules of a game takes about a second."""
 
 _IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
 """Seconds that a history takes."""
@@ -59,7 +59,9 @@ class LazyMCCFR(Hints):
     An information set is created when a sample first visits it, so that memory grows with what was
     visited and not with the size of the game. With the same seed, the samples, strategies and
     averages are those of ``SelfPlay`` with the same estimator, rule and order on the game's
-    tree, up to the rounding of sums.
+    tree, up to the rounding of sums. The first 50,000 histories are played in Python; from then on
+    a game that is given as a ``HistoryBatch`` is played in machine code, if its rules can be
+    traced, with the same samples and strategies.
 
     An iteration costs what its samples visit if the rule's kernel declares
     ``invariant_to_zero_utility`` or ``only_discounts_on_zero_utility`` (see

@@ -92,8 +92,8 @@ class SelfPlay(Hints, Stateful):
     engine
         How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
         but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the first of these that
-        supports the run. They agree up to rounding. In games with many exact ties,
-        ``"compiled-exact"`` runs as ``"compiled"`` and never plays what is rounding.
+        supports the run. They agree up to rounding. ``"compiled"`` lets rounding decide exact
+        ties; in games with many of them pass ``"compiled-exact"``, which ``"auto"`` never chooses.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class SelfPlay(Hints, Stateful):
         return self._last_engine or self._requested_engine
 
     def engine_report(self) -> EngineReport:
-        """Return the engine that runs the iterations, and for each player why it is no faster one.
+        """Return the engine, and for each player whether its minimizer is machine code, or why not.
 
         Examples
         --------

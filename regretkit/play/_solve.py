@@ -147,11 +147,12 @@ def solve(
     exact
         Return no run, but an ``ExactSolution``: an equilibrium of a two-player constant-sum game,
         exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
-        of 4,500 sequences and more, which repay compiling, by ``finish`` of a run
-        of DCFR, or of PDCFR+ without chance moves, and where that does not end in time by the
-        linear program again, unless memory is short; public games by ``finish`` alone. ``method``
-        of the solution says which. With an algorithm, an engine or a time limit, by default one
-        minute, it is ``finish`` that is asked for.
+        of 4,500 sequences and more by ``finish`` of a run of DCFR, or of PDCFR+ without chance
+        moves, and where that takes more than a number of operations by the linear program again,
+        unless memory is short; public games by ``finish`` alone. Sizes and counted operations
+        decide, no clock. ``method`` of the solution says which it was. With an algorithm, an
+        engine or a time limit ``finish`` solves the game, in at most one minute by default, and
+        warns if the time limit ends it.
 
     Raises
     ------

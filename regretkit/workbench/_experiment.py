@@ -369,7 +369,7 @@ class Experiment:
         path.mkdir(parents=True, exist_ok=True)
         refuse_other_version(path)
         entries = [Entry(task) for task in self.tasks]
-        # Large ones first; then every algorithm once, so that none is compiled twice at a time.
+        # Large ones first; then every algorithm once, so that no two processes compile the same.
         places = {name: n for n, name in enumerate({task.names[0]: 0 for task in self.tasks})}
         ordered = sorted(
             entries, key=lambda e: (-e.task.histories, places[e.task.names[0]], e.task.seed or 0)

@@ -366,7 +366,7 @@ IMPORTS = [
     ("import regretkit", ("click", "rich", "regretkit.cli")),
     (
         "from regretkit.__main__ import main; main(['solve', '--help'])",
-        ("rich", "scipy", "numba", "matplotlib"),
+        ("rich", "scipy", "llvmlite", "matplotlib"),
     ),
 ]
 

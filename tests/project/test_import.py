@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ["scipy", "numba", "matplotlib"]
+HEAVY = ["scipy", "llvmlite", "matplotlib"]
 
 
 @pytest.fixture(scope="module")
