@@ -28,6 +28,7 @@ from regretkit.engine._layout import (
     shared_sums,
     zero_iterates,
 )
+from regretkit.engine._machine_code import CannotLinkError
 from regretkit.engine._player_buffers import (
     PlayerBuffers,
     advance_average,
@@ -161,8 +162,12 @@ class KernelExecutor(Executor):
         try:
             self._initialize()
             self._call(*_NO_ITERATIONS)
-        except CannotCompileError as error:
+        except CannotLinkError as error:
             raise CannotStartError(str(error)) from error
+        except CannotCompileError as error:
+            rules = dict.fromkeys(repr(rule.rule) for rule in self._rules)
+            whose = f"the kernel of {' or '.join(rules)}"
+            raise CannotStartError(f"{whose} cannot be compiled: {error}") from error
 
     def _initialize(self) -> None:
         """Compute all strategies from the state of the rules."""

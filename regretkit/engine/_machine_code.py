@@ -38,6 +38,11 @@ Entry: TypeAlias = Callable[..., None]
 FOLDER = "REGRETKIT_CACHE_DIR"
 """The environment variable that names the folder of machine code."""
 
+
+class CannotLinkError(CannotCompileError):
+    """Machine code cannot be loaded on this platform."""
+
+
 _C_TYPES: dict[str, Any] = {
     "bool": ctypes.c_int64,
     "int": ctypes.c_int64,
@@ -164,7 +169,7 @@ def _link(found: ObjectCode, kinds: str, results: int) -> Entry:
         engine.finalize_object()
         address = engine.get_function_address(SYMBOL)
     except (ImportError, OSError, RuntimeError) as error:
-        raise CannotCompileError(f"machine code cannot be linked: {error}") from error
+        raise CannotLinkError(f"machine code cannot be linked: {error}") from error
     types = [*_c_types(kinds), *[ctypes.c_void_p] * (results > 0)]
     entry = ctypes.CFUNCTYPE(None, *types)(address)
     vars(entry)["engine"] = engine  # which holds the memory

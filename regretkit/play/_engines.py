@@ -128,8 +128,8 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
             advice = f"pass engine={quote(AUTO)} to have the fastest that can"
             raise advised(ValueError, problem, advice, argument="engine")
         return engine
-    failed = _FAILED.get(run, {})
-    engines = (engine for engine in _engines() if engine.name not in failed)
+    left_out = {"compiled-exact", *_FAILED.get(run, ())}
+    engines = (engine for engine in _engines() if engine.name not in left_out)
     return next(engine for engine in engines if engine.unsupported_reason(run) is None)
 
 

@@ -205,9 +205,7 @@ def test_a_kernel_that_cannot_be_compiled_names_its_rule_and_leaves_the_run_whol
     run = with_kernel(broken, learn)
     kept = run.state_dict()
 
-    with pytest.raises(
-        TypeError, match=r"the kernel of Mine\(simplices=.* cannot be compiled.* pas"
-    ):
+    with pytest.raises(TypeError, match=r"the kernel of Mine\(.* cannot be compiled: .*py:\d+: "):
         run.run(10)
 
     assert run.iteration == 0
@@ -415,7 +413,8 @@ def test_new_minimizers_are_played_from_then_on():
 def test_auto_goes_on_without_a_kernel_that_cannot_be_compiled(broken):
     rule = partial(Mine, kernel=Kernel(broken, learn, state=["regrets"]))
     run = run_of(rule, "auto")
-    run.run(30_000, callbacks=[lambda run: run.iteration >= 3])
+    with pytest.warns(RuntimeWarning, match="cannot be compiled: .*the run takes a slower engine"):
+        run.run(3)
     assert run.engine == "vectorized"
     plain = run_of(Mine, "numpy").run(3)
     for own_rule, plain_rule in zip(run.average, plain.average, strict=True):
