@@ -38,13 +38,17 @@ Entry: TypeAlias = Callable[..., None]
 FOLDER = "REGRETKIT_CACHE_DIR"
 """The environment variable that names the folder of machine code."""
 
-_C_TYPES: dict[str, Any] = {
-    "bool": ctypes.c_int64,
-    "int": ctypes.c_int64,
-    "float": ctypes.c_double,
-    "uint": ctypes.c_int64,
-    "address": ctypes.c_void_p,
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (bool, np.bool_),
+    "uint64": (np.uint64,),
+    "uint": (np.unsignedinteger,),
+    "int": (int, np.integer),
+    "float": (float, np.floating),
 }
+"""The types of numbers, the first that fits."""
+
+_C_TYPES: dict[str, Any] = dict.fromkeys(_KINDS, ctypes.c_int64)
+_C_TYPES |= {"float": ctypes.c_double, "address": ctypes.c_void_p}
 
 _ENTRIES: dict[str, dict[str, Entry]] = {}
 """Machine code in this process, by the name of the function and the types of its arguments."""
@@ -128,11 +132,9 @@ def _flatten(argument: Any) -> tuple[list[Any], str]:
         bits: Any = argument.bit_generator.ctypes
         pointers = bits.state, bits.next_double
         return [ctypes.cast(p, ctypes.c_void_p).value for p in pointers], "address " * 2
-    if isinstance(argument, np.unsignedinteger):
-        return [int(argument)], "uint "
-    for number in (bool, int, float):
-        if isinstance(argument, number):
-            return [argument], f"{number.__name__} "
+    for kind, types in _KINDS.items():
+        if isinstance(argument, types):
+            return [argument if kind == "float" else int(argument)], f"{kind} "
     raise TypeError(f"machine code takes arrays, tuples and numbers, got {argument!r:.60}")
 
 
