@@ -135,7 +135,7 @@ def _flatten(argument: Any) -> tuple[list[Any], str]:
     for kind, types in _KINDS.items():
         if isinstance(argument, types):
             return [argument if kind == "float" else int(argument)], f"{kind} "
-    raise TypeError(f"machine code takes arrays, tuples and numbers, got {argument!r:.60}")
+    raise CannotCompileError(f"an argument that is {argument!r:.60}, not an array or a number")
 
 
 def _c_types(kinds: str) -> Iterator[Any]:
