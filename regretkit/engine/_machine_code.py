@@ -51,7 +51,7 @@ _C_TYPES: dict[str, Any] = dict.fromkeys(_KINDS, ctypes.c_int64)
 _C_TYPES |= {"float": ctypes.c_double, "address": ctypes.c_void_p}
 
 _ENTRIES: dict[str, dict[str, Entry]] = {}
-"""Machine code in this process, by the name of the function and the types of its arguments."""
+"""Machine code in this process, by its name and results, and the types of its arguments."""
 
 
 @final
@@ -65,7 +65,7 @@ class MachineCode:
     def __init__(self, function: Any, replaced: Specialization, results: int = 0) -> None:
         self._function, self._replaced, self._results = function, replaced, results
         self._name = f"{function.__name__}_{_digest(function, replaced)}"
-        self._entries = _ENTRIES.setdefault(self._name, {})
+        self._entries = _ENTRIES.setdefault(f"{self._name} {results}", {})
         self._flat: dict[int, tuple[Any, list[Any], str]] = {}
         """The last tuple of arrays at each place among the arguments, and its addresses."""
 
@@ -100,7 +100,7 @@ class MachineCode:
 
     def _loaded(self, kinds: str, arguments: tuple[Any, ...]) -> Entry:
         """Return machine code from disk, or compile it."""
-        key = f"{self._name} {machine()} {kinds}".encode()
+        key = f"{self._name} {machine()} {self._results} {kinds}".encode()
         name = f"{self._name}.{hashlib.sha256(key).hexdigest()[:16]}.bin"
         for path in (folder / name for folder in _folders()):
             try:
@@ -242,7 +242,8 @@ def uses(function: Any) -> Iterator[tuple[str, Any]]:
             yield name, function.__globals__[name]
     cells = function.__closure__ or ()
     for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-        yield name, cell.cell_contents
+        with suppress(ValueError):  # it has no value yet
+            yield name, cell.cell_contents
 
 
 def replacement(value: Any, replaced: Specialization) -> Any:
