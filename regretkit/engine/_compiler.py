@@ -165,6 +165,7 @@ class Draw(NamedTuple):
 
 
 _NUMBERS = (Number, bool, int, float, np.generic)
+_TRUTHS: tuple[type, ...] = (bool, np.bool_)
 
 
 def leaves(value: Any) -> list[Any]:
@@ -483,14 +484,14 @@ class Translator:
         if isinstance(argument, tuple):
             items = [self._argument(item, parameters) for item in argument]
             return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
-        if isinstance(argument, bool | np.bool_):
+        if isinstance(argument, _TRUTHS):
             return self._value("truth", f"icmp ne i64 {parameter('i64')}, 0")
         if isinstance(argument, np.uint64):
             return Number(parameter("i64"), "unsigned")
-        if isinstance(argument, int | np.integer):
+        if isinstance(argument, (int, np.integer)):
             least = 0 if isinstance(argument, np.unsignedinteger) else None
             return Number(parameter("i64"), "integer", least)
-        if isinstance(argument, float | np.floating):
+        if isinstance(argument, (float, np.floating)):
             return Number(parameter("double"), "float")
         return self.refuse(f"an argument that is {_described(argument)}")
 
@@ -523,13 +524,13 @@ class Translator:
             return value
         if isinstance(value, np.uint64):
             return Number(_integer_text(int(value)), "unsigned")
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, _TRUTHS):
             return Number(str(bool(value)).lower(), "truth")
-        if isinstance(value, int | np.integer):
+        if isinstance(value, (int, np.integer)):
             if not -(2**63) <= value < 2**63:
                 self.refuse(f"{value} is no int64")
             return Number(str(int(value)), "integer", int(value))
-        if isinstance(value, float | np.floating):
+        if isinstance(value, (float, np.floating)):
             bits = int.from_bytes(struct.pack(">d", value), "big")
             return Number(f"0x{bits:016X}", "float")
         return self.refuse(f"a number is needed, not {_described(value)}")
@@ -669,7 +670,7 @@ class Translator:
         """Shift as NumPy does, by 64 bits and more too."""
         name = "shl" if operation is ast.LShift else "lshr" if x.kind == "unsigned" else "ashr"
         least = 0 if x.natural and operation is ast.RShift else None
-        if isinstance(given, int | np.integer) and 0 <= int(given) < 64:
+        if isinstance(given, (int, np.integer)) and 0 <= int(given) < 64:
             return self._value(x.kind, f"{name} i64 {x.text}, {y.text}", least)
         fits = self._value("truth", f"icmp ult i64 {y.text}, 64")
         bits = self._choose(fits, y, Number("63", x.kind))
@@ -681,7 +682,7 @@ class Translator:
         is_quotient, kind = operation is ast.FloorDiv, x.kind
         least = 0 if y.natural and (x.natural or not is_quotient) else None
         divisor, special, sign = y, None, "u" if kind == "unsigned" else "s"
-        if not isinstance(given, int | np.integer) or int(given) <= 0:
+        if not isinstance(given, (int, np.integer)) or int(given) <= 0:
             # The processor traps where it divides by 0, and the least number by -1.
             special = self._value("truth", f"icmp eq i64 {y.text}, 0")
             if sign == "s":
@@ -794,7 +795,8 @@ class Translator:
             self.refuse(f"{len(indices)} indices of an array of {len(array.shape)} dimensions")
         if any(self.number(index).kind == "truth" for index in indices):
             self.refuse("a truth value as an index")
-        place, unit = array.data.text, self._element(array.dtype)
+        place: str = array.data.text
+        unit = self._element(array.dtype)
         unit = "i8" if array.strides else unit
         for k, index in enumerate(indices):
             step: Any = array.strides[k] if array.strides else 1
@@ -1226,7 +1228,8 @@ class Translator:
             try:
                 return compute(self, *given)
             except TypeError:
-                self.refuse(f"{function.__name__} of {', '.join(map(_described, given))}")
+                name = getattr(function, "__name__", "a call")
+                self.refuse(f"{name} of {', '.join(map(_described, given))}")
         else:
             self.refuse(f"a call of {getattr(function, '__name__', _described(function))}")
         return None
@@ -1439,10 +1442,11 @@ _CONDITIONS: dict[type[ast.cmpop], str] = {
 _Compute: TypeAlias = Callable[..., Any]
 
 _INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign"}
-_LIBRARY = set(
-    "exp exp2 expm1 log log1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh hypot pow fmod erf cbrt".split()
-)
+_LIBRARY = {
+    *("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "fmod", "hypot", "cbrt"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "erf"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+}
 """Functions of the C library that have the same name in ``math``."""
 _OF_TWO = {"copysign", "atan2", "hypot", "pow", "fmod"}
 
@@ -1594,7 +1598,7 @@ def _floor_divide(x: float, y: float) -> float:
         quotient -= 1.0
     if quotient == 0.0:
         return math.copysign(0.0, x / y)
-    whole = np.floor(quotient)
+    whole: float = np.floor(quotient)
     return whole + 1.0 if quotient - whole > 0.5 else whole
 
 
@@ -1618,7 +1622,6 @@ _COMPUTED: dict[Any, _Compute] = {
     np.minimum: _extreme(ast.Lt, with_nan=True),
     np.maximum: _extreme(ast.Gt, with_nan=True),
     np.uint32: _narrowed,
-    np.uint64: _converter("unsigned", np.uint64),
     math.isfinite: _inlined(_is_finite),
     math.isinf: _inlined(_is_infinite),
     math.isnan: _inlined(_is_nan),
@@ -1626,10 +1629,13 @@ _COMPUTED: dict[Any, _Compute] = {
     np.isinf: _inlined(_is_infinite),
     np.isnan: _inlined(_is_nan),
 }
-for _made, _kind in ((float, "float"), (int, "integer"), (bool, "truth")):
-    _COMPUTED[_made] = _converter(_kind, _made)
-for _made, _kind in ((np.float64, float), (np.int64, int), (np.bool_, bool)):
-    _COMPUTED[_made] = _COMPUTED[_kind]
+for _kind, _makers in {
+    "float": (float, np.float64),
+    "integer": (int, np.int64),
+    "truth": (bool, np.bool_),
+    "unsigned": (np.uint64,),
+}.items():
+    _COMPUTED |= dict.fromkeys(_makers, _converter(_kind, _makers[0]))
 
 
 # From text to object code
@@ -1640,14 +1646,14 @@ def translate(
 ) -> tuple[str, tuple[str, ...]]:
     """Return a function as LLVM's text, for arguments of these types, and the symbols it needs."""
     wider: dict[Any, str] = {}
-    text = None
-    while text is None:
+    while True:
         translator = Translator(replaced, wider)
         try:
             text = translator.module(function, arguments, results)
         except RecursionError:
             translator.refuse("an expression or calls that are too deep")
-    return text, translator.symbols
+        if text is not None:
+            return text, translator.symbols
 
 
 def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:

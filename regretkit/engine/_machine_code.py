@@ -38,7 +38,7 @@ Entry: TypeAlias = Callable[..., None]
 FOLDER = "REGRETKIT_CACHE_DIR"
 """The environment variable that names the folder of machine code."""
 
-_KINDS: dict[str, tuple[type, ...]] = {
+_KINDS: dict[str, Any] = {
     "bool": (bool, np.bool_),
     "uint64": (np.uint64,),
     "uint": (np.unsignedinteger,),

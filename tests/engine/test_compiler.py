@@ -861,7 +861,9 @@ class Writer:
                     f"    if c{self.depth} > {self.random.randrange(1, 5)} or {self.test(1)}:"
                 )
                 self.write(f"        {'break' if self.random.random() < 0.7 else 'return i0, f0'}")
-            case "leave" if self.random.random() < 0.3:
+            case "leave" if self.random.random() < 0.7:
+                self.write("i1 += 1")
+            case "leave":
                 self.write(f"if {self.test()}:")
                 self.write("    return i1, f1")
 
