@@ -38,7 +38,7 @@ import operator
 import struct
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar, final
@@ -79,21 +79,34 @@ def prefetch(array: Any, k: int) -> None:
 # Values
 
 
-_TYPES = {"truth": "i1", "integer": "i64", "unsigned": "i64", "float": "double", "address": "ptr"}
+_TYPES = {"truth": "i1", "natural": "i64", "integer": "i64", "unsigned": "i64"}
+_TYPES |= {"float": "double", "address": "ptr"}
 """LLVM's types of numbers, by kind. The type of an integer has no sign."""
 _WIDENING = ["truth", "natural", "integer", "float"]
 """What a variable may hold, each besides those before. A natural number is an integer from 0 on."""
 
 
+class _Unknown:
+    """A value that is known at run time only, so that Python cannot compare it."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError("a comparison of values that are not numbers")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("an array or a number as a condition")
+
+
 @final
-class Number:
+class Number(_Unknown):
     """A number in machine code: a register or a constant, in LLVM's text."""
 
     __slots__ = "kind", "least", "text"
 
     def __init__(self, text: str, kind: str, least: int | None = None) -> None:
         self.text, self.kind, self.least = text, kind, least
-        """``least`` is a lower bound of an integer, None if none is known."""
+        """``least`` is a lower bound of an integer unless it wrapped around, None if unknown."""
 
     @property
     def variable_kind(self) -> str:
@@ -107,15 +120,22 @@ class Number:
 
 
 @final
-class Array:
+class Array(_Unknown):
     """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
 
-    __slots__ = "data", "dtype", "shape", "strides"
+    __slots__ = "constant", "data", "dtype", "shape", "strides"
 
     def __init__(
-        self, data: Any, dtype: "np.dtype[Any]", shape: Sequence[Any], strides: Any = None
+        self,
+        data: Any,
+        dtype: "np.dtype[Any]",
+        shape: Sequence[Any],
+        strides: Any = None,
+        constant: bool = False,
     ) -> None:
         self.data, self.dtype, self.shape, self.strides = data, dtype, tuple(shape), strides
+        self.constant = constant
+        """Whether its numbers are part of the code, and cannot be written."""
 
 
 class Range(NamedTuple):
@@ -145,6 +165,7 @@ class Draw(NamedTuple):
 
 
 _NUMBERS = (Number, bool, int, float, np.generic)
+_TRUTHS: tuple[type, ...] = (bool, np.bool_)
 
 
 def leaves(value: Any) -> list[Any]:
@@ -163,23 +184,43 @@ def rebuilt(value: Any, given: Iterator[Any]) -> Any:
     if isinstance(value, Array):
         data, shape = next(given), [next(given) for _ in value.shape]
         strides = value.strides and [next(given) for _ in value.strides]
-        return Array(data, value.dtype, shape, strides)
+        return Array(data, value.dtype, shape, strides, value.constant)
     if isinstance(value, tuple):
         items = [rebuilt(item, given) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return value
 
 
+def structure(value: Any) -> Any:
+    """Return all of a value apart from its numbers."""
+    if isinstance(value, _NUMBERS):
+        return None
+    if isinstance(value, Array):
+        return value.dtype.str, len(value.shape), value.strides is None, value.constant
+    if isinstance(value, tuple):
+        return (type(value), *map(structure, value))
+    return type(value), value if isinstance(value, Hashable) else id(value)
+
+
 def _signature(value: Any) -> Any:
     """Return what code depends on in an argument: kinds of numbers, and constants."""
-    if isinstance(value, Number):
-        return value.variable_kind
-    if isinstance(value, Array):
-        shape = value.dtype.str, len(value.shape), value.strides is None
-        return shape, tuple(map(_signature, leaves(value)))
-    if isinstance(value, tuple):
-        return (type(value), *map(_signature, value))
-    return type(value), repr(value) if isinstance(value, _NUMBERS) else id(value)
+    numbers = leaves(value)
+    kinds = (x.variable_kind if isinstance(x, Number) else (type(x), repr(x)) for x in numbers)
+    return structure(value), tuple(kinds)
+
+
+def _kinds(value: Any) -> Any:
+    """Return the same with the kinds of constants, and without bounds."""
+    kinds = (x.kind if isinstance(x, Number) else type(x) for x in leaves(value))
+    return structure(value), tuple(kinds)
+
+
+def _is_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and not isinstance(value, Range | Generator | Draw)
+
+
+def _varies(value: Any) -> bool:
+    return any(isinstance(leaf, Number) for leaf in leaves(value))
 
 
 # Texts of functions
@@ -220,8 +261,8 @@ def _last_line(code: CodeType) -> int:
 
 
 @cache
-def _definition(code: CodeType, text: str, before: int) -> Definition:
-    """Return the definition of the function with this code within a text."""
+def _definition(code: CodeType, text: str, before: int) -> Definition | None:
+    """Return the definition of the function with this code within a text, None without text."""
     try:
         tree = ast.parse(textwrap.dedent(text))
     except SyntaxError:
@@ -229,7 +270,7 @@ def _definition(code: CodeType, text: str, before: int) -> Definition:
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     node = next((node for node in nodes if node.name == code.co_name), None)
     if node is None:
-        raise CannotCompileError(f"the source of {code.co_name} cannot be read")
+        return None
     body = [item for item in node.body if not _is_text(item)]
     stores, returns = _names(body, ast.Store), [n for n in ast.walk(node) if _is_return(n)]
     direct = not returns or (len(returns) == 1 and returns[0] is body[-1])
@@ -296,14 +337,20 @@ class Scope:
         """The label where the function ends, if it may return before,"""
         self.result: Any = None
         """and its result, or the variable that holds it then."""
+        self.ends_bare = False
+        """Whether some path returns nothing."""
         self.loops: list[tuple[str, str]] = []
         """The labels to which ``break`` and ``continue`` lead."""
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        self.cells = {name: cell.cell_contents for name, cell in cells}
+        self.within_bounds = bool(function.__globals__.get("WITHIN_BOUNDS"))
+        """Whether no index of its module counts from the end, and no slice is too long."""
 
     def constant(self, name: str) -> Any:
         """Return what a name means outside of the function."""
-        for names in (self.cells, self.function.__globals__, vars(builtins)):
+        function = self.function
+        if name in function.__code__.co_freevars:
+            cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+            return cell.cell_contents
+        for names in (function.__globals__, vars(builtins)):
             if name in names:
                 return names[name]
         raise NameError(f"{name!r} has no value yet")
@@ -318,11 +365,6 @@ class Variable(NamedTuple):
 
 
 @final
-class Retry(Exception):
-    """Some variables have to hold more than was known."""
-
-
-@final
 class Translator:
     """Translates one function, with all that it calls, to LLVM's text.
 
@@ -331,7 +373,7 @@ class Translator:
     """
 
     def __init__(self, replaced: Specialization, wider: dict[Any, str]) -> None:
-        self._replaced, self._wider, self._must_retry = replaced, wider, False
+        self._replaced, self._wider, self._widened = replaced, wider, False
         self._declared: dict[str, str] = {}
         self._constants: dict[int, tuple[str, np.ndarray[Any, Any]]] = {}
         self._functions: list[str] = []
@@ -341,22 +383,34 @@ class Translator:
         self._lines: list[str] = []
         self._open = True
         """Whether the next line can be reached."""
+        self._targets: set[str] = set()
+        """The labels to which a line leads that can be reached."""
         self._scopes: list[Scope] = []
         self._line = 0
+        self._where = ""
 
-    def module(self, function: FunctionType, arguments: Sequence[Any], results: int) -> str:
-        """Return the text of a function with these arguments and a number of whole results."""
+    def module(self, function: Any, arguments: Sequence[Any], results: int) -> str | None:
+        """Return the text of a function with these arguments and a number of whole results.
+
+        Return None if some variables have to hold more than ``wider`` said.
+        """
+        function = self._replacement(function)
+        if isinstance(function, FunctionType):
+            code = function.__code__
+            self._where = f"{code.co_filename}:{code.co_firstlineno}: "
         parameters: list[str] = []
         given = [self._argument(argument, parameters) for argument in arguments]
-        returned = self.call(function, given, {})
-        if results:
-            parameters.append("ptr %results")
-        for k, leaf in enumerate(leaves(returned) if results else ()):
+        value = self.call(function, given, {})
+        returned = leaves(value) if results else []
+        if len(returned) != results and self._open:
+            self.refuse(f"{len(returned)} results, not {results}")
+        parameters += ["ptr %results"] * (results > 0)
+        for k, leaf in enumerate(returned):
             place = self._value("address", f"getelementptr i64, ptr %results, i64 {k}")
             self._write(f"store i64 {self.converted(leaf, 'integer')}, ptr {place.text}")
         self._define(SYMBOL, parameters, "")
-        if self._must_retry:
-            raise Retry
+        if self._widened:
+            return None
         constants = [_constant_text(*constant) for constant in self._constants.values()]
         return "\n".join([*constants, *self._declared.values(), *self._functions])
 
@@ -382,19 +436,24 @@ class Translator:
         return Number(name, kind, least)
 
     def _jump(self, label: str) -> None:
-        self._write(f"br label %{label}")
-        self._open = False
+        self._end(f"br label %{label}", label)
 
     def _branch(self, test: Number, yes: str, no: str) -> None:
-        self._write(f"br i1 {test.text}, label %{yes}, label %{no}")
-        self._open = False
+        self._end(f"br i1 {test.text}, label %{yes}, label %{no}", yes, no)
+
+    def _end(self, line: str, *labels: str) -> None:
+        """End a block, which leads to others."""
+        if self._open:
+            self._write(line)
+            self._targets.update(labels)
+            self._open = False
 
     def _begin(self, label: str) -> None:
-        """Begin a block, to which what is before leads."""
-        if self._open:
-            self._jump(label)
-        self._lines.append(f"{label}:")
-        self._open = True
+        """Begin a block, to which the lines before lead, if any line does."""
+        self._jump(label)
+        if label in self._targets:
+            self._lines.append(f"{label}:")
+            self._open = True
 
     def _define(self, name: str, parameters: Iterable[str], linkage: str) -> None:
         """Make a function of the lines so far."""
@@ -405,7 +464,7 @@ class Translator:
     def refuse(self, reason: str) -> NoReturn:
         """Refuse the statement at hand."""
         if not self._scopes:
-            raise CannotCompileError(reason)
+            raise CannotCompileError(f"{self._where}{reason}")
         found = self._scopes[-1].definition
         raise CannotCompileError(f"{found.file}:{found.line + self._line}: {reason}")
 
@@ -425,13 +484,16 @@ class Translator:
         if isinstance(argument, tuple):
             items = [self._argument(item, parameters) for item in argument]
             return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
-        if isinstance(argument, bool):
+        if isinstance(argument, _TRUTHS):
             return self._value("truth", f"icmp ne i64 {parameter('i64')}, 0")
-        if isinstance(argument, np.unsignedinteger):
-            return Number(parameter("i64"), "integer", 0)
-        if isinstance(argument, int):
-            return Number(parameter("i64"), "integer")
-        return Number(parameter("double"), "float")
+        if isinstance(argument, np.uint64):
+            return Number(parameter("i64"), "unsigned")
+        if isinstance(argument, (int, np.integer)):
+            least = 0 if isinstance(argument, np.unsignedinteger) else None
+            return Number(parameter("i64"), "integer", least)
+        if isinstance(argument, (float, np.floating)):
+            return Number(parameter("double"), "float")
+        return self.refuse(f"an argument that is {_described(argument)}")
 
     def _array_object(self, pointer: str, example: "np.ndarray[Any, Any]") -> Array:
         """Return an array from the address of its Python object.
@@ -462,13 +524,13 @@ class Translator:
             return value
         if isinstance(value, np.uint64):
             return Number(_integer_text(int(value)), "unsigned")
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, _TRUTHS):
             return Number(str(bool(value)).lower(), "truth")
-        if isinstance(value, int | np.integer):
+        if isinstance(value, (int, np.integer)):
             if not -(2**63) <= value < 2**63:
                 self.refuse(f"{value} is no int64")
             return Number(str(int(value)), "integer", int(value))
-        if isinstance(value, float | np.floating):
+        if isinstance(value, (float, np.floating)):
             bits = int.from_bytes(struct.pack(">d", value), "big")
             return Number(f"0x{bits:016X}", "float")
         return self.refuse(f"a number is needed, not {_described(value)}")
@@ -533,13 +595,23 @@ class Translator:
         given = ", ".join(f"double {self.converted(value, 'float')}" for value in values)
         return self._value("float", f"call double @{name}({given})")
 
+    def _choose(self, test: Number, yes: Number, no: Number, least: int | None = None) -> Number:
+        """Return one of two whole numbers."""
+        given = f"i1 {test.text}, i64 {yes.text}, i64 {no.text}"
+        return self._value(no.kind, f"select {given}", least)
+
     # Arithmetic
 
     def binary(self, operation: type[ast.operator], left: Any, right: Any) -> Any:
         """Return the result of an operation with two operands."""
+        if operation not in _OPERATORS:
+            self.refuse(f"the operator {operation.__name__}")
         if not isinstance(left, Number) and not isinstance(right, Number):
             return self._folded(_OPERATORS[operation], left, right)
         x, y = self.number(left), self.number(right)
+        if x.kind == y.kind == "truth" and operation not in _BITWISE:
+            # True + True is 2 in Python, and True in NumPy.
+            self.refuse("arithmetic of truth values; convert one by int")
         if operation is ast.Div:
             quotient = f"{self.converted(x, 'float')}, {self.converted(y, 'float')}"
             return self._value("float", f"fdiv double {quotient}")
@@ -547,9 +619,7 @@ class Translator:
             return self._power(x, y, right)
         kind = self._common(x, y)
         if kind == "truth":
-            if operation in _BITWISE:
-                return self._value("truth", f"{_BITWISE[operation]} i1 {x.text}, {y.text}")
-            kind = "integer"
+            return self._value("truth", f"{_BITWISE[operation]} i1 {x.text}, {y.text}")
         if kind == "float":
             return self._of_floats(operation, x, y)
         x, y = (Number(self.converted(n, kind), kind, self._least(n)) for n in (x, y))
@@ -557,9 +627,7 @@ class Translator:
             return self._shifted(operation, x, y, right)
         if operation in (ast.FloorDiv, ast.Mod):
             return self._divided(operation, x, y, right)
-        name = {**_BITWISE, ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}.get(operation)
-        if name is None:
-            self.refuse(f"the operator {operation.__name__}")
+        name = {**_BITWISE, ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}[operation]
         return self._value(kind, f"{name} i64 {x.text}, {y.text}", _least(operation, x, y, right))
 
     def _least(self, x: Number) -> int | None:
@@ -568,7 +636,8 @@ class Translator:
     def _folded(self, function: Callable[..., Any], *values: Any) -> Any:
         """Compute a constant as Python does."""
         try:
-            return function(*values)
+            with np.errstate(all="ignore"):
+                return function(*values)
         except Exception as error:
             self.refuse(f"{type(error).__name__}: {error}")
 
@@ -587,8 +656,10 @@ class Translator:
         if isinstance(given, int) and (given == 2 or (x.kind != "float" and given >= 0)):
             if given > 64:
                 self.refuse("a power above 64 of a whole number")
-            result: Any = 1
-            for _ in range(given):
+            if given == 0:
+                return np.uint64(1) if x.kind == "unsigned" else 1
+            result: Any = x
+            for _ in range(given - 1):
                 result = self.binary(ast.Mult, result, x)
             return result
         if x.kind != "float" and y.kind != "float":
@@ -599,60 +670,46 @@ class Translator:
         """Shift as NumPy does, by 64 bits and more too."""
         name = "shl" if operation is ast.LShift else "lshr" if x.kind == "unsigned" else "ashr"
         least = 0 if x.natural and operation is ast.RShift else None
-        if isinstance(given, int | np.integer) and 0 <= int(given) < 64:
+        if isinstance(given, (int, np.integer)) and 0 <= int(given) < 64:
             return self._value(x.kind, f"{name} i64 {x.text}, {y.text}", least)
         fits = self._value("truth", f"icmp ult i64 {y.text}, 64")
-        bits = self._value("integer", f"select i1 {fits.text}, i64 {y.text}, i64 63")
+        bits = self._choose(fits, y, Number("63", x.kind))
         shifted = self._value(x.kind, f"{name} i64 {x.text}, {bits.text}", least)
-        if name == "ashr":
-            return shifted
-        return self._value(x.kind, f"select i1 {fits.text}, i64 {shifted.text}, i64 0", least)
+        return shifted if name == "ashr" else self._choose(fits, shifted, Number("0", x.kind))
 
     def _divided(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
-        """Divide whole numbers with a remainder of the divisor's sign; by zero both are 0.
-
-        The processor traps where it divides by zero, and the least number by -1.
-        """
-        is_quotient = operation is ast.FloorDiv
-        constant = isinstance(given, int | np.integer) and int(given) > 0
-        if x.natural and y.natural:
-            name, divisor = ("udiv" if is_quotient else "urem"), y.text
-            if constant:
-                return self._value(x.kind, f"{name} i64 {x.text}, {divisor}", 0)
-            zero = self._value("truth", f"icmp eq i64 {y.text}, 0")
-            divisor = self._value(x.kind, f"select i1 {zero.text}, i64 1, i64 {y.text}").text
-            result = self._value(x.kind, f"{name} i64 {x.text}, {divisor}")
-            return self._value(x.kind, f"select i1 {zero.text}, i64 0, i64 {result.text}", 0)
-        divisor = y.text
-        if not constant:
-            zero = self._value("truth", f"icmp eq i64 {y.text}, 0")
-            minus = self._value("truth", f"icmp eq i64 {y.text}, -1")
-            special = self._value("truth", f"or i1 {zero.text}, {minus.text}")
-            divisor = self._value("integer", f"select i1 {special.text}, i64 1, i64 {divisor}").text
-        rest = self._value("integer", f"srem i64 {x.text}, {divisor}")
-        signs = self._value("integer", f"xor i64 {rest.text}, {divisor}")
-        differ = self._value("truth", f"icmp slt i64 {signs.text}, 0")
-        some = self._value("truth", f"icmp ne i64 {rest.text}, 0")
-        wrong = self._value("truth", f"and i1 {differ.text}, {some.text}")
+        """Divide whole numbers with a remainder of the divisor's sign; by zero both are 0."""
+        is_quotient, kind = operation is ast.FloorDiv, x.kind
+        least = 0 if y.natural and (x.natural or not is_quotient) else None
+        divisor, special, sign = y, None, "u" if kind == "unsigned" else "s"
+        if not isinstance(given, (int, np.integer)) or int(given) <= 0:
+            # The processor traps where it divides by 0, and the least number by -1.
+            special = self._value("truth", f"icmp eq i64 {y.text}, 0")
+            if sign == "s":
+                minus = self._value("truth", f"icmp eq i64 {y.text}, -1")
+                special = self._value("truth", f"or i1 {special.text}, {minus.text}")
+            divisor = self._choose(special, Number("1", kind), y)
+        result = rest = self._value(kind, f"{sign}rem i64 {x.text}, {divisor.text}", least)
         if is_quotient:
-            quotient = self._value("integer", f"sdiv i64 {x.text}, {divisor}")
-            less = self._value("integer", f"sext i1 {wrong.text} to i64")
-            result = self._value("integer", f"add i64 {quotient.text}, {less.text}")
-            if constant:
-                return result
-            negative = self._value("integer", f"sub i64 0, {x.text}")
-            chosen = f"select i1 {minus.text}, i64 {negative.text}, i64 {result.text}"
-            result = self._value("integer", chosen)
-            return self._value("integer", f"select i1 {zero.text}, i64 0, i64 {result.text}")
-        added = self._value("integer", f"select i1 {wrong.text}, i64 {divisor}, i64 0")
-        if constant:
-            return self._value("integer", f"add i64 {rest.text}, {added.text}", 0)
-        result = self._value("integer", f"add i64 {rest.text}, {added.text}")
-        return self._value("integer", f"select i1 {special.text}, i64 0, i64 {result.text}")
+            result = self._value(kind, f"{sign}div i64 {x.text}, {divisor.text}", least)
+        if sign == "s":  # the processor rounds to zero
+            signs = self._value(kind, f"xor i64 {rest.text}, {divisor.text}")
+            differ = self._value("truth", f"icmp slt i64 {signs.text}, 0")
+            some = self._value("truth", f"icmp ne i64 {rest.text}, 0")
+            wrong = self._value("truth", f"and i1 {differ.text}, {some.text}")
+            added = self._choose(wrong, Number("-1", kind) if is_quotient else divisor, _ZERO)
+            result = self._value(kind, f"add i64 {result.text}, {added.text}", least)
+        if special is None or not is_quotient:
+            return result
+        return self._choose(
+            special, self._value(kind, f"mul i64 {x.text}, {y.text}"), result, least
+        )
 
     def compare(self, operation: type[ast.cmpop], left: Any, right: Any) -> Any:
         """Return whether a comparison holds."""
         if operation in (ast.Is, ast.IsNot):
+            if left is not None and right is not None and (_varies(left) or _varies(right)):
+                self.refuse("'is' of numbers or arrays")
             return (left is right) == (operation is ast.Is)
         if not isinstance(left, Number) and not isinstance(right, Number):
             return self._folded(_COMPARISONS[operation], left, right)
@@ -673,9 +730,10 @@ class Translator:
     # Variables
 
     def _allocate(self, kind: str) -> str:
-        name = self._name("%p")
-        type_ = _TYPES["integer" if kind == "natural" else kind]
+        """Return memory for a number, zero at first."""
+        name, type_ = self._name("%p"), _TYPES[kind]
         self._allocated.append(f"  {name} = alloca {type_}")
+        self._allocated.append(f"  store {type_} zeroinitializer, ptr {name}")
         return name
 
     def _variable(self, name: str, value: Any) -> Variable:
@@ -683,24 +741,26 @@ class Translator:
         scope, kinds = self._scopes[-1], []
         for k, leaf in enumerate(leaves(value)):
             kind = self.number(leaf).variable_kind
-            kinds.append(_wider(kind, self._wider.get((scope.key, name, k), kind)))
+            kinds.append(_wider(kind, self._wider.get((scope.key, name, k), kind)) or kind)
         return Variable(value, [self._allocate(kind) for kind in kinds], kinds)
 
     def _put(self, variable: Variable, name: str, value: Any) -> None:
-        given = leaves(value)
-        if len(given) != len(variable.places):
+        if structure(value) != structure(variable.model):
             self.refuse(f"{name} becomes {_described(value)}, was {_described(variable.model)}")
-        places = zip(given, variable.places, variable.kinds, strict=True)
-        for k, (leaf, place, kind) in enumerate(places):
+        for k, (leaf, kind) in enumerate(zip(leaves(value), variable.kinds, strict=True)):
             needed = self.number(leaf).variable_kind
-            if (wider := _wider(kind, needed)) != kind:
-                if not wider:
-                    self.refuse(f"{name} becomes {needed}, was {kind}")
-                key = self._scopes[-1].key, name, k
-                self._wider[key] = _wider(wider, self._wider.get(key, wider))
-                self._must_retry = True
-            type_ = _TYPES["integer" if kind == "natural" else kind]
-            self._write(f"store {type_} {self.converted(leaf, kind)}, ptr {place}")
+            if (wider := _wider(kind, needed)) == kind:
+                continue
+            if not wider:
+                self.refuse(f"{name} becomes {needed}, was {kind}")
+            key = self._scopes[-1].key, name, k
+            self._wider[key] = _wider(wider, self._wider.get(key, wider))
+            self._widened = True
+        self._store(variable, leaves(value))
+
+    def _store(self, variable: Variable, given: list[Any]) -> None:
+        for leaf, place, kind in zip(given, variable.places, variable.kinds, strict=True):
+            self._write(f"store {_TYPES[kind]} {self.converted(leaf, kind)}, ptr {place}")
 
     def _get(self, variable: Variable) -> Any:
         loaded = []
@@ -721,19 +781,23 @@ class Translator:
     def _wrapped(self, index: Any, size: Any) -> Number:
         """Return an index that counts from the beginning."""
         k = self._integer(index)
-        if k.natural or self._scopes[-1].function.__globals__.get("WITHIN_BOUNDS"):
+        if k.natural or self._scopes[-1].within_bounds:
             return k
+        end = self._integer(self.binary(ast.Add, k, size))
         if isinstance(index, int):
-            return self._integer(self.binary(ast.Add, size, index))
-        end = self._value("integer", f"add i64 {k.text}, {self._integer(size).text}")
+            return end
         negative = self._value("truth", f"icmp slt i64 {k.text}, 0")
-        return self._value("integer", f"select i1 {negative.text}, i64 {end.text}, i64 {k.text}")
+        return self._choose(negative, end, k, 0)
 
     def _place(self, array: Array, indices: Sequence[Any]) -> str:
         """Return the address of an entry, or of a row."""
         if len(indices) > len(array.shape):
             self.refuse(f"{len(indices)} indices of an array of {len(array.shape)} dimensions")
-        place, unit = array.data.text, "i8" if array.strides else _element(array.dtype)
+        if any(self.number(index).kind == "truth" for index in indices):
+            self.refuse("a truth value as an index")
+        place: str = array.data.text
+        unit = self._element(array.dtype)
+        unit = "i8" if array.strides else unit
         for k, index in enumerate(indices):
             step: Any = array.strides[k] if array.strides else 1
             for size in () if array.strides else array.shape[k + 1 :]:
@@ -750,8 +814,9 @@ class Translator:
         place, count = self._place(array, indices), len(indices)
         if count < len(array.shape):
             strides = array.strides and array.strides[count:]
-            return Array(Number(place, "address"), array.dtype, array.shape[count:], strides)
-        kind, type_ = array.dtype.kind, _element(array.dtype)
+            data = Number(place, "address")
+            return Array(data, array.dtype, array.shape[count:], strides, array.constant)
+        kind, type_ = array.dtype.kind, self._element(array.dtype)
         entry = self._value("float", f"load {type_}, ptr {place}")
         if kind == "f":
             return entry
@@ -767,12 +832,15 @@ class Translator:
         """Write an entry of an array."""
         if not isinstance(array, Array) or len(indices) != len(array.shape):
             self.refuse("an assignment to something else than an entry of an array")
-        place, type_ = self._place(array, indices), _element(array.dtype)
+        if array.constant:
+            self.refuse("an assignment to an entry of a constant")
+        place, type_ = self._place(array, indices), self._element(array.dtype)
         if array.dtype.kind == "b":
             bit = self.converted(value, "truth")
             text = self._value("integer", f"zext i1 {bit} to i8").text
         else:
-            text = self.converted(value, "float" if type_ == "double" else "integer")
+            kinds = {"double": "float", "i64": "unsigned" if array.dtype.kind == "u" else "integer"}
+            text = self.converted(value, kinds.get(type_, "integer"))
         if type_ not in ("double", "i64") and array.dtype.kind != "b":
             text = self._value("integer", f"trunc i64 {text} to {type_}").text
         self._write(f"store {type_} {text}, ptr {place}")
@@ -781,24 +849,30 @@ class Translator:
         ends = [None if end is None else self.expression(end) for end in (node.lower, node.upper)]
         if node.step is not None:
             self.refuse("a slice with a step")
-        if isinstance(value, tuple):
-            if any(isinstance(end, Number) for end in ends):
+        if _is_tuple(value):
+            if any(map(_varies, ends)):
                 self.refuse("a slice of a tuple whose ends are not constant")
-            return value[slice(*ends)]
-        if not isinstance(value, Array):
+            return self._folded(operator.getitem, value, slice(*ends))
+        if not isinstance(value, Array) or not value.shape:
             self.refuse(f"a slice of {_described(value)}")
         size = value.shape[0]
         begin, end = (0 if ends[0] is None else ends[0]), (size if ends[1] is None else ends[1])
-        if not self._scopes[-1].function.__globals__.get("WITHIN_BOUNDS"):
+        if not self._scopes[-1].within_bounds:
             begin, end = self.call(_clamped, [begin, end, size], {})
         data = Number(self._place(value, [begin]), "address")
         length = self._integer(self.binary(ast.Sub, end, begin))
         length = Number(length.text, "integer", 0)
-        return Array(data, value.dtype, [length, *value.shape[1:]], value.strides)
+        shape = [length, *value.shape[1:]]
+        return Array(data, value.dtype, shape, value.strides, value.constant)
+
+    def _element(self, dtype: "np.dtype[Any]") -> str:
+        """Return LLVM's type of the numbers in an array."""
+        return _element(dtype) or self.refuse(f"an array of {dtype}")
 
     def _constant_array(self, array: "np.ndarray[Any, Any]") -> Array:
+        self._element(array.dtype)
         name, _ = self._constants.setdefault(id(array), (f"c{len(self._constants)}", array))
-        return Array(Number(f"@{name}", "address"), array.dtype, array.shape)
+        return Array(Number(f"@{name}", "address"), array.dtype, array.shape, constant=True)
 
     # Statements
 
@@ -807,27 +881,27 @@ class Translator:
             if not self._open:
                 return
             self._line = node.lineno
-            method = getattr(self, f"_statement_{type(node).__name__}", None)
+            method = getattr(self, f"_statement_{type(node).__name__.lower()}", None)
             if method is None:
                 self.refuse(f"{type(node).__name__} is not in the subset")
             method(node)
 
-    def _statement_Pass(self, _: ast.Pass) -> None:
+    def _statement_pass(self, _: ast.Pass) -> None:
         pass
 
-    def _statement_Expr(self, node: ast.Expr) -> None:
+    def _statement_expr(self, node: ast.Expr) -> None:
         self.expression(node.value)
 
-    def _statement_Assign(self, node: ast.Assign) -> None:
+    def _statement_assign(self, node: ast.Assign) -> None:
         value = self.expression(node.value)
         for target in node.targets:
             self._assign(target, value)
 
-    def _statement_AnnAssign(self, node: ast.AnnAssign) -> None:
+    def _statement_annassign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self._assign(node.target, self.expression(node.value))
 
-    def _statement_AugAssign(self, node: ast.AugAssign) -> None:
+    def _statement_augassign(self, node: ast.AugAssign) -> None:
         operation, target = type(node.op), node.target
         if isinstance(target, ast.Subscript):
             array, indices = self._entry(target)
@@ -851,7 +925,7 @@ class Translator:
         elif isinstance(target, ast.Tuple):
             if isinstance(value, Array):
                 value = tuple(self.load(value, [k]) for k in range(len(target.elts)))
-            if not isinstance(value, tuple) or len(value) != len(target.elts):
+            if not _is_tuple(value) or len(value) != len(target.elts):
                 self.refuse(f"{len(target.elts)} names for {_described(value)}")
             for inner, item in zip(target.elts, value, strict=True):
                 self._assign(inner, item)
@@ -864,36 +938,34 @@ class Translator:
         array, index = self.expression(node.value), self.expression(node.slice)
         return array, [*index] if isinstance(index, tuple) else [index]
 
-    def _statement_Return(self, node: ast.Return) -> None:
+    def _statement_return(self, node: ast.Return) -> None:
         scope = self._scopes[-1]
         value = None if node.value is None else self.expression(node.value)
         if scope.definition.direct and not scope.end:
             scope.result = value
             return
+        if value is None:
+            scope.ends_bare = True
+        elif scope.result is None:
+            scope.result = self._variable("return", value)
         if value is not None:
-            if scope.result is None:
-                scope.result = self._variable("return", value)
             self._put(scope.result, "return", value)
         self._jump(scope.end)
 
-    def _statement_If(self, node: ast.If) -> None:
+    def _statement_if(self, node: ast.If) -> None:
         test = self._condition(node.test)
         if isinstance(test, bool):
             self._body(node.body if test else node.orelse)
             return
         yes, no, end = self._name("then"), self._name("else"), self._name("endif")
         self._branch(test, yes, no)
-        reached = False
         for label, statements in ((yes, node.body), (no, node.orelse)):
             self._begin(label)
             self._body(statements)
-            if self._open:
-                reached = True
-                self._jump(end)
-        if reached:
-            self._begin(end)
+            self._jump(end)
+        self._begin(end)
 
-    def _statement_While(self, node: ast.While) -> None:
+    def _statement_while(self, node: ast.While) -> None:
         if node.orelse:
             self.refuse("else after a loop")
         head, inner, end = self._name("while"), self._name("do"), self._name("endwhile")
@@ -905,8 +977,7 @@ class Translator:
             self._branch(test, inner, end)
         self._begin(inner)
         self._loop(node.body, end, head)
-        if self._open:
-            self._jump(head)
+        self._jump(head)
         self._begin(end)
 
     def _loop(self, statements: list[ast.stmt], end: str, following: str) -> None:
@@ -914,25 +985,25 @@ class Translator:
         self._body(statements)
         self._scopes[-1].loops.pop()
 
-    def _statement_Break(self, _: ast.Break) -> None:
+    def _statement_break(self, _: ast.Break) -> None:
         self._jump(self._scopes[-1].loops[-1][0])
 
-    def _statement_Continue(self, _: ast.Continue) -> None:
+    def _statement_continue(self, _: ast.Continue) -> None:
         self._jump(self._scopes[-1].loops[-1][1])
 
-    def _statement_For(self, node: ast.For) -> None:
+    def _statement_for(self, node: ast.For) -> None:
         if node.orelse:
             self.refuse("else after a loop")
         over = self.expression(node.iter)
         if isinstance(over, range):
             over = Range(over.start, over.stop, over.step)
-        if isinstance(over, tuple) and not isinstance(over, Range):
+        if _is_tuple(over):
             self._unrolled(node, over)
             return
         array = over if isinstance(over, Array) else None
-        if array is not None:
+        if array is not None and array.shape:
             over = Range(0, array.shape[0])
-        if not isinstance(over, Range):
+        if not isinstance(over, Range) or not isinstance(over.step, int):
             self.refuse(f"a loop over {_described(over)}")
         start, stop, step = self._integer(over.start), self._integer(over.stop), over.step
         bound = start.least if step > 0 else None if stop.least is None else stop.least + 1
@@ -956,6 +1027,8 @@ class Translator:
     def _unrolled(self, node: ast.For, over: tuple[Any, ...]) -> None:
         end = self._name("endfor")
         for item in over:
+            if not self._open:
+                break
             following = self._name("next")
             self._assign(node.target, item)
             self._loop(node.body, end, following)
@@ -966,15 +1039,15 @@ class Translator:
 
     def expression(self, node: ast.expr) -> Any:
         """Return the value of an expression."""
-        method = getattr(self, f"_expression_{type(node).__name__}", None)
+        method = getattr(self, f"_expression_{type(node).__name__.lower()}", None)
         if method is None:
             self.refuse(f"{ast.unparse(node)[:60]!r} is not in the subset")
         return method(node)
 
-    def _expression_Constant(self, node: ast.Constant) -> Any:
+    def _expression_constant(self, node: ast.Constant) -> Any:
         return node.value
 
-    def _expression_Name(self, node: ast.Name) -> Any:
+    def _expression_name(self, node: ast.Name) -> Any:
         scope = self._scopes[-1]
         if node.id in scope.values:
             return scope.values[node.id]
@@ -985,9 +1058,12 @@ class Translator:
         return self._known(self._folded(scope.constant, node.id))
 
     def _known(self, value: Any) -> Any:
-        return self._constant_array(value) if isinstance(value, np.ndarray) else value
+        if isinstance(value, np.ndarray):
+            return self._constant_array(value)
+        has_arrays = type(value) is tuple and any(isinstance(x, np.ndarray) for x in value)
+        return tuple(map(self._known, value)) if has_arrays else value
 
-    def _expression_Attribute(self, node: ast.Attribute) -> Any:
+    def _expression_attribute(self, node: ast.Attribute) -> Any:
         value, name = self.expression(node.value), node.attr
         if isinstance(value, Array):
             if name == "shape":
@@ -996,30 +1072,32 @@ class Translator:
                 return len(value.shape)
             if name != "size":
                 self.refuse(f"{name!r} of an array")
-            size: Any = value.shape[0]
-            for length in value.shape[1:]:
-                size = self.binary(ast.Mult, size, length)
+            size: Any = 1
+            for k, length in enumerate(value.shape):
+                size = self.binary(ast.Mult, size, length) if k else length
             return size
+        if isinstance(value, Number):
+            self.refuse(f"{name!r} of a number")
         return self._known(self._folded(getattr, value, name))
 
-    def _expression_Subscript(self, node: ast.Subscript) -> Any:
+    def _expression_subscript(self, node: ast.Subscript) -> Any:
         value = self.expression(node.value)
         if isinstance(node.slice, ast.Slice):
             return self._sliced(value, node.slice)
         index = self.expression(node.slice)
         if isinstance(value, Array):
             return self.load(value, index if isinstance(index, tuple) else [index])
-        if any(isinstance(leaf, Number) for leaf in leaves(index)):
+        if _varies(index) or (isinstance(value, tuple) and not _is_tuple(value)):
             self.refuse(f"an entry of {_described(value)} that is not constant")
         return self._known(self._folded(operator.getitem, value, index))
 
-    def _expression_Tuple(self, node: ast.Tuple) -> Any:
+    def _expression_tuple(self, node: ast.Tuple) -> Any:
         return tuple(map(self.expression, node.elts))
 
-    def _expression_BinOp(self, node: ast.BinOp) -> Any:
+    def _expression_binop(self, node: ast.BinOp) -> Any:
         return self.binary(type(node.op), self.expression(node.left), self.expression(node.right))
 
-    def _expression_UnaryOp(self, node: ast.UnaryOp) -> Any:
+    def _expression_unaryop(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
             test = self._condition(node.operand)
             if isinstance(test, bool):
@@ -1028,16 +1106,19 @@ class Translator:
         value = self.expression(node.operand)
         if not isinstance(value, Number):
             return self._folded(_UNARY[type(node.op)], value)
-        if isinstance(node.op, ast.Invert):
-            x = self._integer(value) if value.kind == "truth" else value
-            return self._value(x.kind, f"xor i64 {self.converted(x, x.kind)}, -1")
+        if value.kind == "truth":
+            self.refuse("arithmetic of truth values; convert one by int")
         if isinstance(node.op, ast.UAdd):
             return value
+        if isinstance(node.op, ast.Invert):
+            if value.kind == "float":
+                self.refuse("the operator Invert of floats")
+            return self._value(value.kind, f"xor i64 {value.text}, -1")
         if value.kind == "float":
             return self._value("float", f"fneg double {value.text}")
-        return self._value("integer", f"sub i64 0, {self._integer(value).text}")
+        return self._value(value.kind, f"sub i64 0, {value.text}")
 
-    def _expression_Compare(self, node: ast.Compare) -> Any:
+    def _expression_compare(self, node: ast.Compare) -> Any:
         pairs = list(zip(node.ops, node.comparators, strict=True))
 
         def holds(left: Any, k: int) -> Any:
@@ -1049,7 +1130,7 @@ class Translator:
 
         return holds(self.expression(node.left), 0)
 
-    def _expression_BoolOp(self, node: ast.BoolOp) -> Any:
+    def _expression_boolop(self, node: ast.BoolOp) -> Any:
         values = self._joined(node, self.expression)
         if isinstance(values, Number) and values.kind != "truth":
             self.refuse("'and' and 'or' of numbers; compare them")
@@ -1063,7 +1144,7 @@ class Translator:
             if k + 1 == len(node.values):
                 return value
             if not isinstance(value, Number):
-                return rest(k + 1) if bool(value) == both else value
+                return rest(k + 1) if self._truth(value) == both else value
             if value.kind != "truth":
                 self.refuse("'and' and 'or' of numbers; compare them")
             following = lambda: rest(k + 1)  # noqa: E731
@@ -1077,12 +1158,16 @@ class Translator:
         """Return whether an expression is true, as a constant where it is known."""
         if isinstance(node, ast.BoolOp):
             return self._joined(node, self._condition)
-        value = self.expression(node)
+        return self._truth(self.expression(node))
+
+    def _truth(self, value: Any) -> Any:
         if isinstance(value, Number):
             return Number(self.converted(value, "truth"), "truth")
-        return bool(value)
+        if isinstance(value, Range):
+            self.refuse("a range as a condition")
+        return self._folded(bool, value)
 
-    def _expression_IfExp(self, node: ast.IfExp) -> Any:
+    def _expression_ifexp(self, node: ast.IfExp) -> Any:
         test = self._condition(node.test)
         return self._either(
             test, lambda: self.expression(node.body), lambda: self.expression(node.orelse)
@@ -1092,33 +1177,31 @@ class Translator:
         """Return one of two values, of which only that one is computed."""
         if not isinstance(test, Number):
             return body() if test else other()
-        labels = self._name("yes"), self._name("no")
-        end, outside = self._name("either"), self._lines
-        values, written, kinds = [], [], []
-        for make in (body, other):
-            self._lines = []
-            values.append(leaves(value := make()))
-            written.append(self._lines)
-        self._lines = outside
-        if len(values[0]) != len(values[1]):
+        yes, no, end = self._name("yes"), self._name("no"), self._name("either")
+        self._branch(test, yes, no)
+        self._begin(yes)
+        one = body()
+        first, first_open = self._lines, self._open
+        self._lines, self._open = [], False
+        self._begin(no)
+        two = other()
+        second, second_open = self._lines, self._open
+        pairs = zip(map(self.number, leaves(one)), map(self.number, leaves(two)), strict=False)
+        kinds = [_wider(x.variable_kind, y.variable_kind) for x, y in pairs]
+        if structure(one) != structure(two) or "" in kinds:
             self.refuse("two values of different types in one expression")
-        for pair in zip(*values, strict=True):
-            kinds.append(_wider(*(self.number(leaf).variable_kind for leaf in pair)))
-        if "" in kinds:
-            self.refuse("two values of different types in one expression")
-        places = [self._allocate(kind) for kind in kinds]
-        self._branch(test, *labels)
-        for label, lines, given in zip(labels, written, values, strict=True):
-            self._begin(label)
-            self._lines += lines
-            self._put(Variable(None, places, kinds), "", tuple(given))
+        result = Variable(one, [self._allocate(kind) for kind in kinds], kinds)
+        # The first branch could not store its value before the kinds were known.
+        for self._lines, self._open, value in (first, first_open, one), (second, second_open, two):
+            self._store(result, leaves(value))
             self._jump(end)
+        self._lines = first + second
         self._begin(end)
-        return self._get(Variable(value, places, kinds))
+        return self._get(result)
 
     # Calls
 
-    def _expression_Call(self, node: ast.Call) -> Any:
+    def _expression_call(self, node: ast.Call) -> Any:
         function = self.expression(node.func)
         if any(isinstance(argument, ast.Starred) for argument in node.args):
             self.refuse("a starred argument")
@@ -1129,21 +1212,24 @@ class Translator:
     def call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call."""
         if isinstance(function, Draw):
+            if given or named:
+                self.refuse("random numbers with arguments")
             state, draw = function.generator
             return self._value("float", f"call double {draw.text}(ptr {state.text})")
         function = self._replacement(function)
-        if function is prefetch:
+        if function is prefetch and len(given) == 2 and not named:
             self._prefetch(*given)
         elif isinstance(function, FunctionType):
             make = self._called if vars(function).get("separate") else self._expanded
             return make(function, self._bound(function, given, named))
         elif isinstance(function, type) and hasattr(function, "_fields"):
             return self._folded(lambda: function(*given, **named))
-        elif not named and (compute := _function(function)):
+        elif not named and isinstance(function, Hashable) and (compute := _function(function)):
             try:
                 return compute(self, *given)
-            except TypeError as error:
-                self.refuse(str(error))
+            except TypeError:
+                name = getattr(function, "__name__", "a call")
+                self.refuse(f"{name} of {', '.join(map(_described, given))}")
         else:
             self.refuse(f"a call of {getattr(function, '__name__', _described(function))}")
         return None
@@ -1169,18 +1255,23 @@ class Translator:
         if defaults := function.__defaults__:
             values.update(zip(names[code.co_argcount - len(defaults) :], defaults, strict=False))
         values.update(function.__kwdefaults__ or {})
-        values.update(zip(names, given, strict=False))
+        values = {name: self._known(value) for name, value in values.items()}
+        by_place = dict(zip(names, given, strict=False))
+        values.update(by_place)
         values.update(named)
-        if len(given) > code.co_argcount or values.keys() != {*names}:
-            self.refuse(f"{function.__name__} takes {', '.join(names)}")
+        too_many = len(given) > code.co_argcount or by_place.keys() & named.keys()
+        if too_many or values.keys() != {*names}:
+            self.refuse(f"{function.__name__} takes {', '.join(names) or 'no arguments'}")
         return {name: values[name] for name in names}
 
     def _expanded(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
         """Translate a function in place of its call."""
         code, line = function.__code__, self._line
         definition = _definition(code, *source(function))
+        if definition is None:
+            self.refuse(f"the source of {function.__name__} cannot be read")
         key = function, tuple(map(_kinds, arguments.values()))
-        if any(scope.key == key for scope in self._scopes):
+        if any(scope.function is function for scope in self._scopes):
             self.refuse(f"{function.__name__} calls itself")
         scope = Scope(key, function, definition)
         self._scopes.append(scope)
@@ -1194,6 +1285,8 @@ class Translator:
         self._body(definition.body)
         result = scope.result
         if not definition.direct:
+            if result is not None and (self._open or scope.ends_bare):
+                self.refuse(f"{function.__name__} has a result in some cases only")
             self._begin(scope.end)
             result = None if result is None else self._get(result)
         self._scopes.pop()
@@ -1242,13 +1335,6 @@ class Translator:
         return result
 
 
-def _kinds(value: Any) -> Any:
-    """Return of which kinds the numbers of an argument are."""
-    return tuple(
-        leaf.kind if isinstance(leaf, Number) else type(leaf) for leaf in leaves(value)
-    ) or id(value)
-
-
 def _wider(one: str, other: str) -> str:
     """Return the kind of a variable that may hold both, empty if there is none."""
     if one == other:
@@ -1273,12 +1359,14 @@ def _least(operation: type[ast.operator], x: Number, y: Number, given: Any) -> i
 
 
 def _element(dtype: "np.dtype[Any]") -> str:
-    """Return LLVM's type of the numbers in an array."""
-    if dtype.kind == "f" and dtype.itemsize == 8:
-        return "double"
-    if dtype.kind in "iub":
-        return f"i{8 * dtype.itemsize}"
-    raise CannotCompileError(f"an array of {dtype}")
+    """Return LLVM's type of the numbers in an array, empty if there is none."""
+    if (
+        not dtype.isnative
+        or dtype.kind not in "iubf"
+        or (dtype.kind == "f" and dtype.itemsize != 8)
+    ):
+        return ""
+    return "double" if dtype.kind == "f" else f"i{8 * dtype.itemsize}"
 
 
 def _integer_text(value: int) -> str:
@@ -1294,6 +1382,10 @@ def _constant_text(name: str, array: "np.ndarray[Any, Any]") -> str:
         for x in array.ravel().tolist()
     )
     return f"@{name} = internal constant [{array.size} x {kind}] [{entries}]"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, _NUMBERS)
 
 
 def _described(value: Any) -> str:
@@ -1318,6 +1410,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
+_ZERO = Number("0", "integer")
 _BITWISE: dict[type[ast.operator], str] = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -1348,12 +1441,14 @@ _CONDITIONS: dict[type[ast.cmpop], str] = {
 
 _Compute: TypeAlias = Callable[..., Any]
 
-_INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "roundeven", "copysign"}
-_LIBRARY = set(
-    "exp exp2 expm1 log log1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh hypot pow fmod erf erfc cbrt".split()
-)
+_INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign"}
+_LIBRARY = {
+    *("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "fmod", "hypot", "cbrt"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "erf", "erfc"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+}
 """Functions of the C library that have the same name in ``math``."""
+_OF_TWO = {"copysign", "atan2", "hypot", "pow", "fmod"}
 
 
 @cache
@@ -1371,14 +1466,18 @@ def _function(function: Any) -> _Compute | None:
     def compute(translator: Translator, *given: Any) -> Any:
         if not any(isinstance(x, Number) for x in given):
             return translator._folded(function, *given)
-        whole = module == "math" and name in ("floor", "ceil", "trunc")
+        if len(given) != (2 if name in _OF_TWO else 1):
+            translator.refuse(f"{name} of {len(given)} numbers")
+        whole = name in ("floor", "ceil", "trunc")
+        if whole and isinstance(given[0], Number) and given[0].kind != "float":
+            return given[0]
         value = translator.library(name, *given)
-        return translator.call(int, [value], {}) if whole else value
+        return translator.call(int, [value], {}) if whole and module == "math" else value
 
     return compute
 
 
-_NUMPY_NAMES = {"arctan": "atan", "arctan2": "atan2", "power": "pow", "rint": "roundeven"} | {
+_NUMPY_NAMES = {"arctan": "atan", "arctan2": "atan2"} | {
     f"arc{name}": f"a{name}" for name in ("sin", "cos", "sinh", "cosh", "tanh")
 }
 
@@ -1407,8 +1506,10 @@ def _extreme(comparison: type[ast.cmpop], with_nan: bool) -> _Compute:
     """Return what finds the largest or smallest of some numbers, as Python or as NumPy does."""
 
     def compute(translator: Translator, *given: Any) -> Any:
-        if len(given) == 1 and isinstance(given[0], tuple):
+        if len(given) == 1 and _is_tuple(given[0]) and not with_nan:
             (given,) = given
+        if len(given) < 2 or (with_nan and len(given) > 2) or not all(map(_is_number, given)):
+            translator.refuse("the largest or smallest of other values than numbers")
         found = given[0]
         for other in given[1:]:
             found = translator._either(
@@ -1434,24 +1535,25 @@ def _absolute(translator: Translator, given: Any) -> Any:
         return translator._folded(abs, given)
     if given.kind == "float":
         return translator.library("fabs", given)
-    x = translator._integer(given)
-    negative = translator.binary(ast.Sub, 0, x)
-    test = translator.compare(ast.Lt, x, 0)
-    operands = f"i64 {negative.text}, i64 {x.text}"
-    return translator._value("integer", f"select i1 {test.text}, {operands}", 0)
+    if given.kind in ("truth", "unsigned"):
+        return given
+    negative, test = translator.binary(ast.Sub, 0, given), translator.compare(ast.Lt, given, 0)
+    return translator._choose(test, negative, given, 0)
 
 
 def _length(translator: Translator, given: Any) -> Any:
     if isinstance(given, Range):
         translator.refuse("the length of a range")
-    return given.shape[0] if isinstance(given, Array) else translator._folded(len, given)
+    if isinstance(given, Array) and given.shape:
+        return given.shape[0]
+    return translator._folded(len, given)
 
 
 def _range(translator: Translator, *ends: Any) -> Any:
     if not any(isinstance(end, Number) for end in ends):
         return translator._folded(range, *ends)
     start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1)[:3]
-    if not isinstance(step, int) or step == 0:
+    if len(ends) > 3 or not isinstance(step, int) or step == 0:
         translator.refuse("a range whose step is not constant")
     return Range(start, stop, step)
 
@@ -1459,7 +1561,7 @@ def _range(translator: Translator, *ends: Any) -> Any:
 def _rounded(translator: Translator, given: Any) -> Any:
     if not isinstance(given, Number) or given.kind != "float":
         return translator._folded(round, given) if not isinstance(given, Number) else given
-    return translator.call(int, [translator.library("roundeven", given)], {})
+    return translator.call(int, [translator.library("rint", given)], {})
 
 
 def _is_finite(x: float) -> bool:
@@ -1496,7 +1598,7 @@ def _floor_divide(x: float, y: float) -> float:
         quotient -= 1.0
     if quotient == 0.0:
         return math.copysign(0.0, x / y)
-    whole = np.floor(quotient)
+    whole: float = np.floor(quotient)
     return whole + 1.0 if quotient - whole > 0.5 else whole
 
 
@@ -1513,14 +1615,13 @@ _COMPUTED: dict[Any, _Compute] = {
     len: _length,
     abs: _absolute,
     np.absolute: _absolute,
-    np.fabs: _absolute,
+    np.power: lambda translator, x, y: translator.binary(ast.Pow, x, y),
     round: _rounded,
     min: _extreme(ast.Lt, with_nan=False),
     max: _extreme(ast.Gt, with_nan=False),
     np.minimum: _extreme(ast.Lt, with_nan=True),
     np.maximum: _extreme(ast.Gt, with_nan=True),
     np.uint32: _narrowed,
-    np.uint64: _converter("unsigned", np.uint64),
     math.isfinite: _inlined(_is_finite),
     math.isinf: _inlined(_is_infinite),
     math.isnan: _inlined(_is_nan),
@@ -1528,10 +1629,13 @@ _COMPUTED: dict[Any, _Compute] = {
     np.isinf: _inlined(_is_infinite),
     np.isnan: _inlined(_is_nan),
 }
-for _made, _kind in ((float, "float"), (int, "integer"), (bool, "truth")):
-    _COMPUTED[_made] = _converter(_kind, _made)
-for _made, _kind in ((np.float64, float), (np.int64, int), (np.bool_, bool)):
-    _COMPUTED[_made] = _COMPUTED[_kind]
+for _kind, _makers in {
+    "float": (float, np.float64),
+    "integer": (int, np.int64),
+    "truth": (bool, np.bool_),
+    "unsigned": (np.uint64,),
+}.items():
+    _COMPUTED |= dict.fromkeys(_makers, _converter(_kind, _makers[0]))
 
 
 # From text to object code
@@ -1545,10 +1649,11 @@ def translate(
     while True:
         translator = Translator(replaced, wider)
         try:
-            text = translator.module(translator._replacement(function), arguments, results)
-        except Retry:
-            continue
-        return text, translator.symbols
+            text = translator.module(function, arguments, results)
+        except RecursionError:
+            translator.refuse("an expression or calls that are too deep")
+        if text is not None:
+            return text, translator.symbols
 
 
 def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:

@@ -38,21 +38,24 @@ Entry: TypeAlias = Callable[..., None]
 FOLDER = "REGRETKIT_CACHE_DIR"
 """The environment variable that names the folder of machine code."""
 
-
 class CannotLinkError(CannotCompileError):
     """Machine code cannot be loaded on this platform."""
 
 
-_C_TYPES: dict[str, Any] = {
-    "bool": ctypes.c_int64,
-    "int": ctypes.c_int64,
-    "float": ctypes.c_double,
-    "uint": ctypes.c_int64,
-    "address": ctypes.c_void_p,
+_KINDS: dict[str, Any] = {
+    "bool": (bool, np.bool_),
+    "uint64": (np.uint64,),
+    "uint": (np.unsignedinteger,),
+    "int": (int, np.integer),
+    "float": (float, np.floating),
 }
+"""The types of numbers, the first that fits."""
+
+_C_TYPES: dict[str, Any] = dict.fromkeys(_KINDS, ctypes.c_int64)
+_C_TYPES |= {"float": ctypes.c_double, "address": ctypes.c_void_p}
 
 _ENTRIES: dict[str, dict[str, Entry]] = {}
-"""Machine code in this process, by the name of the function and the types of its arguments."""
+"""Machine code in this process, by its name and results, and the types of its arguments."""
 
 
 @final
@@ -66,7 +69,7 @@ class MachineCode:
     def __init__(self, function: Any, replaced: Specialization, results: int = 0) -> None:
         self._function, self._replaced, self._results = function, replaced, results
         self._name = f"{function.__name__}_{_digest(function, replaced)}"
-        self._entries = _ENTRIES.setdefault(self._name, {})
+        self._entries = _ENTRIES.setdefault(f"{self._name} {results}", {})
         self._flat: dict[int, tuple[Any, list[Any], str]] = {}
         """The last tuple of arrays at each place among the arguments, and its addresses."""
 
@@ -101,7 +104,7 @@ class MachineCode:
 
     def _loaded(self, kinds: str, arguments: tuple[Any, ...]) -> Entry:
         """Return machine code from disk, or compile it."""
-        key = f"{self._name} {machine()} {kinds}".encode()
+        key = f"{self._name} {machine()} {self._results} {kinds}".encode()
         name = f"{self._name}.{hashlib.sha256(key).hexdigest()[:16]}.bin"
         for path in (folder / name for folder in _folders()):
             try:
@@ -133,12 +136,10 @@ def _flatten(argument: Any) -> tuple[list[Any], str]:
         bits: Any = argument.bit_generator.ctypes
         pointers = bits.state, bits.next_double
         return [ctypes.cast(p, ctypes.c_void_p).value for p in pointers], "address " * 2
-    if isinstance(argument, np.unsignedinteger):
-        return [int(argument)], "uint "
-    for number in (bool, int, float):
-        if isinstance(argument, number):
-            return [argument], f"{number.__name__} "
-    raise TypeError(f"machine code takes arrays, tuples and numbers, got {argument!r:.60}")
+    for kind, types in _KINDS.items():
+        if isinstance(argument, types):
+            return [argument if kind == "float" else int(argument)], f"{kind} "
+    raise CannotCompileError(f"an argument that is {argument!r:.60}, not an array or a number")
 
 
 def _c_types(kinds: str) -> Iterator[Any]:
@@ -245,7 +246,8 @@ def uses(function: Any) -> Iterator[tuple[str, Any]]:
             yield name, function.__globals__[name]
     cells = function.__closure__ or ()
     for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-        yield name, cell.cell_contents
+        with suppress(ValueError):  # it has no value yet
+            yield name, cell.cell_contents
 
 
 def replacement(value: Any, replaced: Specialization) -> Any:

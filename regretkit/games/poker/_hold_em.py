@@ -350,7 +350,7 @@ def hold_em(
     <hold_em(bets=('100%', ''), raises=''): 12 + 12 decision points, 12 x 6 types>
     >>> from regretkit.play import solve
     >>> float(game.value(solve(game, "dcfr", iterations=1000).average)[0])  # 25 in equilibrium
-    24.9999999...
+    24.9999...
 
     Suits that can be exchanged leave 6 rivers of 16, and fewer decision points:
 
