@@ -38,6 +38,7 @@ Entry: TypeAlias = Callable[..., None]
 FOLDER = "REGRETKIT_CACHE_DIR"
 """The environment variable that names the folder of machine code."""
 
+
 class CannotLinkError(CannotCompileError):
     """Machine code cannot be loaded on this platform."""
 
