@@ -170,6 +170,7 @@ class Draw(NamedTuple):
 
 _NUMBERS = (Number, bool, int, float, np.generic)
 _TRUTHS: tuple[type, ...] = (bool, np.bool_)
+_UINT64: type = np.uint64
 
 
 def leaves(value: Any) -> list[Any]:
@@ -490,7 +491,7 @@ class Translator:
             return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
         if isinstance(argument, _TRUTHS):
             return self._value("truth", f"icmp ne i64 {parameter('i64')}, 0")
-        if isinstance(argument, np.uint64):
+        if isinstance(argument, _UINT64):
             return Number(parameter("i64"), "unsigned")
         if isinstance(argument, (int, np.integer)):
             least = 0 if isinstance(argument, np.unsignedinteger) else None
@@ -526,7 +527,7 @@ class Translator:
         """Return a number, a constant as LLVM writes it."""
         if isinstance(value, Number):
             return value
-        if isinstance(value, np.uint64):
+        if isinstance(value, _UINT64):
             return Number(_integer_text(int(value)), "unsigned")
         if isinstance(value, _TRUTHS):
             return Number(str(bool(value)).lower(), "truth")
