@@ -170,7 +170,7 @@ class Draw(NamedTuple):
 
 _NUMBERS = (Number, bool, int, float, np.generic)
 _TRUTHS: tuple[type, ...] = (bool, np.bool_)
-_UINT64: type = np.uint64
+_UINT64: Any = np.uint64
 
 
 def leaves(value: Any) -> list[Any]:
