@@ -21,10 +21,14 @@ The subset
     and their namesakes in NumPy, ``generator.random()``.
 
 Numbers behave as NumPy's ``float64`` and ``int64`` do: a float divided by zero is infinite or NaN,
-a whole number divided by zero is 0, whole numbers wrap around. Arithmetic is IEEE's in the order of
-the text; nothing is reassociated or contracted. ``exp``, ``log``, ``pow`` and the like are those of
-the platform's C library. Negative indices count from the end, and slices end with their array, but
-an index past the end is not noticed. Other text is refused with its file and line.
+a whole number divided by zero is 0, whole numbers wrap around. Entries of narrower arrays become
+``int64``. Arithmetic is IEEE's in the order of the text; nothing is reassociated or contracted.
+``exp``, ``log``, ``pow`` and the like are those of the platform's C library.
+
+Negative indices count from the end, and slices end with their array. No check finds an index past
+the end. Sums and products of numbers that cannot be negative must stay below 2^63 where they are an
+index or divided by ``//``. A variable that is read before its first assignment is zero. Other text
+is refused with its file and line.
 
 Functions are expanded where they are called. ``separate`` makes one function for each signature
 instead, for what is large and called in several places, or called rarely.
@@ -166,6 +170,7 @@ class Draw(NamedTuple):
 
 _NUMBERS = (Number, bool, int, float, np.generic)
 _TRUTHS: tuple[type, ...] = (bool, np.bool_)
+_UINT64: Any = np.uint64
 
 
 def leaves(value: Any) -> list[Any]:
@@ -486,7 +491,7 @@ class Translator:
             return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
         if isinstance(argument, _TRUTHS):
             return self._value("truth", f"icmp ne i64 {parameter('i64')}, 0")
-        if isinstance(argument, np.uint64):
+        if isinstance(argument, _UINT64):
             return Number(parameter("i64"), "unsigned")
         if isinstance(argument, (int, np.integer)):
             least = 0 if isinstance(argument, np.unsignedinteger) else None
@@ -522,7 +527,7 @@ class Translator:
         """Return a number, a constant as LLVM writes it."""
         if isinstance(value, Number):
             return value
-        if isinstance(value, np.uint64):
+        if isinstance(value, _UINT64):
             return Number(_integer_text(int(value)), "unsigned")
         if isinstance(value, _TRUTHS):
             return Number(str(bool(value)).lower(), "truth")
@@ -679,10 +684,17 @@ class Translator:
 
     def _divided(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
         """Divide whole numbers with a remainder of the divisor's sign; by zero both are 0."""
-        is_quotient, kind = operation is ast.FloorDiv, x.kind
-        least = 0 if y.natural and (x.natural or not is_quotient) else None
-        divisor, special, sign = y, None, "u" if kind == "unsigned" else "s"
-        if not isinstance(given, (int, np.integer)) or int(given) <= 0:
+        is_quotient, kind, natural = operation is ast.FloorDiv, x.kind, x.natural and y.natural
+        least = 0 if natural or (y.natural and not is_quotient) else None
+        # Without signs, quotients of sums and products that wrapped around are wrong; see the top.
+        sign = "u" if kind == "unsigned" or (natural and is_quotient) else "s"
+        constant = int(given) if isinstance(given, (int, np.integer)) else 0
+        if constant > 0 and constant.bit_count() == 1:
+            shift, bits = "lshr" if sign == "u" else "ashr", constant.bit_length() - 1
+            short = f"{shift} i64 {x.text}, {bits}" if is_quotient else None
+            return self._value(kind, short or f"and i64 {x.text}, {constant - 1}", least)
+        divisor, special = y, None
+        if constant <= 0:
             # The processor traps where it divides by 0, and the least number by -1.
             special = self._value("truth", f"icmp eq i64 {y.text}, 0")
             if sign == "s":

@@ -499,6 +499,37 @@ PROGRAMS = {
                 out[5] += WHOLE[k] * n[k] + TABLE[0][0] + TABLES[0][k] + TABLES[1][k]
             out[6], out[7] = TABLE.size + WHOLE.shape[0], x[-1] if LIMIT < 3 else LIMIT.nothing
         """,
+    "wrapping": """
+        def function(x, n, out):
+            h = np.int64(n[0] * 0 + 1)
+            for k in range(len(out)):
+                h = h * 31 + abs(n[k % 6]) * 1000003
+                out[k] = h % 1009 + (h >> 3) % 77 + h % 16 + (h & 255) // 7 + (1 if h < 0 else 2)
+        """,
+    "constant ranges": """
+        def total(over, x):
+            found = 0
+            for k in over:
+                found = (found + 0.5) * k
+            return found
+
+        @separate
+        def product(over, x):
+            found = 0
+            for k in over:
+                found += k * x[0]
+            return found
+
+        def function(x, n, out):
+            out[0] = total(range(3), x) + total(range(1, 4), x) + total(range(n[0]), x)
+            out[1] = product(range(3), x) - product(range(1, 9), x)
+            for size in (1, 2.5, True, x[0]):
+                if size > 2:
+                    continue
+                last = size
+                out[2] += last
+            out[3] = last
+        """,
     "separate": """
         @separate
         def power(x, k, rows):

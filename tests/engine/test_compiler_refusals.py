@@ -1,12 +1,15 @@
 """The compiler refuses what is not in its subset, and makes object code for other platforms."""
 
+import os
+import platform
 import re
 import struct
 import textwrap
+from functools import partial
 
 import numpy as np
 import pytest
-from engine_cases import RULES, started
+from engine_cases import RULES, assert_same_bits, started
 from test_compiler import (
     FLOATS,
     LIBRARY,
@@ -20,7 +23,7 @@ from test_compiler import (
 )
 
 from regretkit import games
-from regretkit.engine import _machine_code
+from regretkit.engine import _compiler, _machine_code
 from regretkit.engine._compiler import CannotCompileError, object_code, prefetch, translate
 from regretkit.engine._machine_code import MachineCode
 from regretkit.engine.kernels import _iteration
@@ -310,6 +313,17 @@ def test_object_code_for_other_platforms(triple, iterations):
     assert code.startswith(TRIPLES[triple])
     if b"ELF" in TRIPLES[triple]:
         assert undefined_symbols(code) <= C_LIBRARY | set(symbols)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="not this processor")
+def test_kernels_on_the_oldest_processors(monkeypatch):
+    runs = []
+    for cpu in "", "x86-64":
+        monkeypatch.setattr(_machine_code, "_ENTRIES", {})
+        monkeypatch.setattr(_compiler, "object_code", partial(object_code, cpu=cpu))
+        monkeypatch.setenv(_machine_code.FOLDER, f"{os.environ[_machine_code.FOLDER]}-{cpu}")
+        runs.append(started(games.leduc_poker(), RULES["prm+"], engine="compiled").run(100))
+    assert_same_bits(*runs)
 
 
 def test_every_function_of_the_c_library_is_a_symbol():
