@@ -228,7 +228,8 @@ class TracedRules:
             for c in columns
         ]
         return drawn, lambda names: [
-            f"chances[{c}] = {x}" for c, x in zip(columns, names, strict=True)
+            *(f"chances[{c}] = {x}" for c, x in zip(columns, names, strict=True)),
+            "return 0",  # as functions of stages without chance do
         ]
 
     def _merged(self, method: Callable[[], Any]) -> list[Any]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from regretkit._util._errors import warn
 from regretkit._util._files import replace_file
-from regretkit.engine._compiler import (
+from regretkit.engine.compiler import (
     SYMBOL,
     CannotCompileError,
     ObjectCode,
@@ -189,7 +189,8 @@ def machine() -> str:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    compiler = Path(__file__).with_name("_compiler.py").read_bytes()
+    folder = Path(__file__).with_name("compiler")
+    compiler = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
     features = llvm.get_host_cpu_features().flatten()
     processor = llvm.get_process_triple(), llvm.get_host_cpu_name(), features
     versions = sys.version_info[:2], np.__version__, llvmlite.__version__

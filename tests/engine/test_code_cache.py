@@ -13,6 +13,7 @@ import pytest
 from regretkit import Hedge, games, solve
 from regretkit._util import _files
 from regretkit.engine import _machine_code
+from regretkit.engine.compiler import CannotCompileError
 from regretkit.play import ALGORITHMS, _engines
 
 NUMBERS = np.array([4.0, 5.0])
@@ -74,7 +75,7 @@ def test_arguments_of_other_types_are_compiled_for_themselves(folder):
         code(numbers)
         assert numbers.tolist() == DOUBLED
     assert len(list(folder.rglob("*.bin"))) == 2
-    with pytest.raises(TypeError, match="takes arrays, tuples and numbers, got 'text'"):
+    with pytest.raises(CannotCompileError, match="'text', not an array or a number"):
         code("text")
 
 

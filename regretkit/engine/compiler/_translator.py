@@ -1,332 +1,56 @@
-"""A small compiler: plain numeric Python to machine code, by LLVM.
-
-The text of a function and of all functions that it calls becomes one text of LLVM, which LLVM
-optimizes and turns into object code. Nothing is interpreted, and Python is not called back.
-
-The subset
-----------
-*Values*
-    Whole numbers (``int64``), ``uint64`` from ``np.uint64``, floats, truth values; arrays of
-    numbers, with one dimension or several, strided too; tuples, NamedTuples and ranges of these; a
-    NumPy ``Generator``. All that is known when a function is compiled stays a Python value:
-    constants, functions, modules, dictionaries.
-*Statements*
-    Assignments to names, entries and tuples of these, ``if``, ``while``, ``for`` over a range, an
-    array or a tuple, ``break``, ``continue``, ``return``. A condition on a constant compiles the
-    branch that is taken, and no other.
-*Expressions*
-    Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditions of truth values, entries and
-    slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``, ``len``,
-    ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of ``math``
-    and their namesakes in NumPy, ``generator.random()``.
-
-Numbers behave as NumPy's ``float64`` and ``int64`` do: a float divided by zero is infinite or NaN,
-a whole number divided by zero is 0, whole numbers wrap around. Entries of narrower arrays become
-``int64``. Arithmetic is IEEE's in the order of the text; nothing is reassociated or contracted.
-``exp``, ``log``, ``pow`` and the like are those of the platform's C library.
-
-Negative indices count from the end, and slices end with their array. No check finds an index past
-the end. Sums and products of numbers that cannot be negative must stay below 2^63 where they are an
-index or divided by ``//``. A variable that is read before its first assignment is zero. Other text
-is refused with its file and line.
-
-Functions are expanded where they are called. ``separate`` makes one function for each signature
-instead, for what is large and called in several places, or called rarely.
-"""
+"""From the text of a function to LLVM's: one method for each kind of statement and expression."""
 
 import ast
 import builtins
-import linecache
-import math
 import operator
 import struct
-import textwrap
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from types import CodeType, FunctionType
-from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar, final
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
 import numpy as np
+
+from regretkit.engine.compiler._functions import (
+    INTRINSICS,
+    clamped,
+    floor_divide,
+    function_of,
+    remainder,
+)
+from regretkit.engine.compiler._source import (
+    Definition,
+    definition_of,
+    plain,
+    prefetch,
+    source,
+)
+from regretkit.engine.compiler._values import (
+    TRUTHS,
+    TYPES,
+    UINT64,
+    Array,
+    CannotCompileError,
+    Draw,
+    Generator,
+    Number,
+    Range,
+    described,
+    element_type,
+    is_tuple,
+    kinds_of,
+    leaves,
+    rebuilt,
+    signature_of,
+    structure,
+    varies,
+    wider_kind,
+)
 
 SYMBOL = "regretkit_entry"
 """The name of the function in object code."""
 
 Specialization: TypeAlias = Mapping[Any, Any]
 """The function that replaces each placeholder."""
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-class CannotCompileError(Exception):
-    """A function cannot be compiled."""
-
-
-class ObjectCode(NamedTuple):
-    """The result of a compilation."""
-
-    code: bytes
-    symbols: tuple[str, ...]
-    """The functions of other libraries that it calls."""
-
-
-def separate(function: _F) -> _F:
-    """Compile a function once for each signature, and not in place of each call."""
-    vars(function)["separate"] = True
-    return function
-
-
-def prefetch(array: Any, k: int) -> None:
-    """Load an entry into the cache in machine code; do nothing in Python."""
-
-
-# Values
-
-
-_TYPES = {"truth": "i1", "natural": "i64", "integer": "i64", "unsigned": "i64"}
-_TYPES |= {"float": "double", "address": "ptr"}
-"""LLVM's types of numbers, by kind. The type of an integer has no sign."""
-_WIDENING = ["truth", "natural", "integer", "float"]
-"""What a variable may hold, each besides those before. A natural number is an integer from 0 on."""
-
-
-class _Unknown:
-    """A value that is known at run time only, so that Python cannot compare it."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> NoReturn:
-        raise TypeError("a comparison of values that are not numbers")
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("an array or a number as a condition")
-
-
-@final
-class Number(_Unknown):
-    """A number in machine code: a register or a constant, in LLVM's text."""
-
-    __slots__ = "kind", "least", "text"
-
-    def __init__(self, text: str, kind: str, least: int | None = None) -> None:
-        self.text, self.kind, self.least = text, kind, least
-        """``least`` is a lower bound of an integer unless it wrapped around, None if unknown."""
-
-    @property
-    def variable_kind(self) -> str:
-        """The kind of a variable that holds it."""
-        return "natural" if self.kind == "integer" and self.natural else self.kind
-
-    @property
-    def natural(self) -> bool:
-        """Whether it is known not to be negative."""
-        return self.kind == "unsigned" or (self.least is not None and self.least >= 0)
-
-
-@final
-class Array(_Unknown):
-    """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
-
-    __slots__ = "constant", "data", "dtype", "shape", "strides"
-
-    def __init__(
-        self,
-        data: Any,
-        dtype: "np.dtype[Any]",
-        shape: Sequence[Any],
-        strides: Any = None,
-        constant: bool = False,
-    ) -> None:
-        self.data, self.dtype, self.shape, self.strides = data, dtype, tuple(shape), strides
-        self.constant = constant
-        """Whether its numbers are part of the code, and cannot be written."""
-
-
-class Range(NamedTuple):
-    """A range of which an end is known at run time only."""
-
-    start: Any
-    stop: Any
-    step: int = 1
-
-
-class Generator(NamedTuple):
-    """NumPy's random numbers: the address of its state, and that of the function that draws."""
-
-    state: Any
-    next_double: Any
-
-    @property
-    def random(self) -> "Draw":
-        """The method that draws a number."""
-        return Draw(self)
-
-
-class Draw(NamedTuple):
-    """A method of a generator."""
-
-    generator: Generator
-
-
-_NUMBERS = (Number, bool, int, float, np.generic)
-_TRUTHS: tuple[type, ...] = (bool, np.bool_)
-_UINT64: Any = np.uint64
-
-
-def leaves(value: Any) -> list[Any]:
-    """Return the numbers of which a value consists."""
-    if isinstance(value, _NUMBERS):
-        return [value]
-    if isinstance(value, Array):
-        return [value.data, *value.shape, *(value.strides or ())]
-    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else []
-
-
-def rebuilt(value: Any, given: Iterator[Any]) -> Any:
-    """Return a value that consists of other numbers."""
-    if isinstance(value, _NUMBERS):
-        return next(given)
-    if isinstance(value, Array):
-        data, shape = next(given), [next(given) for _ in value.shape]
-        strides = value.strides and [next(given) for _ in value.strides]
-        return Array(data, value.dtype, shape, strides, value.constant)
-    if isinstance(value, tuple):
-        items = [rebuilt(item, given) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    return value
-
-
-def structure(value: Any) -> Any:
-    """Return all of a value apart from its numbers."""
-    if isinstance(value, _NUMBERS):
-        return None
-    if isinstance(value, Array):
-        return value.dtype.str, len(value.shape), value.strides is None, value.constant
-    if isinstance(value, tuple):
-        return (type(value), *map(structure, value))
-    return type(value), value if isinstance(value, Hashable) else id(value)
-
-
-def _signature(value: Any) -> Any:
-    """Return what code depends on in an argument: kinds of numbers, and constants."""
-    numbers = leaves(value)
-    kinds = (x.variable_kind if isinstance(x, Number) else (type(x), repr(x)) for x in numbers)
-    return structure(value), tuple(kinds)
-
-
-def _kinds(value: Any) -> Any:
-    """Return the same with the kinds of constants, and without bounds."""
-    kinds = (x.kind if isinstance(x, Number) else type(x) for x in leaves(value))
-    return structure(value), tuple(kinds)
-
-
-def _is_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and not isinstance(value, Range | Generator | Draw)
-
-
-def _varies(value: Any) -> bool:
-    return any(isinstance(leaf, Number) for leaf in leaves(value))
-
-
-# Texts of functions
-
-
-class Definition(NamedTuple):
-    """The text of a function."""
-
-    node: ast.FunctionDef
-    body: list[ast.stmt]
-    file: str
-    line: int
-    """The number of lines before it."""
-    stored: frozenset[str]
-    """The names to which it assigns,"""
-    single: frozenset[str]
-    """and those that need no memory: assigned once, before each of their uses."""
-    direct: bool
-    """Whether it returns at its end only."""
-
-
-def source(function: FunctionType) -> tuple[str, int]:
-    """Return the text of a function, or of several with it, and the number of lines before it.
-
-    That is its attribute ``source`` where it has no file.
-    """
-    if text := vars(function).get("source"):
-        return text, 0
-    code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    return "".join(lines[code.co_firstlineno - 1 : _last_line(code)]), code.co_firstlineno - 1
-
-
-@cache
-def _last_line(code: CodeType) -> int:
-    inner = (_last_line(item) for item in code.co_consts if isinstance(item, CodeType))
-    return max(*(end or 0 for _, end, *_ in code.co_positions()), *inner, 0)
-
-
-@cache
-def _definition(code: CodeType, text: str, before: int) -> Definition | None:
-    """Return the definition of the function with this code within a text, None without text."""
-    try:
-        tree = ast.parse(textwrap.dedent(text))
-    except SyntaxError:
-        tree = ast.Module([], [])
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    node = next((node for node in nodes if node.name == code.co_name), None)
-    if node is None:
-        return None
-    body = [item for item in node.body if not _is_text(item)]
-    stores, returns = _names(body, ast.Store), [n for n in ast.walk(node) if _is_return(n)]
-    direct = not returns or (len(returns) == 1 and returns[0] is body[-1])
-    stores.update(argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg))
-    single = frozenset(_single(body, stores, _names(body, ast.Load)))
-    stored = frozenset(_names(body, ast.Store))
-    return Definition(node, body, code.co_filename, before, stored, single, direct)
-
-
-def _is_return(node: ast.AST) -> bool:
-    return isinstance(node, ast.Return)
-
-
-def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter[str]:
-    """Return how often each name is written or read."""
-    inner = (inner for node in nodes for inner in ast.walk(node))
-    return Counter(n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, context))
-
-
-def _single(block: list[ast.stmt], stores: Counter[str], loads: Counter[str]) -> Iterator[str]:
-    """Yield the names that are written once, and read after that within the same block only."""
-    for k, node in enumerate(block):
-        following = block[k + 1 :]
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        elif isinstance(node, ast.For):
-            targets, following = [node.target], node.body
-        written = _names(targets, ast.Store)
-        if written:
-            read = _names(following, ast.Load)
-            yield from (n for n in written if stores[n] == 1 and read[n] == loads[n])
-        for name in ("body", "orelse"):
-            yield from _single(getattr(node, name, []), stores, loads)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def plain(function: Any) -> Any:
-    """Return the Python function that a compiled one was made of, or what is given."""
-    if isinstance(function, FunctionType):
-        return function
-    inner = getattr(function, "py_func", None)
-    return inner if isinstance(inner, FunctionType) else function
-
-
-# Translation
 
 
 @final
@@ -411,8 +135,8 @@ class Translator:
             self.refuse(f"{len(returned)} results, not {results}")
         parameters += ["ptr %results"] * (results > 0)
         for k, leaf in enumerate(returned):
-            place = self._value("address", f"getelementptr i64, ptr %results, i64 {k}")
-            self._write(f"store i64 {self.converted(leaf, 'integer')}, ptr {place.text}")
+            place = self.emitted("address", f"getelementptr i64, ptr %results, i64 {k}")
+            self.write(f"store i64 {self.converted(leaf, 'integer')}, ptr {place.text}")
         self._define(SYMBOL, parameters, "")
         if self._widened:
             return None
@@ -426,7 +150,7 @@ class Translator:
 
     # The text
 
-    def _write(self, line: str) -> None:
+    def write(self, line: str) -> None:
         if self._open:
             self._lines.append(f"  {line}")
 
@@ -434,10 +158,10 @@ class Translator:
         self._names += 1
         return f"{stem}{self._names}"
 
-    def _value(self, kind: str, operation: str, least: int | None = None) -> Number:
+    def emitted(self, kind: str, operation: str, least: int | None = None) -> Number:
         """Write an operation, and return its result."""
         name = self._name("%v")
-        self._write(f"{name} = {operation}")
+        self.write(f"{name} = {operation}")
         return Number(name, kind, least)
 
     def _jump(self, label: str) -> None:
@@ -449,7 +173,7 @@ class Translator:
     def _end(self, line: str, *labels: str) -> None:
         """End a block, which leads to others."""
         if self._open:
-            self._write(line)
+            self.write(line)
             self._targets.update(labels)
             self._open = False
 
@@ -462,7 +186,7 @@ class Translator:
 
     def _define(self, name: str, parameters: Iterable[str], linkage: str) -> None:
         """Make a function of the lines so far."""
-        self._write("ret void")
+        self.write("ret void")
         head = f"define {linkage} void @{name}({', '.join(parameters)}) nounwind {{"
         self._functions.append("\n".join([head, *self._allocated, *self._lines, "}"]))
 
@@ -489,16 +213,16 @@ class Translator:
         if isinstance(argument, tuple):
             items = [self._argument(item, parameters) for item in argument]
             return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
-        if isinstance(argument, _TRUTHS):
-            return self._value("truth", f"icmp ne i64 {parameter('i64')}, 0")
-        if isinstance(argument, _UINT64):
+        if isinstance(argument, TRUTHS):
+            return self.emitted("truth", f"icmp ne i64 {parameter('i64')}, 0")
+        if isinstance(argument, UINT64):
             return Number(parameter("i64"), "unsigned")
         if isinstance(argument, (int, np.integer)):
             least = 0 if isinstance(argument, np.unsignedinteger) else None
             return Number(parameter("i64"), "integer", least)
         if isinstance(argument, (float, np.floating)):
             return Number(parameter("double"), "float")
-        return self.refuse(f"an argument that is {_described(argument)}")
+        return self.refuse(f"an argument that is {described(argument)}")
 
     def _array_object(self, pointer: str, example: "np.ndarray[Any, Any]") -> Array:
         """Return an array from the address of its Python object.
@@ -508,15 +232,15 @@ class Translator:
 
         def field(k: int) -> Number:
             offset = object.__basicsize__ + k * struct.calcsize("P")
-            place = self._value("address", f"getelementptr i8, ptr {pointer}, i64 {offset}")
-            return self._value("address", f"load ptr, ptr {place.text}")
+            place = self.emitted("address", f"getelementptr i8, ptr {pointer}, i64 {offset}")
+            return self.emitted("address", f"load ptr, ptr {place.text}")
 
         def numbers(first: Number, least: int | None) -> list[Number]:
             places = [
-                self._value("address", f"getelementptr i64, ptr {first.text}, i64 {k}")
+                self.emitted("address", f"getelementptr i64, ptr {first.text}, i64 {k}")
                 for k in range(example.ndim)
             ]
-            return [self._value("integer", f"load i64, ptr {p.text}", least) for p in places]
+            return [self.emitted("integer", f"load i64, ptr {p.text}", least) for p in places]
 
         strides = None if example.flags.c_contiguous else numbers(field(3), None)
         return Array(field(0), example.dtype, numbers(field(2), 0), strides)
@@ -527,9 +251,9 @@ class Translator:
         """Return a number, a constant as LLVM writes it."""
         if isinstance(value, Number):
             return value
-        if isinstance(value, _UINT64):
+        if isinstance(value, UINT64):
             return Number(_integer_text(int(value)), "unsigned")
-        if isinstance(value, _TRUTHS):
+        if isinstance(value, TRUTHS):
             return Number(str(bool(value)).lower(), "truth")
         if isinstance(value, (int, np.integer)):
             if not -(2**63) <= value < 2**63:
@@ -538,7 +262,7 @@ class Translator:
         if isinstance(value, (float, np.floating)):
             bits = int.from_bytes(struct.pack(">d", value), "big")
             return Number(f"0x{bits:016X}", "float")
-        return self.refuse(f"a number is needed, not {_described(value)}")
+        return self.refuse(f"a number is needed, not {described(value)}")
 
     def converted(self, value: Any, kind: str) -> str:
         """Return the text of a number of another kind."""
@@ -566,9 +290,9 @@ class Translator:
                 operation = f"icmp ne i64 {x.text}, 0"
             case _:
                 self.refuse(f"{x.kind} is no {kind}")
-        return self._value(kind, operation).text
+        return self.emitted(kind, operation).text
 
-    def _integer(self, value: Any) -> Number:
+    def whole(self, value: Any) -> Number:
         """Return a whole number as one with a sign."""
         x = self.number(value)
         if x.kind == "float":
@@ -594,16 +318,16 @@ class Translator:
 
     def library(self, name: str, *values: Any) -> Number:
         """Call a function of numbers: an intrinsic of LLVM, or one of the C library."""
-        if name in _INTRINSICS:
+        if name in INTRINSICS:
             name = f"llvm.{name}.f64"
         self._declare(name, "double", ["double"] * len(values))
         given = ", ".join(f"double {self.converted(value, 'float')}" for value in values)
-        return self._value("float", f"call double @{name}({given})")
+        return self.emitted("float", f"call double @{name}({given})")
 
-    def _choose(self, test: Number, yes: Number, no: Number, least: int | None = None) -> Number:
+    def chosen(self, test: Number, yes: Number, no: Number, least: int | None = None) -> Number:
         """Return one of two whole numbers."""
         given = f"i1 {test.text}, i64 {yes.text}, i64 {no.text}"
-        return self._value(no.kind, f"select {given}", least)
+        return self.emitted(no.kind, f"select {given}", least)
 
     # Arithmetic
 
@@ -612,19 +336,19 @@ class Translator:
         if operation not in _OPERATORS:
             self.refuse(f"the operator {operation.__name__}")
         if not isinstance(left, Number) and not isinstance(right, Number):
-            return self._folded(_OPERATORS[operation], left, right)
+            return self.folded(_OPERATORS[operation], left, right)
         x, y = self.number(left), self.number(right)
         if x.kind == y.kind == "truth" and operation not in _BITWISE:
             # True + True is 2 in Python, and True in NumPy.
             self.refuse("arithmetic of truth values; convert one by int")
         if operation is ast.Div:
             quotient = f"{self.converted(x, 'float')}, {self.converted(y, 'float')}"
-            return self._value("float", f"fdiv double {quotient}")
+            return self.emitted("float", f"fdiv double {quotient}")
         if operation is ast.Pow:
             return self._power(x, y, right)
         kind = self._common(x, y)
         if kind == "truth":
-            return self._value("truth", f"{_BITWISE[operation]} i1 {x.text}, {y.text}")
+            return self.emitted("truth", f"{_BITWISE[operation]} i1 {x.text}, {y.text}")
         if kind == "float":
             return self._of_floats(operation, x, y)
         x, y = (Number(self.converted(n, kind), kind, self._least(n)) for n in (x, y))
@@ -633,12 +357,12 @@ class Translator:
         if operation in (ast.FloorDiv, ast.Mod):
             return self._divided(operation, x, y, right)
         name = {**_BITWISE, ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}[operation]
-        return self._value(kind, f"{name} i64 {x.text}, {y.text}", _least(operation, x, y, right))
+        return self.emitted(kind, f"{name} i64 {x.text}, {y.text}", _least(operation, x, y, right))
 
     def _least(self, x: Number) -> int | None:
         return 0 if x.kind == "truth" else x.least
 
-    def _folded(self, function: Callable[..., Any], *values: Any) -> Any:
+    def folded(self, function: Callable[..., Any], *values: Any) -> Any:
         """Compute a constant as Python does."""
         try:
             with np.errstate(all="ignore"):
@@ -651,10 +375,10 @@ class Translator:
         given = [Number(self.converted(n, "float"), "float") for n in (x, y)]
         if operation in names:
             left, right = (n.text for n in given)
-            return self._value("float", f"{names[operation]} double {left}, {right}")
+            return self.emitted("float", f"{names[operation]} double {left}, {right}")
         if operation not in (ast.FloorDiv, ast.Mod):
             self.refuse(f"the operator {operation.__name__} of floats")
-        divide: Any = _floor_divide if operation is ast.FloorDiv else _remainder
+        divide: Any = floor_divide if operation is ast.FloorDiv else remainder
         return self.number(self.call(divide, given, {}))
 
     def _power(self, x: Number, y: Number, given: Any) -> Any:
@@ -676,11 +400,11 @@ class Translator:
         name = "shl" if operation is ast.LShift else "lshr" if x.kind == "unsigned" else "ashr"
         least = 0 if x.natural and operation is ast.RShift else None
         if isinstance(given, (int, np.integer)) and 0 <= int(given) < 64:
-            return self._value(x.kind, f"{name} i64 {x.text}, {y.text}", least)
-        fits = self._value("truth", f"icmp ult i64 {y.text}, 64")
-        bits = self._choose(fits, y, Number("63", x.kind))
-        shifted = self._value(x.kind, f"{name} i64 {x.text}, {bits.text}", least)
-        return shifted if name == "ashr" else self._choose(fits, shifted, Number("0", x.kind))
+            return self.emitted(x.kind, f"{name} i64 {x.text}, {y.text}", least)
+        fits = self.emitted("truth", f"icmp ult i64 {y.text}, 64")
+        bits = self.chosen(fits, y, Number("63", x.kind))
+        shifted = self.emitted(x.kind, f"{name} i64 {x.text}, {bits.text}", least)
+        return shifted if name == "ashr" else self.chosen(fits, shifted, Number("0", x.kind))
 
     def _divided(self, operation: type[ast.operator], x: Number, y: Number, given: Any) -> Number:
         """Divide whole numbers with a remainder of the divisor's sign; by zero both are 0."""
@@ -692,39 +416,39 @@ class Translator:
         if constant > 0 and constant.bit_count() == 1:
             shift, bits = "lshr" if sign == "u" else "ashr", constant.bit_length() - 1
             short = f"{shift} i64 {x.text}, {bits}" if is_quotient else None
-            return self._value(kind, short or f"and i64 {x.text}, {constant - 1}", least)
+            return self.emitted(kind, short or f"and i64 {x.text}, {constant - 1}", least)
         divisor, special = y, None
         if constant <= 0:
             # The processor traps where it divides by 0, and the least number by -1.
-            special = self._value("truth", f"icmp eq i64 {y.text}, 0")
+            special = self.emitted("truth", f"icmp eq i64 {y.text}, 0")
             if sign == "s":
-                minus = self._value("truth", f"icmp eq i64 {y.text}, -1")
-                special = self._value("truth", f"or i1 {special.text}, {minus.text}")
-            divisor = self._choose(special, Number("1", kind), y)
-        result = rest = self._value(kind, f"{sign}rem i64 {x.text}, {divisor.text}", least)
+                minus = self.emitted("truth", f"icmp eq i64 {y.text}, -1")
+                special = self.emitted("truth", f"or i1 {special.text}, {minus.text}")
+            divisor = self.chosen(special, Number("1", kind), y)
+        result = rest = self.emitted(kind, f"{sign}rem i64 {x.text}, {divisor.text}", least)
         if is_quotient:
-            result = self._value(kind, f"{sign}div i64 {x.text}, {divisor.text}", least)
+            result = self.emitted(kind, f"{sign}div i64 {x.text}, {divisor.text}", least)
         if sign == "s":  # the processor rounds to zero
-            signs = self._value(kind, f"xor i64 {rest.text}, {divisor.text}")
-            differ = self._value("truth", f"icmp slt i64 {signs.text}, 0")
-            some = self._value("truth", f"icmp ne i64 {rest.text}, 0")
-            wrong = self._value("truth", f"and i1 {differ.text}, {some.text}")
-            added = self._choose(wrong, Number("-1", kind) if is_quotient else divisor, _ZERO)
-            result = self._value(kind, f"add i64 {result.text}, {added.text}", least)
+            signs = self.emitted(kind, f"xor i64 {rest.text}, {divisor.text}")
+            differ = self.emitted("truth", f"icmp slt i64 {signs.text}, 0")
+            some = self.emitted("truth", f"icmp ne i64 {rest.text}, 0")
+            wrong = self.emitted("truth", f"and i1 {differ.text}, {some.text}")
+            added = self.chosen(wrong, Number("-1", kind) if is_quotient else divisor, _ZERO)
+            result = self.emitted(kind, f"add i64 {result.text}, {added.text}", least)
         if special is None or not is_quotient:
             return result
-        return self._choose(
-            special, self._value(kind, f"mul i64 {x.text}, {y.text}"), result, least
+        return self.chosen(
+            special, self.emitted(kind, f"mul i64 {x.text}, {y.text}"), result, least
         )
 
     def compare(self, operation: type[ast.cmpop], left: Any, right: Any) -> Any:
         """Return whether a comparison holds."""
         if operation in (ast.Is, ast.IsNot):
-            if left is not None and right is not None and (_varies(left) or _varies(right)):
+            if left is not None and right is not None and (varies(left) or varies(right)):
                 self.refuse("'is' of numbers or arrays")
             return (left is right) == (operation is ast.Is)
         if not isinstance(left, Number) and not isinstance(right, Number):
-            return self._folded(_COMPARISONS[operation], left, right)
+            return self.folded(_COMPARISONS[operation], left, right)
         x, y = self.number(left), self.number(right)
         kind = self._common(x, y)
         kind = "integer" if kind == "truth" else kind
@@ -735,7 +459,7 @@ class Translator:
             command = f"fcmp {'une' if condition == 'ne' else 'o' + condition} double"
         else:
             command = f"icmp {condition if condition in ('eq', 'ne') else sign + condition} i64"
-        return self._value(
+        return self.emitted(
             "truth", f"{command} {self.converted(x, kind)}, {self.converted(y, kind)}"
         )
 
@@ -743,7 +467,7 @@ class Translator:
 
     def _allocate(self, kind: str) -> str:
         """Return memory for a number, zero at first."""
-        name, type_ = self._name("%p"), _TYPES[kind]
+        name, type_ = self._name("%p"), TYPES[kind]
         self._allocated.append(f"  {name} = alloca {type_}")
         self._allocated.append(f"  store {type_} zeroinitializer, ptr {name}")
         return name
@@ -753,33 +477,33 @@ class Translator:
         scope, kinds = self._scopes[-1], []
         for k, leaf in enumerate(leaves(value)):
             kind = self.number(leaf).variable_kind
-            kinds.append(_wider(kind, self._wider.get((scope.key, name, k), kind)) or kind)
+            kinds.append(wider_kind(kind, self._wider.get((scope.key, name, k), kind)) or kind)
         return Variable(value, [self._allocate(kind) for kind in kinds], kinds)
 
     def _put(self, variable: Variable, name: str, value: Any) -> None:
         if structure(value) != structure(variable.model):
-            self.refuse(f"{name} becomes {_described(value)}, was {_described(variable.model)}")
+            self.refuse(f"{name} becomes {described(value)}, was {described(variable.model)}")
         for k, (leaf, kind) in enumerate(zip(leaves(value), variable.kinds, strict=True)):
             needed = self.number(leaf).variable_kind
-            if (wider := _wider(kind, needed)) == kind:
+            if (wider := wider_kind(kind, needed)) == kind:
                 continue
             if not wider:
                 self.refuse(f"{name} becomes {needed}, was {kind}")
             key = self._scopes[-1].key, name, k
-            self._wider[key] = _wider(wider, self._wider.get(key, wider))
+            self._wider[key] = wider_kind(wider, self._wider.get(key, wider))
             self._widened = True
         self._store(variable, leaves(value))
 
     def _store(self, variable: Variable, given: list[Any]) -> None:
         for leaf, place, kind in zip(given, variable.places, variable.kinds, strict=True):
-            self._write(f"store {_TYPES[kind]} {self.converted(leaf, kind)}, ptr {place}")
+            self.write(f"store {TYPES[kind]} {self.converted(leaf, kind)}, ptr {place}")
 
     def _get(self, variable: Variable) -> Any:
         loaded = []
         for place, kind in zip(variable.places, variable.kinds, strict=True):
             least = 0 if kind == "natural" else None
             kind = "integer" if kind == "natural" else kind
-            loaded.append(self._value(kind, f"load {_TYPES[kind]}, ptr {place}", least))
+            loaded.append(self.emitted(kind, f"load {TYPES[kind]}, ptr {place}", least))
         return rebuilt(variable.model, iter(loaded))
 
     def _set(self, name: str, value: Any) -> None:
@@ -792,14 +516,14 @@ class Translator:
 
     def _wrapped(self, index: Any, size: Any) -> Number:
         """Return an index that counts from the beginning."""
-        k = self._integer(index)
+        k = self.whole(index)
         if k.natural or self._scopes[-1].within_bounds:
             return k
-        end = self._integer(self.binary(ast.Add, k, size))
+        end = self.whole(self.binary(ast.Add, k, size))
         if isinstance(index, int):
             return end
-        negative = self._value("truth", f"icmp slt i64 {k.text}, 0")
-        return self._choose(negative, end, k, 0)
+        negative = self.emitted("truth", f"icmp slt i64 {k.text}, 0")
+        return self.chosen(negative, end, k, 0)
 
     def _place(self, array: Array, indices: Sequence[Any]) -> str:
         """Return the address of an entry, or of a row."""
@@ -816,9 +540,9 @@ class Translator:
                 step = self.binary(ast.Mult, step, size)
             at: Any = self._wrapped(index, array.shape[k])
             if not isinstance(step, int) or step != 1:
-                at = self._integer(self.binary(ast.Mult, at, step))
+                at = self.whole(self.binary(ast.Mult, at, step))
             offset = f"getelementptr inbounds {unit}, ptr {place}, i64 {at.text}"
-            place = self._value("address", offset).text
+            place = self.emitted("address", offset).text
         return place
 
     def load(self, array: Array, indices: Sequence[Any]) -> Any:
@@ -829,16 +553,16 @@ class Translator:
             data = Number(place, "address")
             return Array(data, array.dtype, array.shape[count:], strides, array.constant)
         kind, type_ = array.dtype.kind, self._element(array.dtype)
-        entry = self._value("float", f"load {type_}, ptr {place}")
+        entry = self.emitted("float", f"load {type_}, ptr {place}")
         if kind == "f":
             return entry
         if kind == "b":
-            return self._value("truth", f"icmp ne i8 {entry.text}, 0")
+            return self.emitted("truth", f"icmp ne i8 {entry.text}, 0")
         least = 0 if kind == "u" else None
         if type_ == "i64":
             return Number(entry.text, "unsigned" if kind == "u" else "integer", least)
         extended = f"{'zext' if kind == 'u' else 'sext'} {type_} {entry.text} to i64"
-        return self._value("integer", extended, least)
+        return self.emitted("integer", extended, least)
 
     def store(self, array: Any, indices: Sequence[Any], value: Any) -> None:
         """Write an entry of an array."""
@@ -849,37 +573,37 @@ class Translator:
         place, type_ = self._place(array, indices), self._element(array.dtype)
         if array.dtype.kind == "b":
             bit = self.converted(value, "truth")
-            text = self._value("integer", f"zext i1 {bit} to i8").text
+            text = self.emitted("integer", f"zext i1 {bit} to i8").text
         else:
             kinds = {"double": "float", "i64": "unsigned" if array.dtype.kind == "u" else "integer"}
             text = self.converted(value, kinds.get(type_, "integer"))
         if type_ not in ("double", "i64") and array.dtype.kind != "b":
-            text = self._value("integer", f"trunc i64 {text} to {type_}").text
-        self._write(f"store {type_} {text}, ptr {place}")
+            text = self.emitted("integer", f"trunc i64 {text} to {type_}").text
+        self.write(f"store {type_} {text}, ptr {place}")
 
     def _sliced(self, value: Any, node: ast.Slice) -> Any:
         ends = [None if end is None else self.expression(end) for end in (node.lower, node.upper)]
         if node.step is not None:
             self.refuse("a slice with a step")
-        if _is_tuple(value):
-            if any(map(_varies, ends)):
+        if is_tuple(value):
+            if any(map(varies, ends)):
                 self.refuse("a slice of a tuple whose ends are not constant")
-            return self._folded(operator.getitem, value, slice(*ends))
+            return self.folded(operator.getitem, value, slice(*ends))
         if not isinstance(value, Array) or not value.shape:
-            self.refuse(f"a slice of {_described(value)}")
+            self.refuse(f"a slice of {described(value)}")
         size = value.shape[0]
         begin, end = (0 if ends[0] is None else ends[0]), (size if ends[1] is None else ends[1])
         if not self._scopes[-1].within_bounds:
-            begin, end = self.call(_clamped, [begin, end, size], {})
+            begin, end = self.call(clamped, [begin, end, size], {})
         data = Number(self._place(value, [begin]), "address")
-        length = self._integer(self.binary(ast.Sub, end, begin))
+        length = self.whole(self.binary(ast.Sub, end, begin))
         length = Number(length.text, "integer", 0)
         shape = [length, *value.shape[1:]]
         return Array(data, value.dtype, shape, value.strides, value.constant)
 
     def _element(self, dtype: "np.dtype[Any]") -> str:
         """Return LLVM's type of the numbers in an array."""
-        return _element(dtype) or self.refuse(f"an array of {dtype}")
+        return element_type(dtype) or self.refuse(f"an array of {dtype}")
 
     def _constant_array(self, array: "np.ndarray[Any, Any]") -> Array:
         self._element(array.dtype)
@@ -937,8 +661,8 @@ class Translator:
         elif isinstance(target, ast.Tuple):
             if isinstance(value, Array):
                 value = tuple(self.load(value, [k]) for k in range(len(target.elts)))
-            if not _is_tuple(value) or len(value) != len(target.elts):
-                self.refuse(f"{len(target.elts)} names for {_described(value)}")
+            if not is_tuple(value) or len(value) != len(target.elts):
+                self.refuse(f"{len(target.elts)} names for {described(value)}")
             for inner, item in zip(target.elts, value, strict=True):
                 self._assign(inner, item)
         elif isinstance(target, ast.Subscript):
@@ -1009,30 +733,30 @@ class Translator:
         over = self.expression(node.iter)
         if isinstance(over, range):
             over = Range(over.start, over.stop, over.step)
-        if _is_tuple(over):
+        if is_tuple(over):
             self._unrolled(node, over)
             return
         array = over if isinstance(over, Array) else None
         if array is not None and array.shape:
             over = Range(0, array.shape[0])
         if not isinstance(over, Range) or not isinstance(over.step, int):
-            self.refuse(f"a loop over {_described(over)}")
-        start, stop, step = self._integer(over.start), self._integer(over.stop), over.step
+            self.refuse(f"a loop over {described(over)}")
+        start, stop, step = self.whole(over.start), self.whole(over.stop), over.step
         bound = start.least if step > 0 else None if stop.least is None else stop.least + 1
         head, inner, following, end = map(self._name, ("for", "do", "next", "endfor"))
         counter = self._allocate("integer")
-        self._write(f"store i64 {start.text}, ptr {counter}")
+        self.write(f"store i64 {start.text}, ptr {counter}")
         self._begin(head)
-        k = self._value("integer", f"load i64, ptr {counter}", bound)
+        k = self.emitted("integer", f"load i64, ptr {counter}", bound)
         condition = f"icmp {'slt' if step > 0 else 'sgt'} i64 {k.text}, {stop.text}"
-        self._branch(self._value("truth", condition), inner, end)
+        self._branch(self.emitted("truth", condition), inner, end)
         self._begin(inner)
         self._assign(node.target, k if array is None else self.load(array, [k]))
         self._loop(node.body, end, following)
         self._begin(following)
-        before = self._value("integer", f"load i64, ptr {counter}")
-        after = self._value("integer", f"add nsw i64 {before.text}, {step}")
-        self._write(f"store i64 {after.text}, ptr {counter}")
+        before = self.emitted("integer", f"load i64, ptr {counter}")
+        after = self.emitted("integer", f"add nsw i64 {before.text}, {step}")
+        self.write(f"store i64 {after.text}, ptr {counter}")
         self._jump(head)
         self._begin(end)
 
@@ -1067,7 +791,7 @@ class Translator:
             return self._get(scope.variables[node.id])
         if node.id in scope.definition.stored:
             self.refuse(f"{node.id} has no value yet")
-        return self._known(self._folded(scope.constant, node.id))
+        return self._known(self.folded(scope.constant, node.id))
 
     def _known(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -1090,7 +814,7 @@ class Translator:
             return size
         if isinstance(value, Number):
             self.refuse(f"{name!r} of a number")
-        return self._known(self._folded(getattr, value, name))
+        return self._known(self.folded(getattr, value, name))
 
     def _expression_subscript(self, node: ast.Subscript) -> Any:
         value = self.expression(node.value)
@@ -1099,9 +823,9 @@ class Translator:
         index = self.expression(node.slice)
         if isinstance(value, Array):
             return self.load(value, index if isinstance(index, tuple) else [index])
-        if _varies(index) or (isinstance(value, tuple) and not _is_tuple(value)):
-            self.refuse(f"an entry of {_described(value)} that is not constant")
-        return self._known(self._folded(operator.getitem, value, index))
+        if varies(index) or (isinstance(value, tuple) and not is_tuple(value)):
+            self.refuse(f"an entry of {described(value)} that is not constant")
+        return self._known(self.folded(operator.getitem, value, index))
 
     def _expression_tuple(self, node: ast.Tuple) -> Any:
         return tuple(map(self.expression, node.elts))
@@ -1114,10 +838,10 @@ class Translator:
             test = self._condition(node.operand)
             if isinstance(test, bool):
                 return not test
-            return self._value("truth", f"xor i1 {test.text}, true")
+            return self.emitted("truth", f"xor i1 {test.text}, true")
         value = self.expression(node.operand)
         if not isinstance(value, Number):
-            return self._folded(_UNARY[type(node.op)], value)
+            return self.folded(_UNARY[type(node.op)], value)
         if value.kind == "truth":
             self.refuse("arithmetic of truth values; convert one by int")
         if isinstance(node.op, ast.UAdd):
@@ -1125,10 +849,10 @@ class Translator:
         if isinstance(node.op, ast.Invert):
             if value.kind == "float":
                 self.refuse("the operator Invert of floats")
-            return self._value(value.kind, f"xor i64 {value.text}, -1")
+            return self.emitted(value.kind, f"xor i64 {value.text}, -1")
         if value.kind == "float":
-            return self._value("float", f"fneg double {value.text}")
-        return self._value(value.kind, f"sub i64 0, {value.text}")
+            return self.emitted("float", f"fneg double {value.text}")
+        return self.emitted(value.kind, f"sub i64 0, {value.text}")
 
     def _expression_compare(self, node: ast.Compare) -> Any:
         pairs = list(zip(node.ops, node.comparators, strict=True))
@@ -1138,7 +862,7 @@ class Translator:
             test = self.compare(type(pairs[k][0]), left, right)
             if k + 1 == len(pairs) or test is False:
                 return test
-            return self._either(test, lambda: holds(right, k + 1), lambda: False)
+            return self.either(test, lambda: holds(right, k + 1), lambda: False)
 
         return holds(self.expression(node.left), 0)
 
@@ -1161,8 +885,8 @@ class Translator:
                 self.refuse("'and' and 'or' of numbers; compare them")
             following = lambda: rest(k + 1)  # noqa: E731
             if both:
-                return self._either(value, following, lambda: False)
-            return self._either(value, lambda: True, following)
+                return self.either(value, following, lambda: False)
+            return self.either(value, lambda: True, following)
 
         return rest(0)
 
@@ -1177,15 +901,15 @@ class Translator:
             return Number(self.converted(value, "truth"), "truth")
         if isinstance(value, Range):
             self.refuse("a range as a condition")
-        return self._folded(bool, value)
+        return self.folded(bool, value)
 
     def _expression_ifexp(self, node: ast.IfExp) -> Any:
         test = self._condition(node.test)
-        return self._either(
+        return self.either(
             test, lambda: self.expression(node.body), lambda: self.expression(node.orelse)
         )
 
-    def _either(self, test: Any, body: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    def either(self, test: Any, body: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """Return one of two values, of which only that one is computed."""
         if not isinstance(test, Number):
             return body() if test else other()
@@ -1199,7 +923,7 @@ class Translator:
         two = other()
         second, second_open = self._lines, self._open
         pairs = zip(map(self.number, leaves(one)), map(self.number, leaves(two)), strict=False)
-        kinds = [_wider(x.variable_kind, y.variable_kind) for x, y in pairs]
+        kinds = [wider_kind(x.variable_kind, y.variable_kind) for x, y in pairs]
         if structure(one) != structure(two) or "" in kinds:
             self.refuse("two values of different types in one expression")
         result = Variable(one, [self._allocate(kind) for kind in kinds], kinds)
@@ -1227,7 +951,7 @@ class Translator:
             if given or named:
                 self.refuse("random numbers with arguments")
             state, draw = function.generator
-            return self._value("float", f"call double {draw.text}(ptr {state.text})")
+            return self.emitted("float", f"call double {draw.text}(ptr {state.text})")
         function = self._replacement(function)
         if function is prefetch and len(given) == 2 and not named:
             self._prefetch(*given)
@@ -1235,15 +959,15 @@ class Translator:
             make = self._called if vars(function).get("separate") else self._expanded
             return make(function, self._bound(function, given, named))
         elif isinstance(function, type) and hasattr(function, "_fields"):
-            return self._folded(lambda: function(*given, **named))
-        elif not named and isinstance(function, Hashable) and (compute := _function(function)):
+            return self.folded(lambda: function(*given, **named))
+        elif not named and isinstance(function, Hashable) and (compute := function_of(function)):
             try:
                 return compute(self, *given)
             except TypeError:
                 name = getattr(function, "__name__", "a call")
-                self.refuse(f"{name} of {', '.join(map(_described, given))}")
+                self.refuse(f"{name} of {', '.join(map(described, given))}")
         else:
-            self.refuse(f"a call of {getattr(function, '__name__', _described(function))}")
+            self.refuse(f"a call of {getattr(function, '__name__', described(function))}")
         return None
 
     def _replacement(self, function: Any) -> Any:
@@ -1256,7 +980,7 @@ class Translator:
         kinds = ["ptr", "i32", "i32", "i32"]
         self._declare("llvm.prefetch.p0", "void", kinds)
         place = self._place(array, [k])
-        self._write(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+        self.write(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def _bound(
         self, function: FunctionType, given: list[Any], named: dict[str, Any]
@@ -1279,10 +1003,10 @@ class Translator:
     def _expanded(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
         """Translate a function in place of its call."""
         code, line = function.__code__, self._line
-        definition = _definition(code, *source(function))
+        definition = definition_of(code, *source(function))
         if definition is None:
             self.refuse(f"the source of {function.__name__} cannot be read")
-        key = function, tuple(map(_kinds, arguments.values()))
+        key = function, tuple(map(kinds_of, arguments.values()))
         if any(scope.function is function for scope in self._scopes):
             self.refuse(f"{function.__name__} calls itself")
         scope = Scope(key, function, definition)
@@ -1307,16 +1031,16 @@ class Translator:
 
     def _called(self, function: FunctionType, arguments: dict[str, Any]) -> Any:
         """Call a function, which is translated once for each signature."""
-        signature = function, tuple(map(_signature, arguments.values()))
+        signature = function, tuple(map(signature_of, arguments.values()))
         given = [leaf for leaf in leaves(tuple(arguments.values())) if isinstance(leaf, Number)]
         if signature not in self._separate:
             name = self._name("f")
             self._separate[signature] = name, self._translated(name, function, arguments)
         name, model = self._separate[signature]
         result = self._variable_like(model)
-        passed = [f"{_TYPES[x.kind]} {x.text}" for x in given]
+        passed = [f"{TYPES[x.kind]} {x.text}" for x in given]
         passed += [f"ptr {place}" for place in result.places]
-        self._write(f"call void @{name}({', '.join(passed)})")
+        self.write(f"call void @{name}({', '.join(passed)})")
         return self._get(result)
 
     def _variable_like(self, model: Any) -> Variable:
@@ -1332,7 +1056,7 @@ class Translator:
         def parameter(leaf: Any) -> Any:
             if not isinstance(leaf, Number):
                 return leaf
-            parameters.append(f"{_TYPES[leaf.kind]} %a{len(parameters)}")
+            parameters.append(f"{TYPES[leaf.kind]} %a{len(parameters)}")
             return Number(f"%a{len(parameters) - 1}", leaf.kind, 0 if leaf.natural else None)
 
         values = tuple(arguments.values())
@@ -1341,19 +1065,10 @@ class Translator:
         for k, leaf in enumerate(leaves(result)):
             number = self.number(leaf)
             parameters.append(f"ptr %r{k}")
-            self._write(f"store {_TYPES[number.kind]} {number.text}, ptr %r{k}")
+            self.write(f"store {TYPES[number.kind]} {number.text}, ptr %r{k}")
         self._define(name, parameters, "internal")
         self._allocated, self._lines, self._open = outside
         return result
-
-
-def _wider(one: str, other: str) -> str:
-    """Return the kind of a variable that may hold both, empty if there is none."""
-    if one == other:
-        return one
-    if one not in _WIDENING or other not in _WIDENING:
-        return ""
-    return max(one, other, key=_WIDENING.index)
 
 
 def _least(operation: type[ast.operator], x: Number, y: Number, given: Any) -> int | None:
@@ -1370,23 +1085,12 @@ def _least(operation: type[ast.operator], x: Number, y: Number, given: Any) -> i
     return 0 if x.natural and y.natural else None
 
 
-def _element(dtype: "np.dtype[Any]") -> str:
-    """Return LLVM's type of the numbers in an array, empty if there is none."""
-    if (
-        not dtype.isnative
-        or dtype.kind not in "iubf"
-        or (dtype.kind == "f" and dtype.itemsize != 8)
-    ):
-        return ""
-    return "double" if dtype.kind == "f" else f"i{8 * dtype.itemsize}"
-
-
 def _integer_text(value: int) -> str:
     return str(value - 2**64 if value >= 2**63 else value)
 
 
 def _constant_text(name: str, array: "np.ndarray[Any, Any]") -> str:
-    kind = _element(array.dtype)
+    kind = element_type(array.dtype)
     entries = ", ".join(
         f"{kind} 0x{int.from_bytes(struct.pack('>d', x), 'big'):016X}"
         if kind == "double"
@@ -1394,18 +1098,6 @@ def _constant_text(name: str, array: "np.ndarray[Any, Any]") -> str:
         for x in array.ravel().tolist()
     )
     return f"@{name} = internal constant [{array.size} x {kind}] [{entries}]"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, _NUMBERS)
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, Number):
-        return value.kind
-    if isinstance(value, Array):
-        return "an array"
-    return f"{type(value).__name__} {value!r}"[:60]
 
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -1447,274 +1139,3 @@ _CONDITIONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "eq",
     ast.NotEq: "ne",
 }
-
-
-# Functions of Python and NumPy
-
-_Compute: TypeAlias = Callable[..., Any]
-
-_INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign"}
-_LIBRARY = {
-    *("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "fmod", "hypot", "cbrt"),
-    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "erf", "erfc"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-}
-"""Functions of the C library that have the same name in ``math``."""
-_OF_TWO = {"copysign", "atan2", "hypot", "pow", "fmod"}
-
-
-@cache
-def _function(function: Any) -> _Compute | None:
-    """Return what computes a function of Python or NumPy, None if it is not in the subset."""
-    if function in _COMPUTED:
-        return _COMPUTED[function]
-    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None)
-    if module != "math" and not isinstance(function, np.ufunc):
-        return None
-    name = _NUMPY_NAMES.get(name, name)
-    if name not in _INTRINSICS | _LIBRARY:
-        return None
-
-    def compute(translator: Translator, *given: Any) -> Any:
-        if not any(isinstance(x, Number) for x in given):
-            return translator._folded(function, *given)
-        if len(given) != (2 if name in _OF_TWO else 1):
-            translator.refuse(f"{name} of {len(given)} numbers")
-        whole = name in ("floor", "ceil", "trunc")
-        if whole and isinstance(given[0], Number) and given[0].kind != "float":
-            return given[0]
-        value = translator.library(name, *given)
-        return translator.call(int, [value], {}) if whole and module == "math" else value
-
-    return compute
-
-
-_NUMPY_NAMES = {"arctan": "atan", "arctan2": "atan2"} | {
-    f"arc{name}": f"a{name}" for name in ("sin", "cos", "sinh", "cosh", "tanh")
-}
-
-
-def _converter(kind: str, make: Callable[[Any], Any]) -> _Compute:
-    """Return what converts a number."""
-
-    def compute(translator: Translator, given: Any = 0) -> Any:
-        if not isinstance(given, Number):
-            return translator._folded(make, given)
-        least = given.least if kind == "integer" and given.kind == "integer" else None
-        least = 0 if kind == "integer" and given.kind == "truth" else least
-        return Number(translator.converted(given, kind), kind, least)
-
-    return compute
-
-
-def _narrowed(translator: Translator, given: Any) -> Any:
-    if not isinstance(given, Number):
-        return translator._folded(int, given) & 0xFFFFFFFF
-    whole = translator.converted(given, "integer")
-    return translator._value("integer", f"and i64 {whole}, 4294967295", 0)
-
-
-def _extreme(comparison: type[ast.cmpop], with_nan: bool) -> _Compute:
-    """Return what finds the largest or smallest of some numbers, as Python or as NumPy does."""
-
-    def compute(translator: Translator, *given: Any) -> Any:
-        if len(given) == 1 and _is_tuple(given[0]) and not with_nan:
-            (given,) = given
-        if len(given) < 2 or (with_nan and len(given) > 2) or not all(map(_is_number, given)):
-            translator.refuse("the largest or smallest of other values than numbers")
-        found = given[0]
-        for other in given[1:]:
-            found = translator._either(
-                replaces(translator, other, found), partial_of(other), partial_of(found)
-            )
-        return found
-
-    def replaces(translator: Translator, other: Any, found: Any) -> Any:
-        test = translator.compare(comparison, other, found)
-        if not with_nan or not isinstance(test, Number):
-            return test
-        is_nan = translator.compare(ast.NotEq, other, other)
-        return translator._either(test, lambda: True, lambda: is_nan)
-
-    def partial_of(value: Any) -> Callable[[], Any]:
-        return lambda: value
-
-    return compute
-
-
-def _absolute(translator: Translator, given: Any) -> Any:
-    if not isinstance(given, Number):
-        return translator._folded(abs, given)
-    if given.kind == "float":
-        return translator.library("fabs", given)
-    if given.kind in ("truth", "unsigned"):
-        return given
-    negative, test = translator.binary(ast.Sub, 0, given), translator.compare(ast.Lt, given, 0)
-    return translator._choose(test, negative, given, 0)
-
-
-def _length(translator: Translator, given: Any) -> Any:
-    if isinstance(given, Range):
-        translator.refuse("the length of a range")
-    if isinstance(given, Array) and given.shape:
-        return given.shape[0]
-    return translator._folded(len, given)
-
-
-def _range(translator: Translator, *ends: Any) -> Any:
-    if not any(isinstance(end, Number) for end in ends):
-        return translator._folded(range, *ends)
-    start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1)[:3]
-    if len(ends) > 3 or not isinstance(step, int) or step == 0:
-        translator.refuse("a range whose step is not constant")
-    return Range(start, stop, step)
-
-
-def _rounded(translator: Translator, given: Any) -> Any:
-    if not isinstance(given, Number) or given.kind != "float":
-        return translator._folded(round, given) if not isinstance(given, Number) else given
-    return translator.call(int, [translator.library("rint", given)], {})
-
-
-def _is_finite(x: float) -> bool:
-    return abs(x) < math.inf
-
-
-def _is_infinite(x: float) -> bool:
-    return abs(x) == math.inf
-
-
-def _is_nan(x: float) -> bool:
-    return x != x
-
-
-def _inlined(function: Any) -> _Compute:
-    return lambda translator, *given: translator.call(function, list(given), {})
-
-
-def _clamped(begin: int, end: int, size: int) -> tuple[int, int]:
-    """Return the ends of a slice as Python understands them."""
-    begin = begin + size if begin < 0 else begin
-    end = end + size if end < 0 else end
-    first = min(max(begin, 0), size)
-    return first, max(min(end, size), first)
-
-
-def _floor_divide(x: float, y: float) -> float:
-    """Return the quotient of floats, rounded down as Python and NumPy do."""
-    if y == 0.0:
-        return x / y
-    rest = math.fmod(x, y)
-    quotient = (x - rest) / y
-    if rest != 0.0 and (y < 0.0) != (rest < 0.0):
-        quotient -= 1.0
-    if quotient == 0.0:
-        return math.copysign(0.0, x / y)
-    whole: float = np.floor(quotient)
-    return whole + 1.0 if quotient - whole > 0.5 else whole
-
-
-def _remainder(x: float, y: float) -> float:
-    """Return the remainder of floats, of the sign of the divisor as in Python and NumPy."""
-    rest = math.fmod(x, y)
-    if rest == 0.0:
-        return math.copysign(0.0, y)
-    return rest + y if (y < 0.0) != (rest < 0.0) else rest
-
-
-_COMPUTED: dict[Any, _Compute] = {
-    range: _range,
-    len: _length,
-    abs: _absolute,
-    np.absolute: _absolute,
-    np.power: lambda translator, x, y: translator.binary(ast.Pow, x, y),
-    round: _rounded,
-    min: _extreme(ast.Lt, with_nan=False),
-    max: _extreme(ast.Gt, with_nan=False),
-    np.minimum: _extreme(ast.Lt, with_nan=True),
-    np.maximum: _extreme(ast.Gt, with_nan=True),
-    np.uint32: _narrowed,
-    math.isfinite: _inlined(_is_finite),
-    math.isinf: _inlined(_is_infinite),
-    math.isnan: _inlined(_is_nan),
-    np.isfinite: _inlined(_is_finite),
-    np.isinf: _inlined(_is_infinite),
-    np.isnan: _inlined(_is_nan),
-}
-for _kind, _makers in {
-    "float": (float, np.float64),
-    "integer": (int, np.int64),
-    "truth": (bool, np.bool_),
-    "unsigned": (np.uint64,),
-}.items():
-    _COMPUTED |= dict.fromkeys(_makers, _converter(_kind, _makers[0]))
-
-
-# From text to object code
-
-
-def translate(
-    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
-) -> tuple[str, tuple[str, ...]]:
-    """Return a function as LLVM's text, for arguments of these types, and the symbols it needs."""
-    wider: dict[Any, str] = {}
-    while True:
-        translator = Translator(replaced, wider)
-        try:
-            text = translator.module(function, arguments, results)
-        except RecursionError:
-            translator.refuse("an expression or calls that are too deep")
-        if text is not None:
-            return text, translator.symbols
-
-
-def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:
-    """Return LLVM's text as object code, by default for this processor."""
-    import llvmlite.binding as llvm  # not at the top: most runs find machine code on disk
-
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    native = not (cpu or triple)
-    triple = triple or llvm.get_process_triple()
-    machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=llvm.get_host_cpu_name() if native else cpu,
-        features=llvm.get_host_cpu_features().flatten() if native else features,
-        opt=3,
-        reloc="static" if "x86_64" in triple else "default",
-        codemodel="jitdefault",
-        jit=True,
-    )
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = triple, str(machine.target_data)
-    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization = tuning.slp_vectorization = True
-    tuning.loop_interleaving = tuning.loop_unrolling = True
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    code: bytes = machine.emit_object(module)
-    return code
-
-
-def compile_function(
-    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
-) -> ObjectCode:
-    """Return the object code of a function for arguments of these types.
-
-    Parameters
-    ----------
-    function
-        Written in the subset, of NumPy arrays, generators, numbers and tuples of these.
-    replaced
-        The functions that take the place of others, wherever these are called.
-    arguments
-        Examples of the arguments: only their types matter.
-    results
-        The number of whole numbers that it returns.
-
-    Raises
-    ------
-    CannotCompileError
-        With file and line, when its text is not in the subset.
-    """
-    text, symbols = translate(function, replaced, arguments, results)
-    return ObjectCode(object_code(text), symbols)

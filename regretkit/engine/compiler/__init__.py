@@ -1,0 +1,125 @@
+"""A small compiler: plain numeric Python to machine code, by LLVM.
+
+The text of a function and of all functions that it calls becomes one text of LLVM, which LLVM
+optimizes and turns into object code. Nothing is interpreted, and Python is not called back.
+
+The subset
+----------
+*Values*
+    Whole numbers (``int64``), ``uint64`` from ``np.uint64``, floats, truth values; arrays of
+    numbers, with one dimension or several, strided too; tuples, NamedTuples and ranges of these; a
+    NumPy ``Generator``. All that is known when a function is compiled stays a Python value:
+    constants, functions, modules, dictionaries.
+*Statements*
+    Assignments to names, entries and tuples of these, ``if``, ``while``, ``for`` over a range, an
+    array or a tuple, ``break``, ``continue``, ``return``. A condition on a constant compiles the
+    branch that is taken, and no other.
+*Expressions*
+    Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditions of truth values, entries and
+    slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``, ``len``,
+    ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of ``math``
+    and their namesakes in NumPy, ``generator.random()``.
+
+Numbers behave as NumPy's ``float64`` and ``int64`` do: a float divided by zero is infinite or NaN,
+a whole number divided by zero is 0, whole numbers wrap around. Entries of narrower arrays become
+``int64``. Arithmetic is IEEE's in the order of the text; nothing is reassociated or contracted.
+``exp``, ``log``, ``pow`` and the like are those of the platform's C library.
+
+Negative indices count from the end, and slices end with their array. No check finds an index past
+the end. Sums and products of numbers that cannot be negative must stay below 2^63 where they are an
+index or divided by ``//``. A variable that is read before its first assignment is zero. Other text
+is refused with its file and line.
+
+Functions are expanded where they are called. ``separate`` makes one function for each signature
+instead, for what is large and called in several places, or called rarely.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from regretkit.engine.compiler._source import plain as plain
+from regretkit.engine.compiler._source import prefetch as prefetch
+from regretkit.engine.compiler._source import separate as separate
+from regretkit.engine.compiler._source import source as source
+from regretkit.engine.compiler._translator import SYMBOL as SYMBOL
+from regretkit.engine.compiler._translator import Specialization as Specialization
+from regretkit.engine.compiler._translator import Translator
+from regretkit.engine.compiler._values import CannotCompileError as CannotCompileError
+
+
+class ObjectCode(NamedTuple):
+    """The result of a compilation."""
+
+    code: bytes
+    symbols: tuple[str, ...]
+    """The functions of other libraries that it calls."""
+
+
+# From text to object code
+
+
+def translate(
+    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
+) -> tuple[str, tuple[str, ...]]:
+    """Return a function as LLVM's text, for arguments of these types, and the symbols it needs."""
+    wider: dict[Any, str] = {}
+    while True:
+        translator = Translator(replaced, wider)
+        try:
+            text = translator.module(function, arguments, results)
+        except RecursionError:
+            translator.refuse("an expression or calls that are too deep")
+        if text is not None:
+            return text, translator.symbols
+
+
+def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") -> bytes:
+    """Return LLVM's text as object code, by default for this processor."""
+    import llvmlite.binding as llvm  # not at the top: most runs find machine code on disk
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    native = not (cpu or triple)
+    triple = triple or llvm.get_process_triple()
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=llvm.get_host_cpu_name() if native else cpu,
+        features=llvm.get_host_cpu_features().flatten() if native else features,
+        opt=3,
+        reloc="static" if "x86_64" in triple else "default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    tuning.loop_interleaving = tuning.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def compile_function(
+    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
+) -> ObjectCode:
+    """Return the object code of a function for arguments of these types.
+
+    Parameters
+    ----------
+    function
+        Written in the subset, of NumPy arrays, generators, numbers and tuples of these.
+    replaced
+        The functions that take the place of others, wherever these are called.
+    arguments
+        Examples of the arguments: only their types matter.
+    results
+        The number of whole numbers that it returns.
+
+    Raises
+    ------
+    CannotCompileError
+        With file and line, when its text is not in the subset.
+    """
+    text, symbols = translate(function, replaced, arguments, results)
+    return ObjectCode(object_code(text), symbols)

@@ -1,0 +1,212 @@
+"""Functions of Python, ``math`` and NumPy within the subset."""
+
+import ast
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from regretkit.engine.compiler._values import Array, Number, Range, is_number, is_tuple
+
+if TYPE_CHECKING:
+    from regretkit.engine.compiler._translator import Translator
+
+_Compute: TypeAlias = Callable[..., Any]
+
+INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign"}
+_LIBRARY = {
+    *("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "fmod", "hypot", "cbrt"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "erf", "erfc"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+}
+"""Functions of the C library that have the same name in ``math``."""
+_OF_TWO = {"copysign", "atan2", "hypot", "pow", "fmod"}
+
+
+@cache
+def function_of(function: Any) -> _Compute | None:
+    """Return what computes a function of Python or NumPy, None if it is not in the subset."""
+    if function in _COMPUTED:
+        return _COMPUTED[function]
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None)
+    if module != "math" and not isinstance(function, np.ufunc):
+        return None
+    name = _NUMPY_NAMES.get(name, name)
+    if name not in INTRINSICS | _LIBRARY:
+        return None
+
+    def compute(translator: "Translator", *given: Any) -> Any:
+        if not any(isinstance(x, Number) for x in given):
+            return translator.folded(function, *given)
+        if len(given) != (2 if name in _OF_TWO else 1):
+            translator.refuse(f"{name} of {len(given)} numbers")
+        whole = name in ("floor", "ceil", "trunc")
+        if whole and isinstance(given[0], Number) and given[0].kind != "float":
+            return given[0]
+        value = translator.library(name, *given)
+        return translator.call(int, [value], {}) if whole and module == "math" else value
+
+    return compute
+
+
+_NUMPY_NAMES = {"arctan": "atan", "arctan2": "atan2"} | {
+    f"arc{name}": f"a{name}" for name in ("sin", "cos", "sinh", "cosh", "tanh")
+}
+
+
+def _converter(kind: str, make: Callable[[Any], Any]) -> _Compute:
+    """Return what converts a number."""
+
+    def compute(translator: "Translator", given: Any = 0) -> Any:
+        if not isinstance(given, Number):
+            return translator.folded(make, given)
+        least = given.least if kind == "integer" and given.kind == "integer" else None
+        least = 0 if kind == "integer" and given.kind == "truth" else least
+        return Number(translator.converted(given, kind), kind, least)
+
+    return compute
+
+
+def _narrowed(translator: "Translator", given: Any) -> Any:
+    if not isinstance(given, Number):
+        return translator.folded(int, given) & 0xFFFFFFFF
+    whole = translator.converted(given, "integer")
+    return translator.emitted("integer", f"and i64 {whole}, 4294967295", 0)
+
+
+def _extreme(comparison: type[ast.cmpop], with_nan: bool) -> _Compute:
+    """Return what finds the largest or smallest of some numbers, as Python or as NumPy does."""
+
+    def compute(translator: "Translator", *given: Any) -> Any:
+        if len(given) == 1 and is_tuple(given[0]) and not with_nan:
+            (given,) = given
+        if len(given) < 2 or (with_nan and len(given) > 2) or not all(map(is_number, given)):
+            translator.refuse("the largest or smallest of other values than numbers")
+        found = given[0]
+        for other in given[1:]:
+            found = translator.either(
+                replaces(translator, other, found), partial_of(other), partial_of(found)
+            )
+        return found
+
+    def replaces(translator: "Translator", other: Any, found: Any) -> Any:
+        test = translator.compare(comparison, other, found)
+        if not with_nan or not isinstance(test, Number):
+            return test
+        is_nan = translator.compare(ast.NotEq, other, other)
+        return translator.either(test, lambda: True, lambda: is_nan)
+
+    def partial_of(value: Any) -> Callable[[], Any]:
+        return lambda: value
+
+    return compute
+
+
+def _absolute(translator: "Translator", given: Any) -> Any:
+    if not isinstance(given, Number):
+        return translator.folded(abs, given)
+    if given.kind == "float":
+        return translator.library("fabs", given)
+    if given.kind in ("truth", "unsigned"):
+        return given
+    negative, test = translator.binary(ast.Sub, 0, given), translator.compare(ast.Lt, given, 0)
+    return translator.chosen(test, negative, given, 0)
+
+
+def _length(translator: "Translator", given: Any) -> Any:
+    if isinstance(given, Range):
+        translator.refuse("the length of a range")
+    if isinstance(given, Array) and given.shape:
+        return given.shape[0]
+    return translator.folded(len, given)
+
+
+def _range(translator: "Translator", *ends: Any) -> Any:
+    if not any(isinstance(end, Number) for end in ends):
+        return translator.folded(range, *ends)
+    start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1)[:3]
+    if len(ends) > 3 or not isinstance(step, int) or step == 0:
+        translator.refuse("a range whose step is not constant")
+    return Range(start, stop, step)
+
+
+def _rounded(translator: "Translator", given: Any) -> Any:
+    if not isinstance(given, Number) or given.kind != "float":
+        return translator.folded(round, given) if not isinstance(given, Number) else given
+    return translator.call(int, [translator.library("rint", given)], {})
+
+
+def _is_finite(x: float) -> bool:
+    return abs(x) < math.inf
+
+
+def _is_infinite(x: float) -> bool:
+    return abs(x) == math.inf
+
+
+def _is_nan(x: float) -> bool:
+    return x != x
+
+
+def _inlined(function: Any) -> _Compute:
+    return lambda translator, *given: translator.call(function, list(given), {})
+
+
+def clamped(begin: int, end: int, size: int) -> tuple[int, int]:
+    """Return the ends of a slice as Python understands them."""
+    begin = begin + size if begin < 0 else begin
+    end = end + size if end < 0 else end
+    first = min(max(begin, 0), size)
+    return first, max(min(end, size), first)
+
+
+def floor_divide(x: float, y: float) -> float:
+    """Return the quotient of floats, rounded down as Python and NumPy do."""
+    if y == 0.0:
+        return x / y
+    rest = math.fmod(x, y)
+    quotient = (x - rest) / y
+    if rest != 0.0 and (y < 0.0) != (rest < 0.0):
+        quotient -= 1.0
+    if quotient == 0.0:
+        return math.copysign(0.0, x / y)
+    whole: float = np.floor(quotient)
+    return whole + 1.0 if quotient - whole > 0.5 else whole
+
+
+def remainder(x: float, y: float) -> float:
+    """Return the remainder of floats, of the sign of the divisor as in Python and NumPy."""
+    rest = math.fmod(x, y)
+    if rest == 0.0:
+        return math.copysign(0.0, y)
+    return rest + y if (y < 0.0) != (rest < 0.0) else rest
+
+
+_COMPUTED: dict[Any, _Compute] = {
+    range: _range,
+    len: _length,
+    abs: _absolute,
+    np.absolute: _absolute,
+    np.power: lambda translator, x, y: translator.binary(ast.Pow, x, y),
+    round: _rounded,
+    min: _extreme(ast.Lt, with_nan=False),
+    max: _extreme(ast.Gt, with_nan=False),
+    np.minimum: _extreme(ast.Lt, with_nan=True),
+    np.maximum: _extreme(ast.Gt, with_nan=True),
+    np.uint32: _narrowed,
+    math.isfinite: _inlined(_is_finite),
+    math.isinf: _inlined(_is_infinite),
+    math.isnan: _inlined(_is_nan),
+    np.isfinite: _inlined(_is_finite),
+    np.isinf: _inlined(_is_infinite),
+    np.isnan: _inlined(_is_nan),
+}
+for _kind, _makers in {
+    "float": (float, np.float64),
+    "integer": (int, np.int64),
+    "truth": (bool, np.bool_),
+    "unsigned": (np.uint64,),
+}.items():
+    _COMPUTED |= dict.fromkeys(_makers, _converter(_kind, _makers[0]))

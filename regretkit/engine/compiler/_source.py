@@ -1,0 +1,122 @@
+"""Texts of functions, as the compiler reads them."""
+
+import ast
+import linecache
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def separate(function: _F) -> _F:
+    """Compile a function once for each signature, and not in place of each call."""
+    vars(function)["separate"] = True
+    return function
+
+
+def prefetch(array: Any, k: int) -> None:
+    """Load an entry into the cache in machine code; do nothing in Python."""
+
+
+class Definition(NamedTuple):
+    """The text of a function."""
+
+    node: ast.FunctionDef
+    body: list[ast.stmt]
+    file: str
+    line: int
+    """The number of lines before it."""
+    stored: frozenset[str]
+    """The names to which it assigns,"""
+    single: frozenset[str]
+    """and those that need no memory: assigned once, before each of their uses."""
+    direct: bool
+    """Whether it returns at its end only."""
+
+
+def source(function: FunctionType) -> tuple[str, int]:
+    """Return the text of a function, or of several with it, and the number of lines before it.
+
+    That is its attribute ``source`` where it has no file.
+    """
+    if text := vars(function).get("source"):
+        return text, 0
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    return "".join(lines[code.co_firstlineno - 1 : _last_line(code)]), code.co_firstlineno - 1
+
+
+@cache
+def _last_line(code: CodeType) -> int:
+    inner = (_last_line(item) for item in code.co_consts if isinstance(item, CodeType))
+    return max(*(end or 0 for _, end, *_ in code.co_positions()), *inner, 0)
+
+
+@cache
+def definition_of(code: CodeType, text: str, before: int) -> Definition | None:
+    """Return the definition of the function with this code within a text, None without text."""
+    node = _parsed(text).get(code.co_name)
+    if node is None:
+        return None
+    body = [item for item in node.body if not _is_text(item)]
+    stores, returns = _names(body, ast.Store), [n for n in ast.walk(node) if _is_return(n)]
+    direct = not returns or (len(returns) == 1 and returns[0] is body[-1])
+    stores.update(argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg))
+    single = frozenset(_single(body, stores, _names(body, ast.Load)))
+    stored = frozenset(_names(body, ast.Store))
+    return Definition(node, body, code.co_filename, before, stored, single, direct)
+
+
+@cache
+def _parsed(text: str) -> dict[str, ast.FunctionDef]:
+    """Return the definitions within a text by name, empty where it cannot be read."""
+    try:
+        nodes = [*ast.walk(ast.parse(textwrap.dedent(text)))]
+    except SyntaxError:
+        return {}
+    return {node.name: node for node in reversed(nodes) if isinstance(node, ast.FunctionDef)}
+
+
+def _is_return(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return)
+
+
+def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter[str]:
+    """Return how often each name is written or read."""
+    inner = (inner for node in nodes for inner in ast.walk(node))
+    return Counter(n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+
+
+def _single(block: list[ast.stmt], stores: Counter[str], loads: Counter[str]) -> Iterator[str]:
+    """Yield the names that are written once, and read after that within the same block only."""
+    for k, node in enumerate(block):
+        following = block[k + 1 :]
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        elif isinstance(node, ast.For):
+            targets, following = [node.target], node.body
+        written = _names(targets, ast.Store)
+        if written:
+            read = _names(following, ast.Load)
+            yield from (n for n in written if stores[n] == 1 and read[n] == loads[n])
+        for name in ("body", "orelse"):
+            yield from _single(getattr(node, name, []), stores, loads)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def plain(function: Any) -> Any:
+    """Return the Python function that a compiled one was made of, or what is given."""
+    if isinstance(function, FunctionType):
+        return function
+    inner = getattr(function, "py_func", None)
+    return inner if isinstance(inner, FunctionType) else function

@@ -1,0 +1,187 @@
+"""Values while a function is translated: constants of Python, and numbers of LLVM."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn, final
+
+import numpy as np
+
+
+class CannotCompileError(Exception):
+    """A function cannot be compiled."""
+
+
+TYPES = {"truth": "i1", "natural": "i64", "integer": "i64", "unsigned": "i64"}
+TYPES |= {"float": "double", "address": "ptr"}
+"""LLVM's types of numbers, by kind. The type of an integer has no sign."""
+_WIDENING = ["truth", "natural", "integer", "float"]
+"""What a variable may hold, each besides those before. A natural number is an integer from 0 on."""
+
+
+class _Unknown:
+    """A value that is known at run time only, so that Python cannot compare it."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError("a comparison of values that are not numbers")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("an array or a number as a condition")
+
+
+@final
+class Number(_Unknown):
+    """A number in machine code: a register or a constant, in LLVM's text."""
+
+    __slots__ = "kind", "least", "text"
+
+    def __init__(self, text: str, kind: str, least: int | None = None) -> None:
+        self.text, self.kind, self.least = text, kind, least
+        """``least`` is a lower bound of an integer unless it wrapped around, None if unknown."""
+
+    @property
+    def variable_kind(self) -> str:
+        """The kind of a variable that holds it."""
+        return "natural" if self.kind == "integer" and self.natural else self.kind
+
+    @property
+    def natural(self) -> bool:
+        """Whether it is known not to be negative."""
+        return self.kind == "unsigned" or (self.least is not None and self.least >= 0)
+
+
+@final
+class Array(_Unknown):
+    """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
+
+    __slots__ = "constant", "data", "dtype", "shape", "strides"
+
+    def __init__(
+        self,
+        data: Any,
+        dtype: "np.dtype[Any]",
+        shape: Sequence[Any],
+        strides: Any = None,
+        constant: bool = False,
+    ) -> None:
+        self.data, self.dtype, self.shape, self.strides = data, dtype, tuple(shape), strides
+        self.constant = constant
+        """Whether its numbers are part of the code, and cannot be written."""
+
+
+class Range(NamedTuple):
+    """A range of which an end is known at run time only."""
+
+    start: Any
+    stop: Any
+    step: int = 1
+
+
+class Generator(NamedTuple):
+    """NumPy's random numbers: the address of its state, and that of the function that draws."""
+
+    state: Any
+    next_double: Any
+
+    @property
+    def random(self) -> "Draw":
+        """The method that draws a number."""
+        return Draw(self)
+
+
+class Draw(NamedTuple):
+    """A method of a generator."""
+
+    generator: Generator
+
+
+NUMBERS = (Number, bool, int, float, np.generic)
+TRUTHS: tuple[type, ...] = (bool, np.bool_)
+UINT64: Any = np.uint64
+
+
+def leaves(value: Any) -> list[Any]:
+    """Return the numbers of which a value consists."""
+    if isinstance(value, NUMBERS):
+        return [value]
+    if isinstance(value, Array):
+        return [value.data, *value.shape, *(value.strides or ())]
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else []
+
+
+def rebuilt(value: Any, given: Iterator[Any]) -> Any:
+    """Return a value that consists of other numbers."""
+    if isinstance(value, NUMBERS):
+        return next(given)
+    if isinstance(value, Array):
+        data, shape = next(given), [next(given) for _ in value.shape]
+        strides = value.strides and [next(given) for _ in value.strides]
+        return Array(data, value.dtype, shape, strides, value.constant)
+    if isinstance(value, tuple):
+        items = [rebuilt(item, given) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
+
+def structure(value: Any) -> Any:
+    """Return all of a value apart from its numbers."""
+    if isinstance(value, NUMBERS):
+        return None
+    if isinstance(value, Array):
+        return value.dtype.str, len(value.shape), value.strides is None, value.constant
+    if isinstance(value, tuple):
+        return (type(value), *map(structure, value))
+    return type(value), value if isinstance(value, Hashable) else id(value)
+
+
+def signature_of(value: Any) -> Any:
+    """Return what code depends on in an argument: kinds of numbers, and constants."""
+    numbers = leaves(value)
+    kinds = (x.variable_kind if isinstance(x, Number) else (type(x), repr(x)) for x in numbers)
+    return structure(value), tuple(kinds)
+
+
+def kinds_of(value: Any) -> Any:
+    """Return the same with the kinds of constants, and without bounds."""
+    kinds = (x.kind if isinstance(x, Number) else type(x) for x in leaves(value))
+    return structure(value), tuple(kinds)
+
+
+def is_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and not isinstance(value, Range | Generator | Draw)
+
+
+def varies(value: Any) -> bool:
+    return any(isinstance(leaf, Number) for leaf in leaves(value))
+
+
+def wider_kind(one: str, other: str) -> str:
+    """Return the kind of a variable that may hold both, empty if there is none."""
+    if one == other:
+        return one
+    if one not in _WIDENING or other not in _WIDENING:
+        return ""
+    return max(one, other, key=_WIDENING.index)
+
+
+def element_type(dtype: "np.dtype[Any]") -> str:
+    """Return LLVM's type of the numbers in an array, empty if there is none."""
+    if (
+        not dtype.isnative
+        or dtype.kind not in "iubf"
+        or (dtype.kind == "f" and dtype.itemsize != 8)
+    ):
+        return ""
+    return "double" if dtype.kind == "f" else f"i{8 * dtype.itemsize}"
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, NUMBERS)
+
+
+def described(value: Any) -> str:
+    if isinstance(value, Number):
+        return value.kind
+    if isinstance(value, Array):
+        return "an array"
+    return f"{type(value).__name__} {value!r}"[:60]
