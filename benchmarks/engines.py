@@ -201,7 +201,6 @@ def adder() -> Callable[[np.ndarray[Any, Any], int], float]:
     """Return machine code that adds up an array repeatedly, in any order."""
     import numba
 
-    @numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
     def add(numbers: np.ndarray[Any, Any], times: int) -> float:
         total = 0.0
         for i in range(times):
@@ -210,7 +209,9 @@ def adder() -> Callable[[np.ndarray[Any, Any], int], float]:
                 total += numbers[j]
         return total
 
-    compiled: Callable[[np.ndarray[Any, Any], int], float] = add
+    compiled: Callable[[np.ndarray[Any, Any], int], float] = numba.njit(
+        fastmath={"reassoc", "contract", "nsz"}, error_model="numpy"
+    )(add)
     compiled(np.ones(2), 1)
     return compiled
 

@@ -195,6 +195,8 @@ def answer_all() -> None:
     known |= {name: import_module(f"benchmarks.{name}") for name in ("oracle", "runs")}
     known |= {"rk": import_module("regretkit"), "functools": import_module("functools"), "np": np}
     print(json.dumps(known["rk"].__file__), flush=True)
+    answer: Figures = {}
+    turn: Callable[[], float] = float
     for line in sys.stdin:
         try:
             if (name := json.loads(line)) != AGAIN:

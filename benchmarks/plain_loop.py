@@ -65,7 +65,6 @@ def _compiled() -> Callable[..., None]:
     earn = numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")(_earn)
     learn, move = numba.njit(error_model="numpy")(_learn), numba.njit(error_model="numpy")(_move)
 
-    @numba.njit(error_model="numpy")
     def iterate(
         done: int, more: int, plus: bool, one: Tree, first: Table, two: Tree, second: Table
     ) -> None:
@@ -79,7 +78,7 @@ def _compiled() -> Callable[..., None]:
             learn(two, second, floor)
             move(two, second, weight)
 
-    compiled: Callable[..., None] = iterate
+    compiled: Callable[..., None] = numba.njit(error_model="numpy")(iterate)
     return compiled
 
 
