@@ -199,7 +199,7 @@ def laid_out(run: SelfPlay) -> int:
 
 def adder() -> Callable[[np.ndarray[Any, Any], int], float]:
     """Return machine code that adds up an array repeatedly, in any order."""
-    import numba
+    import numba  # pyright: ignore[reportMissingImports] - only the extra bench has it
 
     def add(numbers: np.ndarray[Any, Any], times: int) -> float:
         total = 0.0

@@ -7,7 +7,7 @@ row after the other, with the rule written into the pass up the tree.
 from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
-import numba
+import numba  # pyright: ignore[reportMissingImports] - only the extra bench has it
 import numpy as np
 from numpy.typing import NDArray
 
