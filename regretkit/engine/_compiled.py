@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from typing_extensions import override
 
 from regretkit._util._typing import Indices, UInt32Array, Vector
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._deviations import NO_DEVIATIONS, lay_out_deviations, negligible_gains
 from regretkit.engine._layout import (
     NO_SINGLETONS,
@@ -46,7 +47,6 @@ from regretkit.engine._support import (
     unsupported_rules,
     unsupported_run,
 )
-from regretkit.engine.compiler import CannotCompileError
 from regretkit.engine.kernels._iteration import Arrays
 from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
 from regretkit.estimators import ChanceSampling

@@ -22,7 +22,7 @@ import numpy as np
 
 from regretkit._util._errors import warn
 from regretkit._util._files import replace_file
-from regretkit.engine.compiler import (
+from regretkit.engine._compiler import (
     SYMBOL,
     CannotCompileError,
     ObjectCode,
@@ -189,7 +189,7 @@ def machine() -> str:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    folder = Path(__file__).with_name("compiler")
+    folder = Path(__file__).with_name("_compiler")
     compiler = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
     features = llvm.get_host_cpu_features().flatten()
     processor = llvm.get_process_triple(), llvm.get_host_cpu_name(), features

@@ -10,6 +10,7 @@ import numpy as np
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._jit import compile_responses
 from regretkit.engine._layout import (
     LONGEST_RUN,
@@ -19,7 +20,6 @@ from regretkit.engine._layout import (
     shared_sums,
 )
 from regretkit.engine._support import could_overflow
-from regretkit.engine.compiler import CannotCompileError
 from regretkit.games import ExtensiveFormGame
 from regretkit.games.public import PublicGame
 from regretkit.play._engines import warn_once

@@ -14,6 +14,7 @@ from regretkit._util._typing import UInt32Array, Vector, as_int64
 from regretkit._util._validate import quote
 from regretkit.circuits import CFR, EFR
 from regretkit.circuits._base import TreeCircuit
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._layout import (
     FlatTrees,
     Iterates,
@@ -29,7 +30,6 @@ from regretkit.engine._support import (
     unsupported_run,
     unsupported_traversal,
 )
-from regretkit.engine.compiler import CannotCompileError
 from regretkit.estimators import ChanceSampling
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games.tree._sequences import offsets

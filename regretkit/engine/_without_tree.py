@@ -13,8 +13,8 @@ from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._machine_code import MachineCode, false, true
-from regretkit.engine.compiler import CannotCompileError
 from regretkit.engine.kernels import _iteration
 from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays

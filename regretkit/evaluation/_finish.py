@@ -166,7 +166,8 @@ def finish_within(
         average = systems.bounded(*run.average)
         best = min(average, best or average, key=_gap)
         try:
-            best = min(best, schedule.best_look(average), key=_gap)
+            if schedule.ran < operations:
+                best = min(best, schedule.best_look(average), key=_gap)
         except MemoryError:
             lacking = "memory"
         if best.gap <= schedule.goal:

@@ -84,7 +84,7 @@ class Kernel:
     A rule that has one, returned by its hook ``_kernel``, runs in machine code from end to end, as
     the rules of this library do. It must do what the rule's own hooks do, which
     ``check_minimizer`` looks at. Its functions are plain Python in the subset that
-    ``engine/compiler/`` lists.
+    ``engine/_compiler/`` lists.
 
     All blocks of all players lie end to end in the arrays that the functions get. A block has the
     number ``block`` there, and its actions the numbers from ``first`` up to, not including,

@@ -13,7 +13,7 @@ import pytest
 from regretkit import Hedge, games, solve
 from regretkit._util import _files
 from regretkit.engine import _machine_code
-from regretkit.engine.compiler import CannotCompileError
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.play import ALGORITHMS, _engines
 
 NUMBERS = np.array([4.0, 5.0])

@@ -110,10 +110,10 @@ def assert_random_program(seed):
         raise AssertionError(f"seed {seed}\n{text}\n{error}") from error
 
 
-DEEP = [pytest.param(batch, marks=pytest.mark.deep) for batch in range(10, 50)]
+DEEP = [pytest.param(batch, marks=pytest.mark.deep) for batch in range(2, 10)]
 
 
-@pytest.mark.parametrize("batch", [*range(10), *DEEP])
+@pytest.mark.parametrize("batch", [0, 1, *DEEP])
 def test_random_programs(batch):
     for seed in range(20 * batch, 20 * batch + 20):
         assert_random_program(seed)

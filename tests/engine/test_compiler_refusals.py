@@ -23,9 +23,9 @@ from test_compiler import (
 )
 
 from regretkit import games
-from regretkit.engine import _machine_code, compiler
+from regretkit.engine import _compiler, _machine_code
+from regretkit.engine._compiler import CannotCompileError, object_code, prefetch, translate
 from regretkit.engine._machine_code import MachineCode
-from regretkit.engine.compiler import CannotCompileError, object_code, prefetch, translate
 from regretkit.engine.kernels import _iteration
 
 
@@ -320,7 +320,7 @@ def test_kernels_on_the_oldest_processors(monkeypatch):
     runs = []
     for cpu in "", "x86-64":
         monkeypatch.setattr(_machine_code, "_ENTRIES", {})
-        monkeypatch.setattr(compiler, "object_code", partial(object_code, cpu=cpu))
+        monkeypatch.setattr(_compiler, "object_code", partial(object_code, cpu=cpu))
         monkeypatch.setenv(_machine_code.FOLDER, f"{os.environ[_machine_code.FOLDER]}-{cpu}")
         runs.append(started(games.leduc_poker(), RULES["prm+"], engine="compiled").run(100))
     assert_same_bits(*runs)

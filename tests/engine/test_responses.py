@@ -11,9 +11,9 @@ from public_games import kuhn, leduc, liars_dice, random_profile, river
 import regretkit as rk
 from regretkit.averaging._averaging import _normalized
 from regretkit.engine import _responses
+from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._jit import _UTILITY
 from regretkit.engine._responses import Responder
-from regretkit.engine.compiler import CannotCompileError
 from regretkit.engine.kernels import _responses as written
 from regretkit.evaluation import (
     _gaps,

@@ -6,8 +6,8 @@ utility becomes what the deviations gain, and the strategy that their mixture fi
 
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Vector, as_int64, backwards, span
+from regretkit.engine._compiler import separate
 from regretkit.engine._deviations import DeviationArrays
-from regretkit.engine.compiler import separate
 from regretkit.engine.kernels._iteration import (
     Arrays,
     backpropagate_value,

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64, backwards, span
 from regretkit._util._validate import ATOL
+from regretkit.engine._compiler import separate
 from regretkit.engine._deviations import NO_DEVIATIONS, DeviationArrays
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMoves
-from regretkit.engine.compiler import separate
 
 State = tuple[Vector, ...]
 

@@ -37,14 +37,14 @@ instead, for what is large and called in several places, or called rarely.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from regretkit.engine.compiler._source import plain as plain
-from regretkit.engine.compiler._source import prefetch as prefetch
-from regretkit.engine.compiler._source import separate as separate
-from regretkit.engine.compiler._source import source as source
-from regretkit.engine.compiler._translator import SYMBOL as SYMBOL
-from regretkit.engine.compiler._translator import Specialization as Specialization
-from regretkit.engine.compiler._translator import Translator
-from regretkit.engine.compiler._values import CannotCompileError as CannotCompileError
+from regretkit.engine._compiler._source import plain as plain
+from regretkit.engine._compiler._source import prefetch as prefetch
+from regretkit.engine._compiler._source import separate as separate
+from regretkit.engine._compiler._source import source as source
+from regretkit.engine._compiler._translator import SYMBOL as SYMBOL
+from regretkit.engine._compiler._translator import Specialization as Specialization
+from regretkit.engine._compiler._translator import Translator
+from regretkit.engine._compiler._values import CannotCompileError as CannotCompileError
 
 
 class ObjectCode(NamedTuple):

@@ -10,21 +10,21 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
 import numpy as np
 
-from regretkit.engine.compiler._functions import (
+from regretkit.engine._compiler._functions import (
     INTRINSICS,
     clamped,
     floor_divide,
     function_of,
     remainder,
 )
-from regretkit.engine.compiler._source import (
+from regretkit.engine._compiler._source import (
     Definition,
     definition_of,
     plain,
     prefetch,
     source,
 )
-from regretkit.engine.compiler._values import (
+from regretkit.engine._compiler._values import (
     TRUTHS,
     TYPES,
     UINT64,

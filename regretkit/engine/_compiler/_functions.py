@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from regretkit.engine.compiler._values import Array, Number, Range, is_number, is_tuple
+from regretkit.engine._compiler._values import Array, Number, Range, is_number, is_tuple
 
 if TYPE_CHECKING:
-    from regretkit.engine.compiler._translator import Translator
+    from regretkit.engine._compiler._translator import Translator
 
 _Compute: TypeAlias = Callable[..., Any]
 
