@@ -39,7 +39,8 @@ def defined(module: ModuleType) -> list[str]:
 
 def packages() -> list[ModuleType]:
     found = pkgutil.walk_packages(regretkit.__path__, "regretkit.")
-    return [regretkit, *(importlib.import_module(info.name) for info in found if info.ispkg)]
+    names = [info.name for info in found if info.ispkg and "._" not in info.name]
+    return [regretkit, *map(importlib.import_module, names)]
 
 
 def public_objects() -> dict[str, object]:
