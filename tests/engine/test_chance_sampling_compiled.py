@@ -100,7 +100,9 @@ def test_every_rule_learns_at_all_decision_points(rule):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("circuit", [partial(EFR, deviations="tips"), trigger_regret], ids=["efr", "triggers"])
+@pytest.mark.parametrize(
+    "circuit", [partial(EFR, deviations="tips"), trigger_regret], ids=["efr", "triggers"]
+)
 def test_players_may_learn_over_deviations(circuit):
     ways = {"rule": rk.RegretMatchingPlus, "order": Alternating, "circuit": circuit}
     assert_alike(*[started(GAMES["random"], engine=engine, **ways).run(30) for engine in ENGINES])
