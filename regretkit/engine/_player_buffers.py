@@ -18,6 +18,7 @@ from regretkit.engine._support import learner_of, placed_rules
 from regretkit.engine.kernels._iteration import State
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._engines import CannotStartError
+from regretkit.sets import Simplices
 from regretkit.trace import Kernel, UntraceableError, find_kernel
 from regretkit.trace._build import KernelSet, combine
 from regretkit.trace._find import upcoming_parameters
@@ -235,8 +236,11 @@ class PlayerBuffers:
         for actions, played in kept:
             behavior[actions] = played
         minimizer, own = self.minimizer, behavior[self.own_actions]
-        in_full = minimizer.tree.sequence_form(own) if isinstance(minimizer, CFR) else own
-        strategy[self.sequences] = in_full
+        if isinstance(minimizer, CFR):
+            strategy[self.sequences] = minimizer.tree.sequence_form(own)
+        elif isinstance(minimizer.domain, Simplices):
+            strategy[self.sequences] = own
+        # What deviations fix is computed anew from their mixtures.
 
     def store(
         self, iterates: Iterates, give: Give, deviations: DeviationArrays = NO_DEVIATIONS
