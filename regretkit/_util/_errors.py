@@ -194,6 +194,12 @@ _AbsentError.__name__ = _AbsentError.__qualname__ = "AttributeError"
 _AbsentError.__module__ = "builtins"
 
 
+@functools.cache
+def warn_once(text: str) -> None:
+    """Warn at the first call with this text."""
+    warn(text)
+
+
 def warn(text: str) -> None:
     """Warn at the line from which this library was called."""
     frame, level = inspect.currentframe(), 1

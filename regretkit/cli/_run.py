@@ -265,9 +265,6 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     try:
         # Rules may print, and standard output is for results.
         with redirect_stdout(sys.stderr), console.logging_shown(monitor.progress):
-            with monitor.request.raising():
-                if isinstance(run, SelfPlay):
-                    run._prepare()
             run.run(iterations, callbacks=callbacks)
     except ClickException:
         raise

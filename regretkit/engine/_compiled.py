@@ -95,9 +95,9 @@ def code_for(run: SelfPlay, kernels: KernelSet, *, exact: bool = False) -> "Iter
         with_baseline = sampler.baseline is not None
         return compile_sampled_iterations(kernels, sampler._choose(), with_baseline)
     deviating = any(local_deviations(minimizer) is not None for minimizer in run.minimizers)
-    if isinstance(sampler, ChanceSampling):
-        return compile_iterations(kernels, ChancePayoffs, exact=True, deviating=deviating)
-    return compile_iterations(kernels, payoffs_kind(run.game), exact=exact, deviating=deviating)
+    drawn = isinstance(sampler, ChanceSampling)
+    payoffs = ChancePayoffs if drawn else payoffs_kind(run.game)
+    return compile_iterations(kernels, payoffs, exact=exact, deviating=deviating)
 
 
 _SECONDS_PER_CALL = 0.1

@@ -236,8 +236,8 @@ class DensePayoffs(NamedTuple):
 class ChancePayoffs(NamedTuple):
     """The terminals of a game whose chance is drawn, grouped by the last chance move before each.
 
-    Chance histories come in the order in which they are drawn, and their moves side by side.
-    History 0 stands for the beginning of the game; its only move is move 0.
+    Chance histories are in the order of the draws, and the moves of a history are adjacent.
+    History 0 is the beginning of the game, with move 0 alone.
     """
 
     first: UInt32Array

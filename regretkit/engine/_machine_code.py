@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from regretkit._util._errors import warn
+from regretkit._util._errors import warn_once
 from regretkit._util._files import replace_file
 from regretkit.engine._compiler import (
     SYMBOL,
@@ -113,7 +113,7 @@ class MachineCode:
             except FileNotFoundError:
                 continue
             except (OSError, CannotCompileError) as error:
-                _warn_once(f"machine code in {str(path.parent)!r} is compiled again: {error}")
+                warn_once(f"machine code in {str(path.parent)!r} is compiled again: {error}")
         found = compile_function(self._function, self._replaced, arguments, self._results)
         entry = _link(found, kinds, self._results)
         _write(name, key, found)
@@ -230,12 +230,7 @@ def _write(name: str, key: bytes, found: ObjectCode) -> None:
             return replace_file(folder / name, [digest, content])
         except OSError as error:
             reason = f"{str(folder)!r}: {error.strerror or error}"
-    return _warn_once(f"machine code is compiled in every process, it cannot be kept in {reason}")
-
-
-@cache
-def _warn_once(text: str) -> None:
-    warn(text)
+    return warn_once(f"machine code is compiled in every process, it cannot be kept in {reason}")
 
 
 # What machine code is made of
@@ -253,7 +248,7 @@ def uses(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def replacement(value: Any, replaced: Specialization) -> Any:
-    """Return what stands in the place of a value that a function uses."""
+    """Return the function that replaces a value, or the value."""
     return plain(replaced.get(plain(value), value)) if callable(value) else value
 
 
@@ -298,35 +293,46 @@ def _is_fixed(used: Any) -> bool:
 def _kept_digest(function: Any, items: tuple[tuple[Any, Any], ...]) -> str:
     total, replaced = hashlib.sha256(), dict(items)
     numbers: dict[Any, int] = {function: 0}
-    waiting = [function]
+    waiting, modules = [function], set[tuple[int, tuple[str, ...]]]()
+
+    def add(name: str, value: Any, names: tuple[str, ...]) -> None:
+        """Add a value that code uses, of a module those with these names."""
+        value = replacement(value, replaced)
+        if isinstance(value, FunctionType):
+            # By number: closures of one definition share their name, and differ.
+            if value not in numbers:
+                numbers[value] = len(numbers)
+                waiting.append(value)
+            total.update(f"{name}=#{numbers[value]}".encode())
+        elif isinstance(value, ModuleType):
+            total.update(f"{name}={value.__name__}".encode())
+            known = (id(value), names) in modules
+            modules.add((id(value), names))
+            for inner in () if known else names:
+                # Not getattr: a builtin may share its name with a deprecated attribute.
+                if (found := vars(value).get(inner)) is not None:
+                    add(f"{name}.{inner}", found, names)
+        elif isinstance(value, tuple):
+            for k, item in enumerate(value):
+                add(f"{name}[{k}]", item, names)
+        else:
+            total.update(f"{name}=".encode() + _constant(value))
+
     while waiting:
         used = waiting.pop()
-        total.update(f"{used.__name__} {source(used)[0]}".encode())
-        options = used.__defaults__, used.__kwdefaults__, vars(used).get("separate")
-        total.update(repr(options).encode())
+        options = vars(used).get("separate"), used.__globals__.get("WITHIN_BOUNDS")
+        total.update(f"{used.__name__} {source(used)[0]} {options}".encode())
+        add("defaults", (*(used.__defaults__ or ()), *(used.__kwdefaults__ or {}).values()), ())
         for name, value in uses(used):
-            value = replacement(value, replaced)
-            if isinstance(value, FunctionType):
-                # By number: closures of one definition share their name, and differ.
-                if value not in numbers:
-                    numbers[value] = len(numbers)
-                    waiting.append(value)
-                total.update(f"{name}=#{numbers[value]}".encode())
-            elif isinstance(value, ModuleType):
-                total.update(f"{name}={value.__name__}".encode())
-                for inner in used.__code__.co_names:
-                    # Not getattr: a builtin may share its name with a deprecated attribute.
-                    total.update(inner.encode() + _constant(vars(value).get(inner)))
-            else:
-                total.update(name.encode() + _constant(value))
+            add(name, value, used.__code__.co_names)
     return total.hexdigest()[:16]
 
 
 def _constant(value: object) -> bytes:
-    """Return what determines a value that code uses, as far as it is plain."""
+    """Return what determines a constant that the compiler accepts."""
     if isinstance(value, np.ndarray):  # whose repr shows only a part
         return repr((value.shape, value.dtype.str)).encode() + value.tobytes()
-    simple = isinstance(value, bool | int | float | complex | str | bytes | tuple | np.generic)
+    simple = isinstance(value, bool | int | float | str | np.generic)
     return repr(value if simple else getattr(value, "__qualname__", type(value))).encode()
 
 

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from regretkit._util._errors import warn_once
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL
 from regretkit.engine._compiler import CannotCompileError
@@ -22,7 +23,6 @@ from regretkit.engine._layout import (
 from regretkit.engine._support import could_overflow
 from regretkit.games import ExtensiveFormGame
 from regretkit.games.public import PublicGame
-from regretkit.play._engines import warn_once
 
 SequenceFormGame: TypeAlias = ExtensiveFormGame | PublicGame
 

@@ -9,6 +9,7 @@ from attrs import define
 from typing_extensions import override
 
 from regretkit._util._arrays import expand_ranges
+from regretkit._util._errors import warn_once
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
@@ -22,7 +23,7 @@ from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._mccfr import NONE
 from regretkit.estimators._traversal import even_search_start, follow_all, search_start
 from regretkit.games._adapters import BatchHistory
-from regretkit.play._engines import CannotStartError, Executor, warn_once
+from regretkit.play._engines import CannotStartError, Executor
 from regretkit.play._infoset_records import KernelRecord, invalid_strategy
 from regretkit.play._infoset_table import InfosetTable
 from regretkit.play._lazy_tree import imperfect_recall, no_actions

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from attrs import frozen
 from typing_extensions import override
 
-from regretkit._util._errors import advised, warn
+from regretkit._util._errors import advised, warn_once
 from regretkit._util._validate import did_you_mean, quote
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def unsupported_reason(self, run: "SelfPlay") -> str | None:
-        """Return which part of a run this engine does not support, and why; None if there is none.
+        """Return the part of a run that this engine does not support, and why, or None.
 
         A reason that concerns one player begins with ``minimizers[player]:``.
         """
@@ -202,9 +202,3 @@ def executor_for(run: "SelfPlay", name: str, executor: Executor | None) -> tuple
             return executor_for(run, name, None)
         executor.parts = parts
     return executor, engine.name
-
-
-@cache
-def warn_once(text: str) -> None:
-    """Warn, at the first time."""
-    warn(text)

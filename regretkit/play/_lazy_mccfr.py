@@ -193,11 +193,6 @@ class LazyMCCFR(Hints):
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
-    def _prepare(self, iterations: int) -> None:
-        """Choose what plays a number of iterations, and make its machine code."""
-        with self._guard.driving() as interrupt, interrupt.at_once():
-            self._executor_for(iterations)
-
     def _iterate(self, interrupt: DeferredInterrupt, iterations: int) -> None:
         with interrupt.at_once():
             executor = self._executor_for(iterations)

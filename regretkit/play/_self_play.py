@@ -199,10 +199,10 @@ class SelfPlay(Hints, Stateful):
             with interrupt.at_once():  # nothing is played yet
                 if self.iteration == 0 and iterations:
                     self._check_first()
-                self._start()
+                executor = self._start()
 
             def play(count: int) -> None:
-                cast("Executor", self._executor).play(count, interrupt.requested)
+                executor.play(count, interrupt.requested)
 
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
@@ -235,11 +235,6 @@ class SelfPlay(Hints, Stateful):
             at_points = isinstance(domain, DecisionTree) and self._requested_engine == AUTO
             if at_points and f"{MIXES}; use" in (reason := self._untraceable()):
                 warn(f"{reason}; what mixes decision points is not CFR with a rule at each")
-
-    def _prepare(self) -> None:
-        """Choose an engine, and make its machine code."""
-        with self._guard.driving() as interrupt, interrupt.at_once():
-            self._start()
 
     @property
     def engine(self) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from regretkit import Hedge, games, solve
-from regretkit._util import _files
+from regretkit._util import _errors, _files
 from regretkit.engine import _machine_code
 from regretkit.engine._compiler import CannotCompileError
-from regretkit.play import ALGORITHMS, _engines
+from regretkit.play import ALGORITHMS
 
 NUMBERS = np.array([4.0, 5.0])
 
@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
     """Keep machine code in a folder of its own, and give each test its warnings."""
     monkeypatch.setenv("REGRETKIT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(_machine_code, "_ENTRIES", {})
-    for kept in (_machine_code.machine, _machine_code._warn_once, _engines.warn_once):
+    for kept in (_machine_code.machine, _errors.warn_once):
         kept.cache_clear()
     yield tmp_path
     _machine_code.machine.cache_clear()

@@ -62,8 +62,8 @@ helper(**{})  -> '.*' is not in the subset
 y = np.zeros(3)  -> a call of zeros
 y = x.sum()  -> 'sum' of an array
 y = x.T  -> 'T' of an array
-y = k.real  -> 'real' of a number
-y = k.kind  -> 'kind' of a number
+y = k.real  -> 'real' of integer
+y = k.kind  -> 'kind' of integer
 print(k)  -> a call of print
 k()  -> a call of integer
 y = {}.get  -> '.*' is not in the subset
@@ -102,7 +102,7 @@ y = range(k)[0]  -> an entry of Range
 y = range(k)[1:]  -> a slice of Range
 y = len(range(k))  -> the length of a range
 y = len(k)  -> TypeError
-for a in TEXTS:\n  pass  -> a loop over dict
+for a in TEXTS:\n  pass  -> the constant dict
 for a in k:\n  pass  -> a loop over integer
 for a in range(0, 9, k):\n  pass  -> a range whose step is not constant
 for a in range(0, k, 0):\n  pass  -> a range whose step is not constant

@@ -9,7 +9,7 @@ The subset
     Whole numbers (``int64``), ``uint64`` from ``np.uint64``, floats, truth values; arrays of
     numbers, with one dimension or several, strided too; tuples, NamedTuples and ranges of these; a
     NumPy ``Generator``. All that is known when a function is compiled stays a Python value:
-    constants, functions, modules, dictionaries.
+    numbers, texts, tuples, functions and modules.
 *Statements*
     Assignments to names, entries and tuples of these, ``if``, ``while``, ``for`` over a range, an
     array or a tuple, ``break``, ``continue``, ``return``. A condition on a constant compiles the

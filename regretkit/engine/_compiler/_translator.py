@@ -5,7 +5,7 @@ import builtins
 import operator
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
 import numpy as np
@@ -25,6 +25,7 @@ from regretkit.engine._compiler._source import (
     source,
 )
 from regretkit.engine._compiler._values import (
+    NUMBERS,
     TRUTHS,
     TYPES,
     UINT64,
@@ -794,10 +795,15 @@ class Translator:
         return self._known(self.folded(scope.constant, node.id))
 
     def _known(self, value: Any) -> Any:
+        """Return a constant, of a type whose content a digest can cover."""
         if isinstance(value, np.ndarray):
             return self._constant_array(value)
-        has_arrays = type(value) is tuple and any(isinstance(x, np.ndarray) for x in value)
-        return tuple(map(self._known, value)) if has_arrays else value
+        if isinstance(value, tuple):
+            items = tuple(map(self._known, value))
+            return type(value)(*items) if hasattr(value, "_fields") else items
+        if not isinstance(value, (*NUMBERS, str, type(None), ModuleType)) and not callable(value):
+            self.refuse(f"the constant {described(value)}")
+        return value
 
     def _expression_attribute(self, node: ast.Attribute) -> Any:
         value, name = self.expression(node.value), node.attr
@@ -812,9 +818,10 @@ class Translator:
             for k, length in enumerate(value.shape):
                 size = self.binary(ast.Mult, size, length) if k else length
             return size
-        if isinstance(value, Number):
-            self.refuse(f"{name!r} of a number")
-        return self._known(self.folded(getattr, value, name))
+        if not isinstance(value, tuple | range | ModuleType):
+            self.refuse(f"{name!r} of {described(value)}")
+        found = self.folded(getattr, value, name)
+        return self._known(found) if isinstance(value, ModuleType) else found
 
     def _expression_subscript(self, node: ast.Subscript) -> Any:
         value = self.expression(node.value)
@@ -823,9 +830,9 @@ class Translator:
         index = self.expression(node.slice)
         if isinstance(value, Array):
             return self.load(value, index if isinstance(index, tuple) else [index])
-        if varies(index) or (isinstance(value, tuple) and not is_tuple(value)):
+        if varies(index) or not is_tuple(value):
             self.refuse(f"an entry of {described(value)} that is not constant")
-        return self._known(self.folded(operator.getitem, value, index))
+        return self.folded(operator.getitem, value, index)
 
     def _expression_tuple(self, node: ast.Tuple) -> Any:
         return tuple(map(self.expression, node.elts))

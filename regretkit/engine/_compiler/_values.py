@@ -156,7 +156,7 @@ def varies(value: Any) -> bool:
 
 
 def wider_kind(one: str, other: str) -> str:
-    """Return the kind of a variable that may hold both, empty if there is none."""
+    """Return the narrowest kind that holds both, or an empty string."""
     if one == other:
         return one
     if one not in _WIDENING or other not in _WIDENING:
@@ -165,7 +165,7 @@ def wider_kind(one: str, other: str) -> str:
 
 
 def element_type(dtype: "np.dtype[Any]") -> str:
-    """Return LLVM's type of the numbers in an array, empty if there is none."""
+    """Return LLVM's type of the entries of an array, or an empty string."""
     if (
         not dtype.isnative
         or dtype.kind not in "iubf"
