@@ -210,7 +210,7 @@ class Peer:
 IN_PYTHON = "open_spiel.python.algorithms.cfr"
 PEERS: dict[str, Peer] = {
     "compiled": Peer("regretkit, compiled", Ours, ("llvmlite.binding", "benchmarks.runs")),
-    "plain loop": Peer("plain loop", plain_loop, ("benchmarks.plain_loop",)),
+    "plain loop": Peer("plain loop", plain_loop, ("numba", "benchmarks.plain_loop")),
     "OpenSpiel C++": Peer("OpenSpiel, C++", partial(OpenSpiel, module="pyspiel"), ("pyspiel",)),
     "OpenSpiel Python": Peer(
         "OpenSpiel, Python", partial(OpenSpiel, module=IN_PYTHON), ("pyspiel", IN_PYTHON)

@@ -7,12 +7,12 @@ row after the other, with the rule written into the pass up the tree.
 from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
-import numba  # pyright: ignore[reportMissingImports] - only the extra bench has it
 import numpy as np
 from numpy.typing import NDArray
 
 import regretkit as rk
 from benchmarks.runs import tree_game
+from regretkit.engine._machine_code import MachineCode
 
 Vector: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32]
@@ -61,10 +61,7 @@ def _move(tree: Tree, table: Table, weight: float) -> None:
             strategy[a] = behavior[a] * strategy[parent[j]]
 
 
-def _compiled() -> Callable[..., None]:
-    earn = numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")(_earn)
-    learn, move = numba.njit(error_model="numpy")(_learn), numba.njit(error_model="numpy")(_move)
-
+def _iterations(earn: Any, learn: Any, move: Any) -> Callable[..., None]:
     def iterate(
         done: int, more: int, plus: bool, one: Tree, first: Table, two: Tree, second: Table
     ) -> None:
@@ -78,7 +75,18 @@ def _compiled() -> Callable[..., None]:
             learn(two, second, floor)
             move(two, second, weight)
 
-    compiled: Callable[..., None] = numba.njit(error_model="numpy")(iterate)
+    return iterate
+
+
+def _compiled() -> Callable[..., None]:
+    """Return the iterations as machine code, of regretkit's own compiler if Numba is missing."""
+    try:
+        from numba import njit  # pyright: ignore[reportMissingImports] - only the extra bench has it
+    except ImportError:
+        return MachineCode(_iterations(_earn, _learn, _move), {})
+    earn = njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")(_earn)
+    learn, move = njit(error_model="numpy")(_learn), njit(error_model="numpy")(_move)
+    compiled: Callable[..., None] = njit(error_model="numpy")(_iterations(earn, learn, move))
     return compiled
 
 
