@@ -4,10 +4,9 @@ They are those that the library had before it traced its rules.
 """
 
 import math
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 from attrs import define, field
-from typing_extensions import override
 
 import regretkit as rk
 from benchmarks.runs import Vector
@@ -185,7 +184,6 @@ KERNELS = {
 }
 
 
-@final
 @define(eq=False)
 class ByHand(ComposedRule):
     """A rule of the library that runs by its kernel written by hand."""
@@ -193,10 +191,8 @@ class ByHand(ComposedRule):
     like: ComposedRule = field(kw_only=True)
     kernel: Kernel = field(kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         return self.like.accumulator, self.like.predictor, self.like.link
 
-    @override
     def _kernel(self) -> Kernel:
         return self.kernel

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from statistics import quantiles
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -23,7 +23,6 @@ Range: TypeAlias = tuple[float, float]
 # Targets
 
 
-@final
 @frozen
 class Target:
     """A number, what it must be at least or at most, and what it should be."""
@@ -157,7 +156,6 @@ def agree(found: Mapping[str, Measured], iterations: int) -> float:
 # The report
 
 
-@final
 @frozen
 class Report:
     """The comparison of one algorithm over all games."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import Any, TypeVar, cast, final
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from attrs import define, field
@@ -321,7 +321,6 @@ FIRST = 10
 """Iterations before the gap is measured for the first time."""
 
 
-@final
 @define
 class Race:
     """One algorithm on its way."""

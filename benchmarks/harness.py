@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
@@ -40,7 +40,6 @@ Action: TypeAlias = Callable[[int], object]
 # Rows
 
 
-@final
 @frozen
 class Benchmark:
     """A table whose rows are measured one by one."""

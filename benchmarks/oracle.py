@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from itertools import product
 from statistics import median
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import define
@@ -156,7 +156,6 @@ GROUPS = (iterations, rules, sampled, deviations, responses, without_tree)
 CASES = {f"{group.__name__}: {name}": case for group in GROUPS for name, case in group()}
 
 
-@final
 @define
 class Repeated:
     """What is called once in an iteration, and returns the same each time."""

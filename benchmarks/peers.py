@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -21,7 +21,6 @@ PACKAGES = (
 # Games
 
 
-@final
 @frozen
 class Contest:
     """A game, and how much faster than others regretkit means to be at it."""
@@ -79,7 +78,6 @@ class Solver(Protocol):
         ...
 
 
-@final
 class Ours:
     """A compiled run of self-play."""
 
@@ -106,7 +104,6 @@ def plain_loop(contest: Contest, algorithm: str) -> Solver:
     return PlainLoop(contest.call, algorithm)
 
 
-@final
 class OpenSpiel:
     """One of OpenSpiel's CFR solvers in C++ or in Python, which alternate and average like ours."""
 
@@ -129,7 +126,6 @@ class OpenSpiel:
         return float(self._spiel.nash_conv(self._game, average))
 
 
-@final
 class LiteEFG:
     """A computation graph over all information sets, with players who learn in turn."""
 
@@ -172,7 +168,6 @@ class LiteEFG:
         return float(sum(self._game.exploitability(self._graph.strategy, self._average)))
 
 
-@final
 class NoRegret:
     """A regret minimizer of noregret for each player, on the processor."""
 
@@ -197,7 +192,6 @@ class NoRegret:
         return 2.0 * float(self._game.exploitability(*averages))
 
 
-@final
 @frozen
 class Peer:
     """A solver, and the modules that are loaded before anything is timed."""

@@ -5,7 +5,7 @@ row after the other, with the rule written into the pass up the tree.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +129,6 @@ def _table(domain: rk.DecisionTree) -> Table:
     return strategy, behavior, regrets, utility, total
 
 
-@final
 class PlainLoop:
     """Both players' arrays."""
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -105,7 +105,6 @@ def open_spiel(name: str) -> Action:
     return harness.repeated(pyspiel.CFRPlusSolver(game).evaluate_and_update_policy)
 
 
-@final
 @frozen
 class Row:
     """A number that is measured, and what it should be."""
@@ -261,7 +260,6 @@ NEITHER = {
 """Why an algorithm is not raced."""
 
 
-@final
 @define
 class Race:
     """An algorithm on its way."""

@@ -1,11 +1,10 @@
 """Runs of self-play that are measured, laid out and before their first iteration."""
 
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define
 from numpy.typing import NDArray
-from typing_extensions import override
 
 import regretkit as rk
 from regretkit.circuits import LocalRule
@@ -35,34 +34,28 @@ def cfr_run(
     return SelfPlay(game, players, averaging=averaging, engine=engine).run(0)
 
 
-@final
 @define(eq=False)
 class RegretMatchingPlus(rk.SimplexRule):
     """RM+ as one would write it."""
 
     regrets: Vector = rk.state()
 
-    @override
     def _propose(self) -> Vector:
         return self.simplices.normalize(self.regrets)
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self.regrets += self.simplices.regret(utility, strategy)
         np.maximum(self.regrets, 0.0, out=self.regrets)
 
 
-@final
 @define(eq=False)
 class CubedRegretMatching(rk.SimplexRule):
     """The rule of ten lines in the README."""
 
     regrets: Vector = rk.state()
 
-    @override
     def _propose(self) -> Vector:
         return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** 3)
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self.regrets += self.simplices.regret(utility, strategy)

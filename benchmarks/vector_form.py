@@ -5,7 +5,7 @@ it uses no more than the description of the game.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -21,7 +21,6 @@ NOTHING = 2.0**-44
 """Sums of this share of all reach are what rounding leaves of nothing."""
 
 
-@final
 class Sums:
     """Sums over the opponent's hands that each own hand can meet."""
 
@@ -58,7 +57,6 @@ class Sums:
         return np.where(free <= minimum, 0.0, free), np.where(np.abs(more) <= minimum, 0.0, more)
 
 
-@final
 @define(eq=False)
 class VectorForm:
     """A run of CFR+ with alternating updates and an average with weights 1, 2, ..."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from multiprocessing import get_context
-from typing import Any, final
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -22,7 +22,6 @@ class PeerFailedError(Exception):
     """A peer cannot be imported, cannot build the game, or broke down."""
 
 
-@final
 @frozen
 class Effort:
     """How long to measure."""
@@ -46,7 +45,6 @@ FULL = Effort(rounds=30, turn=0.05, checks=60.0, turns=15.0)
 QUICK = Effort(rounds=5, turn=0.02, checks=2.0, turns=1.0)
 
 
-@final
 @define
 class Measured:
     """What one solver came to."""
@@ -66,7 +64,6 @@ class Measured:
         return min(self.per_iteration.values())
 
 
-@final
 class Worker:
     """A solver in a process of its own, which does nothing unless it is asked."""
 

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -19,7 +19,6 @@ _SUMS = (
 )
 
 
-@final
 @frozen
 class RegretBound:
     """What is proven about the regret of a circuit, in numbers.
@@ -48,7 +47,6 @@ class RegretBound:
         return abs(difference) if self.exact else difference
 
 
-@final
 @define(eq=False)
 class RegretTracker:
     """The sums over time from which a minimizer's regrets follow, exactly and without history.

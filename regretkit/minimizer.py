@@ -18,7 +18,6 @@ import numpy as np
 from attrs import define, field
 from attrs.setters import NO_OP
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
@@ -118,7 +117,6 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         return self
 
     @property
-    @final
     def dimension(self) -> int:
         """Number of coordinates of a strategy, and so of a utility."""
         try:
@@ -210,7 +208,6 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         """
         self._predict_internal(_checked(prediction, self.dimension, "prediction"))
 
-    @final
     def _checked_proposal(self) -> Vector:
         """Return what is proposed; refuse what another library's rule may not play."""
         foreign = self._foreign_method()
@@ -281,7 +278,6 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
 
     # What circuits call on their parts, and engines on minimizers: the utility has been checked.
 
-    @final
     def _any_update_may_raise(self) -> bool:
         """Return whether the update of it or of a part may raise."""
         if self._may_raise is None:
@@ -291,7 +287,6 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
             )
         return self._may_raise
 
-    @final
     def _update(self, utility: Vector) -> None:
         """Learn from a utility that has been checked, and end the iteration."""
         strategy = self.next_strategy()
@@ -311,7 +306,6 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         if self._tracker is not None:
             self._tracker.record(utility, strategy)
 
-    @final
     def _predict_internal(self, prediction: Vector) -> None:
         """Take a prediction that has been checked."""
         # One that ignores predictions keeps its strategy, which it may have drawn at random.
@@ -352,7 +346,6 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
     def _held(self) -> list[tuple[str, object]]:
         return [(name, value) for name, value in attributes(self) if name != "_tracker"]
 
-    @override
     def _restored(self) -> None:
         self._strategy = None
         if self._tracker is not None:

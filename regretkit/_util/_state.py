@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -60,7 +60,6 @@ class Stateful:
     {'asked': 1}
     """
 
-    @final
     def state_dict(self) -> StateDict:
         """Return a copy of the state: a plain dict of arrays, numbers and such dicts.
 
@@ -69,7 +68,6 @@ class Stateful:
         with self._access(writes=False):
             return {name: _taken(value) for name, value in _state_items(self)}
 
-    @final
     def load_state_dict(self, state: StateDict) -> None:
         """Continue from a state that ``state_dict`` returned for an object built the same way.
 
@@ -97,7 +95,6 @@ class Stateful:
         """Clear caches derived from the state before it was replaced."""
 
 
-@final
 class ForeignState(Stateful):
     """The state of an object of any class: all numbers, texts and generators that it holds.
 

@@ -3,11 +3,10 @@
 import abc
 import math
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
-from typing_extensions import override
 
 from regretkit._util._errors import Hints, says_arguments
 from regretkit._util._state import Stateful, is_finite_array
@@ -61,7 +60,6 @@ class Averaging(abc.ABC):
         return np.array([self.weight(t, horizon) for t in range(first, first + count)])
 
 
-@final
 @frozen
 class Uniform(Averaging):
     """Every iteration counts the same.
@@ -72,16 +70,13 @@ class Uniform(Averaging):
     1.0
     """
 
-    @override
     def weight(self, t: int, horizon: int | None) -> float:
         return 1.0
 
-    @override
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
         return np.ones(count)
 
 
-@final
 @frozen
 class Linear(Averaging):
     """Iteration t counts t times.
@@ -92,16 +87,13 @@ class Linear(Averaging):
     5.0
     """
 
-    @override
     def weight(self, t: int, horizon: int | None) -> float:
         return float(t)
 
-    @override
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
         return np.arange(float(first), float(first + count))
 
 
-@final
 @frozen
 class Quadratic(Averaging):
     """Iteration t counts t^2 times.
@@ -112,16 +104,13 @@ class Quadratic(Averaging):
     25.0
     """
 
-    @override
     def weight(self, t: int, horizon: int | None) -> float:
         return float(t) ** 2
 
-    @override
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
         return np.arange(float(first), float(first + count)) ** 2
 
 
-@final
 @frozen
 class Power(Averaging):
     """Iteration t counts ``t ** power`` times.
@@ -155,19 +144,16 @@ class Power(Averaging):
                 "there is Last()"
             )
 
-    @override
     def weight(self, t: int, horizon: int | None) -> float:
         weight: float = float(t) ** self.power
         return weight
 
-    @override
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
         if self.power == 2.0 and first + count <= 2**26:  # in DCFR; squares are exact
             return Quadratic().weights(first, count, horizon)
         return super().weights(first, count, horizon)
 
 
-@final
 @frozen
 class Last(Averaging):
     """Only the last iteration counts: the average is x_T.
@@ -182,12 +168,10 @@ class Last(Averaging):
     array([0., 1.])
     """
 
-    @override
     def weight(self, t: int, horizon: int | None) -> float:
         return math.inf
 
 
-@final
 @frozen
 class HorizonPower(Averaging):
     """Early iterations are forgotten faster than late ones, over a planned number of iterations.
@@ -228,7 +212,6 @@ class HorizonPower(Averaging):
 
     power: float = field(default=30.0, validator=finite)
 
-    @override
     def weight(self, t: int, horizon: int | None) -> float:
         if horizon is None:
             raise ValueError(
@@ -248,7 +231,6 @@ class HorizonPower(Averaging):
 # The average
 
 
-@final
 @define(eq=False)
 class Average(Hints, Stateful):
     """The weighted average of the strategies added to it.
@@ -355,7 +337,6 @@ class Average(Hints, Stateful):
             raise ValueError(f"strategy must be finite, got {format_array(checked)}; repair it")
         return checked
 
-    @override
     def _check_state(self, state: Mapping[str, object]) -> None:
         weight, total = state["_weight"], state["_total"]
         if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
@@ -410,7 +391,6 @@ def _normalized(strategy: Vector, domain: StrategySet) -> Vector:
     return domain.normalize(strategy) if isinstance(domain, Simplices) else strategy
 
 
-@final
 @define(eq=False)
 class LazyAverage(Stateful):
     """The unsettled sums behind a player's average, with which a sampled run resumes.
@@ -425,7 +405,6 @@ class LazyAverage(Stateful):
     parent_sums: Vector | None = field(default=None, init=False)
     """For each decision point, the sum at its parent sequence as of the last visit."""
 
-    @override
     def _check_state(self, state: Mapping[str, object]) -> None:
         held = [state["sums"], state["parent_sums"]]
         if not (all(array is None for array in held) or all(map(is_finite_array, held))):

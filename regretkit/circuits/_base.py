@@ -4,11 +4,10 @@ import abc
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Set
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import Attribute, define, field
-from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._state import Stateful, is_ours, parts
@@ -224,8 +223,6 @@ class Circuit(RegretMinimizer):
     """A minimizer made of others, as scale-free as all of them."""
 
     @property
-    @final
-    @override
     def scale_free(self) -> bool:
         minimizers = [part for _, part in parts(self) if isinstance(part, RegretMinimizer)]
         return all(minimizer.scale_free for minimizer in minimizers)
@@ -260,15 +257,11 @@ class SingleMinimizerCircuit(Circuit):
         """Return what the minimizer learns from, the utility itself by default."""
         return utility
 
-    @final
-    @override
     def _propose(self) -> Vector:
         return self._transform(self.minimizer.next_strategy())
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self.minimizer._update(self._inner(utility))
 
-    @override
     def _expect(self, prediction: Vector) -> None:
         self.minimizer._predict_internal(self._inner(prediction))

@@ -1,11 +1,9 @@
 """CFR: one minimizer for each decision point of a tree, run as one; and local rules for it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import final
 
 import numpy as np
 from attrs import define, field, frozen
-from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._arrays import segment_sum
@@ -31,7 +29,6 @@ from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices
 
 
-@final
 @define(eq=False)
 class CFR(TreeCircuit):
     """Counterfactual regret minimization on the sequence-form strategies of a decision tree.
@@ -108,11 +105,9 @@ class CFR(TreeCircuit):
             state=self.rule._state_at([number]),
         )
 
-    @override
     def _weaker_guarantee(self) -> str:
         return coupling_reason(self.rule)
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         positive = np.maximum(tracker_of(self.rule).blocks, 0.0)
         statement, bound = "R <= sum over decision points of their positive R", positive.sum()
@@ -123,25 +118,20 @@ class CFR(TreeCircuit):
             bound = self.tree.best_response(weights)[0]
         return RegretBound(statement, tracker_of(self).external, float(bound), exact=False)
 
-    @override
     def _propose(self) -> Vector:
         return self.tree.sequence_form(self.rule.next_strategy())
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         _, self._utilities = self.tree.counterfactual(utility, self.rule.next_strategy())
         self._utilities.setflags(write=False)
         self._learn_points(self._utilities)
 
-    @override
     def _play_points(self) -> Vector:
         return self.rule.next_strategy()
 
-    @override
     def _learn_points(self, values: Vector) -> None:
         self.rule._update(values)
 
-    @override
     def _expect(self, prediction: Vector) -> None:
         # What a decision point may expect depends on what those below it are going to play, so
         # the prediction climbs one level at a time.
@@ -149,17 +139,14 @@ class CFR(TreeCircuit):
             _, expected = self.tree.counterfactual(prediction, self.rule.next_strategy())
             self.rule._predict_internal(expected)
 
-    @override
     def _value(self, utility: Vector) -> float:
         return self.tree.counterfactual(utility, self.rule.next_strategy())[0]
 
-    @override
     def _restored(self) -> None:
         super()._restored()
         self._utilities = None
 
 
-@final
 @frozen(eq=False)
 class DecisionPoint:
     """What a ``CFR`` is doing at one decision point.
@@ -267,7 +254,6 @@ def _embedded(
 # Local rules
 
 
-@final
 @frozen
 class PerDecisionPoint:
     """Give every decision point a minimizer of its own, built from its number of actions.
@@ -333,7 +319,6 @@ def _rules(value: Mapping[str | int, LocalRule]) -> Mapping[str | int, LocalRule
     return dict(value)
 
 
-@final
 @frozen
 class ByDecisionPoint:
     """Play different rules at different decision points.
@@ -397,7 +382,6 @@ def _groups(value: Iterable[int]) -> Indices:
     return groups
 
 
-@final
 @define(eq=False)
 class SharedStrategy(SingleMinimizerCircuit):
     """Play the same distribution at all decision points of a group.
@@ -442,24 +426,19 @@ class SharedStrategy(SingleMinimizerCircuit):
         self.domain = Simplices(inner.sizes[self.groups])
         self._place = inner.coordinates(self.groups)
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "its regret is small against strategies that are equal within each group alone"
 
-    @override
     def _transform(self, strategy: Vector) -> Vector:
         return strategy[self._place]
 
-    @override
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(self._inner(utility))
 
-    @override
     def _inner(self, utility: Vector) -> Vector:
         return segment_sum(self._place, utility, self.minimizer.dimension)
 
 
-@final
 @frozen
 class SharedStrategies:
     """Let a local rule play the decision points of a group alike.

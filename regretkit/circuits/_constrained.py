@@ -27,12 +27,11 @@ the National Bureau of Standards 71B.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import ArrayLike, NDArray
-from typing_extensions import override
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound
@@ -57,7 +56,6 @@ _CLOSE = 1e-9
 """How close they must be for it to be settled whether there are points at all."""
 
 
-@final
 class ConstrainedSet:
     """The points x of a set X that meet constraints ``A x <= b``: one, at least.
 
@@ -171,7 +169,6 @@ class ConstrainedSet:
         )
 
 
-@final
 class RestrictedMaster:
     """The mixture of the largest value that meets linear constraints, of all points so far.
 
@@ -334,7 +331,6 @@ def _bound(value: ArrayLike) -> Vector:
     return _validate.constant_vector(value, "bound")
 
 
-@final
 @define(eq=False)
 class Constrained(RegretMinimizer):
     """Play so that linear constraints hold on average, by a Lagrangian.
@@ -471,14 +467,12 @@ class Constrained(RegretMinimizer):
         """
         return self.best_feasible()[2] - self.total_earned
 
-    @override
     def _weaker_guarantee(self) -> str:
         return (
             "what is small is the regret against points that meet the constraints, and not against "
             "all of the domain"
         )
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, prices = tracker_of(self), tracker_of(self.multipliers)
         worst = self.multipliers.domain.best_response(prices.utilities)[0]
@@ -500,11 +494,9 @@ class Constrained(RegretMinimizer):
             priced = utility - prices @ self.matrix
         return _validate.utility(priced, "utility - multipliers @ matrix")
 
-    @override
     def _propose(self) -> Vector:
         return self.minimizer.next_strategy().copy()
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         # Both from what both played: compute all before one of them learns.
         priced, violation = self._priced(utility), self._excess.apply(strategy)
@@ -514,13 +506,11 @@ class Constrained(RegretMinimizer):
         self.total_utility = self.total_utility + utility
         self.total_earned += self.domain.value(utility, strategy)
 
-    @override
     def _expect(self, prediction: Vector) -> None:
         # The coming prices are known, so that what is expected of u is all that may be wrong.
         # The multipliers keep their own prediction: they cannot both know the other's next move.
         self.minimizer._predict_internal(self._priced(prediction))
 
-    @override
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
 

@@ -4,14 +4,13 @@ import itertools
 import warnings
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, TypeAlias, final
+from typing import Literal, TypeAlias
 
 import numpy as np
 from attrs import define, field, frozen
 from attrs.setters import NO_OP
 from attrs.validators import in_, optional
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._arrays import expand_ranges
@@ -38,7 +37,6 @@ _MOST = 10_000_000
 _MAPS = in_(("external", "internal"))
 
 
-@final
 @frozen
 class Deviations:
     """A type of deviations in a tree: what a player remembers, and how it then deviates.
@@ -114,7 +112,6 @@ def _deviations(value: str | Deviations) -> Deviations:
     return DEVIATION_TYPES[value.lower()]
 
 
-@final
 @define(eq=False)
 class EFR(TreeCircuit):
     """Extensive-form regret minimization: regret against a type of deviations in a tree.
@@ -190,7 +187,6 @@ class EFR(TreeCircuit):
             warnings.warn(f"EFR has no regret bound here: {reason}", RuntimeWarning, stacklevel=3)
         self._last = self._layout.tree.simplices.uniform()
 
-    @override
     def _weaker_guarantee(self) -> str:
         if self._layout.constant is None:
             return (
@@ -199,7 +195,6 @@ class EFR(TreeCircuit):
             )
         return coupling_reason(self.rule)
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         inner, constant = tracker_of(self.rule), self._layout.constant
         earned = self._layout.simplices.sum(inner._earned_by_action)
@@ -212,27 +207,22 @@ class EFR(TreeCircuit):
         regret = tracker_of(self).external
         return RegretBound(statement, regret, bound, exact=False, also=(fixed,))
 
-    @override
     def _propose(self) -> Vector:
         behavior = self._play_points()
         flat = isinstance(self.tree, Simplices)
         return behavior.copy() if flat else self._layout.tree.sequence_form(behavior)
 
-    @override
     def _play_points(self) -> Vector:
         self._behavior, self._weights = self._layout.local.play(self.rule.next_strategy())
         return self._behavior
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self._learn_points(self._layout.values(utility, self._behavior))
 
-    @override
     def _learn_points(self, values: Vector) -> None:
         self._last = self._behavior
         self.rule._update(self._layout.local.gains(values, self._behavior, self._weights))
 
-    @override
     def _expect(self, prediction: Vector) -> None:
         values = self._layout.values(prediction, self._last)
         weights = self._layout.local.weights(self._last)
@@ -242,7 +232,6 @@ class EFR(TreeCircuit):
 # The deviations of all decision points
 
 
-@final
 class _Layout:
     """Deviations at all decision points of a tree with two actions or more."""
 
@@ -315,7 +304,6 @@ class _Layout:
         return self.tree.counterfactual(utility, behavior)[1]
 
 
-@final
 class _Memory:
     """The weights of a tree, each the product of another one and the probability of an action.
 

@@ -7,12 +7,11 @@ the best map of the set. Constant maps give external regret, all stochastic matr
 import abc
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define
 from numpy.typing import ArrayLike, NDArray
-from typing_extensions import override
 
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum
@@ -108,11 +107,9 @@ class MarkovDeviations(DeviationSet):
     def stationary(self, coefficients: Vector) -> Vector:
         """Return the stationary distribution of the matrix with these coefficients."""
 
-    @override
     def fixed_point(self, coefficients: Vector) -> Vector:
         return self.stationary(mapped(coefficients, self.coefficients, "coefficients"))
 
-    @override
     def regret(self, tracker: RegretTracker) -> float | None:
         # A linear function on simplices is known from its values at the corners, and so is the
         # best one: the first corner, and in each block the action that adds most to it.
@@ -147,7 +144,6 @@ class MarkovDeviations(DeviationSet):
         return gain
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class StochasticMatrices(MarkovDeviations):
     """All stochastic matrices, in every block of some simplices: the maps of swap regret.
@@ -190,28 +186,23 @@ class StochasticMatrices(MarkovDeviations):
             self._by_size.append((rows, self.simplices.first[block][:, None] + np.arange(size)))
 
     @property
-    @override
     def cover_constants(self) -> bool:
         return True
 
-    @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
         coefficients = mapped(coefficients, self.coefficients, "coefficients")
         moved = coefficients * mapped(point, self.domain, "point")[self._source]
         return segment_sum(self._target, moved, self.domain.dimension)
 
-    @override
     def utility(self, utility: Vector, point: Vector) -> Vector:
         return point[self._source] * utility[self._target]
 
-    @override
     def stationary(self, coefficients: Vector) -> Vector:
         distribution = np.empty(self.domain.dimension)
         for rows, states in self._by_size:
             distribution[states] = _stationary(coefficients[rows])
         return distribution
 
-    @override
     def regret(self, tracker: RegretTracker) -> float | None:
         return tracker.swap if tracker.on_simplices else None
 
@@ -219,7 +210,6 @@ class StochasticMatrices(MarkovDeviations):
         return f"StochasticMatrices({self.domain!r})"
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class FiniteDeviations(MarkovDeviations):
     """All mixtures of some stochastic matrices over one simplex.
@@ -278,7 +268,6 @@ class FiniteDeviations(MarkovDeviations):
         self.coefficients = Simplices(shape[0])
 
     @property
-    @override
     def cover_constants(self) -> bool:
         sends = self.matrices == 1.0  # map k sends action a to action b, entry (k, a, b)
         constants = sends.all(axis=1).any(axis=0)
@@ -286,14 +275,12 @@ class FiniteDeviations(MarkovDeviations):
         pairs = sends[moved <= 1].any(axis=0) | np.eye(len(constants), dtype=bool)
         return bool((constants | pairs.all(axis=0)).all())
 
-    @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
         coefficients = mapped(coefficients, self.coefficients, "coefficients")
         point = mapped(point, self.domain, "point")
         moved: Vector = np.einsum("k,kij,i->j", coefficients, self.matrices, point)
         return moved
 
-    @override
     def utility(self, utility: Vector, point: Vector) -> Vector:
         # The largest is set aside, so that where all utilities are equal no map gains by rounding.
         top = utility.max()
@@ -301,13 +288,11 @@ class FiniteDeviations(MarkovDeviations):
         values: Vector = top + np.einsum("ki,i->k", earned, point)
         return values
 
-    @override
     def stationary(self, coefficients: Vector) -> Vector:
         mixture = np.einsum("k,kij->ij", coefficients, self.matrices)
         distribution: Vector = _stationary(mixture[None])[0]
         return distribution
 
-    @override
     def regret(self, tracker: RegretTracker) -> float | None:
         if not tracker.on_simplices:
             return None
@@ -376,7 +361,6 @@ _SETTLED = 4.0 * float(np.finfo(np.float64).eps)
 """How little a map moves a point that counts as fixed."""
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class LinearDeviations(DeviationSet):
     """All linear maps of the strategies of a decision tree to themselves.
@@ -475,7 +459,6 @@ class LinearDeviations(DeviationSet):
         self._basis = csr_array(basis)
 
     @property
-    @override
     def cover_constants(self) -> bool:
         return True
 
@@ -484,20 +467,17 @@ class LinearDeviations(DeviationSet):
         coefficients = mapped(coefficients, self.pairs, "coefficients")
         return np.vstack([np.eye(1, self.tree.dimension), coefficients[self._play]])
 
-    @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
         coefficients = mapped(coefficients, self.pairs, "coefficients")
         point = mapped(point, self.tree, "point")
         return np.append(point[0], coefficients[self._play] @ point)
 
-    @override
     def utility(self, utility: Vector, point: Vector) -> Vector:
         earned = np.zeros(self.pairs.dimension)
         earned[0] = utility[0]
         earned[self._play] = utility[1:, None] * point
         return earned
 
-    @override
     def regret(self, tracker: RegretTracker) -> float | None:
         if not tracker._joint:
             return None
@@ -506,7 +486,6 @@ class LinearDeviations(DeviationSet):
         earned[self._play] = joint[:, 1:].T
         return self.pairs.best_response(earned)[0] + float(joint[0, 0] - np.trace(joint))
 
-    @override
     def fixed_point(self, coefficients: Vector) -> Vector:
         """Return the limit of the means of z, A z, A A z and so on, z the interior point.
 

@@ -2,12 +2,11 @@
 
 import abc
 from collections.abc import Iterable, Sequence
-from typing import Never, final
+from typing import Never
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound
@@ -46,26 +45,19 @@ class _SumOfRegrets(Circuit):
     def _utilities(self, utility: Vector) -> Iterable[Vector]:
         """Return what each part learns from."""
 
-    @final
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         parts = sum(tracker_of(part).external for part in self.parts)
         return RegretBound("R = sum of the parts' R", tracker_of(self).external, parts, exact=True)
 
-    @final
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         for part, part_utility in zip(self.parts, self._utilities(utility), strict=True):
             part._update(part_utility)
 
-    @final
-    @override
     def _expect(self, prediction: Vector) -> None:
         for part, part_prediction in zip(self.parts, self._utilities(prediction), strict=True):
             part._predict_internal(part_prediction)
 
 
-@final
 @define(eq=False)
 class Product(_SumOfRegrets):
     """Play on a product of sets, each part on its own.
@@ -106,7 +98,6 @@ class Product(_SumOfRegrets):
         self._layout = sets.ProductSet([part.domain for part in self.parts], self.coordinates)
         self.domain = self._layout.canonical()
 
-    @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         if not isinstance(self.domain, Simplices):
             return super()._state_at(blocks)
@@ -116,20 +107,16 @@ class Product(_SumOfRegrets):
                 found[str(number)] = part._state_at(part_blocks)
         return next(iter(found.values())) if len(found) == 1 else dict(found)
 
-    @override
     def _utilities(self, utility: Vector) -> Iterable[Vector]:
         return self._layout.split(utility)
 
-    @override
     def _propose(self) -> Vector:
         return self._layout._join(part.next_strategy() for part in self.parts)
 
-    @override
     def _value(self, utility: Vector) -> float:
         split = zip(self.parts, self._layout.split(utility), strict=True)
         return sum_cancelling(part._value(part_utility) for part, part_utility in split)
 
-    @override
     def _values_by_block(self, utility: Vector) -> Vector:
         domain = self.domain
         if not isinstance(domain, Simplices):
@@ -142,7 +129,6 @@ class Product(_SumOfRegrets):
         return values
 
 
-@final
 @define(eq=False)
 class MinkowskiSum(_SumOfRegrets):
     """Play the sum of what the parts play.
@@ -174,16 +160,13 @@ class MinkowskiSum(_SumOfRegrets):
         check_distinct(self.parts)
         self.domain = sets.MinkowskiSumSet([part.domain for part in self.parts])
 
-    @override
     def _utilities(self, utility: Vector) -> Iterable[Vector]:
         return [utility] * len(self.parts)
 
-    @override
     def _propose(self) -> Vector:
         total: Vector = np.sum([part.next_strategy() for part in self.parts], axis=0)
         return total
 
-    @override
     def _value(self, utility: Vector) -> float:
         return sum(part._value(utility) for part in self.parts)
 
@@ -193,7 +176,6 @@ def _mixing(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
     return value  # type: ignore[return-value]
 
 
-@final
 @define(eq=False)
 class ConvexHull(Circuit):
     """Play on the convex hull of the members' sets.
@@ -268,12 +250,10 @@ class ConvexHull(Circuit):
         """Whether several blocks have weights of their own."""
         return self._weights.blocks != 1
 
-    @override
     def _couples_blocks(self) -> bool:
         blockwise = isinstance(self.domain, Simplices) and self.domain.blocks > 1
         return blockwise and not self._by_block
 
-    @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         if not isinstance(self.domain, Simplices) or self._couples_blocks():
             return None
@@ -284,7 +264,6 @@ class ConvexHull(Circuit):
             return None
         return ConvexHull(built, mixing)
 
-    @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         if not isinstance(self.domain, Simplices) or self._couples_blocks():
             return super()._state_at(blocks)
@@ -301,7 +280,6 @@ class ConvexHull(Circuit):
             return np.stack(values, axis=1).ravel()
         return np.array([member._value(utility) for member in self.members])
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         mixing, regret = tracker_of(self.mixing), tracker_of(self).external
         members = [tracker_of(member) for member in self.members]
@@ -315,7 +293,6 @@ class ConvexHull(Circuit):
         statement = "R <= R of the mixing minimizer + largest R of a member"
         return RegretBound(statement, regret, bound, exact=False)
 
-    @override
     def _propose(self) -> Vector:
         # Summed from the first member to the last in every coordinate, which @ does not promise
         weights = self.mixing.next_strategy().reshape(-1, len(self.members)).T
@@ -326,7 +303,6 @@ class ConvexHull(Circuit):
             mixed += weight * member.next_strategy()
         return mixed
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         # The mixing minimizer first: once a member has learned, the point that it proposed is gone.
         values = self._member_values(utility)
@@ -339,19 +315,16 @@ class ConvexHull(Circuit):
         for member in self.members:
             member._update(utility)
 
-    @override
     def _expect(self, prediction: Vector) -> None:
         # The members first: what they are going to propose is what the mixing minimizer must weigh.
         for member in self.members:
             member._predict_internal(prediction)
         self.mixing._predict_internal(self._member_values(prediction))
 
-    @override
     def _value(self, utility: Vector) -> float:
         # From the members' values, without the mixed point.
         return self._weights.value(self._member_values(utility), self.mixing.next_strategy())
 
-    @override
     def _values_by_block(self, utility: Vector) -> Vector:
         if self._couples_blocks():
             return super()._values_by_block(utility)
@@ -387,24 +360,16 @@ class _Image(SingleMinimizerCircuit):
 
     _update_may_raise = True
 
-    @final
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         regret, inner = tracker_of(self).external, tracker_of(self.minimizer).external
         return RegretBound("R = R of the minimizer", regret, inner, exact=True)
 
-    @final
-    @override
     def _inner(self, utility: Vector) -> Vector:
         return self._image.pull_back(utility)  # which raises where it overflows
 
-    @final
-    @override
     def _transform(self, strategy: Vector) -> Vector:
         return self._image.apply(strategy)
 
-    @final
-    @override
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(self._inner(utility)) + self._image.constant_value(utility)
 
@@ -418,7 +383,6 @@ def _offset(value: ArrayLike | None) -> Vector | None:
     return None if value is None else _validate.constant_vector(value, "offset")
 
 
-@final
 @define(eq=False)
 class AffineImage(_Image):
     """Play where an affine map takes what a minimizer plays.
@@ -464,7 +428,6 @@ class AffineImage(_Image):
         self.domain = self._image
 
 
-@final
 @define(eq=False)
 class Scaled(_Image):
     """Play what a minimizer plays, times a factor.

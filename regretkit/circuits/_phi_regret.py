@@ -2,11 +2,11 @@
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast, final
+from typing import TypeAlias, cast
 
 import numpy as np
 from attrs import define, field, frozen
-from typing_extensions import TypeIs, override
+from typing_extensions import TypeIs
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._state import StateDict
@@ -63,7 +63,6 @@ def stationary(maps: DeviationSet, coefficients: Vector) -> Vector:
     return maps.fixed_point(coefficients)
 
 
-@final
 @frozen
 class AveragedPowerIterate:
     """An expected fixed point: the mean of a point and where a map sends it, again and again.
@@ -128,8 +127,6 @@ class _PhiRegretBase(Circuit):
         """Say what the domain is, and take its first point for the last one."""
         self._last = self.next_strategy().copy()
 
-    @final
-    @override
     def _weaker_guarantee(self) -> str:
         if isinstance(self.fixed_point, AveragedPowerIterate):
             return (
@@ -140,8 +137,6 @@ class _PhiRegretBase(Circuit):
             return ""
         return "what is small is the regret against its maps, which do not cover the constant ones"
 
-    @final
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)
         # The maps say what the best of them would have earned, so that what they let the
@@ -161,8 +156,6 @@ class _PhiRegretBase(Circuit):
         statement = "R against the maps = R of the minimizer"
         return RegretBound(statement, regret, inner.external, exact=True, also=(also,))
 
-    @final
-    @override
     def _propose(self) -> Vector:
         coefficients = self.minimizer.next_strategy()
         point = self.fixed_point(self.maps, coefficients)
@@ -201,21 +194,16 @@ class _PhiRegretBase(Circuit):
             )
         return point
 
-    @final
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self.minimizer._update(self.maps.utility(utility, strategy))
         self._last = strategy.copy()
 
-    @final
-    @override
     def _expect(self, prediction: Vector) -> None:
         # Which point is coming depends on the map, and the map on what is expected: the last
         # point stands in for it.
         self.minimizer._predict_internal(self.maps.utility(prediction, self._last))
 
 
-@final
 @define(eq=False)
 class PhiRegret(_PhiRegretBase):
     """Minimize regret against a set of maps.
@@ -271,7 +259,6 @@ class PhiRegret(_PhiRegretBase):
         super().__attrs_post_init__()
 
 
-@final
 @define(eq=False)
 class SwapRegret(_PhiRegretBase):
     """Minimize swap regret: no rule "wherever you played a, play f(a)" would have earned more.
@@ -321,14 +308,12 @@ class SwapRegret(_PhiRegretBase):
     simplices: Simplices = field(converter=as_simplices)
     expert: LocalRule
 
-    @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         # The experts of a block are as many blocks of theirs as it has actions.
         last = np.cumsum(self.simplices.sizes)
         rows = [row for b in blocks for row in range(last[b] - self.simplices.sizes[b], last[b])]
         return self.minimizer._state_at(rows)
 
-    @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer:
         return SwapRegret(simplices, self.expert)
 
@@ -339,7 +324,6 @@ class SwapRegret(_PhiRegretBase):
         super().__attrs_post_init__()
 
 
-@final
 @define(eq=False)
 class TreeSwap(Circuit):
     """Play the mean of several layers that learn at different speeds, each M times slower.
@@ -417,7 +401,6 @@ class TreeSwap(Circuit):
         # What each layer has seen of its period: the sum of the mean utilities of the one below.
         self._waiting = np.zeros((self.layers, self.dimension))
 
-    @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         rebuilt = [member.minimizer.on_domain(simplices) for member in self.members]
         layers = iter([layer for layer in rebuilt if layer is not None])
@@ -425,21 +408,18 @@ class TreeSwap(Circuit):
             return None
         return TreeSwap(lambda: next(layers), layers=self.layers, branching=self.branching)
 
-    @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         places = cast("Simplices", self.domain).coordinates(blocks)
         members = enumerate(self.members)
         layers: StateDict = {str(k): member._state_at(blocks) for k, member in members}
         return {"members": layers, "_waiting": self._waiting[:, places]}
 
-    @override
     def _weaker_guarantee(self) -> str:
         return (
             "its regret falls with the number of layers, not with time: one over it is left for "
             "ever"
         )
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)
         block = self.branching ** (self.layers - 1)
@@ -456,12 +436,10 @@ class TreeSwap(Circuit):
         statement = f"{name} <= (ranges of u + sum of M^k R of layer k in its periods) / layers"
         return RegretBound(statement, regret, total / self.layers, exact=False)
 
-    @override
     def _propose(self) -> Vector:
         mean: Vector = np.mean([member.next_strategy() for member in self.members], axis=0)
         return mean
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         passed = self.iteration + 1
         self._waiting[0] += utility
@@ -475,7 +453,6 @@ class TreeSwap(Circuit):
             self._waiting[k] = 0.0
             member._update(mean)
 
-    @override
     def _expect(self, prediction: Vector) -> None:
         self.members[0]._predict_internal(prediction)
 

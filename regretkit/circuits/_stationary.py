@@ -8,7 +8,7 @@ so every component keeps its leading digits, however small it is.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import evolve, frozen
@@ -176,7 +176,6 @@ def _total(terms: Vector) -> Vector:
     return sums
 
 
-@final
 class _Wide:
     """Nonnegative numbers with the digits of a float64 and any size: mantissa times 2**exponent.
 
@@ -241,7 +240,6 @@ class _Wide:
 # Deviations at decision points
 
 
-@final
 class LocalDeviations:
     """Deviations at the decision points of a tree, one for each action of a learner's set.
 

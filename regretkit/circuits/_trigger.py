@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define
-from typing_extensions import override
 
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum
@@ -22,7 +21,6 @@ from regretkit.sets._labels import LazySequence
 _Name: TypeAlias = Callable[[int], str]
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class TriggerDeviations(DeviationSet):
     """All mixtures of trigger deviations of a decision tree, or of coarse ones.
@@ -113,11 +111,9 @@ class TriggerDeviations(DeviationSet):
         )
 
     @property
-    @override
     def cover_constants(self) -> bool:
         return True  # All first decision points together, as triggers, are a constant map.
 
-    @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
         coefficients = mapped(coefficients, self.mixtures, "coefficients")
         point = mapped(point, self.tree, "point")
@@ -132,7 +128,6 @@ class TriggerDeviations(DeviationSet):
         moved += point * np.maximum(1.0 - deviating, 0.0)
         return moved
 
-    @override
     def utility(self, utility: Vector, point: Vector) -> Vector:
         # A constant at a decision point of the coefficients changes the utility of no strategy if
         # it is taken from what is before it. The constants are such that what a trigger and all
@@ -142,7 +137,6 @@ class TriggerDeviations(DeviationSet):
         value, values = self.tree.counterfactual(utility, behavior)
         return np.append(value, self.local.gains(values, behavior, point))
 
-    @override
     def fixed_point(self, coefficients: Vector) -> Vector:
         """Return the point that the map with these coefficients sends to itself.
 
@@ -158,7 +152,6 @@ class TriggerDeviations(DeviationSet):
         behavior, _ = self.local.play(coefficients[1:])
         return self.tree.sequence_form(behavior)
 
-    @override
     def regret(self, tracker: RegretTracker) -> float | None:
         # What follows a trigger was earned by following; against it stands the best continuation.
         if not tracker._joint:

@@ -2,12 +2,10 @@
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import final
 
 import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._util import _validate
@@ -29,11 +27,9 @@ class _SameDomain(SingleMinimizerCircuit):
         check_distinct([self.minimizer])
         self.domain = self.minimizer.domain
 
-    @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         return super()._state_at(blocks) | {"minimizer": self.minimizer._state_at(blocks)}
 
-    @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         minimizer = self.minimizer.on_domain(simplices)
         return None if minimizer is None else evolve(self, minimizer=minimizer)
@@ -46,28 +42,20 @@ class _SameDomain(SingleMinimizerCircuit):
 class LearningWrapper(_SameDomain):
     """Plays what its minimizer plays, and decides what that one learns."""
 
-    @override
     @abc.abstractmethod
     def _weaker_guarantee(self) -> str:
         """Say what is guaranteed, other than that the regret grows slower than time."""
 
-    @final
-    @override
     def _transform(self, strategy: Vector) -> Vector:
         return strategy.copy()
 
-    @final
-    @override
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
 
-    @final
-    @override
     def _values_by_block(self, utility: Vector) -> Vector:
         return self.minimizer._values_by_block(utility)
 
 
-@final
 @define(eq=False)
 class Restart(LearningWrapper):
     """Let a minimizer begin anew from time to time.
@@ -118,11 +106,9 @@ class Restart(LearningWrapper):
             raise TypeError(must_be("every", wanted, self.every, _EVERY))
         self._start = self.minimizer.state_dict()
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "the bound is the sum of those of the periods between restarts"
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         regret, inner = tracker_of(self).external, tracker_of(self.minimizer)
         statement = "R <= sum of R over the periods"
@@ -130,7 +116,6 @@ class Restart(LearningWrapper):
         statement = "R = R of the minimizer"
         return RegretBound(statement, regret, inner.external, exact=True, also=(periods,))
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         passed = self.iteration + 1
         due = self.every(passed) if callable(self.every) else passed % self.every == 0
@@ -144,7 +129,6 @@ class Restart(LearningWrapper):
                 self.minimizer._tracker.begin_period()
 
 
-@final
 @define(eq=False)
 class Discount(LearningWrapper):
     """Let later iterations count for more, and so earlier ones for less.
@@ -195,7 +179,6 @@ class Discount(LearningWrapper):
         check_function(self.weight, "weight", 1, hint=hint)
         self._weight_of(self.iteration + 1)
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "what is small is the regret weighted as the utilities are"
 
@@ -212,16 +195,13 @@ class Discount(LearningWrapper):
             return weighted
         return _validate.utility(weighted, f"weight({self.iteration + 1}) * utility")
 
-    @override
     def _inner(self, utility: Vector) -> Vector:
         return self._weighted(self._weight_of(self.iteration + 1), utility)
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         weighted, inner = tracker_of(self).weighted, tracker_of(self.minimizer).external
         return RegretBound("weighted R = R of the minimizer", weighted, inner, exact=True)
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         weight = self._weight_of(self.iteration + 1)
         self.minimizer._update(self._weighted(weight, utility))
@@ -229,7 +209,6 @@ class Discount(LearningWrapper):
             self._tracker.record_weighted(weight, utility, strategy)
 
 
-@final
 @define(eq=False)
 class Freeze(LearningWrapper):
     """Let a minimizer stop learning.
@@ -263,7 +242,6 @@ class Freeze(LearningWrapper):
         super().__attrs_post_init__()
         whole_number(self.after, "after", minimum=0)
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "once it stops learning, its regret is linear in the worst case"
 
@@ -272,7 +250,6 @@ class Freeze(LearningWrapper):
         """Whether it has stopped learning."""
         return self.iteration >= self.after
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)
         if not tracker.contiguous:
@@ -282,12 +259,10 @@ class Freeze(LearningWrapper):
         statement = "R = best of all u - earned until frozen - <later u, x>"
         return RegretBound(statement, tracker.external, bound, exact=True)
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         if not self.frozen:
             super()._learn(utility, strategy)
 
-    @override
     def _expect(self, prediction: Vector) -> None:
         if not self.frozen:
             super()._expect(prediction)
@@ -300,7 +275,6 @@ def _reference(value: ArrayLike | None) -> Vector | None:
     return None if value is None else _validate.constant_vector(value, "reference")
 
 
-@final
 @define(eq=False)
 class ExplorationMixture(_SameDomain):
     """Explore with some probability, and else play as a minimizer does.
@@ -355,15 +329,12 @@ class ExplorationMixture(_SameDomain):
                 f"got {shorten(str(self.reference))}"
             )
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "what it explores costs it in every iteration" if self.gamma > 0.0 else ""
 
-    @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         return super().on_domain(simplices) if self.reference is None else None
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)
         explored = self.domain.best_response(tracker.utilities)[0]
@@ -372,12 +343,10 @@ class ExplorationMixture(_SameDomain):
         statement = "R = (1 - gamma) R of the minimizer + gamma R of rho"
         return RegretBound(statement, tracker.external, bound, exact=True)
 
-    @override
     def _transform(self, strategy: Vector) -> Vector:
         return (1.0 - self.gamma) * strategy + self.gamma * self._point
 
 
-@final
 @define(eq=False)
 class Thresholded(_SameDomain):
     """Play as a minimizer does, but never what it plays too rarely.
@@ -429,11 +398,9 @@ class Thresholded(_SameDomain):
         domain = self.domain
         self._simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "what it cuts off may be what earns" if self.threshold > 0.0 else ""
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         # The minimizer's strategy is a mixture: of what is played, and of something else.
         tracker, inner, sizes = tracker_of(self), tracker_of(self.minimizer), self._simplices.sizes
@@ -444,7 +411,6 @@ class Thresholded(_SameDomain):
         statement = "R <= R of the minimizer + share cut off * ranges of u"
         return RegretBound(statement, tracker.external, bound, exact=False)
 
-    @override
     def _transform(self, strategy: Vector) -> Vector:
         if isinstance(self.domain, DecisionTree):
             return self.domain.sequence_form(self._cut(self.domain.behavior(strategy)))
@@ -456,7 +422,6 @@ class Thresholded(_SameDomain):
         return self._simplices.normalize(np.where(kept, strategy, 0.0))
 
 
-@final
 @define(eq=False)
 class LastIterateByAveraging(_SameDomain):
     """Play the average of what a minimizer has played, so that the last iterate is its average.
@@ -500,20 +465,16 @@ class LastIterateByAveraging(_SameDomain):
         super().__attrs_post_init__()
         self._total, self._last = np.zeros(self.dimension), np.zeros(self.dimension)
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "its promise is about games in which all play so"
 
-    @override
     def _transform(self, strategy: Vector) -> Vector:
         return (self._total + strategy) / (self.iteration + 1)
 
-    @override
     def _inner(self, utility: Vector) -> Vector:
         # The utility that there would have been without averages
         return (self.iteration + 1) * utility - self.iteration * self._last
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self._total = self._total + self.minimizer.next_strategy()
         super()._learn(utility, strategy)

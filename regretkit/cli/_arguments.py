@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self, TypeAlias, cast, final
+from typing import Any, Self, TypeAlias, cast
 
 import click
 from attrs import evolve, frozen
@@ -78,7 +78,6 @@ def _name(parameter: Parameter) -> str:
     return "" if parameter is None else parameter.opts[0]
 
 
-@final
 @frozen
 class Number(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     """A number of which ``accepts`` is true; whole numbers may have commas."""
@@ -106,7 +105,6 @@ SECONDS = Number("s", "a finite number above 0", lambda x: 0.0 < x < math.inf)
 PROBABILITY = Number("p", "a number from 0 to 1", lambda x: 0.0 <= x <= 1.0)
 
 
-@final
 class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     """A file whose name has one of the endings; what cannot be written later is refused now."""
 
@@ -240,7 +238,6 @@ class NamedGame:
 building = functools.partial(slow_notice, "building the game takes a while; Ctrl-C ends it")
 
 
-@final
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     """A game of the catalogue, in a file, or of OpenSpiel; or rules whose tree does not fit."""
 

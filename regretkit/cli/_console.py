@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Self, TextIO, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeAlias
 
 import click
-from typing_extensions import override
 
 from regretkit._util._errors import printable
 from regretkit._util._errors import reason as reason
@@ -157,7 +156,6 @@ Progress: TypeAlias = Callable[[Sequence[str], float, float | None], object]
 """Shows facts, how much is done, and how much is left, None if that is unknown."""
 
 
-@final
 class _Shown(logging.Handler):
     """Shows what is logged: warnings as messages, all else as progress."""
 
@@ -165,7 +163,6 @@ class _Shown(logging.Handler):
         super().__init__()
         self._update = update
 
-    @override
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno >= logging.WARNING:
             say(record.getMessage())
@@ -246,7 +243,6 @@ class _Handler(abc.ABC):
         """Answer a signal."""
 
 
-@final
 class AfterImports(_Handler):
     """Within it, Ctrl-C raises ``KeyboardInterrupt`` as soon as no module is being imported.
 
@@ -288,7 +284,6 @@ class AfterImports(_Handler):
         super().__exit__()
 
 
-@final
 class StopRequest(_Handler):
     """Within it, the first Ctrl-C only requests a stop, and a second one ends the process.
 

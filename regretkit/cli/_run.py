@@ -10,11 +10,10 @@ from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self, TypeAlias, cast, final
+from typing import Any, Self, TypeAlias, cast
 
 from attrs import define, field
 from click import ClickException
-from typing_extensions import override
 
 from regretkit._util._errors import argument_of
 from regretkit._util._files import replace_file
@@ -54,7 +53,6 @@ class Told:
         return answer(self.facts, self.lines)
 
 
-@final
 @define(eq=False)
 class RunMonitor(Stateful):
     """A callback that measures the gap now and then, stops a run at its limits, and shows progress.
@@ -106,7 +104,6 @@ class RunMonitor(Stateful):
         self.measured, self.record = " ".join(known), Recorder([*known])
         return self
 
-    @override
     def _check_state(self, state: Mapping[str, Any]) -> None:
         columns = [[*state[name].values()] for name in ("iterations", "times", "gaps")]
         maximum = state["iterations_limit"]

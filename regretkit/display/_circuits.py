@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -38,7 +38,6 @@ _BUILDERS = ("local", "expert", "make")
 _COUPLED = "one mixing minimizer for all blocks, so no regret bound in CFR"
 
 
-@final
 @frozen
 class Node:
     """A minimizer as it is shown."""

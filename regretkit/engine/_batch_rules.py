@@ -9,7 +9,7 @@ import copy
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -68,7 +68,6 @@ class RuleFunctions(NamedTuple):
     """Returns ``dealt``, from the row after the initial chance moves."""
 
 
-@final
 class TracedRules:
     """The rules of a game, as far as stages were needed.
 

@@ -5,11 +5,10 @@ import contextlib
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from typing_extensions import override
 
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit.engine._compiler import CannotCompileError
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from regretkit.engine._jit import IterationCode
 
 
-@final
 class Compiled(Engine):
     """Whole iterations in machine code, for rules that have a kernel.
 
@@ -73,13 +71,11 @@ class Compiled(Engine):
         self.name = "compiled-exact" if exact else "compiled"
         self._exact = exact
 
-    @override
     def unsupported_reason(self, run: SelfPlay) -> str | None:
         if self._exact and isinstance(run.estimator, TraversalEstimator):
             return "regrets are sampled, which leaves no ties; pass engine='compiled'"
         return unsupported_run(run) or unsupported_rules(run)
 
-    @override
     def start(self, run: SelfPlay) -> Executor:
         if isinstance(run.estimator, TraversalEstimator):
             return SampledExecutor(run, run.estimator)
@@ -153,7 +149,6 @@ class KernelExecutor(Executor):
         rules = [rule for player in self._players for rule in player.rules]
         self._rules = sorted(rules, key=lambda rule: not rule.foreign)  # the suspects first
 
-    @override
     def is_current(self) -> bool:
         return all(player.same_code() for player in self._players)
 
@@ -220,7 +215,6 @@ class KernelExecutor(Executor):
             raise
 
 
-@final
 class CompiledExecutor(KernelExecutor):
     """Runs iterations over the whole game."""
 
@@ -254,14 +248,12 @@ class CompiledExecutor(KernelExecutor):
         """What minimizers and the run were given of the iterates."""
         self._compile()
 
-    @override
     def is_current(self) -> bool:
         payoffs, sampling = self._arrays.payoffs, self._run.estimator
         if isinstance(payoffs, ChancePayoffs) and isinstance(sampling, ChanceSampling):
             return super().is_current() and payoffs.generator is sampling.generator
         return super().is_current()
 
-    @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         for average, total in zip(self._run._averages, self._totals, strict=True):
             load_total(average, total)
@@ -284,7 +276,6 @@ class CompiledExecutor(KernelExecutor):
             if self._run.iteration > started_at and self._run._failure is None:
                 self._store()
 
-    @override
     def _advance(self, count: int) -> None:
         turns, parameters, weights = self._upcoming(count)
         with self._breaking(count):
@@ -299,7 +290,6 @@ class CompiledExecutor(KernelExecutor):
                 advance_average(average, count, weight)
             self._count(turns.players)
 
-    @override
     def _initialize(self) -> None:
         super()._initialize()
         self._initialize_fixed_points()
@@ -309,7 +299,6 @@ class CompiledExecutor(KernelExecutor):
         if self._code.initialize_fixed_points is not None:
             self._code.initialize_fixed_points(self._arrays)
 
-    @override
     def _call(self, turns: UpdateSchedule, parameters: Vector, weights: Vector) -> None:
         self._code.iterate(turns.simultaneous, turns.players, parameters, weights, self._arrays)
         payoffs, sampling = self._arrays.payoffs, self._run.estimator
@@ -346,7 +335,6 @@ class CompiledExecutor(KernelExecutor):
         self._lent.clear()
 
 
-@final
 class SampledExecutor(KernelExecutor):
     """Runs sampled iterations.
 
@@ -381,7 +369,6 @@ class SampledExecutor(KernelExecutor):
         plan = SamplingPlan(data, parameters, values, rate)
         return SampledArrays(flat.tree, flat.buffers, self._trees, self._sampled, plan, self._state)
 
-    @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         if iterations == 0:
             return
@@ -431,7 +418,6 @@ class SampledExecutor(KernelExecutor):
                 sampled.sums[player.sequences], sampled.parent_sums[player.infosets]
             )
 
-    @override
     def _advance(self, count: int, keep_utility: bool = False) -> None:
         run, sampled = self._run, self._sampled
         turns, parameters, weights = self._upcoming(count)
@@ -452,7 +438,6 @@ class SampledExecutor(KernelExecutor):
             advance_average(average, count, weight)
         self._count(turns.players)
 
-    @override
     def _call(
         self,
         turns: UpdateSchedule,

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -59,7 +59,6 @@ _ENTRIES: dict[str, dict[str, Entry]] = {}
 """Machine code in this process, by its name and results, and the types of its arguments."""
 
 
-@final
 class MachineCode:
     """A function as machine code, compiled for the types of arguments that it is called with.
 

@@ -1,7 +1,7 @@
 """Minimizers and averages whose arrays are views of those of a compiled run."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ Give: TypeAlias = Callable[[Vector], Vector]
 """Makes of a part of an array what a minimizer holds: a copy, or a view."""
 
 
-@final
 class RuleBuffers:
     """One rule of a compiled run, and its slices of all players' arrays.
 
@@ -174,7 +173,6 @@ class RuleBuffers:
         return chosen
 
 
-@final
 class PlayerBuffers:
     """One player of a compiled run: its minimizer, its rules, and its slices of the arrays."""
 

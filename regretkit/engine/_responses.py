@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -54,7 +54,6 @@ def responder(game: SequenceFormGame) -> "Iterator[Responder | None]":
         idle.append(lent)
 
 
-@final
 class Responder:
     """Best responses in one game, in arrays laid out for machine code."""
 

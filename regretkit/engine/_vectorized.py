@@ -3,10 +3,9 @@
 import copy
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from typing_extensions import override
 
 from regretkit._util._arrays import RESOLUTION, as_uint32
 from regretkit._util._state import Stateful, with_parts
@@ -123,7 +122,6 @@ class BlockFunctions(NamedTuple):
     normalize: Any
 
 
-@final
 class CompiledBlockOps(BlockOps):
     """The operations in machine code on contiguous arrays of floats, in NumPy on others.
 
@@ -135,29 +133,23 @@ class CompiledBlockOps(BlockOps):
         self._begin, self._functions = as_uint32(offsets(simplices.sizes)), functions
         self._blocks = simplices.blocks
 
-    @override
     def sum(self, vector: Vector) -> Vector:
         return self._run(self._functions.sum, BlockOps.sum, self._blocks, vector)
 
-    @override
     def dot(self, left: Vector, right: Vector) -> Vector:
         return self._run(self._functions.dot, BlockOps.dot, self._blocks, left, right)
 
-    @override
     def max(self, vector: Vector) -> Vector:
         return self._run(self._functions.max, BlockOps.max, self._blocks, vector)
 
-    @override
     def add(self, left: Vector, right: Vector) -> Vector:
         return self._run(self._functions.add, BlockOps.add, self.dimension, left, right)
 
-    @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         self.check_order(utility, strategy)
         compiled = self._functions.regret
         return self._run(compiled, BlockOps.regret, self.dimension, utility, strategy)
 
-    @override
     def normalize(self, vector: Vector) -> Vector:
         return self._run(self._functions.normalize, BlockOps.normalize, self.dimension, vector)
 
@@ -184,13 +176,11 @@ _MAX_ITERATIONS = 1024
 """Iterations whose turns and weights are computed beforehand."""
 
 
-@final
 class Vectorized(Engine):
     """Payoffs and passes over decision trees in machine code; minimizers in Python."""
 
     name = "vectorized"
 
-    @override
     def unsupported_reason(self, run: SelfPlay) -> str | None:
         if isinstance(run.estimator, TraversalEstimator):
             return unsupported_traversal(run)
@@ -206,7 +196,6 @@ class Vectorized(Engine):
                 return f"{name} a part of {quote(minimizer)} may refuse a utility"
         return unsupported_run(run)
 
-    @override
     def start(self, run: SelfPlay) -> Executor:
         if isinstance(run.estimator, TraversalEstimator):
             return TraversalExecutor(run, run.estimator)
@@ -216,7 +205,6 @@ class Vectorized(Engine):
             raise CannotStartError(str(error)) from error
 
 
-@final
 class _Player:
     """A player's minimizer, and its slices of the arrays of all players."""
 
@@ -284,7 +272,6 @@ class _Player:
                 self._circuit._utilities = frozen_copy(self._counterfactual)
 
 
-@final
 class VectorizedExecutor(Executor):
     """Runs the iterations of one run, whose arrays are laid out for machine code."""
 
@@ -311,7 +298,6 @@ class VectorizedExecutor(Executor):
         self._updates = [0] * run.players
         self._turn = 0
 
-    @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         for player, average in zip(self._players, self._run._averages, strict=True):
             load_total(average, player.total)
@@ -375,7 +361,6 @@ class VectorizedExecutor(Executor):
             run.last_profile = self._played
 
 
-@final
 class TraversalExecutor(Executor):
     """The iterations of the numpy engine, with the estimator's traversal compiled.
 
@@ -388,7 +373,6 @@ class TraversalExecutor(Executor):
         self._written, self._sampler = NumpyEngine().start(run), sampler
         self._walk = compile_traversal(sampler._choose(), sampler.baseline is not None)
 
-    @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         self._sampler._walk = self._walk
         try:

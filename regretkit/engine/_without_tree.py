@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast, final
+from typing import Any, cast
 
 import numpy as np
 from attrs import define
-from typing_extensions import override
 
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._errors import warn_once
@@ -40,7 +39,6 @@ _PAUSE = 1_000_000
 """Histories between two looks at the clock and at interrupts."""
 
 
-@final
 @define(eq=False)
 class FlatInfosets:
     """All information sets that were visited, in arrays that grow."""
@@ -158,7 +156,6 @@ def _doubled(arrays: Any, *names: str) -> Any:
     return arrays._replace(**larger)
 
 
-@final
 class LazyExecutor(Executor):
     """Plays a run without a tree, or raises ``UntraceableError`` with the reason why it cannot."""
 
@@ -272,7 +269,6 @@ class LazyExecutor(Executor):
 
     # Iterations
 
-    @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         run, tree = self._run, self._run._tree
         if run._flat is None:  # what was learned in Python

@@ -2,11 +2,9 @@
 
 import abc
 from collections.abc import Mapping
-from typing import final
 
 import numpy as np
 from attrs import Attribute, define, field
-from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
@@ -49,7 +47,6 @@ def above_zero_to_one(_: object, attribute: "Attribute[float]", value: float) ->
         raise ValueError(f"{attribute.name} must be above 0 and at most 1, got {quote(value)}")
 
 
-@final
 @define(eq=False)
 class LearnedBaseline(Baseline, Stateful):
     """The average of earlier samples at each history, old ones discounted.
@@ -86,25 +83,21 @@ class LearnedBaseline(Baseline, Stateful):
     values: Vector | None = field(default=None, init=False, repr=False)
     """Baseline values, shape ``(players, histories)``, None before the first sample."""
 
-    @override
     def _check_state(self, state: Mapping[str, object]) -> None:
         if not (state["values"] is None or is_finite_array(state["values"], 2)):
             raise ValueError("values must be a matrix of finite numbers, or nothing")
 
-    @override
     def baseline_values(self, game: ExtensiveFormGame, tree: FlatTree, behavior: Vector) -> Vector:
         shape = (game.players, game.tree.histories)
         if self.values is None or self.values.shape != shape:
             self.values = np.zeros(shape)
         return self.values
 
-    @override
     def update(self, player: int, visited: int, buffers: TraversalBuffers) -> None:
         if self.values is not None:
             update_baseline(player, visited, self.rate, buffers, self.values)
 
 
-@final
 @define(eq=False)
 class ExactBaseline(Baseline):
     """Know the value of every history while the current strategies are played.
@@ -133,7 +126,6 @@ class ExactBaseline(Baseline):
         default=None, init=False, repr=False, metadata=NOT_STATE
     )
 
-    @override
     def baseline_values(self, game: ExtensiveFormGame, tree: FlatTree, behavior: Vector) -> Vector:
         if self._moves is None or self._moves[0] is not tree:
             self._moves = tree, moves_of(game, tree)

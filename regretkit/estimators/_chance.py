@@ -2,12 +2,11 @@
 
 import abc
 from collections.abc import Sequence
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from regretkit._util._arrays import segment_sum
 from regretkit._util._state import NOT_STATE, Stateful
@@ -94,7 +93,6 @@ def _public_states(tree: GameTree) -> Indices:
     return found
 
 
-@final
 @define(eq=False, init=False)
 class ChanceDraws:
     """The chance moves of a game, flat: which of them lie before which terminal."""
@@ -211,7 +209,6 @@ class _DrawnChance(Estimator, Stateful):
     def _draws_of(self, game: ExtensiveFormGame) -> ChanceDraws:
         """Return what is drawn in a game."""
 
-    @final
     def draws(self, game: Game) -> ChanceDraws:
         """Return what is drawn in a game, kept until another game is asked for."""
         if self._draws is None or self._draws.game is not game:
@@ -222,8 +219,6 @@ class _DrawnChance(Estimator, Stateful):
             self._draws = self._draws_of(game)
         return self._draws
 
-    @final
-    @override
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         draws = self.draws(game)
         possible = draws.draw(self.generator)
@@ -231,7 +226,6 @@ class _DrawnChance(Estimator, Stateful):
         return draws.utility(possible, player, profile)
 
 
-@final
 @define(eq=False)
 class ChanceSampling(_DrawnChance):
     """Draw one outcome at each chance history, and enumerate all actions of all players.
@@ -265,12 +259,10 @@ class ChanceSampling(_DrawnChance):
     sampling for regret minimization in extensive games", NIPS.
     """
 
-    @override
     def _draws_of(self, game: ExtensiveFormGame) -> ChanceDraws:
         return ChanceDraws(game, each_history(game.tree))
 
 
-@final
 @define(eq=False)
 class PublicChanceSampling(_DrawnChance):
     """Sample public chance outcomes, and enumerate private ones.
@@ -307,7 +299,6 @@ class PublicChanceSampling(_DrawnChance):
     the mean is, sample by sample.
     """
 
-    @override
     def _draws_of(self, game: ExtensiveFormGame) -> ChanceDraws:
         draws = ChanceDraws(game, each_public_state(game.tree))
         if (draws.deals.sizes == 1).all():

@@ -7,12 +7,11 @@ for it: each comparison is a fork, and taking every branch of every fork enumera
 import abc
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar, cast, final
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE, Stateful, attributes, attrs_fields
 from regretkit._util._typing import Vector
@@ -35,7 +34,6 @@ class Estimator(abc.ABC):
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         """Return an estimate of ``game.utility(player, profile)`` whose mean is exact."""
 
-    @final
     def variance(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         """Return the variance of each coordinate of ``utility(game, player, profile)``.
 
@@ -50,7 +48,6 @@ class Estimator(abc.ABC):
         return mean_and_variance(self, game, player, profile)[1]
 
 
-@final
 @frozen
 class ExactUtility(Estimator):
     """The exact utility, over every chance outcome and every action.
@@ -63,7 +60,6 @@ class ExactUtility(Estimator):
     array([ 1., -1.])
     """
 
-    @override
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         return game.utility(player, profile)
 
@@ -95,7 +91,6 @@ class _Forks:
         return choice
 
 
-@final
 class _Undrawn:
     """A number from 0 up to 1 of which it is only known on which side of some bounds it lies."""
 
@@ -131,7 +126,6 @@ class _Undrawn:
     __index__ = __array__ = __float__
 
 
-@final
 class _Script(np.random.Generator):
     """A generator that takes the branches that it is told, instead of drawing."""
 

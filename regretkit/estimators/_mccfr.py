@@ -3,12 +3,11 @@
 import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 from attrs import define, field
 from attrs.validators import optional
-from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
@@ -109,8 +108,6 @@ class TraversalEstimator(Estimator, Stateful):
         """Return the numbers that this depends on."""
         return ()
 
-    @final
-    @override
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if isinstance(game, NormalFormGame):
             return self._in_normal_form(game, player, profile)
@@ -131,7 +128,6 @@ class TraversalEstimator(Estimator, Stateful):
             self.baseline.update(player, visited, buffers)
         return utility[sequences].copy()
 
-    @final
     def flat_game(self, game: Game) -> FlatGame:
         """Return a game in flat arrays, or refuse it."""
         if self._flat_game is None or self._flat_game.game is not game:
@@ -147,7 +143,6 @@ class TraversalEstimator(Estimator, Stateful):
             self._flat_game = FlatGame(game, tree, buffers, behavior, np.zeros(size))
         return self._flat_game
 
-    @final
     def _in_normal_form(
         self, game: NormalFormGame, player: int, profile: Sequence[Vector]
     ) -> Vector:
@@ -204,7 +199,6 @@ def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavio
 # The estimators
 
 
-@final
 @define(eq=False)
 class ExternalSampling(TraversalEstimator):
     """Follow every action of one's own, and draw those of chance and of the other players.
@@ -243,7 +237,6 @@ class ExternalSampling(TraversalEstimator):
     extensive games", NIPS. Its text could not be checked; the mean is, sample by sample.
     """
 
-    @override
     def _choose(self) -> Choose:
         return follow_all
 
@@ -257,7 +250,6 @@ def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
     return tuple(constant_vector(strategy, "a strategy in reference") for strategy in value)
 
 
-@final
 @define(eq=False)
 class OutcomeSampling(TraversalEstimator):
     """Play the game once, and learn from how it ended.
@@ -306,15 +298,12 @@ class OutcomeSampling(TraversalEstimator):
         default=None, kw_only=True, converter=_vectors, repr=False
     )
 
-    @override
     def _choose(self) -> Choose:
         return follow_one
 
-    @override
     def _parameters(self) -> Sequence[float]:
         return self.exploration, float(self.reference is None)
 
-    @override
     def _sampling_data(self, game: Game) -> SamplingData:
         if self.reference is None:
             return NONE, NONE
@@ -328,7 +317,6 @@ class OutcomeSampling(TraversalEstimator):
         return explored, NONE
 
 
-@final
 @define(eq=False)
 class RobustSampling(TraversalEstimator):
     """Follow some actions of one's own, any of them as likely as others, and draw all else.
@@ -366,16 +354,13 @@ class RobustSampling(TraversalEstimator):
 
     actions: int = field(default=1, kw_only=True, validator=at_least_one)
 
-    @override
     def _choose(self) -> Choose:
         return follow_some
 
-    @override
     def _parameters(self) -> Sequence[float]:
         return (float(self.actions),)
 
 
-@final
 @define(eq=False)
 class AverageStrategySampling(TraversalEstimator):
     """Follow those actions of one's own that were often played on average, and draw all else.
@@ -434,21 +419,17 @@ class AverageStrategySampling(TraversalEstimator):
     _seen: Vector | None = field(default=None, init=False, repr=False)
     """By decision point, how much had come to the sequence before it then."""
 
-    @override
     def _check_state(self, state: Mapping[str, object]) -> None:
         for name in ("_played", "_seen"):
             if not (state[name] is None or is_finite_array(state[name])):
                 raise ValueError(f"{name} must be a vector of finite numbers, or nothing")
 
-    @override
     def _choose(self) -> Choose:
         return follow_average
 
-    @override
     def _parameters(self) -> Sequence[float]:
         return (self.epsilon, self.tau, self.beta)
 
-    @override
     def _sampling_data(self, game: Game) -> SamplingData:
         size = int(starts(game.domains)[-1])
         points = sum(
@@ -461,7 +442,6 @@ class AverageStrategySampling(TraversalEstimator):
         return played, seen
 
 
-@final
 @define(eq=False)
 class BanditFeedback(Estimator, Stateful):
     """Draw one action of every player, and estimate utilities from the payoff that this brings.
@@ -520,7 +500,6 @@ class BanditFeedback(Estimator, Stateful):
     baseline: float = field(default=0.0, validator=finite, kw_only=True)
     implicit: float = field(default=0.0, validator=at_least_zero, kw_only=True)
 
-    @override
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if not isinstance(game, NormalFormGame):
             raise TypeError(f"game must be in normal form for bandit feedback, got {quote(game)}")

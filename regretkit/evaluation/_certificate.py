@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from regretkit._util._errors import advised
 from regretkit._util._files import FilePath, replace_file
@@ -91,7 +90,6 @@ def decisions(tree: DecisionTree) -> Iterator[tuple[range, int]]:
         yield range(first, first + size), parent
 
 
-@final
 @frozen(eq=False)
 class Certificate:
     """An equilibrium of a two-player zero-sum game in fractions, and its value.
@@ -185,7 +183,6 @@ class _Entries(dict[str, Any]):
 
     last = "format"
 
-    @override
     def __getitem__(self, name: str) -> Any:
         self.last = name
         return super().__getitem__(name)
@@ -305,7 +302,6 @@ def as_tree(domain: Any) -> DecisionTree:
     return domain if isinstance(domain, DecisionTree) else DecisionTree([0], domain.sizes)
 
 
-@final
 @frozen(eq=False)
 class Ends:
     """The terminals of a game, and what they pay times chance, as multiples of ``1 / unit``."""

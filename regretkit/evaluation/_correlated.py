@@ -1,6 +1,6 @@
 """Correlated equilibria of normal forms: gaps of a distribution, and the best by programming."""
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -140,7 +140,6 @@ class Optimum:
         return facts(("value", self.value), ("bound", self.bound), ("gap", self.gap), *payoffs)
 
 
-@final
 @frozen(eq=False)
 class CorrelatedEquilibrium(Optimum):
     """A correlated equilibrium, coarse or not, and the bound that proves it optimal.

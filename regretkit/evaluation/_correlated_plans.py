@@ -3,7 +3,7 @@
 import functools
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -28,7 +28,6 @@ _BYTES_A_COMPONENT = 1000
 """Memory of a component and its sequences, without the bits of its events."""
 
 
-@final
 @frozen(eq=False)
 class CorrelationDAG:
     """What a mediator decides, as far as the probabilities of some events go.
@@ -161,7 +160,6 @@ def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
     return np.concatenate(rows), np.concatenate(columns)
 
 
-@final
 @frozen(eq=False)
 class CorrelatedPlan(Hints):
     """A distribution over joint plans: pure strategies that a mediator recommends.

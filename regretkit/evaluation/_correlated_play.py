@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias, final
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -85,7 +85,6 @@ def _as_tree(domain: StrategySet) -> DecisionTree:
     return domain
 
 
-@final
 @define(eq=False)
 class CorrelatedPlay(Hints, Stateful):
     """The empirical distribution of play, as sums over iterations.

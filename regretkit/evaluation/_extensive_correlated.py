@@ -1,7 +1,7 @@
 """Optimal correlated equilibria of games in extensive form, by linear programming."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast, final, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from attrs import define, field, frozen
@@ -45,7 +45,6 @@ Concept: TypeAlias = Literal["efce", "efcce", "nfcce"]
 """Extensive-form, extensive-form coarse, or normal-form coarse correlated equilibrium."""
 
 
-@final
 @frozen(eq=False)
 class Deviations:
     """The trigger deviations of one player.
@@ -128,7 +127,6 @@ def _entries(
     return events, np.repeat(deviations.row, count), np.repeat(deviations.sign, count) * values[z]
 
 
-@final
 @frozen(eq=False)
 class Program:
     """The linear program of a game, an objective and a concept."""
@@ -220,7 +218,6 @@ class Program:
         return self.equilibrium(point, self.minimum + float(self.objective @ point), bound)
 
 
-@final
 @frozen(eq=False)
 class ExtensiveFormCorrelatedEquilibrium(Hints, Optimum):
     """An optimal correlated equilibrium of a tree, and the bound that proves it optimal.
@@ -334,7 +331,6 @@ def check_tree(
         )
 
 
-@final
 @frozen(eq=False)
 class TeamMaxmin:
     """What a team guarantees that agrees beforehand, and how.
@@ -406,7 +402,6 @@ def team_maxmin(
     return TeamMaxmin(offset + lower, upper - lower, plan, strategy)
 
 
-@final
 @define(eq=False, repr=False)
 class MediatorGame:
     """A game whose equilibria are the optimal correlated equilibria of another, to learn them.

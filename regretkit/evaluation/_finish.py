@@ -5,7 +5,7 @@ import math
 import operator
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 from attrs import define, field
 
@@ -185,7 +185,6 @@ def finish_within(
 _gap = operator.attrgetter("gap")
 
 
-@final
 @define
 class _Schedule:
     """When to look at a run: by counts of operations, so that no clock decides what is found."""

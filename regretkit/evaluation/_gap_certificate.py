@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import field, frozen
@@ -85,7 +85,6 @@ class Part(NamedTuple):
     strategies: tuple[Shares, ...]
 
 
-@final
 @frozen(eq=False)
 class GapCertificate:
     """What each player gains by each deviation from a profile or a correlated plan, in fractions.

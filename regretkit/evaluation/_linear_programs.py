@@ -2,7 +2,7 @@
 
 import math
 import time
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -26,7 +26,6 @@ Constrained: TypeAlias = Simplices | DecisionTree | DecisionDAG
 """A set ``E x = e, x >= 0``."""
 
 
-@final
 @frozen(eq=False)
 class ExactSolution(Hints):
     """The value of a two-player zero-sum game, and strategies that prove it.
@@ -183,7 +182,6 @@ def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vecto
     return read_only(np.append(values[0], domain.simplices.max(values[1:])))
 
 
-@final
 @frozen(eq=False)
 class SecurityLevel:
     """A security level: a payoff that a strategy guarantees, and the strategy.
@@ -392,7 +390,6 @@ def payoff_rows(game: NormalFormGame, player: int) -> Vector:
     return rows
 
 
-@final
 @frozen(eq=False)
 class Terminals:
     """The terminals that chance may reach."""

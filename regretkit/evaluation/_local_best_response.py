@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -198,7 +198,6 @@ def _reported(samples: int, seconds: float | None) -> Iterator[int]:
             return
 
 
-@final
 @define(eq=False)
 class _Response:
     """A response that decides at its first visit of an information set."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Sequence
 from itertools import count
 from statistics import NormalDist
-from typing import TypeAlias, TypeVar, final
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -39,7 +39,6 @@ _AT_ONCE = 1 << 16
 """Number of games played in one batch."""
 
 
-@final
 @frozen
 class Estimate:
     """The mean of independent samples, with two kinds of confidence intervals.

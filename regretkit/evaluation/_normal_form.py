@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Iterable
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import field, frozen
@@ -158,7 +158,6 @@ def dominated_actions(
     return tuple(found)
 
 
-@final
 @frozen(eq=False)
 class Elimination:
     """The result of an iterated elimination of dominated actions.

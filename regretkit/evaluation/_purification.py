@@ -1,7 +1,6 @@
 """Purification and thresholding: strategies without their rarely played actions."""
 
 from collections.abc import Callable
-from typing import final
 
 from attrs import frozen
 
@@ -14,7 +13,6 @@ from regretkit.games._profile_table import behavior_of, blocks_of, strategy_of, 
 from regretkit.sets import StrategySet
 
 
-@final
 @frozen(eq=False)
 class PurifiedProfile:
     """A purified profile, and its gap before and after.

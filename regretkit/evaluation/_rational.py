@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -173,7 +173,6 @@ def _certified(
     return Certificate.of(game, lower, [x.shifted(shift), y.shifted(shift)])
 
 
-@final
 @frozen(eq=False)
 class _Payoffs:
     """The payoffs of player 0 by last sequences, as multiples of ``1 / unit``."""

@@ -1,7 +1,6 @@
 """The regret ledger: the exact regret of every node of a circuit, checked against its bound."""
 
 from collections.abc import Iterator, Sequence
-from typing import final
 
 from attrs import define, field
 
@@ -13,7 +12,6 @@ from regretkit.circuits import PhiRegret
 from regretkit.minimizer import RegretMinimizer
 
 
-@final
 @define(eq=False, repr=False)
 class RegretLedger(Hints):
     """Tracks the exact regret of a minimizer and of all its parts, from now on.

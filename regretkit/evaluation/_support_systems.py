@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -89,7 +89,6 @@ class _Flow(NamedTuple):
         return _Flow(part._replace(row=row), self.totals[live], live)
 
 
-@final
 @frozen(eq=False)
 class Systems:
     """The linear systems of a game, from which sequences out of the supports are left out."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -125,7 +125,6 @@ def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:
     return tuple((float(paid.min()), float(paid.max())) for paid in payoffs)
 
 
-@final
 @frozen
 class InformationSet:
     """An information set of a tree, by its number; shown by its label.
@@ -147,7 +146,6 @@ class InformationSet:
         return self.label
 
 
-@final
 @frozen
 class TreeHistory:
     tree: GameTree = field(eq=False, repr=False)
@@ -188,7 +186,6 @@ class TreeHistory:
         return distinct(self.tree._names(self.number))
 
 
-@final
 @frozen
 class NormalFormHistory:
     """A history of unobserved choices in a normal form."""
@@ -222,7 +219,6 @@ class NormalFormHistory:
         return payoffs
 
 
-@final
 @frozen(eq=False)
 class BatchHistory:
     """A batch of one history, with the batch of the empty one, which has the names.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, final, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, overload
 
 import numpy as np
 from attrs import define, evolve, field
@@ -146,7 +146,6 @@ def as_vector(strategy: Vector | BehavioralStrategyLike, domain: StrategySet, pl
     return strategy_of(behavior, domain)
 
 
-@final
 @define(eq=False)
 class ValidatedStrategy:
     """A behavioral strategy whose results are checked."""
@@ -180,7 +179,6 @@ class ValidatedStrategy:
         return f"player {self.player}'s probabilities at {quote(str(information_set))}"
 
 
-@final
 @define(eq=False)
 class MappingStrategy:
     answers: Mapping[Hashable, ArrayLike]
@@ -205,7 +203,6 @@ class MappingStrategy:
             ) from None
 
 
-@final
 @define(eq=False)
 class VectorStrategy:
     """A vector of a player's set, by the numbers of information sets or their labels."""
@@ -245,7 +242,6 @@ class VectorStrategy:
         return self._behavior[self._simplices.block(number)]
 
 
-@final
 @define(eq=False, repr=False)
 class VisitedStrategy(Hints):
     """What a player does at the information sets that were visited, and uniformly at all others.
@@ -331,7 +327,6 @@ class VisitedStrategy(Hints):
         )
 
 
-@final
 class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
     """One strategy for each player, at the information sets that were visited.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import islice, pairwise
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, final
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from attrs import define, field, frozen
@@ -27,7 +27,6 @@ from regretkit.games.tree._history import (
 T = TypeVar("T")
 
 
-@final
 @frozen
 class Node:
     """A node, by the numbers of its information set and children."""
@@ -121,7 +120,6 @@ class _Level(Protocol):
     def action_name(self, player: int, action: Any) -> str: ...
 
 
-@final
 @frozen(eq=False)
 class HistoryLevel:
     """Histories as objects, with the function that returns their keys."""
@@ -166,7 +164,6 @@ class AggregatedBatch(HistoryBatch, Protocol):
         ...
 
 
-@final
 @frozen(eq=False)
 class BatchLevel:
     """A batch of histories."""
@@ -246,7 +243,6 @@ def nodes_of_level(
     return merger.table()
 
 
-@final
 @define(eq=False)
 class _Merger:
     root: _Level

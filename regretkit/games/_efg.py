@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, repeat
 from operator import add
-from typing import Generic, NamedTuple, TypeAlias, TypeVar, final
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,6 @@ class _Outcome(NamedTuple):
     payoffs: tuple[float, ...]
 
 
-@final
 class _Declarations(Generic[Declared]):
     """Information sets or outcomes in the order of their declarations."""
 
@@ -164,7 +163,6 @@ class _Declarations(Generic[Declared]):
         return index
 
 
-@final
 class _Nodes:
     """The nodes of a file, with the information sets and outcomes that they declare."""
 

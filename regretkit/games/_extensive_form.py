@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -42,7 +42,6 @@ Name = TypeVar("Name")
 _ADVICE = "or pass imperfect_recall=True to solve, which runs it without a convergence guarantee"
 
 
-@final
 @define(eq=False, repr=False)
 class ExtensiveFormGame(Hints):
     """An extensive-form game of perfect recall in sequence form.
@@ -187,7 +186,6 @@ class ExtensiveFormGame(Hints):
         return f"<{self.name or 'ExtensiveFormGame'}: {points} information sets>"
 
 
-@final
 @define(eq=False, repr=False)
 class ImperfectRecallGame:
     """A game of imperfect recall: it has histories, but no sequence form.

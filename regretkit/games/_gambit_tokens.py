@@ -7,7 +7,7 @@ from itertools import islice
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 
@@ -34,7 +34,6 @@ _TO_ESCAPE = re.compile(r'"|\\(?=["\\]|\Z)')
 _NOT_PLAIN = re.compile(r"[^ -\[\]-~]")
 
 
-@final
 class Tokens:
     """The tokens of a text, one after another.
 

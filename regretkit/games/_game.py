@@ -3,11 +3,10 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
@@ -117,7 +116,6 @@ def check_player(player: int, players: int, name: str = "player") -> None:
         raise ValueError(f"{name} must be one of 0 to {players - 1}, got {quote(player)}")
 
 
-@final
 class ValidatedProfile(list[Vector]):
     """One finite vector of the right length for each player, as ``as_profile`` returns it.
 
@@ -128,7 +126,6 @@ class ValidatedProfile(list[Vector]):
         super().__init__(strategies)
         self.domains = domains
 
-    @override
     def __setitem__(self, player: Any, strategy: Any) -> None:
         vector = np.asarray(strategy, dtype=np.float64)
         _check_entry(vector, self.domains[player], player, finite=True)

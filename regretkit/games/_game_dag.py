@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 from attrs import define
@@ -42,7 +42,6 @@ class Edges(NamedTuple):
     """Index of the probability in the concatenated behaviors of all players and chance."""
 
 
-@final
 @define(eq=False, init=False)
 class SubDAG:
     """A DAG, or the part of it that sampled outcomes of chance leave reachable.
@@ -117,7 +116,6 @@ class SubDAG:
         return utility, segment_sum(action, reach[source], dimension), float(values[0])
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class GameDAG:
     """A directed acyclic graph in which histories with equal continuations are one node.

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from mmap import PAGESIZE
 from numbers import Real
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 from regretkit._util._errors import advised
 from regretkit._util._validate import must_be
@@ -58,7 +58,6 @@ def memory_capped(limit: float | None) -> Iterator[None]:
         _cap.reset(previous)
 
 
-@final
 class MemoryBudget:
     """The memory that building one game may take.
 
@@ -213,7 +212,6 @@ _REPORT_AFTER = 10.0
 """Seconds of building until the first report; the time is doubled for each following one."""
 
 
-@final
 class Growth:
     """Refuses and reports the growth of one game that is being built.
 

@@ -1,7 +1,7 @@
 """Games in normal form."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, TypeAlias, TypeVar, cast, final
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from attrs import define, field
@@ -65,7 +65,6 @@ def _sequence(value: Iterable[Item]) -> Iterable[Item]:
     return value
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class NormalFormGame(Hints):
     """A game in which all players simultaneously choose one action each.

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeAlias, TypeGuard, final
+from typing import Any, Protocol, Self, TypeAlias, TypeGuard
 
 from regretkit._util._lazy_import import optional
 from regretkit._util._validate import did_you_mean, quote
@@ -95,7 +95,6 @@ def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSp
     return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
 
 
-@final
 class OpenSpielHistory:
     __slots__ = ("_player", "_state", "has_strings")
 

@@ -4,7 +4,7 @@ import itertools
 from array import array
 from functools import partial
 from numbers import Real
-from typing import Any, Never, cast, final
+from typing import Any, Never, cast
 
 import numpy as np
 from attrs import frozen
@@ -135,7 +135,6 @@ def tree_from_openspiel(
     return game if isinstance(game, str) else str(loaded), tree
 
 
-@final
 class States:
     """The states of a game in depth-first order, as arrays with one entry for each state."""
 
@@ -247,7 +246,6 @@ def _text(state: State) -> str:
     return path_text([str(action) for action in state.history()])
 
 
-@final
 @frozen(eq=False)
 class Names:
     """OpenSpiel's names of a player's actions or of chance's outcomes, made when asked for."""

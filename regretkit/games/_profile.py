@@ -11,7 +11,6 @@ from typing import (
     Literal,
     SupportsIndex,
     TypeAlias,
-    final,
     overload,
 )
 
@@ -55,7 +54,6 @@ Key: TypeAlias = int | str | tuple[int, str | int]
 """A player, or an information set: its label, or its player and its label or number."""
 
 
-@final
 class Profile(Hints, tuple[Vector, ...]):
     """One strategy for each player: a tuple of vectors with the players' strategy sets.
 

@@ -1,8 +1,6 @@
 """Objects that minimize regret and are no ``RegretMinimizer``, as one."""
 
-from typing import Any, cast, final
-
-from typing_extensions import override
+from typing import Any, cast
 
 from regretkit._util import _validate
 from regretkit._util._state import ForeignState, Stateful
@@ -15,7 +13,6 @@ from regretkit.trace._kernel import Kernel
 from regretkit.trace._symbols import UntraceableError
 
 
-@final
 class Adapter(RegretMinimizer):
     """A leaf around an object that has ``next_strategy`` and ``observe_utility``.
 
@@ -78,17 +75,14 @@ class Adapter(RegretMinimizer):
     def __repr__(self) -> str:
         return f"Adapter({quote(self.learner)}, {self.domain!r})"
 
-    @override
     def _propose(self) -> Vector:
         return _validate.floats(
             cast(Any, self.learner).next_strategy(), self._foreign_method()
         ).copy()
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         cast(Any, self.learner).observe_utility(utility.copy())
 
-    @override
     def _foreign_method(self) -> str:
         return f"{type(self.learner).__name__}.next_strategy"
 

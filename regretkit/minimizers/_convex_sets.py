@@ -1,12 +1,11 @@
 """Minimizers on any convex set: projections, best responses, approachability."""
 
 import abc
-from typing import Protocol, cast, final, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound
@@ -63,27 +62,20 @@ class Proximal(RegretMinimizer):
         """Return the point that belongs to an iterate, by default its projection."""
         return self._project(iterate)
 
-    @final
     def _initialize(self, iterate: Vector) -> None:
         """Take the first iterate, once ``domain`` is known."""
         self._iterate = iterate
         self._expected = np.zeros(self.dimension)
 
-    @final
-    @override
     def _propose(self) -> Vector:
         iterate = self._step(self._iterate, self._expected) if self.optimistic else self._iterate
         return self._point(iterate)
 
-    @final
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self._iterate = self._project(self._step(self._iterate, utility))
         if self.optimistic:
             self._expected = utility.copy()
 
-    @final
-    @override
     def _expect(self, prediction: Vector) -> None:
         if self.optimistic:
             self._expected = prediction.copy()
@@ -118,7 +110,6 @@ def project(domain: StrategySet, point: Vector) -> Vector:
     return cast("Projectable", domain).project(point)
 
 
-@final
 @define(eq=False)
 class OnlineGradientDescent(Proximal):
     """Online gradient descent: follow utility, and come back to the nearest point of the set.
@@ -165,16 +156,13 @@ class OnlineGradientDescent(Proximal):
     def __attrs_post_init__(self) -> None:
         self._initialize(self.domain.relative_interior_point())
 
-    @override
     def _step(self, iterate: Vector, utility: Vector) -> Vector:
         return iterate + self.rate * utility
 
-    @override
     def _project(self, iterate: Vector) -> Vector:
         return project(self.domain, iterate)
 
 
-@final
 @define(eq=False)
 class ConicBlackwell(RegretMinimizer):
     """The conic Blackwell algorithm+: regret matching+ on any set onto which one can project.
@@ -228,15 +216,12 @@ class ConicBlackwell(RegretMinimizer):
         self._payoff = np.zeros(self.dimension)
 
     @property
-    @override
     def scale_free(self) -> bool:
         return True
 
-    @override
     def _couples_blocks(self) -> bool:
         return isinstance(self.domain, Simplices) and self.domain.blocks > 1
 
-    @override
     def _weaker_guarantee(self) -> str:
         # The bound has the factor kappa + |y|^2 / kappa, and the payoffs a range of about the
         # diagonal of the smallest box around the set.
@@ -251,13 +236,11 @@ class ConicBlackwell(RegretMinimizer):
             "bound is many times the range of payoffs"
         )
 
-    @override
     def _propose(self) -> Vector:
         if self._height == 0.0:
             return self.domain.relative_interior_point()
         return self._payoff / (self._height / self.kappa)
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         height = self._height - self.domain.value(utility, strategy) / self.kappa
         payoff = self._payoff + utility
@@ -309,7 +292,6 @@ def _point(value: ArrayLike) -> Vector:
     return sets.Singleton(value).point
 
 
-@final
 @define(eq=False)
 class Point(RegretMinimizer):
     """Always play the same point: the minimizer over a set of a single point.
@@ -333,20 +315,16 @@ class Point(RegretMinimizer):
         self.domain = sets.Singleton(self.point)
 
     @property
-    @override
     def scale_free(self) -> bool:
         return True
 
-    @override
     def _propose(self) -> Vector:
         return self.point.copy()
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         pass
 
 
-@final
 @define(eq=False)
 class BestResponse(RegretMinimizer):
     """Play a best response to the last utility.
@@ -386,21 +364,17 @@ class BestResponse(RegretMinimizer):
         self._last = self.domain.relative_interior_point()
 
     @property
-    @override
     def scale_free(self) -> bool:
         return True
 
-    @override
     def _weaker_guarantee(self) -> str:
         return (
             "it responds to the last utility alone, so that its regret is linear in the worst case"
         )
 
-    @override
     def _propose(self) -> Vector:
         return self._last.copy()
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         _, self._last = self.domain.best_response(utility)
 
@@ -409,7 +383,6 @@ _SMALLEST = 1e-8
 """What share of the length of W counts as length zero of a point's image."""
 
 
-@final
 @define(eq=False)
 class ResponseBasedApproachability(RegretMinimizer):
     """Response-based approachability, for small profile swap regret on any convex set.
@@ -475,15 +448,12 @@ class ResponseBasedApproachability(RegretMinimizer):
         return length(self._excess)
 
     @property
-    @override
     def scale_free(self) -> bool:
         return True
 
-    @override
     def _couples_blocks(self) -> bool:
         return isinstance(self.domain, Simplices) and self.domain.blocks > 1
 
-    @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)
         # W has the utilities since the last restart, all of which the tracker must have seen alone.
@@ -500,13 +470,11 @@ class ResponseBasedApproachability(RegretMinimizer):
         statement = "R <= |A - (I, 0)| |W|, A the best constant map"
         return RegretBound(statement, tracker.external, bound, exact=False, also=(also,))
 
-    @override
     def _propose(self) -> Vector:
         if not self._excess.any():
             return self.domain.relative_interior_point()
         return nearest_image(self._excess, self.domain.best_response)
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         image = self._excess @ np.append(strategy, 1.0)
         size, added = length(image), np.outer(utility, np.append(strategy, 1.0))

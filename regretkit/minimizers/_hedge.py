@@ -1,10 +1,7 @@
 """Hedge, also called multiplicative weights: optimistic, and without a rate to choose."""
 
-from typing import final
-
 import numpy as np
 from attrs import define, field, frozen
-from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
@@ -22,7 +19,6 @@ from regretkit.minimizers._simplex_rule import SimplexRule, state
 from regretkit.sets import Simplices
 
 
-@final
 @define(eq=False)
 class Hedge(ComposedRule):
     """Exponential weights: play each action in proportion to ``exp(rate R)``.
@@ -56,12 +52,10 @@ class Hedge(ComposedRule):
 
     rate: float = field(validator=positive, kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         return Cumulative(), NoPrediction(), SoftmaxLink(rate=self.rate)
 
 
-@final
 @define(eq=False)
 class OptimisticHedge(ComposedRule):
     """Hedge that adds the utility it expects before it plays.
@@ -93,12 +87,10 @@ class OptimisticHedge(ComposedRule):
 
     rate: float = field(validator=positive, kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         return Cumulative(), LastUtilityPrediction(), SoftmaxLink(rate=self.rate)
 
 
-@final
 @define(eq=False)
 class AdaHedge(SimplexRule):
     """Hedge with a rate that falls as it turns out to have been too high.
@@ -147,16 +139,13 @@ class AdaHedge(SimplexRule):
         self._log_sizes = np.log(np.maximum(self.simplices.sizes, 2))
 
     @property
-    @override
     def scale_free(self) -> bool:
         return True
 
-    @override
     def _propose(self) -> Vector:
         largest = self.simplices.max(self.regrets)
         return self.simplices.normalize(self._weights(self.regrets, largest))
 
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         regrets = self.simplices.regret(utility, strategy)
         regrets += self.regrets
@@ -181,7 +170,6 @@ class AdaHedge(SimplexRule):
             return np.exp(weights, out=weights)
 
 
-@final
 @frozen
 class NormalHedgeLink(LinkFunction):
     """Play in proportion to ``[R]+ exp([R]+^2 / 2c)``, uniform if none is positive.
@@ -196,7 +184,6 @@ class NormalHedgeLink(LinkFunction):
 
     scale_free = True
 
-    @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         positive = np.maximum(regrets, 0.0)
         largest = simplices.max(positive)
@@ -207,7 +194,6 @@ class NormalHedgeLink(LinkFunction):
         return simplices.normalize(shares * np.exp(simplices.repeat(precision) * (squares - 1.0)))
 
 
-@final
 @define(eq=False)
 class NormalHedge(ComposedRule):
     """Hedge with a half-normal potential, and no rate at all.
@@ -232,6 +218,5 @@ class NormalHedge(ComposedRule):
     checked against a reimplementation by others, the proof not at all.
     """
 
-    @override
     def _parts(self) -> Parts:
         return Cumulative(), NoPrediction(), NormalHedgeLink()

@@ -1,11 +1,8 @@
 """Mirror descent and following the leader: optimistic, reflected, magnetic, and on trees."""
 
-from typing import final
-
 import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._util._arrays import segment_sum
 from regretkit._util._state import NOT_STATE
@@ -35,7 +32,6 @@ from regretkit.minimizers._roles import (
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
-@final
 @frozen
 class RegularizedLeaderLink(LinkFunction):
     """Play the regularized leader: ``argmax over x of <R, x> - phi(x) / rate``.
@@ -58,7 +54,6 @@ class RegularizedLeaderLink(LinkFunction):
     regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
     rate: float = field(validator=positive, kw_only=True)
 
-    @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return self.regularizer.leader(simplices, regrets, self.rate)
 
@@ -76,7 +71,6 @@ class _OfRegularizer(Accumulator):
         return self.regularizer.gradient(leader) / self.rate
 
 
-@final
 @frozen
 class AgileProjection(_OfRegularizer):
     """Keep only the leader of the regrets: agile mirror descent, of which Cumulative is lazy.
@@ -97,7 +91,6 @@ class AgileProjection(_OfRegularizer):
     {'regrets': array([1., 0.])}
     """
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         moved = Cumulative().update(simplices, state, regret, iteration)
         if self.regularizer.interior:
@@ -118,7 +111,6 @@ class _LeaderRule(ComposedRule):
         return accumulator, predictor, link
 
 
-@final
 @define(eq=False)
 class FollowTheRegularizedLeader(_LeaderRule):
     """Follow the regularized leader: the best response to all utilities so far, less a penalty.
@@ -161,12 +153,10 @@ class FollowTheRegularizedLeader(_LeaderRule):
 
     optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         return self._with_leader(Cumulative(), self.optimistic)
 
 
-@final
 @define(eq=False)
 class OnlineMirrorDescent(_LeaderRule):
     """Online mirror descent: a step along the utility, with a penalty on its length.
@@ -205,13 +195,11 @@ class OnlineMirrorDescent(_LeaderRule):
 
     optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         accumulator = AgileProjection(regularizer=self.regularizer, rate=self.rate)
         return self._with_leader(accumulator, self.optimistic)
 
 
-@final
 @frozen
 class Reflected(_OfRegularizer):
     """The gradient at the strategy played, plus the error of the prediction v that led to it.
@@ -229,7 +217,6 @@ class Reflected(_OfRegularizer):
     {'regrets': array([1., 0.])}
     """
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         predicted = state.get("predicted_regrets", 0.0)
         if self.regularizer.interior:
@@ -238,7 +225,6 @@ class Reflected(_OfRegularizer):
         return {"regrets": played + (regret - predicted)}
 
 
-@final
 @define(eq=False)
 class ReflectedMirrorDescent(_LeaderRule):
     """Optimistic mirror descent with one step an iteration, from the last strategy played.
@@ -273,7 +259,6 @@ class ReflectedMirrorDescent(_LeaderRule):
     be checked; recurrence and bound are tested.
     """
 
-    @override
     def _parts(self) -> Parts:
         accumulator = Reflected(regularizer=self.regularizer, rate=self.rate)
         return self._with_leader(accumulator, optimistic=True)
@@ -295,7 +280,6 @@ def _checked_magnet(magnet: Vector, domain: StrategySet) -> Vector:
     return magnet
 
 
-@final
 @frozen(eq=False)
 class ProximalToReference(Accumulator):
     """Steps towards regret and a magnet: ``R <- R / (1 + rate alpha) + alpha ln rho + g``.
@@ -324,17 +308,14 @@ class ProximalToReference(Accumulator):
     temperature: float = field(validator=at_least_zero, kw_only=True)
     log_magnet: Vector = field(factory=lambda: np.zeros(()), kw_only=True, repr=False)
 
-    @override
     def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
         decay = 1.0 + self.rate * self.temperature
         return state["regrets"] / decay + self.temperature * self.log_magnet
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
 
 
-@final
 @define(eq=False)
 class MagneticMirrorDescent(ComposedRule):
     """Mirror descent with KL regularization towards a reference strategy, the magnet.
@@ -387,17 +368,14 @@ class MagneticMirrorDescent(ComposedRule):
     magnet: Vector | None = field(default=None, converter=_as_magnet, kw_only=True)
     optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
-    @override
     def _weaker_guarantee(self) -> str:
         return _NEAR_MAGNET if self.temperature > 0.0 else ""
 
-    @override
     def on_domain(  # type: ignore[override]  # with a magnet of its own it plays nowhere else
         self, simplices: Simplices
     ) -> RegretMinimizer | None:
         return super().on_domain(simplices) if self.magnet is None else None
 
-    @override
     def _parts(self) -> Parts:
         pull = np.zeros(())
         if self.magnet is not None:
@@ -410,7 +388,6 @@ class MagneticMirrorDescent(ComposedRule):
         return accumulator, predictor, SoftmaxLink(rate=rate)
 
 
-@final
 @define(eq=False)
 class DilatedMirrorDescent(Proximal):
     """Mirror descent on sequence-form strategies, with a regularizer from every decision point.
@@ -497,22 +474,18 @@ class DilatedMirrorDescent(Proximal):
             self._pull = self._gradient(self.tree.behavior(_checked_magnet(self.magnet, self.tree)))
         self._initialize(self._project(np.zeros(self.dimension)))
 
-    @override
     def _weaker_guarantee(self) -> str:
         return _NEAR_MAGNET if self.temperature > 0.0 else ""
 
-    @override
     def _step(self, iterate: Vector, utility: Vector) -> Vector:
         moved = iterate + self.rate * utility + self.rate * self.temperature * self._pull
         return moved / (1.0 + self.rate * self.temperature)
 
-    @override
     def _project(self, iterate: Vector) -> Vector:
         # In the interior an iterate and the gradient at its point differ by nothing that is ever
         # seen, and the iterate keeps its digits where probabilities are too small to.
         return iterate if self.regularizer.interior else self._gradient(self._behavior(iterate))
 
-    @override
     def _point(self, iterate: Vector) -> Vector:
         return self.tree.sequence_form(self._behavior(iterate))
 

@@ -3,11 +3,10 @@
 import abc
 import math
 from collections.abc import Mapping
-from typing import Never, TypeAlias, cast, final
+from typing import Never, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
-from typing_extensions import override
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
@@ -64,7 +63,6 @@ class ComposedRule(SimplexRule):
     link: LinkFunction = field(init=False, repr=False)
     state: State = field(init=False, repr=False)
 
-    @final
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self.accumulator, self.predictor, self.link = self._parts()
@@ -87,25 +85,17 @@ class ComposedRule(SimplexRule):
         )
 
     @property
-    @final
-    @override
     def scale_free(self) -> bool:
         return self.accumulator.scale_free and self.link.scale_free
 
-    @final
-    @override
     def _propose(self) -> Vector:
         return self._play(self.predictor.predict(self.state))
 
-    @final
-    @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         regret = self.simplices.regret(utility, strategy)
         updated = self.accumulator.update(self.simplices, self.state, regret, self.iteration + 1)
         self.state = updated | self.predictor.observe(self.state, regret, strategy)
 
-    @final
-    @override
     def _expect(self, prediction: Vector) -> None:
         expected = self.predictor.expect(self.simplices, self.state, prediction, self._play(None))
         self.state = self.state | expected
@@ -116,23 +106,15 @@ class ComposedRule(SimplexRule):
         regrets = self.accumulator.discounted(self.simplices, self.state, self.iteration + 1)
         return self.link.play(self.simplices, self.simplices.add(regrets, predicted))
 
-    @final
-    @override
     def _learned(self) -> State:
         return self.state
 
-    @final
-    @override
     def _hold(self, name: str, array: Vector) -> None:
         self.state[name] = array
 
-    @final
-    @override
     def _check_state(self, state: Mapping[str, object]) -> None:
         self._check_learned(cast("Mapping[str, Vector]", state["state"]))
 
-    @final
-    @override
     def _check_learned(self, learned: Mapping[str, Vector]) -> None:
         bounds = {**_LOWER_BOUNDS, "regrets": self.accumulator.lower_bound}
         for name, array in learned.items():
@@ -145,7 +127,6 @@ class ComposedRule(SimplexRule):
                 )
 
 
-@final
 @define(eq=False)
 class Composed(ComposedRule):
     """A rule without a name of its own, composed of any accumulator, predictor and link function.
@@ -176,7 +157,6 @@ class Composed(ComposedRule):
         factory=NoPrediction, kw_only=True, validator=of_kind(Predictor, "LastUtilityPrediction()")
     )
 
-    @override
     def _parts(self) -> Parts:
         return self.accumulator, self.predictor, self.link
 
@@ -185,7 +165,6 @@ _FORGETFUL = "with alpha below 1 it remembers a share of the past that falls to 
 _FORGETFUL_AT_FIRST = "with a shift above 4 it remembers little of the past, at first or for ever"
 
 
-@final
 @define(eq=False)
 class RegretMatching(ComposedRule):
     """Regret matching: play each action in proportion to its positive regret.
@@ -215,12 +194,10 @@ class RegretMatching(ComposedRule):
     Econometrica 68(5).
     """
 
-    @override
     def _parts(self) -> Parts:
         return Cumulative(), NoPrediction(), PositivePartLink()
 
 
-@final
 @define(eq=False)
 class RegretMatchingPlus(ComposedRule):
     """Regret matching+: negative regret is dropped in every iteration.
@@ -248,12 +225,10 @@ class RegretMatchingPlus(ComposedRule):
     Tammelin (2014), "Solving large imperfect information games using CFR+", arXiv:1407.5042.
     """
 
-    @override
     def _parts(self) -> Parts:
         return NonNegative(), NoPrediction(), PositivePartLink()
 
 
-@final
 @define(eq=False)
 class LinearRegretMatching(ComposedRule):
     """Regret matching in which iteration t counts t times.
@@ -280,12 +255,10 @@ class LinearRegretMatching(ComposedRule):
     minimization", AAAI.
     """
 
-    @override
     def _parts(self) -> Parts:
         return LinearAccumulator(), NoPrediction(), PositivePartLink()
 
 
-@final
 @define(eq=False)
 class DiscountedRegretMatching(ComposedRule):
     """Regret matching that discounts old regrets, by a factor that depends on their sign.
@@ -328,17 +301,14 @@ class DiscountedRegretMatching(ComposedRule):
     alpha: float = field(default=1.5, validator=extended, kw_only=True)
     beta: float = field(default=0.0, validator=extended, kw_only=True)
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "" if self.alpha >= 1.0 else _FORGETFUL
 
-    @override
     def _parts(self) -> Parts:
         accumulator = Discounted(alpha=self.alpha, beta=self.beta)
         return accumulator, NoPrediction(), PositivePartLink()
 
 
-@final
 @define(eq=False)
 class DiscountedRegretMatchingPlus(ComposedRule):
     """Regret matching+ that discounts old regrets.
@@ -381,7 +351,6 @@ class DiscountedRegretMatchingPlus(ComposedRule):
     alpha: float = field(default=1.5, validator=extended, kw_only=True)
     shift: float = field(default=1.5, validator=at_least_zero, kw_only=True)
 
-    @override
     def _weaker_guarantee(self) -> str:
         if self.shift == 0.0 or self.alpha == math.inf:
             return ""
@@ -389,13 +358,11 @@ class DiscountedRegretMatchingPlus(ComposedRule):
             return _FORGETFUL
         return _FORGETFUL_AT_FIRST if self.shift > 4.0 else ""
 
-    @override
     def _parts(self) -> Parts:
         accumulator = DiscountedNonNegative(alpha=self.alpha, shift=self.shift)
         return accumulator, NoPrediction(), PositivePartLink()
 
 
-@final
 @define(eq=False)
 class PredictiveRegretMatching(ComposedRule):
     """Regret matching that adds the regrets it expects before it plays.
@@ -422,12 +389,10 @@ class PredictiveRegretMatching(ComposedRule):
     approachability: connecting regret matching and mirror descent", AAAI.
     """
 
-    @override
     def _parts(self) -> Parts:
         return Cumulative(), LastUtilityPrediction(), PositivePartLink()
 
 
-@final
 @define(eq=False)
 class PredictiveRegretMatchingPlus(ComposedRule):
     """Regret matching+ that adds the regrets it expects before it plays.
@@ -454,12 +419,10 @@ class PredictiveRegretMatchingPlus(ComposedRule):
     approachability: connecting regret matching and mirror descent", AAAI.
     """
 
-    @override
     def _parts(self) -> Parts:
         return NonNegative(), LastUtilityPrediction(), PositivePartLink()
 
 
-@final
 @define(eq=False)
 class PredictiveDiscountedRegretMatchingPlus(ComposedRule):
     """Discounted regret matching+ that adds the regrets it expects before it plays.
@@ -497,10 +460,8 @@ class PredictiveDiscountedRegretMatchingPlus(ComposedRule):
 
     alpha: float = field(default=2.3, validator=extended, kw_only=True)
 
-    @override
     def _weaker_guarantee(self) -> str:
         return "" if self.alpha >= 1.0 else _FORGETFUL
 
-    @override
     def _parts(self) -> Parts:
         return DiscountedNonNegative(alpha=self.alpha), LastUtilityPrediction(), PositivePartLink()

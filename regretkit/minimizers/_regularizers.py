@@ -1,11 +1,9 @@
 """Regularizers: strictly convex functions of a distribution, and the roots that leaders need."""
 
 import abc
-from typing import final
 
 import numpy as np
 from attrs import field, frozen
-from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import inside, of_kind
@@ -50,7 +48,6 @@ class Regularizer(abc.ABC):
 check_regularizer = of_kind(Regularizer, "Entropy()")
 
 
-@final
 @frozen
 class Entropy(Regularizer):
     """Negative entropy: ``phi(x) = sum of x ln x``, whose leaders are exponential weights.
@@ -61,21 +58,17 @@ class Entropy(Regularizer):
     array([0.])
     """
 
-    @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         return simplices.softmax(scores, rate)
 
-    @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
         return simplices.dot(strategy, np.log(np.where(strategy > 0.0, strategy, 1.0)))
 
-    @override
     def gradient(self, strategy: Vector) -> Vector:
         with np.errstate(divide="ignore"):
             return np.log(strategy) + 1.0
 
 
-@final
 @frozen
 class Euclidean(Regularizer):
     """Half the squared length: ``phi(x) = |x|^2 / 2``, whose leaders are projections.
@@ -88,22 +81,18 @@ class Euclidean(Regularizer):
 
     interior = False
 
-    @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         # A whole unit below the largest, an action has no weight, however far below it is.
         shifted = _below(simplices, scores, rate)
         return simplices.project(np.maximum(shifted, -1.0, out=shifted))
 
-    @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
         return 0.5 * simplices.dot(strategy, strategy)
 
-    @override
     def gradient(self, strategy: Vector) -> Vector:
         return strategy.copy()
 
 
-@final
 @frozen
 class Tsallis(Regularizer):
     """Negative Tsallis entropy: ``phi(x) = (1 - sum of x^q) / (1 - q)``.
@@ -131,24 +120,20 @@ class Tsallis(Regularizer):
 
     q: float = field(default=0.5, validator=inside, kw_only=True)
 
-    @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         shifted = -_below(simplices, scores, rate)
         return _in_powers(simplices, (1.0 - self.q) / self.q * shifted, 1.0 / (1.0 - self.q))
 
-    @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
         value: Vector = (1.0 - simplices.sum(strategy**self.q)) / (1.0 - self.q)
         return value
 
-    @override
     def gradient(self, strategy: Vector) -> Vector:
         with np.errstate(divide="ignore"):
             slope: Vector = self.q / (self.q - 1.0) * strategy ** (self.q - 1.0)
         return slope
 
 
-@final
 @frozen
 class LogBarrier(Regularizer):
     """The logarithmic barrier: ``phi(x) = - sum of ln x``.
@@ -162,16 +147,13 @@ class LogBarrier(Regularizer):
     array([0.66666667, 0.33333333])
     """
 
-    @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         return _in_powers(simplices, -_below(simplices, scores, rate), 1.0)
 
-    @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
         with np.errstate(divide="ignore"):
             return -simplices.sum(np.log(strategy))
 
-    @override
     def gradient(self, strategy: Vector) -> Vector:
         with np.errstate(divide="ignore"):
             return -1.0 / strategy

@@ -6,11 +6,10 @@ of the state they are given.
 
 import abc
 import math
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import field, frozen
-from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, extended, of_kind, positive
@@ -56,7 +55,6 @@ class Accumulator(abc.ABC):
         return state["regrets"]
 
 
-@final
 @frozen
 class Cumulative(Accumulator):
     """Every regret counts the same: ``R <- R + g``.
@@ -67,12 +65,10 @@ class Cumulative(Accumulator):
     {'regrets': array([0., 0.])}
     """
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": simplices.add(state["regrets"], regret)}
 
 
-@final
 @frozen
 class NonNegative(Accumulator):
     """Negative regret is dropped, as in regret matching+: ``Q <- [Q + g]+``.
@@ -85,12 +81,10 @@ class NonNegative(Accumulator):
 
     lower_bound = 0.0
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": np.maximum(simplices.add(state["regrets"], regret), 0.0)}
 
 
-@final
 @frozen
 class LinearAccumulator(Accumulator):
     """Later regrets count more: ``R <- R + t g`` in iteration t.
@@ -102,7 +96,6 @@ class LinearAccumulator(Accumulator):
     {'regrets': array([ 5., -5.])}
     """
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": simplices.add(state["regrets"], iteration * regret)}
 
@@ -114,12 +107,9 @@ class Discounting(Accumulator):
     def factors(self, iteration: int) -> tuple[float, float]:
         """Return the factors of positive and of other regrets in an iteration, from 0."""
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
 
-    @final
-    @override
     def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
         regrets, (positive, negative) = state["regrets"], self.factors(iteration)
         if positive == negative:
@@ -127,7 +117,6 @@ class Discounting(Accumulator):
         return regrets * np.where(regrets > 0.0, positive, negative)
 
 
-@final
 @frozen
 class Discounted(Discounting):
     """Old regrets are discounted, by a factor that depends on their sign.
@@ -149,12 +138,10 @@ class Discounted(Discounting):
     alpha: float = field(validator=extended, kw_only=True)
     beta: float = field(validator=extended, kw_only=True)
 
-    @override
     def factors(self, iteration: int) -> tuple[float, float]:
         return discount(iteration - 1, self.alpha), discount(iteration - 1, self.beta)
 
 
-@final
 @frozen
 class DiscountedNonNegative(Discounting):
     """Old regrets are discounted, and negative regret is dropped.
@@ -176,12 +163,10 @@ class DiscountedNonNegative(Discounting):
     alpha: float = field(validator=extended, kw_only=True)
     shift: float = field(default=1.0, validator=at_least_zero, kw_only=True)
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         discounted = self.discounted(simplices, state, iteration)
         return {"regrets": np.maximum(simplices.add(discounted, regret), 0.0)}
 
-    @override
     def factors(self, iteration: int) -> tuple[float, float]:
         factor = discount(iteration - 1, self.alpha, self.shift)
         return factor, factor
@@ -240,7 +225,6 @@ class Predictor(abc.ABC):
         return state["predicted_regrets"]
 
 
-@final
 @frozen
 class NoPrediction(Predictor):
     """Predict nothing, and ignore external predictions.
@@ -251,20 +235,16 @@ class NoPrediction(Predictor):
     {}
     """
 
-    @override
     def start(self, simplices: Simplices) -> State:
         return {}
 
-    @override
     def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
         return {}
 
-    @override
     def predict(self, state: State) -> Vector | None:
         return None
 
 
-@final
 @frozen
 class LastUtilityPrediction(Predictor):
     """Predict the last utility, or the utility m that was given as a prediction.
@@ -283,21 +263,17 @@ class LastUtilityPrediction(Predictor):
     array([ 2., -2.])
     """
 
-    @override
     def start(self, simplices: Simplices) -> State:
         return super().start(simplices) | {"last_strategy": simplices.uniform()}
 
-    @override
     def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
         # A strategy handed out is never written to, but a state may not hold what others hold.
         return {"predicted_regrets": regret, "last_strategy": strategy.copy()}
 
-    @override
     def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
         return {"predicted_regrets": simplices.regret(utility, state["last_strategy"])}
 
 
-@final
 @frozen
 class ExternalPrediction(Predictor):
     """Predict the utility m that was given as a prediction, and otherwise nothing.
@@ -315,11 +291,9 @@ class ExternalPrediction(Predictor):
     array([ 3., -1.])
     """
 
-    @override
     def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
         return {"predicted_regrets": np.zeros_like(regret)}
 
-    @override
     def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
         return {"predicted_regrets": simplices.regret(utility, unaided)}
 
@@ -334,29 +308,20 @@ class _Scaling(Predictor):
     def _scaled(self, predicted: Vector, state: State) -> Vector:
         """Return ``predicted``, scaled."""
 
-    @final
-    @override
     def start(self, simplices: Simplices) -> State:
         return self.predictor.start(simplices)
 
-    @final
-    @override
     def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
         return self.predictor.observe(state, regret, strategy)
 
-    @final
-    @override
     def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
         return self.predictor.expect(simplices, state, utility, unaided)
 
-    @final
-    @override
     def predict(self, state: State) -> Vector | None:
         predicted = self.predictor.predict(state)
         return None if predicted is None else self._scaled(predicted, state)
 
 
-@final
 @frozen
 class Weighted(_Scaling):
     """Scale predictions by a constant: ``weight v``.
@@ -377,12 +342,10 @@ class Weighted(_Scaling):
 
     weight: float = field(validator=at_least_zero, kw_only=True)
 
-    @override
     def _scaled(self, predicted: Vector, state: State) -> Vector:
         return self.weight * predicted
 
 
-@final
 @frozen
 class AdaptiveStep(_Scaling):
     """Scale predictions by the accumulator's weight: ``prediction_weight v``.
@@ -398,7 +361,6 @@ class AdaptiveStep(_Scaling):
     array([ 1., -1.])
     """
 
-    @override
     def _scaled(self, predicted: Vector, state: State) -> Vector:
         if "prediction_weight" not in state:
             raise ValueError(
@@ -431,7 +393,6 @@ class LinkFunction(abc.ABC):
         """Return the strategy, a new array of shape ``(dimension,)``."""
 
 
-@final
 @frozen
 class PositivePartLink(LinkFunction):
     """Play in proportion to positive regret: ``[R]+ / sum [R]+``, uniform if none is positive.
@@ -447,12 +408,10 @@ class PositivePartLink(LinkFunction):
 
     scale_free = True
 
-    @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return simplices.normalize(np.maximum(regrets, 0.0))
 
 
-@final
 @frozen
 class SoftmaxLink(LinkFunction):
     """Play in proportion to ``exp(rate R)``.
@@ -470,6 +429,5 @@ class SoftmaxLink(LinkFunction):
 
     rate: float = field(validator=positive, kw_only=True)
 
-    @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return simplices.softmax(regrets, self.rate)

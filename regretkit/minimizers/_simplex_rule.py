@@ -3,12 +3,11 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, Self, cast, final
+from typing import Literal, Self, cast
 
 import attrs
 import numpy as np
 from attrs import define, field
-from typing_extensions import override
 
 from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
@@ -111,7 +110,6 @@ class SimplexRule(RegretMinimizer):
     # Without the hook, attrs would look at every attribute that is set, in every iteration.
     simplices: Simplices = field(converter=as_simplices, on_setattr=attrs.setters.NO_OP)
 
-    @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer:
         _, *names = inspect.signature(type(self)).parameters
         held = {name: name if hasattr(self, name) else f"_{name}" for name in names}
@@ -134,7 +132,6 @@ class SimplexRule(RegretMinimizer):
         fields = attrs.fields(type(self))
         return {field.name: getattr(self, field.name) for field in fields if _PER in field.metadata}
 
-    @override
     def _explain(self, error: Exception) -> None:
         super()._explain(error)
         sizes = {"action": self.simplices.dimension, "block": self.simplices.blocks}
@@ -158,8 +155,6 @@ class SimplexRule(RegretMinimizer):
         """Keep what is learned under a name in this array from now on."""
         setattr(self, name, array)
 
-    @final
-    @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         return slice_state(self._learned(), self.simplices, blocks)
 

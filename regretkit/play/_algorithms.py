@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar, cast, final
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -54,7 +54,6 @@ Groups: TypeAlias = Sequence[Indices]
 """For each player, the number of the group of each of its decision points."""
 
 
-@final
 @says_arguments
 @frozen(init=False)
 class Algorithm:

@@ -1,7 +1,5 @@
 """One minimizer against an opponent who always answers best: the minimax theorem as a program."""
 
-from typing import final
-
 import numpy as np
 from attrs import frozen
 
@@ -17,7 +15,6 @@ from regretkit.play._callbacks import exits_as_errors
 from regretkit.play._self_play import check_plays_on
 
 
-@final
 @frozen(eq=False)
 class BestResponsePlay:
     """What came of ``best_response_play``.

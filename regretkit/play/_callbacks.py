@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import Attribute, define, field
@@ -134,7 +134,6 @@ def play_watched(
                     break
 
 
-@final
 @define(eq=False)
 class Every(Stateful):
     """Call another callback at regular intervals of iterations.
@@ -178,7 +177,6 @@ class Every(Stateful):
         return (run.iteration // self.period + 1) * self.period
 
 
-@final
 @define(eq=False)
 class AtGeometricSteps(Stateful):
     """Call another callback at iterations that grow by a ratio, as 1, 2, 4, 8, ... do by 2.
@@ -236,7 +234,6 @@ class AtGeometricSteps(Stateful):
         return iteration_at
 
 
-@final
 @define(eq=False)
 class StopAtGap(Stateful):
     """Stop once a gap of the average is small enough.
@@ -281,7 +278,6 @@ _PERIOD = 0.05
 """Seconds of play between two calls of what reads the clock, about."""
 
 
-@final
 @define(eq=False)
 class Pace:
     """When to read a clock again: after iterations that take about as long as a period."""
@@ -308,7 +304,6 @@ class Pace:
         return run.iteration + (self._step if run.iteration == self._iteration else 1)
 
 
-@final
 @define(eq=False)
 class StopAtTime(Stateful):
     """Stop after some seconds of play.
@@ -352,7 +347,6 @@ class StopAtTime(Stateful):
         return self._pace.next_call(run)
 
 
-@final
 @define(eq=False)
 class StopWhenConverged(Stateful):
     """Stop once no coordinate of the average moved further than a tolerance since the last call.
@@ -416,7 +410,6 @@ def facts(
     ]
 
 
-@final
 @define(eq=False)
 class _Progress(Stateful):
     """A callback that hands on a line of text from time to time."""
@@ -466,7 +459,6 @@ def shown_progress(
             line.end()
 
 
-@final
 class _Line:
     """A line of a stream, written over and over at a terminal and in a notebook."""
 

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, final, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from attrs import define, field
 from attrs.validators import optional
@@ -40,7 +40,6 @@ _LOOKS = 20
 """How often the clock is looked at between two checkpoints, about."""
 
 
-@final
 @define(eq=False)
 class Checkpoint:
     """Save a run while it plays, so that at most the time since the last save is lost.

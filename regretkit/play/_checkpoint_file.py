@@ -14,12 +14,12 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast
 
 import numpy as np
 from attrs import define, frozen
 from numpy.typing import NDArray
-from typing_extensions import Buffer, override
+from typing_extensions import Buffer
 
 from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._state import Stateful, attributes, parts
@@ -89,18 +89,15 @@ def pieces(content: Mapping[str, Plain]) -> Iterator[bytes]:
     yield digest.hexdigest().encode()
 
 
-@final
 class _Pieces(io.RawIOBase):
     """A file that is written from one end to the other, and taken away in pieces."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
 
-    @override
     def writable(self) -> bool:
         return True
 
-    @override
     def write(self, data: Buffer, /) -> int:
         self._held.append(bytes(data))
         return len(self._held[-1])
@@ -355,7 +352,6 @@ class RunOptions(TypedDict, total=False):
     callbacks: Iterable[Callback]
 
 
-@final
 @define(eq=False)
 class _Whole(Stateful):
     """A run and its callbacks; their states are restored together or not at all."""
@@ -422,7 +418,6 @@ def _written(value: object, place: str) -> Iterator[tuple[str, object]]:
             yield from _written(item, f"{place}.{name}")
 
 
-@final
 @frozen
 class SavedRun:
     """What was read from a file."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
@@ -30,7 +30,6 @@ RATIO, RATIO_TO_GAP = 1.25, 1.05
 """By how much iterations grow from one measurement to the next; the second is that of `solve`."""
 
 
-@final
 @frozen
 class ComparedRun:
     """What was measured of one run of a comparison.
@@ -65,7 +64,6 @@ class ComparedRun:
         return float(self.columns[self.measure][-1])
 
 
-@final
 @define(eq=False)
 class Comparison(Hints):
     """The runs of ``compare``: as a table, as curves, and in short when it is printed.

@@ -4,11 +4,10 @@ import abc
 import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
-from typing_extensions import override
 
 from regretkit._util._errors import advised, warn_once
 from regretkit._util._validate import did_you_mean, quote
@@ -33,11 +32,9 @@ class Executor(abc.ABC):
         """Return whether the rules of the run still are what they were when this was started."""
         return True
 
-    @final
     def __deepcopy__(self, memo: object) -> None:
         return None  # a copy of a run finds its own
 
-    @final
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
 
@@ -59,27 +56,22 @@ class Engine(abc.ABC):
         """Start a run that this engine supports, or raise ``CannotStartError``."""
 
 
-@final
 class NumpyEngine(Engine):
     """Everything as it is written, in Python and NumPy: what the other engines must agree with."""
 
     name = "numpy"
 
-    @override
     def unsupported_reason(self, run: "SelfPlay") -> str | None:
         return None
 
-    @override
     def start(self, run: "SelfPlay") -> Executor:
         return _NumpyExecutor(run)
 
 
-@final
 class _NumpyExecutor(Executor):
     def __init__(self, run: "SelfPlay") -> None:
         self._run = run
 
-    @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         for _ in range(iterations):
             if interrupted():
@@ -133,7 +125,6 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
     return next(engine for engine in engines if engine.unsupported_reason(run) is None)
 
 
-@final
 @frozen
 class EngineReport:
     """The engine of a run, and why a player is not in machine code.

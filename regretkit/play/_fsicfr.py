@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Self, final
+from typing import Self
 
 import numpy as np
 from attrs import define, field
 from attrs.converters import optional
-from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
@@ -22,7 +21,6 @@ from regretkit.play._interrupt import RunGuard
 from regretkit.play._orders import Order, Simultaneous
 
 
-@final
 @define(eq=False)
 class FixedStrategyIteration(Stateful):
     """Counterfactual regret minimization on a graph of states, FSICFR.
@@ -124,7 +122,6 @@ class FixedStrategyIteration(Stateful):
                 self._iterate()
         return self
 
-    @override
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
         return self._guard.driving() if writes else self._guard.reading()
 

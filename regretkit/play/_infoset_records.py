@@ -6,11 +6,10 @@ import math
 import pickle
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import define, field, setters
-from typing_extensions import override
 
 from regretkit._util._state import generators
 from regretkit._util._validate import ATOL, quote
@@ -130,7 +129,6 @@ Discounts: TypeAlias = tuple[LazyDiscount, LazyDiscount]
 NO_DISCOUNTS = LazyDiscount(), LazyDiscount()
 
 
-@final
 class SharedKernel:
     """What all information sets of a player with one number of actions have in common."""
 
@@ -161,7 +159,6 @@ class SharedKernel:
             self.next_discounts = discounts[0].times(positive), discounts[1].times(other)
 
 
-@final
 @define(eq=False, on_setattr=setters.NO_OP)
 class KernelRecord(InfosetRecord):
     """One whose rule has a kernel, run as plain Python on lists: no array pays for two numbers.
@@ -176,7 +173,6 @@ class KernelRecord(InfosetRecord):
     discounts: Discounts = field(default=NO_DISCOUNTS, init=False)
     """Of all iterations up to the last one in which it learned."""
 
-    @override
     def _initial_strategy(self) -> Numbers:
         shared, learned, size = self.shared, self.shared.rule._learned(), len(self.actions)
         self.state = tuple(learned[name].tolist() for name in shared.names)
@@ -186,11 +182,9 @@ class KernelRecord(InfosetRecord):
         shared.propose(0, 0, size, strategy, self.arrays, shared.kernel.parameters_at(0))
         return strategy
 
-    @override
     def _rule_name(self) -> str:
         return type(self.shared.rule).__name__
 
-    @override
     def update(self, utility: Numbers, value: float) -> None:
         shared, strategy, state = self.shared, self.strategy, self.arrays
         size, parameters = len(strategy), shared.parameters
@@ -204,7 +198,6 @@ class KernelRecord(InfosetRecord):
         shared.propose(0, 0, size, strategy, state, parameters)
         self.play(strategy)
 
-    @override
     def copy(self, *place: Any) -> "KernelRecord":
         record = KernelRecord(*place, shared=self.shared)
         record.play(list(self.strategy))
@@ -213,33 +206,27 @@ class KernelRecord(InfosetRecord):
         return record
 
 
-@final
 @define(eq=False, on_setattr=setters.NO_OP)
 class MinimizerRecord(InfosetRecord):
     """One with a minimizer of its own."""
 
     minimizer: RegretMinimizer = field(kw_only=True)
 
-    @override
     def _initial_strategy(self) -> Numbers:
         strategy: Numbers = self.minimizer.next_strategy().tolist()
         return strategy
 
-    @override
     def _rule_name(self) -> str:
         return type(self.minimizer).__name__
 
-    @override
     def update(self, utility: Numbers, value: float) -> None:
         self.minimizer.observe_utility(np.array(utility))
         self.play(self.minimizer.next_strategy().tolist())
 
-    @override
     def copy(self, *place: Any) -> "MinimizerRecord":
         return MinimizerRecord(*place, minimizer=copy.deepcopy(self.minimizer))
 
 
-@final
 class RecordFactory:
     """Creates one player's records.
 

@@ -4,7 +4,7 @@ import ast
 import json
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from itertools import chain, islice
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from attrs import fields_dict, frozen
@@ -29,7 +29,6 @@ _LITERALS = 1_000
 """Names in one text."""
 
 
-@final
 @frozen(eq=False)
 class InfosetTable:
     """What is known of a player's information sets, in the order of their first visit.

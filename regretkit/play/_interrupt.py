@@ -5,10 +5,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import final
 
 
-@final
 class DeferredInterrupt:
     """Ctrl-C that is only noted, unless it comes twice, or within ``at_once``.
 
@@ -66,7 +64,6 @@ def deferred_interrupts() -> Iterator[DeferredInterrupt]:
         raise KeyboardInterrupt
 
 
-@final
 class RunGuard:
     """Refuses a second call that would drive a run, from another thread or from a callback."""
 

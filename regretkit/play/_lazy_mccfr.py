@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from contextlib import nullcontext
 from functools import cached_property, partial
-from typing import Any, Self, cast, final
+from typing import Any, Self, cast
 
 import numpy as np
 from attrs import define, evolve, field
@@ -51,7 +51,6 @@ _IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
 """Seconds that a history takes."""
 
 
-@final
 @define(eq=False, repr=False)
 class LazyMCCFR(Hints):
     """Play a game against oneself by its rules, without a tree.

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, count
-from typing import Any, Self, TypeAlias, cast, final
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
@@ -61,7 +61,6 @@ LastActions: TypeAlias = tuple[tuple[InfosetRecord | None, int], ...]
 """For each player, its last information set and its action there."""
 
 
-@final
 @define(eq=False)
 class Node:
     """One history: who acts, and what is known of what comes next."""
@@ -84,7 +83,6 @@ class Node:
         self.children = [None] * len(self.actions)
 
 
-@final
 class LazyTree:
     """The part of a game that was visited.
 
@@ -353,7 +351,6 @@ def check_estimator(estimator: Estimator) -> None:
         raise TypeError("reference names strategies of a tree; leave it out to explore uniformly")
 
 
-@final
 class Traversal:
     """Samples of a game, in each of which one player learns.
 
@@ -479,7 +476,6 @@ def expected(utility: list[float], strategy: list[float]) -> float:
 _BATCH = 512
 
 
-@final
 class BufferedUniforms:
     """What ``generator.random()`` returns, call by call, several times faster.
 

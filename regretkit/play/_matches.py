@@ -1,7 +1,7 @@
 """Agents, and matches: agents play a game against each other, round after round."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol, final, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from attrs import define, field, frozen
@@ -16,7 +16,6 @@ from regretkit.games._behavioral import ValidatedStrategy, behaviors
 from regretkit.games.tree._history import actions_of, check_length, outcomes_of, payoffs_of
 
 
-@final
 @frozen
 class Observation:
     """What an agent knows when its turn comes, and what it may do.
@@ -72,7 +71,6 @@ class RoundObserver(Protocol):
         ...
 
 
-@final
 @define(eq=False)
 class StrategyAgent:
     """An agent that plays a strategy.
@@ -128,7 +126,6 @@ class StrategyAgent:
         return pick(distribution, self.generator)
 
 
-@final
 @define(eq=False)
 class HumanAgent:
     """An agent whose actions a person chooses, at a terminal or elsewhere.
@@ -203,7 +200,6 @@ def _meant(answer: str, names: list[str]) -> list[int]:
     return []
 
 
-@final
 @frozen(eq=False)
 class Round:
     """One round of a match.
@@ -224,7 +220,6 @@ class Round:
     """What each of them earned."""
 
 
-@final
 @frozen(eq=False)
 class Match:
     """What agents earned in a match.

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from attrs import define, field
-from typing_extensions import override
 
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._state import NOT_STATE, StateDict, Stateful, _leaves
@@ -43,7 +42,6 @@ _GAMES, _ROLLOUTS = 100, 10
 """Games that it plays for each player, and plays to the end after each action."""
 
 
-@final
 @define(eq=False)
 class StrategyChange(Stateful):
     """How far a coordinate of the average, or of the current strategies, moved since the last call.
@@ -71,7 +69,6 @@ class StrategyChange(Stateful):
             return None
         return float(max(np.abs(x - y).max() for x, y in zip(strategies, last, strict=True)))
 
-    @override
     def _restored(self) -> None:
         self._run = None
 
@@ -79,7 +76,6 @@ class StrategyChange(Stateful):
         return partial(StrategyChange, current=self.current), ()  # seen no run
 
 
-@final
 @define(eq=False)
 class Seconds(Stateful):
     """The seconds of a run, continued where it was put back: its own begin at 0 again."""
@@ -96,12 +92,10 @@ class Seconds(Stateful):
         self._last = getattr(run, self.name)
         return self._before + self._last
 
-    @override
     def _restored(self) -> None:
         self._resumed = True
 
 
-@final
 @define(eq=False)
 class BestGap(Stateful):
     """The least NashConv of last iterates among those that were measured."""
@@ -113,7 +107,6 @@ class BestGap(Stateful):
         return self._minimum
 
 
-@final
 @define(eq=False)
 class Regret(Stateful):
     """The largest external or swap regret of a player over all iterations, in units of payoff."""
@@ -164,13 +157,11 @@ class Regret(Stateful):
             )
         minimizer._tracker = tracker
 
-    @override
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
         if self._trackers:
             self._sums = [sums for tracker in self._trackers for sums in tracker.sums()]
         return super()._access(writes=writes)
 
-    @override
     def _restored(self) -> None:
         self._trackers = ()
 
@@ -208,7 +199,6 @@ def _unwatched(name: str) -> ValueError:
     )
 
 
-@final
 @define(eq=False)
 class SharedPlay(Stateful):
     """The play that all correlated gaps of a Recorder are measured of."""
@@ -236,13 +226,11 @@ class SharedPlay(Stateful):
         self._add = None if play is None else play.__call__
         return play if play is not None and play.game is run.game else None
 
-    @override
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
         if self.of_run is not None:
             self._sums = [*_leaves(self.of_run.state_dict())]
         return super()._access(writes=writes)
 
-    @override
     def _restored(self) -> None:
         self._add = None
 
@@ -254,7 +242,6 @@ def _filled(state: StateDict, leaves: Iterator[Any]) -> StateDict:
     }
 
 
-@final
 @define(eq=False)
 class CorrelatedGap:
     """A gap of the play of all iterations."""

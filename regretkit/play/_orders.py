@@ -2,11 +2,10 @@
 
 import abc
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, final
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from attrs import field, frozen
-from typing_extensions import override
 
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
@@ -88,7 +87,6 @@ class Order(abc.ABC):
         return None
 
 
-@final
 @frozen
 class Simultaneous(Order):
     """All players are updated with their utilities at this iteration's profile.
@@ -99,18 +97,15 @@ class Simultaneous(Order):
     Simultaneous()
     """
 
-    @override
     def iterate(self, context: UpdateContext) -> None:
         profile = context.profile()
         for player in range(context.players):
             context.learn(player, profile)
 
-    @override
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         return UpdateSchedule(np.tile(np.arange(players), (iterations, 1)), simultaneous=True)
 
 
-@final
 @frozen
 class Alternating(Order):
     """One after the other, each learns from the newest strategies of the rest.
@@ -144,12 +139,10 @@ class Alternating(Order):
     def __attrs_post_init__(self) -> None:
         whole_number(self.first, "first", minimum=0)
 
-    @override
     def check_players(self, players: int) -> None:
         if not self.first < players:
             raise ValueError(f"first must be a player, one of 0 to {players - 1}, got {self.first}")
 
-    @override
     def iterate(self, context: UpdateContext) -> None:
         self.check_players(context.players)
         profile = context.profile()
@@ -158,13 +151,11 @@ class Alternating(Order):
             context.learn(player, profile)
             profile[player] = context.strategy(player)
 
-    @override
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         order = (self.first + np.arange(players)) % players
         return UpdateSchedule(np.tile(order, (iterations, 1)), simultaneous=False)
 
 
-@final
 @frozen(eq=False)
 class RandomPlayer(Order, Stateful):
     """One player, drawn at random, learns; the others stay as they are.
@@ -186,19 +177,16 @@ class RandomPlayer(Order, Stateful):
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)
 
-    @override
     def iterate(self, context: UpdateContext) -> None:
         profile = context.profile()
         context.learn(int(self.generator.integers(context.players)), profile)
 
-    @override
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         order = np.full((iterations, players), -1)
         order[:, 0] = [self.generator.integers(players) for _ in range(iterations)]
         return UpdateSchedule(order, simultaneous=False)
 
 
-@final
 @frozen
 class Extragradient(Order):
     """Extragradient: extrapolate to a midpoint, then update with its utilities.
@@ -227,7 +215,6 @@ class Extragradient(Order):
     Matecon 12.
     """
 
-    @override
     def iterate(self, context: UpdateContext) -> None:
         players = range(context.players)
         for player in players:

@@ -1,7 +1,7 @@
 """Numbers about a run, and how strategies, averages and regrets move over time, written down."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
@@ -72,7 +72,6 @@ def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
     return places
 
 
-@final
 @define(eq=False)
 class TrajectoryRecorder(Hints, Stateful):
     """Write down what is played at information sets, as it moves over time.
@@ -267,7 +266,6 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
     return np.full(actions, np.nan)
 
 
-@final
 @says_arguments
 @define(eq=False, repr=False)
 class Recorder(Hints, Stateful):

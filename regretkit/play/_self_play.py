@@ -4,11 +4,10 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
-from typing import Any, Self, Unpack, cast, final
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 from attrs import define, field
-from typing_extensions import override
 
 from regretkit._util._errors import MIXES, RUNS, Hints, says_arguments, warn
 from regretkit._util._files import FilePath
@@ -59,7 +58,6 @@ from regretkit.play._orders import Alternating, Order
 from regretkit.sets import DecisionTree, StrategySet
 
 
-@final
 @says_arguments
 @define(eq=False)
 class SelfPlay(Hints, Stateful):
@@ -296,11 +294,9 @@ class SelfPlay(Hints, Stateful):
         if isinstance(error, Exception):  # and no interrupt
             raise RuntimeError(self._failure) from error
 
-    @override
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
         return self._guard.driving() if writes else self._guard.reading()
 
-    @override
     def _check_state(self, state: Mapping[str, object]) -> None:
         if state["_last_engine"] is not None:
             check_engine(state["_last_engine"])
@@ -335,7 +331,6 @@ class SelfPlay(Hints, Stateful):
         except (ArithmeticError, RuntimeError, TypeError) as error:
             raise ValueError(f"a strategy cannot be computed: {error}") from error
 
-    @override
     def _restored(self) -> None:
         self._executor = None  # the state says what to go on with
 

@@ -22,11 +22,10 @@ convex programming", Mathematics of Operations Research 1(2).
 
 import abc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import ClassVar, TypeAlias, final
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._errors import Hints
@@ -81,7 +80,6 @@ def nearest_image(matrix: Vector, oracle: Oracle) -> Vector:
         vertices = np.vstack([vertices, vertex])
 
 
-@final
 class _Search:
     """The bounds, and the oracle's answers they rest on, all as seen from the point."""
 
@@ -173,7 +171,6 @@ class _Search:
                 projection.target = length * _unit(projection.target)
 
 
-@final
 class _Projection:
     """The nearest point to a target in the hull of some points, found from where it last was."""
 
@@ -335,7 +332,6 @@ class _SetOfFields(StrategySet):
     def _arguments(self) -> list[object]:
         return [getattr(self, field.name) for field in attrs_fields(type(self))]
 
-    @override
     def _key(self) -> tuple[object, ...]:
         # Zeros of either sign are equal.
         return tuple(

@@ -1,11 +1,8 @@
 """Box, ball, polytope, and the set of a single point."""
 
-from typing import final
-
 import numpy as np
 from attrs import define
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._arrays import length
@@ -14,7 +11,6 @@ from regretkit._util._validate import quote
 from regretkit.sets._base import ROUNDING, _SetOfFields
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class Box(_SetOfFields):
     """All vectors between two bounds, coordinate by coordinate.
@@ -53,25 +49,21 @@ class Box(_SetOfFields):
             )
 
     @property
-    @override
     def dimension(self) -> int:
         return self.low.size
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         """Return the largest ``<utility, x>``, and the corner with it; ``low`` in case of ties."""
         utility = _validate.vector(utility, self.dimension, "utility")
         corner = np.where(utility > 0.0, self.high, self.low)
         return float(utility @ corner), corner
 
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether no coordinate of ``point`` is beyond its bounds by more than ``atol``."""
         point = _validate.point(point, self.dimension, atol)
         with np.errstate(over="ignore"):
             return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
 
-    @override
     def relative_interior_point(self) -> Vector:
         # Halves first: the width itself may be too large a number.
         return self.low + (self.high / 2.0 - self.low / 2.0)
@@ -81,7 +73,6 @@ class Box(_SetOfFields):
         return np.clip(_validate.vector(point, self.dimension, "point"), self.low, self.high)
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class Ball(_SetOfFields):
     """All points no further from a center than a radius, in the Euclidean norm.
@@ -118,18 +109,15 @@ class Ball(_SetOfFields):
             )
 
     @property
-    @override
     def dimension(self) -> int:
         return self.center.size
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         """Return the largest ``<utility, x>``, and the point with it; the center for zeros."""
         utility = _validate.vector(utility, self.dimension, "utility")
         value = float(utility @ self.center) + self.radius * length(utility)
         return value, self.center + self.radius * _direction(utility)
 
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether ``point`` is within ``atol`` of the ball, in the Euclidean norm.
 
@@ -140,7 +128,6 @@ class Ball(_SetOfFields):
         rounding = ROUNDING * (length(self.center) + self.radius)
         return bool(distance <= atol + rounding)
 
-    @override
     def relative_interior_point(self) -> Vector:
         return self.center.copy()
 
@@ -158,7 +145,6 @@ def _direction(vector: Vector) -> Vector:
     return scaled / (length(scaled) or 1.0)
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class Polytope(_SetOfFields):
     """The convex hull of finitely many points.
@@ -189,11 +175,9 @@ class Polytope(_SetOfFields):
         self.vertices = _validate.matrix(vertices, "vertices")
 
     @property
-    @override
     def dimension(self) -> int:
         return int(self.vertices.shape[1])
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         """Return the largest ``<utility, x>``, and the first of the vertices that have it."""
         utility = _validate.vector(utility, self.dimension, "utility")
@@ -202,14 +186,12 @@ class Polytope(_SetOfFields):
         best = int(values.argmax())
         return float(values[best]), self.vertices[best].copy()
 
-    @override
     def relative_interior_point(self) -> Vector:
         """Return the mean of the vertices: each has some weight, so it is on no face."""
         mean: Vector = self.vertices.mean(axis=0)
         return mean
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class Singleton(_SetOfFields):
     """A set with one point in it.
@@ -232,21 +214,17 @@ class Singleton(_SetOfFields):
         self.point = _validate.constant_vector(point, "point")
 
     @property
-    @override
     def dimension(self) -> int:
         return self.point.size
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         utility = _validate.vector(utility, self.dimension, "utility")
         return float(utility @ self.point), self.point.copy()
 
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether no coordinate differs from the point's by more than ``atol``."""
         point = _validate.point(point, self.dimension, atol)
         return bool((np.abs(point - self.point) <= atol).all())
 
-    @override
     def relative_interior_point(self) -> Vector:
         return self.point.copy()

@@ -2,12 +2,11 @@
 
 import abc
 from collections.abc import Iterable, Sequence
-from typing import cast, final
+from typing import cast
 
 import numpy as np
 from attrs import define, frozen
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._arrays import (
@@ -64,7 +63,6 @@ class DecisionProblem(StrategySet):
         return self._levels_built
 
     @property
-    @override
     def dimension(self) -> int:
         return 1 + self.simplices.dimension
 
@@ -156,7 +154,6 @@ class DecisionProblem(StrategySet):
             level.add_to_parents(values, level.simplices.max(values[level.sequences]))
         return values
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         return self._best_by_values(self.best_values(utility))
 
@@ -165,7 +162,6 @@ class DecisionProblem(StrategySet):
         _, behavior = self.simplices.best_response(values[1:])
         return float(values[0]), self.sequence_form(behavior)
 
-    @override
     def _gain(self, utility: Vector, point: Vector) -> float:
         # What is lost at each decision point where best actions follow, without differences of
         # large numbers, and added up in the order of all engines
@@ -173,11 +169,9 @@ class DecisionProblem(StrategySet):
         lost = point[1:] * (simplices.repeat(simplices.max(values)) - values)
         return float(np.append(0.0, simplices.sum(lost)).cumsum()[-1])
 
-    @override
     def value(self, utility: Vector, point: Vector) -> float:
         return self.counterfactual(utility, self.behavior(point))[0]
 
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         point = _validate.point(point, self.dimension, atol)
         flow = self.simplices.sum(point[1:]) - self.reach(point)
@@ -185,7 +179,6 @@ class DecisionProblem(StrategySet):
             abs(point[0] - 1.0) <= atol and (point >= -atol).all() and (np.abs(flow) <= atol).all()
         )
 
-    @override
     def relative_interior_point(self) -> Vector:
         return self.sequence_form(self.simplices.uniform())
 
@@ -264,7 +257,6 @@ def points_by_depth(depth: Indices) -> list[Indices]:
     return np.split(order, np.cumsum(np.bincount(depth))[:-1])
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class DecisionTree(DecisionProblem):
     """One player's decisions in a game of perfect recall, and its sequence-form strategies.
@@ -338,11 +330,9 @@ class DecisionTree(DecisionProblem):
             )
         self._levels_built = None
 
-    @override
     def reach(self, strategy: Vector) -> Vector:
         return strategy[self.parent_sequence]
 
-    @override
     def _cut(self) -> tuple[Level, ...]:
         if not self.points:
             return ()
@@ -353,12 +343,10 @@ class DecisionTree(DecisionProblem):
             for points in points_by_depth(depth)
         )
 
-    @override
     def _key(self) -> tuple[object, ...]:
         return self.simplices, self.parent_sequence.tobytes()
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class DecisionDAG(DecisionProblem):
     """Decision points that several sequences lead to, and the flows through them.
@@ -452,11 +440,9 @@ class DecisionDAG(DecisionProblem):
             edge = int(order[np.argmax(equal)])
             raise ValueError(f"parents[{points[edge]}] has {sequences[edge]} twice; pass it once")
 
-    @override
     def reach(self, strategy: Vector) -> Vector:
         return segment_sum(self._point_of_edge, strategy[self.parent_sequences], self.points)
 
-    @override
     def _cut(self) -> tuple[Level, ...]:
         if not self.points:
             return ()
@@ -475,7 +461,6 @@ class DecisionDAG(DecisionProblem):
             levels.append(Level.of(self.simplices, points, self.parent_sequences[edges], ends))
         return tuple(levels)
 
-    @override
     def _key(self) -> tuple[object, ...]:
         return self.simplices, self.parent_sequences.tobytes(), self.parent_counts.tobytes()
 

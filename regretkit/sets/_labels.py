@@ -3,11 +3,10 @@
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypedDict, TypeVar, final, overload
+from typing import Any, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._typing import Indices
@@ -16,7 +15,6 @@ from regretkit._util._validate import quote
 T = TypeVar("T", covariant=True)
 
 
-@final
 class LazySequence(Sequence[T]):
     """A sequence that holds no items: each access creates its item anew.
 
@@ -45,7 +43,6 @@ class LazySequence(Sequence[T]):
     def __getitem__(self, index: int) -> T: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-    @override
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
         # A range knows what an index means, and which are out of range.
         selected = range(self._length)[index]
@@ -53,7 +50,6 @@ class LazySequence(Sequence[T]):
             self._make(selected) if isinstance(selected, int) else tuple(map(self._make, selected))
         )
 
-    @override
     def __iter__(self) -> Iterator[T]:
         return map(self._make, range(self._length))
 
@@ -86,7 +82,6 @@ class Names(TypedDict):
     actions: Sequence[Sequence[str]] | None
 
 
-@final
 class Labels:
     """Optional names; what was not named is called by its number."""
 

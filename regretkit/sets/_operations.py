@@ -3,12 +3,10 @@
 import abc
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import final
 
 import numpy as np
 from attrs import define
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._arrays import Selection, as_slice
@@ -43,20 +41,15 @@ class Image(_SetOfFields):
         """Return the value of the map's offset, the same for all points of the source."""
         return 0.0
 
-    @final
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         utility = _validate.vector(utility, self.dimension, "utility")
         value, best = self.source.best_response(self.pull_back(utility))
         return value + self.constant_value(utility), self.apply(best)
 
-    @final
-    @override
     def relative_interior_point(self) -> Vector:
         return self.apply(self.source.relative_interior_point())
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class AffineImageSet(Image):
     """The image of a set under an affine map.
@@ -106,29 +99,24 @@ class AffineImageSet(Image):
         self.offset = _validate.constant_vector(offset, "offset", rows)
 
     @property
-    @override
     def dimension(self) -> int:
         return self.offset.size
 
-    @override
     def apply(self, point: Vector) -> Vector:
         """Return ``M x + b``."""
         image: Vector = self.matrix @ point + self.offset
         return image
 
-    @override
     def pull_back(self, utility: Vector) -> Vector:
         """Return ``M' u``; refuse one that overflows."""
         with np.errstate(over="ignore", invalid="ignore"):
             return _validate.utility(utility @ self.matrix, "utility @ matrix")
 
-    @override
     def constant_value(self, utility: Vector) -> float:
         """Return ``<u, b>``."""
         return float(utility @ self.offset)
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class ScaledSet(Image):
     """All multiples of the points of a set by one factor.
@@ -167,22 +155,18 @@ class ScaledSet(Image):
             )
 
     @property
-    @override
     def dimension(self) -> int:
         return self.source.dimension
 
-    @override
     def apply(self, point: Vector) -> Vector:
         """Return ``a x``."""
         return self.factor * point
 
-    @override
     def pull_back(self, utility: Vector) -> Vector:
         """Return ``a u``; refuse one that overflows."""
         with np.errstate(over="ignore"):
             return _validate.utility(self.factor * utility, "factor * utility")
 
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether ``point`` lies in the set, up to ``atol``.
 
@@ -199,7 +183,6 @@ class ScaledSet(Image):
         return self.source.contains(preimage, allowance / abs(self.factor))
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class Hull(_SetOfFields):
     """All averages of points of the members.
@@ -224,7 +207,6 @@ class Hull(_SetOfFields):
         self.members = as_sets_of_one_space(members, "members")
 
     @property
-    @override
     def dimension(self) -> int:
         return self.members[0].dimension
 
@@ -233,19 +215,16 @@ class Hull(_SetOfFields):
         first = self.members[0]
         return first if all(member == first for member in self.members) else self
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         responses = [member.best_response(utility) for member in self.members]
         return max(responses, key=lambda response: response[0])
 
-    @override
     def relative_interior_point(self) -> Vector:
         points = [member.relative_interior_point() for member in self.members]
         mean: Vector = np.mean(points, axis=0)
         return mean
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class MinkowskiSumSet(_SetOfFields):
     """All sums of one point from each set.
@@ -276,21 +255,17 @@ class MinkowskiSumSet(_SetOfFields):
         self.summands = as_sets_of_one_space(summands, "summands")
 
     @property
-    @override
     def dimension(self) -> int:
         return self.summands[0].dimension
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         responses = [summand.best_response(utility) for summand in self.summands]
         return sum(value for value, _ in responses), total(best for _, best in responses)
 
-    @override
     def relative_interior_point(self) -> Vector:
         return total(summand.relative_interior_point() for summand in self.summands)
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class ProductSet(StrategySet):
     """All vectors whose parts lie in the factors.
@@ -328,7 +303,6 @@ class ProductSet(StrategySet):
         self._selections = tuple(as_slice(indices) for indices in self.coordinates)
 
     @property
-    @override
     def dimension(self) -> int:
         return self._dimension
 
@@ -377,27 +351,22 @@ class ProductSet(StrategySet):
         first = [place[f.first] for f, place in pairs if isinstance(f, Simplices)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *first])
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         parts = self.split(_validate.vector(utility, self.dimension, "utility"))
         responses = [f.best_response(part) for f, part in zip(self.factors, parts, strict=True)]
         return sum(value for value, _ in responses), self._join(best for _, best in responses)
 
-    @override
     def value(self, utility: Vector, point: Vector) -> float:
         parts = zip(self.factors, self.split(utility), self.split(point), strict=True)
         return sum(factor.value(u, x) for factor, u, x in parts)
 
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         parts = self.split(_validate.point(point, self.dimension, atol))
         return all(f.contains(part, atol) for f, part in zip(self.factors, parts, strict=True))
 
-    @override
     def relative_interior_point(self) -> Vector:
         return self._join(factor.relative_interior_point() for factor in self.factors)
 
-    @override
     def _key(self) -> tuple[object, ...]:
         return self.factors, *(indices.tobytes() for indices in self.coordinates)
 

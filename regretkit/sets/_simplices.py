@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import define
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._arrays import (
@@ -179,7 +178,6 @@ _NARROW = 8
 """Rows of at most this size are sorted column by column."""
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class Simplices(StrategySet):
     """A product of probability simplices, laid end to end in one vector.
@@ -238,7 +236,6 @@ class Simplices(StrategySet):
         return self.sizes.size
 
     @property
-    @override
     def dimension(self) -> int:
         return self._ops.dimension
 
@@ -388,25 +385,20 @@ class Simplices(StrategySet):
 
     # As a strategy set
 
-    @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         return self._ops.best_response(utility)
 
-    @override
     def value(self, utility: Vector, point: Vector) -> float:
         return float(self.expectation(utility, point).sum())
 
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         point = _validate.point(point, self.dimension, atol)
         totals = self.sum(point)
         return bool((point >= -atol).all() and (np.abs(totals - 1.0) <= atol).all())
 
-    @override
     def relative_interior_point(self) -> Vector:
         return self.uniform()
 
-    @override
     def _key(self) -> tuple[object, ...]:
         return (self.sizes.tobytes(),)
 

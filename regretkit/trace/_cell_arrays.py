@@ -4,7 +4,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -71,7 +71,6 @@ def tracing(cells: Recorded) -> Iterator[None]:
 # Arrays
 
 
-@final
 class Cells(NDArrayOperatorsMixin):
     """An array of cells and known numbers."""
 

@@ -8,7 +8,7 @@ import functools
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, TypeVar
 
 from regretkit.trace._graph import COMPARISONS, SIGNS, in_order, operator
 from regretkit.trace._symbols import UntraceableError
@@ -17,7 +17,6 @@ Scalar: TypeAlias = "Cell | int | float | bool"
 Result = TypeVar("Result")
 
 
-@final
 class Cell:
     """An operation on numbers, or an input. Equal ones are one object within a tracing."""
 
@@ -63,7 +62,6 @@ _MOST_WAYS = 64
 """Ways through a function, by the outcomes of its decisions."""
 
 
-@final
 class Tracing(threading.local):
     """What is recorded in this thread."""
 

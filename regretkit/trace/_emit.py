@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import final
 
 from regretkit.trace._graph import (
     ELEMENTWISE,
@@ -27,7 +26,6 @@ _UNROLLED = 4
 """Sums that a processor adds to at once."""
 
 
-@final
 class Loops:
     """The body of a function that computes outputs of one block.
 

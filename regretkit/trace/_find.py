@@ -4,7 +4,7 @@ import inspect
 import textwrap
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -34,7 +34,6 @@ _MOST = 256
 """Rules that are remembered for others that are equal."""
 
 
-@final
 @define
 class _Found:
     """What was found for a rule, and from what."""

@@ -7,13 +7,12 @@ graphs are equal where their nodes are.
 import enum
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 
-@final
 class Per(enum.IntEnum):
     """What a node has a number for: there is one, or one for each block, or for each action."""
 
@@ -94,7 +93,6 @@ Detail: TypeAlias = Any
 """The value of a constant, the name of an input, an array, or how a root is searched."""
 
 
-@final
 class Node:
     """One operation, or an input.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 from attrs import Attribute, field, frozen
 
@@ -39,7 +39,6 @@ def _numbers_or_function(_: object, attribute: "Attribute[Any]", value: Any) -> 
         constant_vector(value, attribute.name)
 
 
-@final
 @frozen(kw_only=True)
 class KernelTraits:
     """What a rule declares about its kernel, so that an engine can leave work out.
@@ -76,7 +75,6 @@ class KernelTraits:
     ignores_singleton_blocks: bool = field(default=False, validator=truth)
 
 
-@final
 @frozen
 class Kernel:
     """How to play and to learn at one block, in loops that a compiler understands.

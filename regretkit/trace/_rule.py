@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import attrs
 import numpy as np
@@ -49,7 +49,6 @@ _MOST_RUNS = 64
 """Of one hook, for decisions by the iteration."""
 
 
-@final
 @frozen(eq=False)
 class RuleGraph:
     """What a rule computes: the strategy that it proposes, and what it learns.
@@ -422,7 +421,6 @@ def _bind(rule: Any, symbolic: Any) -> None:
                 object.__setattr__(copied, name, _NumberFunction(bound))
 
 
-@final
 @frozen
 class _NumberFunction:
     """A function that a rule was given: one of the iteration need not be traced."""

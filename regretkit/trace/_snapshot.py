@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, cast, final
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -289,7 +289,6 @@ class _Watched(NamedTuple):
     before: Contents
 
 
-@final
 class Snapshot:
     """All that a rule's code refers to and could change in place, as it is now.
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from typing_extensions import override
 
 from regretkit.sets._simplices import BlockOps
 from regretkit.trace._graph import MATH, ONE, SIZE, Node, Per, elementwise, make, reduction, repeat
@@ -34,42 +33,34 @@ class SymbolicOps(BlockOps):
     def _reduced(self, op: str, node: Node) -> Symbol:
         return self._trace.symbol(reduction(op, node))
 
-    @override
     def sum(self, vector: Any) -> Any:
         node = self._node(vector)
         if node.op == "multiply" and {*node.args} == {UTILITY, STRATEGY}:
             return self._trace.symbol(VALUE)
         return self._reduced("sum", node)
 
-    @override
     def dot(self, left: Any, right: Any) -> Any:
         nodes = [self._node(left), self._node(right)]
         if {*nodes} == {UTILITY, STRATEGY}:
             return self._trace.symbol(VALUE)
         return self._reduced("sum", elementwise("multiply", *nodes))
 
-    @override
     def max(self, vector: Any) -> Any:
         return self._reduced("max", self._node(vector))
 
-    @override
     def norm(self, vector: Any) -> Any:
         return self._reduced("norm", self._node(vector))
 
-    @override
     def repeat(self, numbers: Any) -> Any:
         return self._trace.symbol(repeat(self._node(numbers, Per.BLOCK)))
 
-    @override
     def subtract_per_block(self, vector: Any, numbers: Any) -> Any:
         return vector - self.repeat(numbers)
 
-    @override
     def add(self, left: Any, right: Any) -> Any:
         nodes = self._node(left), self._node(right)
         return self._trace.symbol(make("add_cancelling", *nodes, per=Per.ACTION))
 
-    @override
     def expectation(self, utility: Any, strategy: Any) -> Any:
         nodes = self._node(utility), self._node(strategy)
         if is_played(*nodes):
@@ -77,26 +68,21 @@ class SymbolicOps(BlockOps):
         largest = self.max(utility)
         return largest + self.dot(utility - self.repeat(largest), strategy)
 
-    @override
     def regret(self, utility: Any, strategy: Any) -> Any:
         nodes = self._node(utility), self._node(strategy)
         if is_played(*reversed(nodes)):
             raise UntraceableError("the utility comes first, regret(utility, strategy)")
         return self._trace.symbol(make("regret", *nodes, per=Per.ACTION))
 
-    @override
     def normalize(self, vector: Any) -> Any:
         return self._trace.symbol(make("normalize", self._node(vector), per=Per.ACTION))
 
-    @override
     def cumulate(self, vector: Any) -> Any:
         return self._trace.symbol(make("cumulate", self._node(vector), per=Per.ACTION))
 
-    @override
     def project(self, vector: Any) -> Any:
         return self._trace.symbol(make("project", self._node(vector), per=Per.ACTION))
 
-    @override
     def best_response(self, utility: Any) -> Any:
         index = reduction("argmax", self._node(utility))
         chosen = make("chosen", index, per=Per.ACTION)
@@ -105,11 +91,9 @@ class SymbolicOps(BlockOps):
         )
         return value, self._trace.symbol(chosen)
 
-    @override
     def uniform(self) -> Any:
         return self._trace.symbol(repeat(elementwise("divide", ONE, SIZE)))
 
-    @override
     def newton(self, start: Any, step: Callable[[Any], Any], tolerance: float) -> Any:
         begin = self._node(start, Per.BLOCK)
         self._trace.roots += 1

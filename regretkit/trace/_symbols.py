@@ -4,7 +4,7 @@ import math
 import threading
 from collections.abc import Callable, Container, Mapping
 from functools import partial
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -179,7 +179,6 @@ def _refusing(text: str) -> Callable[..., Any]:
     return refuse
 
 
-@final
 class Symbol(NDArrayOperatorsMixin):
     """An array that is not known yet: operations on it make nodes of a graph.
 

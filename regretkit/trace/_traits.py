@@ -5,7 +5,7 @@ These are functions of the iteration, and of single numbers that the rule learns
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -74,7 +74,6 @@ def _rows(nodes: tuple[Node, ...], passed: int, count: int) -> Vector:
     return read_only(np.ascontiguousarray(values_at(nodes, iterations).T))
 
 
-@final
 @frozen
 class Schedule:
     """The parameters of a kernel, iteration by iteration or many at once.

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from attrs import define, field, fields_dict, frozen
 
@@ -47,7 +47,6 @@ _INPUT = re.compile(
 """What sources have in them that may depend on something else, or import it later."""
 
 
-@final
 @define(eq=False)
 class Index:
     """The results that tasks are known to have, in a file of their folder."""
@@ -242,7 +241,6 @@ def _entry(entry: Any, name: str, file: str, outer: tuple[str, ...]) -> tuple[Su
     return (SuiteGame(**entry),)
 
 
-@final
 @define(eq=False)
 class Experiment:
     """Algorithms on games, in parallel, with results in a folder that are not computed again.

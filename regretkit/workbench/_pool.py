@@ -20,7 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, final
+from typing import Any
 
 from attrs import define, evolve
 
@@ -42,7 +42,6 @@ DEATHS = 5
 """How often the process of a task may end before the task has failed."""
 
 
-@final
 @define(eq=False)
 class Entry:
     """How far a task is."""
@@ -171,7 +170,6 @@ def run_here(entries: Sequence[Entry], folder: Path, watch: Watch) -> None:
 # In processes
 
 
-@final
 class _Worker:
     """A process that carries out one task at a time; it ends when this process does."""
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -206,7 +206,6 @@ _DIGITS = 9
 """Those of logarithms that count."""
 
 
-@final
 @frozen
 class Ranking:
     """Algorithms by their average ranks over games, with the tests of Demsar (2006).

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 from types import FunctionType
-from typing import Any, cast, final
+from typing import Any, cast
 
 from attrs import define, evolve, field, frozen
 
@@ -236,7 +236,6 @@ class Outcome:
     """What determines the result."""
 
 
-@final
 @define(eq=False)
 class _Watch:
     """A callback that reports how far a run is, now and then."""

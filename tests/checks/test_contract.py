@@ -293,14 +293,6 @@ def test_every_class_is_abstract_or_has_a_row():
     assert concrete - {type(part) for make in ROWS.values() for part in [make()]} == set()
 
 
-def test_every_class_is_abstract_or_final():
-    # typing.final marks a class; a class that is neither may be varied by accident.
-    neither = {
-        cls for cls in classes() if not inspect.isabstract(cls) and "__final__" not in vars(cls)
-    }
-    assert neither == set()
-
-
 @pytest.mark.deep_beyond(67)
 @parametrize_with_checks(ROWS)
 def test_every_minimizer_passes_the_checks_that_it_claims(monkeypatch, check, make):

@@ -1,6 +1,8 @@
-"""The shape of the package: layers, and two things that it never does."""
+"""The shape of the package: layers, hooks, and two things that it never does."""
 
 import ast
+import importlib
+import pkgutil
 from functools import cache
 from pathlib import Path
 
@@ -149,3 +151,73 @@ def test_no_modules_import_each_other_in_a_circle():
 def test_a_circle_is_found():
     first, second, third = (Path(name) for name in "abc")
     assert circles({first: {second}, second: {first}, third: {first}}) == [[first, second]]
+
+
+# Hooks
+
+HOOKS = {  # the concrete methods that subclasses may override
+    "Stateful": "_access _check_state _restored",
+    "RegretMinimizer": "_couples_blocks _expect _explain _foreign_method _regret_bound _restored "
+    "_state_at _value _values_by_block _weaker_guarantee on_domain scale_free",
+    "SimplexRule": "_check_learned _hold _learned on_domain",
+    "_SmoothRule": "_accumulator",
+    "Accumulator": "discounted start",
+    "Discounting": "update",
+    "Predictor": "expect predict start",
+    "Proximal": "_point",
+    "SingleMinimizerCircuit": "_expect _inner _learn",
+    "_SameDomain": "on_domain",
+    "DeviationSet": "cover_constants fixed_point regret",
+    "MarkovDeviations": "regret",
+    "StrategySet": "_gain _key contains value",
+    "Image": "constant_value",
+    "BlockOps": "add best_response cumulate dot expectation max newton norm normalize project "
+    "regret repeat subtract_per_block sum uniform",
+    "Averaging": "weights",
+    "Baseline": "update",
+    "TraversalEstimator": "_parameters _sampling_data",
+    "Order": "check_players schedule",
+    "Executor": "is_current",
+    "KernelExecutor": "_initialize is_current",
+}
+
+
+def subclasses(cls: type) -> set[type]:
+    return {cls}.union(*map(subclasses, type.__subclasses__(cls)))
+
+
+def overrides(cls: type, inside: str) -> set[tuple[str, str]]:
+    """Return the concrete methods of its bases in a package that a class has anew."""
+    bases = [base for base in cls.__mro__[1:] if str(base.__module__).startswith(inside)]
+    return {
+        (base.__name__, name)
+        for base in bases
+        for name, method in vars(base).items()
+        if name in vars(cls) and not name.startswith("__")
+        if callable(method) or isinstance(method, property | classmethod | staticmethod)
+        if not getattr(method, "__isabstractmethod__", False)
+    }
+
+
+def test_no_class_overrides_a_concrete_method_that_is_not_a_hook():
+    for module in pkgutil.walk_packages(regretkit.__path__, "regretkit."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    ours = [cls for cls in subclasses(object) if str(cls.__module__).startswith("regretkit")]
+    found = set().union(*(overrides(cls, "regretkit") for cls in ours))
+    assert found == {(cls, name) for cls, names in HOOKS.items() for name in names.split()}
+
+
+def test_an_override_is_found():
+    class Base:
+        def one(self): ...
+        @property
+        def two(self): ...
+        def three(self): ...
+
+    class Derived(Base):
+        def one(self): ...
+        @property
+        def two(self): ...
+
+    assert overrides(Derived, __name__) == {("Base", "one"), ("Base", "two")}

@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any, TextIO, TypeAlias, final
+from typing import Any, TextIO, TypeAlias
 
 import click
 import numpy as np
@@ -230,7 +230,6 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return row["strategy"], seats, mean, " to ".join(ends if interval else []), expected
 
 
-@final
 class _Dialog:
     """Questions on a stream, and answers from standard input."""
 

@@ -6,7 +6,7 @@ import operator
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple, NoReturn, TypeAlias, final
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -54,7 +54,6 @@ Specialization: TypeAlias = Mapping[Any, Any]
 """The function that replaces each placeholder."""
 
 
-@final
 class Scope:
     """A function that is being translated."""
 
@@ -94,7 +93,6 @@ class Variable(NamedTuple):
     kinds: list[str]
 
 
-@final
 class Translator:
     """Translates one function, with all that it calls, to LLVM's text.
 

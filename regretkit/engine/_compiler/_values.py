@@ -1,7 +1,7 @@
 """Values while a function is translated: constants of Python, and numbers of LLVM."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, final
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -29,7 +29,6 @@ class _Unknown:
         raise TypeError("an array or a number as a condition")
 
 
-@final
 class Number(_Unknown):
     """A number in machine code: a register or a constant, in LLVM's text."""
 
@@ -50,7 +49,6 @@ class Number(_Unknown):
         return self.kind == "unsigned" or (self.least is not None and self.least >= 0)
 
 
-@final
 class Array(_Unknown):
     """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
 

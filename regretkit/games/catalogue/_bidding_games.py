@@ -1,7 +1,6 @@
 """Games of simultaneous bids: Goofspiel and Oshi-Zumo."""
 
 from collections.abc import Hashable, Sequence
-from typing import final
 
 import numpy as np
 from attrs import asdict, evolve, frozen
@@ -136,7 +135,6 @@ def _rules(
     return Rules(cards, order, information, players, turns, returns, ties)
 
 
-@final
 @frozen
 class Rules:
     """The parameters of Goofspiel; cards and prizes are numbered from 0."""
@@ -219,7 +217,6 @@ class Rules:
         ).opened()
 
 
-@final
 @frozen(eq=False)
 class Goofspiel:
     """A batch of histories; players before ``mover`` have bid in the current turn.
@@ -440,7 +437,6 @@ def oshi_zumo_history(
     return OshiZumoHistory(size, minimum_bid, horizon, alesia, (coins, coins))
 
 
-@final
 @frozen
 class OshiZumoHistory:
     size: int

@@ -5,7 +5,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from string import ascii_lowercase
-from typing import final
 
 from attrs import asdict, evolve, frozen
 
@@ -143,7 +142,6 @@ def _name(ship: Ship) -> str:
     return ship[0] if len(ship) == 1 else f"{ship[0]}-{ship[-1]}"
 
 
-@final
 @frozen
 class Rules:
     height: int
@@ -224,7 +222,6 @@ def _widths(root: "BattleshipHistory") -> Iterator[int]:
         yield ways[-1] ** 2 * width
 
 
-@final
 @frozen
 class BattleshipHistory:
     rules: Rules
@@ -350,7 +347,6 @@ def phantom_tic_tac_toe_history(*, abrupt: bool = False) -> "PhantomTicTacToe":
     return PhantomTicTacToe(abrupt)
 
 
-@final
 @frozen
 class PhantomTicTacToe:
     abrupt: bool

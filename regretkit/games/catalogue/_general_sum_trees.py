@@ -1,7 +1,6 @@
 """Trees of general-sum games: Sheriff, and textbook trees for correlation and refinements."""
 
 from collections.abc import Sequence
-from typing import final
 
 import numpy as np
 from attrs import asdict, evolve, frozen
@@ -133,7 +132,6 @@ def extended_shapley() -> ExtensiveFormGame:
     return ExtensiveFormGame.from_history(root, name="extended_shapley")
 
 
-@final
 @frozen(eq=False)
 class _Moves:
     """A game whose players always move in the same order; chance is uniform."""
@@ -256,7 +254,6 @@ def sheriff_batch(
     return Sheriff(rules, 0, np.zeros(1, dtype=np.int64), moves)
 
 
-@final
 @frozen
 class _Rules:
     items: int
@@ -280,7 +277,6 @@ class _Rules:
         return max(2, self.bribe + 1)
 
 
-@final
 @frozen(eq=False)
 class Sheriff:
     """A batch of histories of ``length`` moves, the first of which loads the items."""

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from typing import final
 
 import numpy as np
 from attrs import evolve, frozen
@@ -114,7 +113,6 @@ def _rules(dice: int, sides: int, players: int, memory: int | None = None) -> "_
     )
 
 
-@final
 @frozen
 class _Rules:
     """The parameters of liar's dice; bids are numbered from the lowest."""
@@ -171,7 +169,6 @@ class _Rules:
         return deals, np.arange(deals.size)
 
 
-@final
 @frozen(eq=False)
 class LiarsDice:
     """A batch of histories of ``length`` moves."""
@@ -379,7 +376,6 @@ def _strength(number: int, face: str) -> tuple[int, str]:
     return (2 * number, "") if face == WILD else (number, face)
 
 
-@final
 @frozen
 class DudoHistory:
     dice: int

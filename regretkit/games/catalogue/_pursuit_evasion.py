@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import final
 
 import numpy as np
 from attrs import frozen
@@ -97,7 +96,6 @@ def _rules(turns: int, goals: Sequence[float]) -> "_Rules":
     return _Rules(whole_number(turns, "turns", minimum=1), tuple(paid.tolist()))
 
 
-@final
 @frozen(slots=False)
 class _Rules:
     """Parameters, and the graph: node 0 is the start, then come the columns and the goals."""
@@ -160,7 +158,6 @@ class _Rules:
             running *= free
 
 
-@final
 @frozen(eq=False)
 class PursuitEvasion:
     """A batch of histories of ``length`` moves, of the evader and of the patrols in turn."""

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import final
 
 import numpy as np
 from attrs import asdict, evolve, frozen
@@ -76,7 +75,6 @@ def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
     )
 
 
-@final
 @frozen
 class KuhnHistory:
     players: int
@@ -238,7 +236,6 @@ def _rules(players: int, ranks: int | None, suits: int, merge_suits: bool, raise
     return _Rules(players, ranks, suits, merge_suits, raises)
 
 
-@final
 @frozen
 class _Rules:
     """The parameters of Leduc poker; cards are numbered from the lowest, suits within ranks."""
@@ -307,7 +304,6 @@ class _Rules:
         return RANKS[-self.ranks :][rank] + ("" if self.merge_suits else SUITS[suit])
 
 
-@final
 @frozen(eq=False)
 class Leduc:
     """A batch of histories of ``length`` moves."""

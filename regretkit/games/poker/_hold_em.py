@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -51,7 +51,6 @@ _LONGEST, _LARGEST = 60, 50_000
 """The most bets and raises on a street, and the most decisions, so that a tree ends."""
 
 
-@final
 @frozen
 class BetSize:
     """A size of a bet or a raise: a unit, one of ``% x c e a``, with its numbers."""
@@ -118,7 +117,6 @@ def _rounded(chips: float) -> int:
     return math.floor(chips + 0.5)
 
 
-@final
 @frozen
 class _Spot:
     """Where a player decides: what has been bet on this street, and by whom."""
@@ -139,7 +137,6 @@ class _Spot:
     """The bets and raises so far."""
 
 
-@final
 @frozen
 class Betting:
     """The rules of betting on the streets that are left, and what terminals pay."""

@@ -3,7 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import define, field, frozen
@@ -27,7 +27,6 @@ class Sums(NamedTuple):
     """Over all types, shape ``(columns,)``."""
 
 
-@final
 @frozen(eq=False)
 class Meeting:
     """One player's types against the opponent's, by cards and strengths.
@@ -132,7 +131,6 @@ def _twins(cards: Indices, others: Indices) -> Indices:
 Both: TypeAlias = tuple[Vector, Vector]
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class Deal:
     """What chance deals to two players, each of whom sees only its own type.

@@ -1,7 +1,7 @@
 """Public games: a public tree, private types, and payoffs without a matrix."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
@@ -35,7 +35,6 @@ from regretkit.games.public._tree import (
 from regretkit.sets import DecisionTree
 
 
-@final
 @define(eq=False, repr=False)
 class PublicGame:
     """A game of two players who see everything but the type that the other was dealt.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import cast, final
+from typing import cast
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -17,7 +17,6 @@ from regretkit.games.public._tree import Compare, Free, Outcome, PublicTree, Tab
 from regretkit.games.tree._history import CHANCE
 
 
-@final
 class Moves:
     """The actions of all nodes, images of outcomes among them, node by node.
 
@@ -57,7 +56,6 @@ class Moves:
         self.begin = np.cumsum(self.counts) - self.counts
 
 
-@final
 @frozen(eq=False)
 class PublicBatch:
     """A batch of histories of a public game, of which the first two moves deal the types."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -29,7 +29,6 @@ _TOLERANCE = 1e-9
 """Distance from 1 that the probabilities of chance may have, for any type."""
 
 
-@final
 class Context(NamedTuple):
     """What chance's public outcomes so far make of the deal."""
 
@@ -56,7 +55,6 @@ class Context(NamedTuple):
         return mean
 
 
-@final
 @define(eq=False)
 class Layout:
     """The contexts of a public tree's nodes, and the sequences of every type at each node.

@@ -1,7 +1,6 @@
 """Utilities of a public game: linear maps of the opponent's reach, many terminals at once."""
 
 from collections.abc import Iterator
-from typing import final
 
 import numpy as np
 from attrs import define, field
@@ -13,7 +12,6 @@ from regretkit.games.public._layout import Layout, Matrix
 from regretkit.games.public._tree import Compare, Free, Table
 
 
-@final
 @define(eq=False)
 class Group:
     """Terminals with one order of types, for one player.
@@ -44,7 +42,6 @@ class Group:
     """Where the terminals of each last decision of the player, in one context, begin."""
 
 
-@final
 @define(eq=False)
 class TerminalUtilities:
     """The utilities of one player."""

@@ -1,7 +1,7 @@
 """Public trees: decisions, public moves of chance, and what terminals pay."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar, final
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from attrs import Factory, define, field, frozen
@@ -38,7 +38,6 @@ def _pair(value: Payoff) -> tuple[float, float]:
     return float(first), float(second)
 
 
-@final
 @frozen
 class Free:
     """A terminal that pays the same for all types: a fold.
@@ -65,7 +64,6 @@ def _mean(terminal: "Compare") -> tuple[float, float]:
     return (first + third) / 2, (second + fourth) / 2
 
 
-@final
 @frozen
 class Compare:
     """A terminal at which the player of the higher type wins: a showdown.
@@ -106,7 +104,6 @@ def _table(value: ArrayLike) -> NDArray[np.float64]:
     return read_only(table)
 
 
-@final
 @frozen(eq=False)
 class Table:
     """A terminal that pays by a table of the types.
@@ -142,7 +139,6 @@ def _children(
     return dict(children)
 
 
-@final
 @frozen(eq=False)
 class Decision:
     """A public node at which a player decides.
@@ -193,7 +189,6 @@ def _numbers(value: Iterable[int] | None) -> tuple[int, ...] | None:
     return None if value is None else tuple(whole_numbers(value, "symmetries").tolist())
 
 
-@final
 @frozen(eq=False)
 class Outcome:
     """What follows an outcome of a public move of chance, and how probable the outcome is.
@@ -242,7 +237,6 @@ class Outcome:
         object.__setattr__(self, "probability", number(self.probability, "probability", minimum=0))
 
 
-@final
 @frozen(eq=False)
 class Chance:
     """A public move of chance.
@@ -272,7 +266,6 @@ class Chance:
         object.__setattr__(self, "outcomes", outcomes)
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class PublicTree:
     """What both players see of a public game, as flat arrays in depth-first order.

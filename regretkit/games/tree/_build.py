@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,7 +85,6 @@ def check_acting(acting: Iterable[int], players: int, path: Callable[[int], str]
             )
 
 
-@final
 class _Walker:
     def __init__(self, budget: MemoryBudget, growth: Growth) -> None:
         self._budget, self._growth = budget, growth
@@ -309,7 +308,6 @@ class _Moves(NamedTuple):
     """Index of the action among the legal ones of its history."""
 
 
-@final
 class _Expansion:
     def __init__(self, root: HistoryBatch, budget: MemoryBudget, growth: Growth) -> None:
         self._root, self._budget, self._growth = root, budget, growth
@@ -494,7 +492,6 @@ def _joined(parts: list[NDArray[Joined]]) -> NDArray[Joined]:
     return parts[0]
 
 
-@final
 class ActionMasks:
     """The legal actions of many histories, a bit for each action."""
 
@@ -515,7 +512,6 @@ class ActionMasks:
         return LazySequence(len(self._bits), partial(_action_names, level, player, self._bits))
 
 
-@final
 class InformationSets:
     """The information sets of a player, numbered by first occurrence."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple, TypeGuard, TypeVar, final
+from typing import NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 from attrs import define
@@ -30,7 +30,6 @@ Number = TypeVar("Number", bound=np.generic)
 _SMALL = np.iinfo(np.int32)
 
 
-@final
 @define(eq=False, repr=False, init=False)
 class GameTree:
     """All histories of a game in breadth-first order, in flat read-only arrays.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -121,7 +121,6 @@ class SparseRows(NamedTuple):
         return np.repeat(np.arange(self.begin.size - 1), self.lengths)
 
 
-@final
 @frozen(eq=False)
 class PayoffRows:
     """A player's utility as a matrix times the opponent's strategy, ``u = A x``.

@@ -1,10 +1,7 @@
 """Regret matching with scheduled discounts, weighted predictions, or a norm that never falls."""
 
-from typing import final
-
 import numpy as np
 from attrs import define, field, frozen
-from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, at_least_zero, positive
@@ -24,7 +21,6 @@ from regretkit.minimizers._roles import (
 from regretkit.sets import Simplices
 
 
-@final
 @frozen
 class HSDiscounted(Discounting):
     """Old regrets are discounted as in ``Discounted``, with exponents that follow a schedule.
@@ -45,7 +41,6 @@ class HSDiscounted(Discounting):
 
     horizon: int = field(validator=at_least_one, kw_only=True)
 
-    @override
     def factors(self, iteration: int) -> tuple[float, float]:
         passed = iteration - 1
         progress = min(passed / self.horizon, 1.0)
@@ -53,7 +48,6 @@ class HSDiscounted(Discounting):
         return positive, discount(passed, -1.0 - 2.0 * progress)
 
 
-@final
 @define(eq=False)
 class HSDiscountedRegretMatching(ComposedRule):
     """Discounted regret matching whose exponents change from iteration to iteration.
@@ -89,12 +83,10 @@ class HSDiscountedRegretMatching(ComposedRule):
 
     horizon: int = field(validator=at_least_one, kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         return HSDiscounted(horizon=self.horizon), NoPrediction(), PositivePartLink()
 
 
-@final
 @frozen
 class AdaptivePredictionWeight(Accumulator):
     """Negative regret is dropped, and the weight of predictions is learned from their errors.
@@ -120,7 +112,6 @@ class AdaptivePredictionWeight(Accumulator):
 
     limit: float = field(default=5.0, validator=positive, kw_only=True)
 
-    @override
     def start(self, simplices: Simplices) -> State:
         zeros = np.zeros(simplices.blocks)
         return {
@@ -130,7 +121,6 @@ class AdaptivePredictionWeight(Accumulator):
             "steps": zeros.copy(),
         }
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         regrets = simplices.add(state["regrets"], regret)
         np.maximum(regrets, 0.0, out=regrets)
@@ -146,7 +136,6 @@ class AdaptivePredictionWeight(Accumulator):
         return {"regrets": regrets, "prediction_weight": weight, "errors": errors, "steps": steps}
 
 
-@final
 @define(eq=False)
 class AsymmetricRegretMatchingPlus(ComposedRule):
     """Predictive regret matching+ whose predictions count less than what happened.
@@ -182,7 +171,6 @@ class AsymmetricRegretMatchingPlus(ComposedRule):
 
     weight: float = field(default=1.0 / 3.0, validator=at_least_zero, kw_only=True)
 
-    @override
     def _weaker_guarantee(self) -> str:
         if self.weight <= 1.0:
             return ""
@@ -191,13 +179,11 @@ class AsymmetricRegretMatchingPlus(ComposedRule):
             "for it up to 1 + weight times as much"
         )
 
-    @override
     def _parts(self) -> Parts:
         predictor = Weighted(LastUtilityPrediction(), weight=self.weight)
         return NonNegative(), predictor, PositivePartLink()
 
 
-@final
 @define(eq=False)
 class AdaptiveAsymmetricRegretMatchingPlus(ComposedRule):
     """Predictive regret matching+ with a weight of predictions that is learned from their errors.
@@ -236,13 +222,11 @@ class AdaptiveAsymmetricRegretMatchingPlus(ComposedRule):
 
     limit: float = field(default=5.0, validator=positive, kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         predictor = AdaptiveStep(LastUtilityPrediction())
         return AdaptivePredictionWeight(limit=self.limit), predictor, PositivePartLink()
 
 
-@final
 @frozen
 class NormPreserving(Accumulator):
     """Negative regret is dropped, but the norm of no block ever falls.
@@ -259,7 +243,6 @@ class NormPreserving(Accumulator):
 
     lower_bound = 0.0
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         moved = simplices.add(state["regrets"], regret)
         lengths = simplices.norm(state["regrets"])
@@ -272,7 +255,6 @@ class NormPreserving(Accumulator):
         return {"regrets": regrets}
 
 
-@final
 @define(eq=False)
 class IREGPredictiveRegretMatchingPlus(ComposedRule):
     """Predictive regret matching+ in which the norm of the regrets never falls.
@@ -309,7 +291,6 @@ class IREGPredictiveRegretMatchingPlus(ComposedRule):
     by a constant added to all regrets is a reconstruction, which their rule may differ from.
     """
 
-    @override
     def _parts(self) -> Parts:
         return NormPreserving(), LastUtilityPrediction(), PositivePartLink()
 

@@ -1,10 +1,9 @@
 """Regret matching+ with regrets kept away from zero: smooth, extragradient and stable."""
 
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
-from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
@@ -31,13 +30,10 @@ class _Chopped(Accumulator):
 
     rate: float = field(validator=positive, kw_only=True)
 
-    @final
-    @override
     def start(self, simplices: Simplices) -> State:
         return {"regrets": simplices.uniform()}
 
 
-@final
 @frozen
 class ChoppedOrthant(_Chopped):
     """Regrets sum to at least one: ``Q <- P(Q + rate g)``, starting at ``1/n``.
@@ -55,12 +51,10 @@ class ChoppedOrthant(_Chopped):
 
     lower_bound = 0.0
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": chop_orthant(simplices, state["regrets"] + self.rate * regret)}
 
 
-@final
 @frozen
 class ChoppedOrthantOptimistic(_Chopped):
     """The point that was played from, plus the error of its prediction, starting at ``1/n``.
@@ -79,14 +73,12 @@ class ChoppedOrthantOptimistic(_Chopped):
     {'regrets': array([ 0. , -0.5])}
     """
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         predicted = state.get("predicted_regrets", np.zeros_like(regret))
         played = chop_orthant(simplices, state["regrets"] + self.rate * predicted)
         return {"regrets": played + self.rate * (regret - predicted)}
 
 
-@final
 @frozen
 class SmoothedLink(LinkFunction):
     """Play in proportion to ``P(R)``, the nearest point of ``{z >= 0, sum z >= 1}``.
@@ -100,7 +92,6 @@ class SmoothedLink(LinkFunction):
     array([0.75, 0.25, 0.75, 0.25])
     """
 
-    @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return simplices.normalize(chop_orthant(simplices, regrets))
 
@@ -114,14 +105,11 @@ class _SmoothRule(ComposedRule):
     _accumulator: ClassVar[type[_Chopped]] = ChoppedOrthant
     _predictor: ClassVar[Predictor] = LastUtilityPrediction()
 
-    @final
-    @override
     def _parts(self) -> Parts:
         predictor = Weighted(self._predictor, weight=self.rate)
         return self._accumulator(rate=self.rate), predictor, SmoothedLink()
 
 
-@final
 @define(eq=False)
 class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
     """Predictive regret matching+ on the chopped orthant.
@@ -160,7 +148,6 @@ class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
     """
 
 
-@final
 @define(eq=False)
 class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
     """Smooth regret matching+ by optimistic gradients, one projection an iteration.
@@ -193,7 +180,6 @@ class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
     _accumulator = ChoppedOrthantOptimistic
 
 
-@final
 @define(eq=False)
 class ExtragradientRegretMatchingPlus(_SmoothRule):
     """Smooth regret matching+ that plays against external predictions, as an extragradient step.
@@ -231,7 +217,6 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
     _predictor = ExternalPrediction()
 
 
-@final
 @frozen
 class RestartAtFloor(Accumulator):
     """Negative regret is dropped, and small regrets are raised to a floor.
@@ -254,19 +239,16 @@ class RestartAtFloor(Accumulator):
 
     floor: float = field(validator=positive, kw_only=True)
 
-    @override
     def start(self, simplices: Simplices) -> State:
         ones = np.ones(simplices.dimension)
         return {"regrets": self.floor * ones, "prediction_weight": ones}
 
-    @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         regrets = np.maximum(simplices.add(state["regrets"], regret), 0.0)
         weight = simplices.repeat(np.where(simplices.max(regrets) > self.floor, 1.0, 0.0))
         return {"regrets": np.where(weight > 0.0, regrets, self.floor), "prediction_weight": weight}
 
 
-@final
 @define(eq=False)
 class StablePredictiveRegretMatchingPlus(ComposedRule):
     """Predictive regret matching+ with restarts.
@@ -303,7 +285,6 @@ class StablePredictiveRegretMatchingPlus(ComposedRule):
 
     floor: float = field(validator=positive, kw_only=True)
 
-    @override
     def _parts(self) -> Parts:
         predictor = AdaptiveStep(LastUtilityPrediction())
         return RestartAtFloor(floor=self.floor), predictor, PositivePartLink()
