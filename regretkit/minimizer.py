@@ -11,7 +11,7 @@ grows slower than the number of iterations. Nothing in this module knows what a 
 import abc
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from inspect import CO_VARARGS
+from inspect import get_annotations
 from typing import ClassVar, Self, TypeAlias, cast, final
 
 import numpy as np
@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
 from regretkit._util import _validate
-from regretkit._util._errors import OF_THE_CALLER, Hints, advised, says_arguments
 from regretkit._util._state import (
     DERIVED,
     NOT_STATE,
@@ -30,17 +29,15 @@ from regretkit._util._state import (
     StateDict,
     Stateful,
     attributes,
-    is_ours,
     parts,
     with_parts,
 )
 from regretkit._util._typing import Vector
-from regretkit._util._validate import ATOL, format_array, quote
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.sets import Simplices, StrategySet
 
 
 @define(eq=False, slots=False)
-class RegretMinimizer(Hints, Stateful, abc.ABC):
+class RegretMinimizer(Stateful, abc.ABC):
     """An online decision maker on a convex set.
 
     Callers use the final methods. Authors say where the minimizer plays, by setting ``domain``
@@ -79,36 +76,17 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
     )
     _may_raise: bool | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
-    _hints: ClassVar[Mapping[str, str]] = {
-        "average": "averages are kept by Average, as in average.add(minimizer.next_strategy())",
-        "^(n|size|dim|actions|n_actions)$": "the number of coordinates is its dimension",
-        "regret": "RegretLedger(minimizer) tracks regrets; a rule of yours declares its own, as in "
-        "regrets: np.ndarray = rk.state()",
-        "updat|observ|learn|fit|step|loss|reward": "it learns by observe_utility(utility)",
-        "strateg|polic|act$|next|play|predict|sampl|choose": "the strategy is returned by "
-        "next_strategy()",
-        "train|solve|run|iterate": "it plays in SelfPlay(game, minimizers).run(iterations)",
-        "normal|softmax|project|uniform|expectation|repeat": "operations are in self.simplices",
-    }
     _update_may_raise: ClassVar[bool] = False
     """Whether ``_learn`` may raise although the utility is finite and not too large."""
-    _how_to_place: ClassVar[str] = "set self.domain, as in self.domain = Simplices(3),"
     _number_functions: ClassVar[tuple[str, ...]] = ()
     """Methods of a whole number that a trace calls iteration by iteration instead of tracing."""
 
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        learn = getattr(vars(cls).get("_learn"), "__code__", None)
-        if learn is not None and not learn.co_flags & CO_VARARGS:
-            takes = learn.co_varnames[: learn.co_argcount]
-            if len(takes) < 3 or (takes[1].startswith("strat") and takes[2].startswith("util")):
-                raise TypeError(
-                    f"{cls.__name__}._learn({', '.join(takes)}) is called with a utility and the "
-                    "strategy that was played; write def _learn(self, utility, strategy)"
-                )
-
     def __new__(cls, *_arguments: object, **_named: object) -> "RegretMinimizer":  # noqa: D102 - not for callers
         # Here and not in __init__, so that an author's own __init__ owes nothing to this class.
+        for kind in reversed(cls.__mro__):
+            decorated = "__attrs_attrs__" in vars(kind)
+            if issubclass(kind, RegretMinimizer) and not decorated and get_annotations(kind):
+                define(kind, eq=False, slots=False)
         self = super().__new__(cls)
         self.iteration = 0
         self._strategy = None
@@ -119,16 +97,7 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
     @property
     def dimension(self) -> int:
         """Number of coordinates of a strategy, and so of a utility."""
-        try:
-            return self.domain.dimension
-        except AttributeError as error:
-            domain = getattr(self, "domain", None)
-            if isinstance(domain, StrategySet):
-                raise
-            where = "never said where it plays" if domain is None else f"plays on {quote(domain)}"
-            raise AttributeError(
-                f"{type(self).__name__} {where}; {self._how_to_place} when it is built"
-            ) from error
+        return self.domain.dimension
 
     @property
     def scale_free(self) -> bool:
@@ -168,7 +137,6 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         return self._strategy
 
     @final
-    @says_arguments
     def observe_utility(self, utility: ArrayLike) -> None:
         """Learn from this iteration's utility, shape ``(dimension,)``, and end the iteration.
 
@@ -209,38 +177,9 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         self._predict_internal(_checked(prediction, self.dimension, "prediction"))
 
     def _checked_proposal(self) -> Vector:
-        """Return what is proposed; refuse what another library's rule may not play."""
-        foreign = self._foreign_method()
-        method = foreign or f"{type(self).__name__}._propose"
-        moment = f"iteration {self.iteration + 1}, where self.iteration is {self.iteration},"
-        name = f"what {method} returned for {moment}"
-        dimension = self.dimension  # refuses now if there is none
-        try:
-            strategy = _validate.vector(self._propose(), dimension, name)
-        except (TypeError, ValueError) as error:
-            self._explain(error)
-            raise
-        checked = foreign and isinstance(self.domain, Simplices | DecisionTree)
-        if checked and not self.domain.contains(strategy, atol=ATOL):
-            raise advised(
-                ValueError,
-                f"{name} must be a point of {quote(self.domain)} within {ATOL:g}, got "
-                f"{format_array(strategy)}; make each block sum to 1, as "
-                "self.simplices.normalize does",
-                "or pass a rule for one simplex as PerDecisionPoint(rule)",
-                joint=", ",
-                argument="strategy",
-            )
-        return strategy
-
-    def _explain(self, error: Exception) -> None:
-        """Add to an error in a hook of another library's rule what would do."""
-        if self._foreign_method() and "read-only" in str(error):
-            error.add_note(OF_THE_CALLER)
-
-    def _foreign_method(self) -> str:
-        """Return the method of another library that computes the strategy, empty for our own."""
-        return "" if is_ours(self) else f"{type(self).__name__}._propose"
+        return _validate.vector(
+            self._propose(), self.dimension, f"what {type(self).__name__}._propose returned"
+        )
 
     @abc.abstractmethod
     def _propose(self) -> Vector:
@@ -291,16 +230,8 @@ class RegretMinimizer(Hints, Stateful, abc.ABC):
         """Learn from a utility that has been checked, and end the iteration."""
         strategy = self.next_strategy()
         learn: Callable[[Vector, Vector], object] = self._learn
-        try:
-            returned = learn(utility, strategy)
-        except (TypeError, ValueError) as error:
-            self._explain(error)
-            raise
-        if returned is not None:
-            raise TypeError(
-                f"{type(self).__name__}._learn returned {quote(returned)}; it must change what the "
-                "rule holds, as self.regrets += ..., and return nothing"
-            )
+        if learn(utility, strategy) is not None:
+            raise TypeError(f"{type(self).__name__}._learn must return nothing")
         self.iteration += 1
         self._strategy = None
         if self._tracker is not None:

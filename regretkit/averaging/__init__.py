@@ -1,6 +1,5 @@
 """Averaging: the weights of iterations, and the weighted average of strategies."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.averaging._averaging import Average as Average
 from regretkit.averaging._averaging import Averaging as Averaging
 from regretkit.averaging._averaging import HorizonPower as HorizonPower
@@ -9,5 +8,3 @@ from regretkit.averaging._averaging import Linear as Linear
 from regretkit.averaging._averaging import Power as Power
 from regretkit.averaging._averaging import Quadratic as Quadratic
 from regretkit.averaging._averaging import Uniform as Uniform
-
-_say_where(__name__)

@@ -3,12 +3,10 @@
 import abc
 import math
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
 
-from regretkit._util._errors import Hints, says_arguments
 from regretkit._util._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
@@ -232,7 +230,7 @@ class HorizonPower(Averaging):
 
 
 @define(eq=False)
-class Average(Hints, Stateful):
+class Average(Stateful):
     """The weighted average of the strategies added to it.
 
         average  =  sum_t w_t x_t / sum_t w_t
@@ -265,11 +263,6 @@ class Average(Hints, Stateful):
     array([0.16666667, 0.83333333])
     """
 
-    _hints: ClassVar = {
-        "averag|mean|get|value|result": "the average is in strategy",
-        "weight": "weights are those of a scheme, as in Average(Linear())",
-    }
-
     averaging: Averaging = field(factory=Uniform)
     horizon: int | None = field(default=None, kw_only=True)
     iteration: int = field(default=0, init=False)
@@ -283,7 +276,6 @@ class Average(Hints, Stateful):
         # A scheme that cannot do without a horizon says so now, and not in mid-run.
         self.averaging.weight(1, self.horizon)
 
-    @says_arguments
     def add(self, strategy: Vector) -> None:
         """Add the next iteration's strategy.
 

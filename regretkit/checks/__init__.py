@@ -5,7 +5,6 @@ its docstring what it requires. A minimizer that does not pass one says so, with
 ``exemptions``; a circuit passes on what its parts say.
 """
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.checks._checks import CHECKS as CHECKS
 from regretkit.checks._checks import check_minimizer as check_minimizer
 from regretkit.checks._checks import checks_of as checks_of
@@ -13,5 +12,3 @@ from regretkit.checks._checks import parametrize_with_checks as parametrize_with
 from regretkit.checks._checks import run_check as run_check
 from regretkit.checks._contract import Check as Check
 from regretkit.checks._contract import Make as Make
-
-_say_where(__name__)

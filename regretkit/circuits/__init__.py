@@ -1,6 +1,5 @@
 """Circuits: minimizers of bigger sets out of minimizers of smaller ones."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.circuits._base import LocalRule as LocalRule
 from regretkit.circuits._base import check_distinct as check_distinct
 from regretkit.circuits._cfr import CFR as CFR
@@ -42,5 +41,3 @@ from regretkit.circuits._wrappers import Freeze as Freeze
 from regretkit.circuits._wrappers import LastIterateByAveraging as LastIterateByAveraging
 from regretkit.circuits._wrappers import Restart as Restart
 from regretkit.circuits._wrappers import Thresholded as Thresholded
-
-_say_where(__name__)

@@ -1,20 +1,18 @@
 """What circuits share: checks of their parts, and the base class of those around one minimizer."""
 
 import abc
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Set
 from typing import Any, TypeAlias
 
-import numpy as np
 from attrs import Attribute, define, field
 
 from regretkit._util import _validate
-from regretkit._util._state import Stateful, is_ours, parts
+from regretkit._util._state import Stateful, parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.sets import DecisionTree, Simplices
 
 Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
 
@@ -29,29 +27,10 @@ _FRAMES = 8
 
 
 def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
-    """Return ``value`` if it is a minimizer; say what would do if not."""
-    if isinstance(value, RegretMinimizer):
-        _ = value.dimension  # says what would do where it has no domain
-        return value
-    if isinstance(value, type) and issubclass(value, RegretMinimizer):
-        arguments = "tree, RegretMatching" if value.__name__ == "CFR" else "3"
-        raise TypeError(
-            f"{name} must be a minimizer, got the class {value.__name__}; "
-            f"build one, as in {value.__name__}({arguments})"
-        )
-    hint = "a fixed point is one as Point([1.0, 0.0])"
-    hint = hint if isinstance(value, list | tuple | np.ndarray) else ""
-    if hasattr(value, "__dict__") and not callable(value) and not is_ours(value):
-        methods = "" if _is_alike(value) else "give it next_strategy and observe_utility, and "
-        hint = methods + _ADAPTED
-    raise TypeError(must_be(name, "a RegretMinimizer", value, hint))
-
-
-_ADAPTED = "adapt it, as in minimizers.Adapter(it, domain)"
-
-
-def _is_alike(value: object) -> bool:
-    return all(hasattr(value, method) for method in ("next_strategy", "observe_utility"))
+    """Return ``value`` if it is a minimizer."""
+    if not isinstance(value, RegretMinimizer):
+        raise TypeError(must_be(name, "a RegretMinimizer", value))
+    return value
 
 
 def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: object) -> None:
@@ -77,23 +56,9 @@ def are_minimizers(_: object, attribute: "Attribute[Any]", value: Minimizers) ->
 
 def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
     """Return what ``local`` makes for these blocks, once it is sure to fit."""
-    if isinstance(local, RegretMinimizer):
-        raise TypeError(
-            f"{name} must make a minimizer, got the minimizer {quote(local)}; "
-            "pass its class, or a function of the simplices to play on"
-        )
-    if not callable(local):
-        hint = "pass RegretMatching, or let solve(game, name) play what has a name, as 'cfr+'"
-        if isinstance(local, dict):
-            hint = "ByDecisionPoint(rules) takes rules by label"
-        raise TypeError(must_be(name, "a function of simplices or a rule's class", local, hint))
-    try:
-        made = local(simplices)
-    except (AttributeError, TypeError, ValueError) as error:
-        advice = "" if is_ours(local) else _advice(local, simplices)  # as PerDecisionPoint
-        if advice:
-            error.add_note(f"{name} was called with {quote(simplices)}; {advice}")
-        raise
+    if isinstance(local, RegretMinimizer) or not callable(local):
+        raise TypeError(must_be(name, "a rule's class, or a function of simplices", local))
+    made = local(simplices)
     rule = as_minimizer(made, f"what {name} returned")
     if rule.domain != simplices:
         raise ValueError(
@@ -103,61 +68,16 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
     return rule
 
 
-def _advice(local: LocalRule, simplices: Simplices) -> str:
-    """Return what to pass in place of a rule that could not be called, empty if it says so."""
-    made = getattr(local, "func", local)  # of a partial
-    rule = issubclass(made, RegretMinimizer) if isinstance(made, type) else None
-    if rule and hasattr(made, "__dataclass_fields__"):
-        return ""
-    if rule is False and _is_alike(made):
-        return f"pass PerDecisionPoint(lambda n: minimizers.Adapter({made.__name__}(n), n))"
-    called = getattr(made, "__name__", "rule")
-    one = "a rule for one simplex goes in as PerDecisionPoint(rule)"
-    try:
-        start = isinstance(made, type)  # whose own signature may be that of __new__
-        takes = [*inspect.signature(made.__init__ if start else made).parameters][start:]
-    except (TypeError, ValueError):  # what is built in may not say
-        return one
-    if not takes:
-        derive = f"derive {called} from SimplexRule, or give it __init__(self, actions)"
-        return derive if rule else "let it take them, as in lambda simplices: ..."
-    try:
-        inspect.signature(local).bind(simplices)
-    except (TypeError, ValueError):
-        if made is not local:
-            return f"{called} takes {', '.join(takes)}"
-        return f"fix its other arguments, as in functools.partial({called}, name=value)"
-    if rule and takes[0] == "simplices":
-        return ""
-    return one if rule is not None else f"it is to return a minimizer that plays there; {one}"
-
-
 def check_tree(value: object, kinds: Any = DecisionTree) -> None:
     """Require the tree of one player."""
     if not isinstance(value, kinds):
-        hint = "pass the set of one player, as in load('kuhn_poker').domains[0]"
-        if hasattr(value, "domains"):
-            advice = "a tree is of one player: pass game.domains[0]"
-            hint = f"{advice}, or let solve(game, rule) make one for each player"
-        elif isinstance(value, StrategySet):
-            hint = "on a DAG, as of a MediatorGame, play 'pdcfr+' or CFR(domain, rule)"
-        raise TypeError(must_be("tree", "a DecisionTree", value, hint))
+        raise TypeError(must_be("tree", "a DecisionTree", value, "pass game.domains[0]"))
 
 
-def check_function(value: object, name: str, *arguments: object, hint: str) -> None:
-    """Refuse what is no function, or cannot be called with such arguments."""
+def check_function(value: object, name: str) -> None:
+    """Refuse what cannot be called."""
     if not callable(value):
-        raise TypeError(must_be(name, "a function", value, hint))
-    try:
-        inspect.signature(value).bind(*arguments)
-    except TypeError as error:
-        count = len(arguments)
-        raise TypeError(
-            f"{name} must be a function of {count} argument{'s' * (count != 1)}, got "
-            f"{quote(value)}: {error}; {hint}"
-        ) from error
-    except ValueError:
-        return  # some that are built in do not say what they take
+        raise TypeError(must_be(name, "a function", value))
 
 
 def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:

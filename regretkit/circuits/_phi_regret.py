@@ -110,8 +110,6 @@ _FIXED = 1e-6
 _PROVEN = FiniteDeviations | LinearDeviations | StochasticMatrices | TriggerDeviations
 """Maps of which ``stationary`` is known to return a fixed point."""
 
-_FIXED_POINT = "pass one of the maps and of coefficients, which returns a fixed point of that map"
-
 
 @define(eq=False)
 class _PhiRegretBase(Circuit):
@@ -254,7 +252,7 @@ class PhiRegret(_PhiRegretBase):
                 f"minimizer plays on {quote(self.minimizer.domain)}, but the coefficients of the "
                 f"maps live in {quote(self.maps.coefficients)}; build it there"
             )
-        check_function(self.fixed_point, "fixed_point", self.maps, np.zeros(0), hint=_FIXED_POINT)
+        check_function(self.fixed_point, "fixed_point")
         self.domain = self.maps.domain
         super().__attrs_post_init__()
 
@@ -389,7 +387,7 @@ class TreeSwap(Circuit):
     _waiting: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        check_function(self.make, "make", hint="pass one, as in lambda: RegretMatching(3)")
+        check_function(self.make, "make")
         whole_number(self.branching, "branching", minimum=2)
         made = [as_minimizer(self.make(), "what make returned") for _ in range(self.layers)]
         check_distinct(made)

@@ -96,7 +96,6 @@ class Restart(LearningWrapper):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if callable(self.every):
-            check_function(self.every, "every", 1, hint=_EVERY)
             if not isinstance(due := self.every(1), bool | np.bool_):
                 raise TypeError(f"every(1) must be True or False, got {quote(due)}; {_EVERY}")
         elif isinstance(self.every, int | np.integer):
@@ -175,8 +174,7 @@ class Discount(LearningWrapper):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        hint = "pass one of the iteration, as float for the weights 1, 2, 3, ..."
-        check_function(self.weight, "weight", 1, hint=hint)
+        check_function(self.weight, "weight")
         self._weight_of(self.iteration + 1)
 
     def _weaker_guarantee(self) -> str:

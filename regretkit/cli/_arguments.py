@@ -15,7 +15,6 @@ from attrs import evolve, frozen
 from click.shell_completion import CompletionItem
 
 from regretkit import games
-from regretkit._util._errors import argument_of
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote
 from regretkit.cli._console import (
@@ -423,7 +422,7 @@ class Choice:
                 options |= {"engine": settings.engine, "groups": game.groups}
                 return self.algorithm.start(game.played, **options)
         except (TypeError, ValueError) as error:
-            if argument_of(error) == "engine":
+            if str(error).startswith("engine "):
                 raise Refusal(f"--engine: {reason(error)}; leave it out") from error
             played = game.text if game.by_rules else quote(game.played)
             told = f"{self.label} cannot play {played}: {reason(error)}"

@@ -15,7 +15,6 @@ from typing import Any, Self, TypeAlias, cast
 from attrs import define, field
 from click import ClickException
 
-from regretkit._util._errors import argument_of
 from regretkit._util._files import replace_file
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import quote
@@ -272,7 +271,7 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
         if isinstance(error, KeyboardInterrupt):
             say(f"ended within iteration {iteration}{saved}")
             raise
-        if checkpoint is not None and argument_of(error) == "checkpoint":
+        if checkpoint is not None and getattr(error, "argument", "") == "checkpoint":
             with _saving(checkpoint.path):
                 raise
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regretkit._util._errors import says_arguments
 from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
 from regretkit.display._style import (
@@ -70,7 +69,6 @@ _MARKED = 40
 """The most points of a curve that have markers."""
 
 
-@says_arguments
 def convergence(
     curves: Mapping[str, Curve | Sequence[Curve]] | Recorder,
     *,

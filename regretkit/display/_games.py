@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from regretkit._util._errors import advised, printable
+from regretkit._util._errors import printable
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, whole_number
 from regretkit.display._style import (
@@ -365,8 +365,7 @@ def draw_game(
     >>> draw_game(leduc_poker())
     Traceback (most recent call last):
     ...
-    ValueError: game has 9457 histories, and a picture of more than 250 is hard to read; pass
-    limit=9457 to draw it anyway
+    ValueError: game has 9457 histories, more than the limit of 250
     """
     require_matplotlib("display.draw_game")
     return _draw(game, limit, title, partial(axes_for, ax, figsize))
@@ -415,8 +414,7 @@ def _draw(game: Game | GameTree, limit: int, title: str | None, new_axes: NewAxe
     limit = whole_number(limit, "limit", minimum=1)
     count, unit = size_of(game)
     if count > limit:
-        problem = f"game has {count} {unit}, and a picture of more than {limit} is hard to read"
-        raise advised(ValueError, problem, f"pass limit={count} to draw it anyway")
+        raise ValueError(f"game has {count} {unit}, more than the limit of {limit}")
     name = str(getattr(game, "name", None) or "Game")
     heading = plain(title_of(name) if title is None else title, 80)
     picture = TableFigure(game) if isinstance(game, NormalFormGame) else TreeFigure(tree_of(game))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from regretkit._util._errors import says_arguments
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_kind, quote, whole_number
 from regretkit.display._style import (
@@ -61,7 +60,6 @@ class _Row(NamedTuple):
         return float(-played @ np.log(played)) if self.reached else -1.0
 
 
-@says_arguments
 def heat_map(
     profile: Profile | VisitedProfile,
     *,

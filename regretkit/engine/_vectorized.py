@@ -146,7 +146,6 @@ class CompiledBlockOps(BlockOps):
         return self._run(self._functions.add, BlockOps.add, self.dimension, left, right)
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        self.check_order(utility, strategy)
         compiled = self._functions.regret
         return self._run(compiled, BlockOps.regret, self.dimension, utility, strategy)
 

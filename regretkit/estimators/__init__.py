@@ -1,6 +1,5 @@
 """Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.estimators._baselines import Baseline as Baseline
 from regretkit.estimators._baselines import ExactBaseline as ExactBaseline
 from regretkit.estimators._baselines import LearnedBaseline as LearnedBaseline
@@ -14,5 +13,3 @@ from regretkit.estimators._mccfr import BanditFeedback as BanditFeedback
 from regretkit.estimators._mccfr import ExternalSampling as ExternalSampling
 from regretkit.estimators._mccfr import OutcomeSampling as OutcomeSampling
 from regretkit.estimators._mccfr import RobustSampling as RobustSampling
-
-_say_where(__name__)

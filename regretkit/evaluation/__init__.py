@@ -9,7 +9,6 @@ says, such as a profile that does not have one strategy for each player; linear 
 ``RuntimeError`` where HiGHS finds no optimum.
 """
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.evaluation._certificate import Certificate as Certificate
 from regretkit.evaluation._correlated import CorrelatedEquilibrium as CorrelatedEquilibrium
 from regretkit.evaluation._correlated import (
@@ -70,5 +69,3 @@ from regretkit.evaluation._purification import purify as purify
 from regretkit.evaluation._purification import threshold as threshold
 from regretkit.evaluation._rational import certify as certify
 from regretkit.evaluation._regret_ledger import RegretLedger as RegretLedger
-
-_say_where(__name__)

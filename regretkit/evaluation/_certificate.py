@@ -15,7 +15,6 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from regretkit._util._errors import advised
 from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
@@ -201,8 +200,7 @@ def certificate_data(path: FilePath, kind: str) -> Iterator[Any]:
         problem = f"{path} holds no certificate: its entry {quote(data.last)} is missing or damaged"
         if data.last == "format" and "format" in data:
             problem = f"{path} holds no certificate, but a {quote(data['format'])}"
-        advice = "certify(game, profile).to_json(path) writes one"
-        raise advised(ValueError, problem, advice) from error
+        raise ValueError(problem) from error
 
 
 def as_texts(meant: Mapping[float, Fraction]) -> dict[str, str]:

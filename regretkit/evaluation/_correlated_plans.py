@@ -10,7 +10,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import expand_ranges
-from regretkit._util._errors import PLANS, Hints
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import as_generator, whole_numbers
 from regretkit.games import ExtensiveFormGame, Profile
@@ -161,7 +160,7 @@ def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
 
 
 @frozen(eq=False)
-class CorrelatedPlan(Hints):
+class CorrelatedPlan:
     """A distribution over joint plans: pure strategies that a mediator recommends.
 
     The mediator draws a joint plan once, and tells each player at every information set that it
@@ -180,8 +179,6 @@ class CorrelatedPlan(Hints):
     >>> round(plan.probability([1, 0]), 6)  # the smuggler loads nothing
     0.403727
     """
-
-    _hints = PLANS
 
     game: ExtensiveFormGame
     players: tuple[int, ...]

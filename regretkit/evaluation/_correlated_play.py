@@ -8,7 +8,6 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._errors import PLAY, Hints
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, must_be, number, quote, vector
@@ -65,7 +64,11 @@ def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
     for deviations in asked:
         if isinstance(deviations, str) and deviations not in _DEVIATIONS:
             told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
-            hint = f"; {PLAY['nfcce']}" if deviations in ("cce", "nfcce") else ""
+            hint = (
+                "; what fixed strategies gain, to an NFCCE, is cce_gaps()"
+                if deviations in ("cce", "nfcce")
+                else ""
+            )
             hint = hint or "; in normal form ce_gap() needs none" * (deviations == "ce")
             raise ValueError(told + (hint or did_you_mean(deviations, _DEVIATIONS)))
         if not isinstance(deviations, str) and not callable(deviations):
@@ -86,7 +89,7 @@ def _as_tree(domain: StrategySet) -> DecisionTree:
 
 
 @define(eq=False)
-class CorrelatedPlay(Hints, Stateful):
+class CorrelatedPlay(Stateful):
     """The empirical distribution of play, as sums over iterations.
 
     Iteration t plays the joint strategy (x_t, y_t, ...) with independent randomness; the average
@@ -138,8 +141,6 @@ class CorrelatedPlay(Hints, Stateful):
     Farina, Celli, Marchesi and Gatti (2022), "Simple uncoupled no-regret learning dynamics for
     extensive-form correlated equilibrium", Journal of the ACM 69(6), for the triggers.
     """
-
-    _hints = PLAY
 
     game: Game = field(repr=False)
     deviations: tuple[Deviations, ...] = field(default=(), converter=_as_deviations)

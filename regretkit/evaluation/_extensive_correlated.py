@@ -7,7 +7,6 @@ import numpy as np
 from attrs import define, field, frozen
 
 from regretkit._util._arrays import expand_ranges, read_only
-from regretkit._util._errors import OPTIMA, Hints
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import number, quote
 from regretkit.circuits import TriggerDeviations
@@ -219,7 +218,7 @@ class Program:
 
 
 @frozen(eq=False)
-class ExtensiveFormCorrelatedEquilibrium(Hints, Optimum):
+class ExtensiveFormCorrelatedEquilibrium(Optimum):
     """An optimal correlated equilibrium of a tree, and the bound that proves it optimal.
 
     Examples
@@ -229,8 +228,6 @@ class ExtensiveFormCorrelatedEquilibrium(Hints, Optimum):
     >>> round(found.value, 9), found.bound - found.value < 1e-9, found.gap < 1e-9
     (1.428571429, True, True)
     """
-
-    _hints = OPTIMA
 
     plan: CorrelatedPlan = field(repr=False)
     """What the mediator recommends; any one of several optima."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from attrs import define, field
 
-from regretkit._util._errors import says_arguments, warn
+from regretkit._util._errors import warn
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number
 from regretkit.evaluation._linear_programs import ExactSolution
@@ -80,7 +80,6 @@ class LearningRun(Protocol):
         ...
 
 
-@says_arguments
 def finish(
     run: LearningRun | Profile, *, tolerance: float = 1e-12, time_limit: float = 60.0
 ) -> ExactSolution:

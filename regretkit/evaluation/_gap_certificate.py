@@ -13,7 +13,6 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike
 
-from regretkit._util._errors import says_arguments
 from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number, quote, vector
@@ -211,7 +210,6 @@ def read_certificate(path: FilePath) -> Certificate | GapCertificate:
     return (GapCertificate if is_of_gaps else Certificate).from_json(path)
 
 
-@says_arguments
 def certify_gaps(
     game: NormalFormGame | ExtensiveFormGame,
     play: Any,

@@ -8,7 +8,6 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._arrays import read_only
-from regretkit._util._errors import EXACT, Hints
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number, quote
 from regretkit.evaluation._gaps import only_opponent
@@ -27,7 +26,7 @@ Constrained: TypeAlias = Simplices | DecisionTree | DecisionDAG
 
 
 @frozen(eq=False)
-class ExactSolution(Hints):
+class ExactSolution:
     """The value of a two-player zero-sum game, and strategies that prove it.
 
     Each player's strategy guarantees one end of an interval that contains the value:
@@ -45,8 +44,6 @@ class ExactSolution(Hints):
     >>> solution.gap < 1e-12
     True
     """
-
-    _hints = EXACT
 
     value: float
     """The value to player 0: the middle of the interval."""

@@ -8,7 +8,6 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from regretkit._util._errors import says_arguments
 from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number
@@ -256,7 +255,6 @@ _ALIKE = 1e-8
 """Largest difference of probabilities between reports of one equilibrium."""
 
 
-@says_arguments
 def nash_equilibria(game: NormalFormGame, *, solver: str | None = None) -> list[Profile]:
     """Return the Nash equilibria of a normal-form game, found by pygambit or nashpy.
 

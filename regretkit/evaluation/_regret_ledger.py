@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from attrs import define, field
 
 from regretkit._regret_tracker import LARGEST, RegretBound, RegretTracker
-from regretkit._util._errors import REGRETS, Hints
 from regretkit._util._state import Stateful, parts
 from regretkit._util._validate import must_be, positive, quote, truth
 from regretkit.circuits import PhiRegret
@@ -13,7 +12,7 @@ from regretkit.minimizer import RegretMinimizer
 
 
 @define(eq=False, repr=False)
-class RegretLedger(Hints):
+class RegretLedger:
     """Tracks the exact regret of a minimizer and of all its parts, from now on.
 
     It keeps sums and no history. Every circuit states a bound about its regret, given that of its
@@ -52,8 +51,6 @@ class RegretLedger(Hints):
     Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
     ICML, PMLR 97.
     """
-
-    _hints = REGRETS
 
     subject: object
     strict: bool = field(default=False, validator=truth, kw_only=True)

@@ -10,7 +10,6 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike
 
-from regretkit._util._errors import TABLES, VISITED, Hints
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, did_you_mean, floats, must_be, number, quote
 from regretkit.games._adapters import InformationSet, distinct
@@ -243,7 +242,7 @@ class VectorStrategy:
 
 
 @define(eq=False, repr=False)
-class VisitedStrategy(Hints):
+class VisitedStrategy:
     """What a player does at the information sets that were visited, and uniformly at all others.
 
     It holds distributions over actions by information set, and can be iterated over. Called with an
@@ -263,8 +262,6 @@ class VisitedStrategy(Hints):
     >>> first("unheard of", ["p", "b"])
     array([0.5, 0.5])
     """
-
-    _hints = VISITED
 
     _keys: Sequence[Hashable] = ()
     """The information sets, each behind the one before it in the player's tree."""
@@ -327,7 +324,7 @@ class VisitedStrategy(Hints):
         )
 
 
-class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
+class VisitedProfile(tuple[VisitedStrategy, ...]):
     """One strategy for each player, at the information sets that were visited.
 
     ``LazyMCCFR.average`` returns it. ``StrategyAgent`` plays it, ``sampled_value`` and the other
@@ -346,8 +343,6 @@ class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
     player 0
       ...
     """
-
-    _hints = TABLES
 
     @overload
     def __getitem__(self, key: SupportsIndex) -> VisitedStrategy: ...

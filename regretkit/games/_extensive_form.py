@@ -10,7 +10,6 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import segment_sum, sum_terms
-from regretkit._util._errors import GAMES, Hints, advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import (
@@ -43,7 +42,7 @@ _ADVICE = "or pass imperfect_recall=True to solve, which runs it without a conve
 
 
 @define(eq=False, repr=False)
-class ExtensiveFormGame(Hints):
+class ExtensiveFormGame:
     """An extensive-form game of perfect recall in sequence form.
 
     Terminals with the same last sequences of all players are merged: their payoffs are added,
@@ -78,8 +77,6 @@ class ExtensiveFormGame(Hints):
     von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
     Behavior 14(2).
     """
-
-    _hints = GAMES
 
     tree: GameTree
     name: str | None = field(default=None, kw_only=True)
@@ -323,7 +320,7 @@ class ImperfectRecallGame:
         raise self._refusal()
 
     def _refusal(self) -> ValueError:
-        return advised(ValueError, self.recall_violation, _ADVICE)
+        return ValueError(f"{self.recall_violation}; {_ADVICE}")
 
     _repr_html_ = game_repr_html
 

@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from regretkit._util._errors import advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.games._extensive_form import ExtensiveFormGame
@@ -125,15 +124,16 @@ def find_described(described: Mapping[str, str | None], source: str, size: int) 
     belongs = f"{source} belongs to the game {_shown(name)}"
     # A file must not point to another file, which load would read.
     if name.partition("(")[0] not in names():
-        told = f"{belongs}, and no registered game is called so"
-        raise advised(ValueError, told, "pass it as game")
+        raise ValueError(f"{belongs}, and no registered game is called so; pass it as game")
     limit = _BYTES_OF_ANY_GAME + _BYTES_A_BYTE * size
     try:
         check_small(name)
         game = load(name, memory_limit=limit)
     except Exception as error:  # of any factory, including a user's
-        told = f"{belongs}, which is not built from its name: {shorten(str(error), _MOST_SHOWN)}"
-        raise advised(ValueError, told, "pass it as game") from error
+        told = shorten(str(error), _MOST_SHOWN)
+        raise ValueError(
+            f"{belongs}, which is not built from its name: {told}; pass it as game"
+        ) from error
     check_described(game, described, source)
     return game
 

@@ -16,7 +16,6 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
 
-from regretkit._util._errors import advised
 from regretkit._util._validate import must_be
 from regretkit.games.tree._history import CHANCE, History, actions_of, check_length, outcomes_of
 
@@ -28,6 +27,11 @@ Measured by ``python -m benchmarks building`` and rounded up.
 
 _BYTES_AN_OBJECT = 200
 """Additional memory of a walk with one object for each history."""
+
+
+class TooManyHistoriesError(ValueError):
+    """A game has more histories than ``max_histories``."""
+
 
 PLAY_BY_RULES = "play by the rules without a tree, as solve(load_rules(...), ...) does"
 
@@ -126,10 +130,7 @@ class MemoryBudget:
 
 def _too_large(problem: str, hints: Sequence[str]) -> MemoryError:
     """Return the error with hints of what to do beside choosing a smaller game."""
-    problem = f"{problem}; choose a smaller game"
-    if not hints:
-        return MemoryError(problem)
-    return advised(MemoryError, problem, ", or ".join(hints), joint=", or ")
+    return MemoryError(", or ".join([f"{problem}; choose a smaller game", *hints]))
 
 
 def _limit(value: float | None, name: str, unit: str) -> float:
@@ -246,8 +247,9 @@ class Growth:
         size = f"{histories:,} histories of up to {depth:,} moves"
         check_length(depth)
         if elapsed > self._seconds:
-            problem = f"the game has {size} after {elapsed:.3g} seconds, and it is not built yet"
-            raise advised(TimeoutError, problem, "pass a larger time_limit or a smaller game")
+            raise TimeoutError(
+                f"the game has {size} after {elapsed:.3g} seconds, and it is not built yet"
+            )
         if elapsed > _LOOK_AFTER and self._root is not None:
             root, self._root = self._root(), None
             self._check_estimate(histories, root)
@@ -285,13 +287,12 @@ class Growth:
             f"{largest.format(f'{int(self._most):,}')}; see that every play ends, "
             "or choose a smaller game"
         )
-        kind, argument = (MemoryError, "") if fits else (ValueError, "max_histories")
-        return advised(kind, problem, PLAY_BY_RULES, joint=", or ", argument=argument)
+        return (MemoryError if fits else TooManyHistoriesError)(f"{problem}, or {PLAY_BY_RULES}")
 
 
 def is_too_large(error: object) -> bool:
     """Return whether an error says that a game has more histories than fit or than are allowed."""
-    return isinstance(error, MemoryError) or getattr(error, "argument", "") == "max_histories"
+    return isinstance(error, MemoryError | TooManyHistoriesError)
 
 
 def quick_estimate(root: History) -> int:

@@ -8,7 +8,6 @@ from attrs import define, field
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import RESOLUTION, zero_cancelled
-from regretkit._util._errors import GAMES, Hints
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, quote, strings
 from regretkit.games._game import (
@@ -66,7 +65,7 @@ def _sequence(value: Iterable[Item]) -> Iterable[Item]:
 
 
 @define(eq=False, repr=False, init=False)
-class NormalFormGame(Hints):
+class NormalFormGame:
     """A game in which all players simultaneously choose one action each.
 
     Parameters
@@ -100,8 +99,6 @@ class NormalFormGame(Hints):
     >>> game.utility(0, [np.array([0.5, 0.5]), np.array([0.0, 1.0])])
     array([7., 6.])
     """
-
-    _hints = GAMES
 
     payoffs: NDArray[np.float64] = field(converter=_payoffs)
     actions: Names | None = field(default=None, converter=_names, kw_only=True)

@@ -10,13 +10,17 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._util._arrays import depths
-from regretkit._util._errors import advised
 from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, quote
 from regretkit.games._behavioral import ProfileLike, VisitedProfile, as_vectors
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
-from regretkit.games._memory_budget import PLAY_BY_RULES, Growth, MemoryBudget
+from regretkit.games._memory_budget import (
+    PLAY_BY_RULES,
+    Growth,
+    MemoryBudget,
+    TooManyHistoriesError,
+)
 from regretkit.games._openspiel_states import (
     END,
     OpenSpielGame,
@@ -231,12 +235,11 @@ class States:
     def _check_size(self, found: int, state: State) -> None:
         self._budget.check_objects(found)
         if found > self._most:
-            problem = (
+            raise TooManyHistoriesError(
                 f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game"
+                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game, "
+                f"or {PLAY_BY_RULES}, or pass max_histories to walk on"
             )
-            hint = f"{PLAY_BY_RULES}, or pass max_histories to walk on"
-            raise advised(ValueError, problem, hint, joint=", or ", argument="max_histories")
 
     def _refuse_nothing(self, state: State) -> Never:
         raise ValueError(f"no action is legal at {_text(state)}, which is not terminal")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
-    ClassVar,
     Literal,
     SupportsIndex,
     TypeAlias,
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
-from regretkit._util._errors import TABLES, Hints, printable
+from regretkit._util._errors import printable
 from regretkit._util._files import rows_to_dataframe, write_csv
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
@@ -54,7 +53,7 @@ Key: TypeAlias = int | str | tuple[int, str | int]
 """A player, or an information set: its label, or its player and its label or number."""
 
 
-class Profile(Hints, tuple[Vector, ...]):
+class Profile(tuple[Vector, ...]):
     """One strategy for each player: a tuple of vectors with the players' strategy sets.
 
     ``profile[0]`` is player 0's vector. ``profile["Kb"]`` is the distribution over actions at the
@@ -73,12 +72,6 @@ class Profile(Hints, tuple[Vector, ...]):
       J    p 0.5000  b 0.5000
       ...
     """
-
-    _hints: ClassVar = {
-        "save|write": "to_json(path) writes a file, which Profile.from_json reads",
-        "^(items|keys|values|get)$": "by label it is profile['K']; all is to_dict()",
-        **TABLES,
-    }
 
     domains: tuple[StrategySet, ...]
     _game: Game | Mapping[str, str | None] | None

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from regretkit._util._errors import advised, says_arguments
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.games._efg import ExtensiveForm, parse_efg, write_efg
@@ -59,7 +58,6 @@ def register(factory: Factory) -> Factory:
     name = factory.__name__
     if factory is _FACTORIES.get(name):
         return factory
-    factory = says_arguments(factory)
     known = _FACTORIES.setdefault(name, factory)
     # A cell of a notebook or a module may run again and define the function anew.
     if (known.__module__, known.__qualname__) != (factory.__module__, factory.__qualname__):
@@ -169,8 +167,7 @@ def load(
         return from_openspiel(str(text).removeprefix(OPENSPIEL).strip(), memory_limit=memory_limit)
     name = _parsed(text)[0]
     if name in _RULES and name not in _FACTORIES:
-        problem = f"no memory holds the tree of {name}"
-        raise advised(MemoryError, problem, PLAY_BY_RULES)
+        raise MemoryError(f"no memory holds the tree of {name}; {PLAY_BY_RULES}")
     build = _checked_call(_FACTORIES, text)
     with memory_capped(memory_limit):
         return build()

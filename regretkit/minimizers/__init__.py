@@ -1,6 +1,5 @@
 """Leaves: rules that play without other minimizers."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.minimizers import contrib as contrib
 from regretkit.minimizers._adapter import Adapter as Adapter
 from regretkit.minimizers._convex_sets import BestResponse as BestResponse
@@ -73,5 +72,3 @@ from regretkit.minimizers._simplex_rule import SimplexRule as SimplexRule
 from regretkit.minimizers._simplex_rule import state as state
 from regretkit.trace._kernel import Kernel as Kernel
 from regretkit.trace._kernel import KernelTraits as KernelTraits
-
-_say_where(__name__)

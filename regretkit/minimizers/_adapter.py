@@ -77,14 +77,11 @@ class Adapter(RegretMinimizer):
 
     def _propose(self) -> Vector:
         return _validate.floats(
-            cast(Any, self.learner).next_strategy(), self._foreign_method()
+            cast(Any, self.learner).next_strategy(), f"{type(self.learner).__name__}.next_strategy"
         ).copy()
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         cast(Any, self.learner).observe_utility(utility.copy())
-
-    def _foreign_method(self) -> str:
-        return f"{type(self.learner).__name__}.next_strategy"
 
     def _kernel(self) -> Kernel:
         raise UntraceableError(f"{quote(self.learner)} is no RegretMinimizer of its own")

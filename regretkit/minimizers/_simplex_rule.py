@@ -2,8 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Literal, Self, cast
+from typing import Literal, cast
 
 import attrs
 import numpy as np
@@ -18,15 +17,6 @@ from regretkit.trace._kernel import Kernel
 
 _PER = "per"
 _START = "start"
-_NOT_YET_A_FIELD = type(field())
-"""What is declared in a class before attrs has made fields of it."""
-
-
-@lru_cache(maxsize=256)
-def _not_yet_fields(kind: type) -> list[str]:
-    """Return the names of what a class declares and has not as fields."""
-    declared = ((name, value) for base in kind.__mro__ for name, value in vars(base).items())
-    return [name for name, value in declared if isinstance(value, _NOT_YET_A_FIELD)]
 
 
 def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> Vector:
@@ -91,22 +81,6 @@ class SimplexRule(RegretMinimizer):
     True
     """
 
-    def __new__(cls, *arguments: object, **named: object) -> Self:
-        if "__dataclass_fields__" in vars(cls):
-            raise TypeError(
-                f"{cls.__name__} is a dataclass, which knows no fields of a SimplexRule; put "
-                "@attrs.define(eq=False) before the class in place of @dataclass"
-            )
-        if named and not arguments and "simplices" not in named:
-            given = ", ".join([cls.__name__, *(f"{n}={quote(v)}" for n, v in named.items())])
-            raise TypeError(
-                f"{cls.__name__} needs to know where to play: pass a number of actions first, or "
-                f"functools.partial({given}) where a rule is wanted"
-            )
-        return cast(Self, super().__new__(cls, *arguments, **named))
-
-    _how_to_place = "call super().__init__(simplices)"
-
     # Without the hook, attrs would look at every attribute that is set, in every iteration.
     simplices: Simplices = field(converter=as_simplices, on_setattr=attrs.setters.NO_OP)
 
@@ -118,31 +92,12 @@ class SimplexRule(RegretMinimizer):
                 f"{type(self).__name__} does not hold its arguments {', '.join(absent)} under "
                 "their names, so that no equal rule can be built; keep them, as in self.rate = rate"
             )
-        try:
-            return type(self)(simplices, **{name: getattr(self, held[name]) for name in names})
-        except TypeError as error:
-            error.add_note(
-                f"{type(self).__name__} was called with {quote(simplices)}; declare what it "
-                "learns, as in regrets: np.ndarray = rk.state(), in place of __init__"
-            )
-            raise
+        return type(self)(simplices, **{name: getattr(self, held[name]) for name in names})
 
     def _learned(self) -> dict[str, Vector]:
         """Return the arrays that the rule learns, by name."""
         fields = attrs.fields(type(self))
         return {field.name: getattr(self, field.name) for field in fields if _PER in field.metadata}
-
-    def _explain(self, error: Exception) -> None:
-        super()._explain(error)
-        sizes = {"action": self.simplices.dimension, "block": self.simplices.blocks}
-        for declared in attrs.fields(type(self)):
-            size = sizes.get(declared.metadata.get(_PER, ""))
-            held = getattr(self, declared.name, None)
-            if size and not (isinstance(held, np.ndarray) and held.shape == (size,)):
-                told = (
-                    f"{declared.name} must stay an array of shape ({size},), and is {quote(held)}"
-                )
-                error.add_note(f"{told}; write self.{declared.name}[:] = values")
 
     def _check_learned(self, learned: Mapping[str, Vector]) -> None:
         """Refuse arrays, by name, that the rule could not have learned; nothing by default."""
@@ -160,29 +115,8 @@ class SimplexRule(RegretMinimizer):
 
     def __attrs_post_init__(self) -> None:
         self.domain = self.simplices
-        if type(self).__hash__ is None:
-            raise TypeError(
-                f"{type(self).__name__} compares by value, but a minimizer equals only itself; "
-                "put @attrs.define(eq=False) before the class"
-            )
-        if names := _not_yet_fields(type(self)):
-            raise TypeError(
-                f"{type(self).__name__} declares {', '.join(names)}, but nothing makes fields of "
-                "declarations; put @attrs.define(eq=False) before the class"
-            )
         for attribute in attrs.fields(type(self)):
             if _PER in attribute.metadata:
                 by_action = attribute.metadata[_PER] == "action"
                 size = self.simplices.dimension if by_action else self.simplices.blocks
                 setattr(self, attribute.name, np.full(size, attribute.metadata[_START]))
-            elif attribute.default is state:
-                raise TypeError(
-                    f"{type(self).__name__} declares {attribute.name} = state; call it: rk.state()"
-                )
-            elif isinstance(attribute.default, np.ndarray):
-                raise TypeError(
-                    f"{type(self).__name__} has one array as the default of {attribute.name}, "
-                    "which all of its minimizers would share; declare what is learned as "
-                    f"{attribute.name}: np.ndarray = rk.state(), other arrays with "
-                    "attrs.field(factory=...)"
-                )

@@ -10,7 +10,6 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from regretkit import minimizers
-from regretkit._util._errors import says_arguments
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
@@ -54,7 +53,6 @@ Groups: TypeAlias = Sequence[Indices]
 """For each player, the number of the group of each of its decision points."""
 
 
-@says_arguments
 @frozen(init=False)
 class Algorithm:
     """What a paper names: a local rule, an order of play, an averaging, a sampling and a circuit.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from attrs import define, field
 from attrs.validators import optional
 
-from regretkit._util._errors import says_arguments
 from regretkit._util._files import FilePath, check_target
 from regretkit._util._validate import positive, quote, whole_number
 from regretkit.circuits import CFR, LocalRule
@@ -173,7 +172,6 @@ def resume(
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> "LazyMCCFR": ...
-@says_arguments
 def resume(
     path: FilePath,
     game: Game | ImperfectRecallGame | Rules | None = None,

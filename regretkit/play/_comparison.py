@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from regretkit._util._errors import TABLES, Hints, says_arguments
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._validate import above_zero, must_be, quote, whole_number
 from regretkit.games import Game
@@ -65,7 +64,7 @@ class ComparedRun:
 
 
 @define(eq=False)
-class Comparison(Hints):
+class Comparison:
     """The runs of ``compare``: as a table, as curves, and in short when it is printed.
 
     Parameters
@@ -88,10 +87,6 @@ class Comparison(Hints):
     kuhn_poker  cfr               100  ...       0.0...
     kuhn_poker  cfr+              100  ...       0.00...  *
     """
-
-    _hints = TABLES | {
-        "best|winner|result|table": "each game and algorithm is one of runs, and print shows all"
-    }
 
     runs: list[ComparedRun] = field(factory=list)
     interrupted: bool = False
@@ -147,7 +142,6 @@ class Comparison(Hints):
             found.setdefault(run.game, {}).setdefault(run.algorithm, []).append(run.columns)
         return found
 
-    @says_arguments
     def plot(self, **options: Any) -> "Figure":
         """Return a figure, unknown to pyplot, with a panel of ``display.convergence`` per game.
 
@@ -222,7 +216,6 @@ class Comparison(Hints):
         return f"<Comparison of {len(self.runs)} runs{', interrupted' * self.interrupted}>"
 
 
-@says_arguments
 def compare(
     games: Game | Rules | Iterable[Game | Rules] | Mapping[str, Game | Rules],
     algorithms: str | Iterable[AlgorithmLike] | Mapping[str, AlgorithmLike],

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
-from regretkit._util._errors import advised, warn_once
+from regretkit._util._errors import warn_once
 from regretkit._util._validate import did_you_mean, quote
 
 if TYPE_CHECKING:
@@ -116,9 +116,7 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
         if refusal := engine.unsupported_reason(run):
-            problem = f"engine {quote(name)} cannot run this: {refusal}"
-            advice = f"pass engine={quote(AUTO)} to have the fastest that can"
-            raise advised(ValueError, problem, advice, argument="engine")
+            raise ValueError(f"engine {quote(name)} cannot run this: {refusal}")
         return engine
     left_out = {"compiled-exact", *_FAILED.get(run, ())}
     engines = (engine for engine in _engines() if engine.name not in left_out)

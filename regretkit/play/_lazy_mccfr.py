@@ -9,7 +9,6 @@ from typing import Any, Self, cast
 import numpy as np
 from attrs import define, evolve, field
 
-from regretkit._util._errors import STRATEGIES, Hints
 from regretkit._util._files import FilePath
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
@@ -39,11 +38,6 @@ from regretkit.play._lazy_tree import (
 from regretkit.play._orders import Alternating, Order, UpdateSchedule
 from regretkit.sets import Simplices
 
-_GAPS = {
-    "nash|exploit|gap|value": "no gap is known without the game's tree; a lower bound is in "
-    "evaluation.sampled_local_best_response"
-}
-
 _FEW = 50_000
 """Histories up to which Python plays: tracing the rules of a game takes about a second."""
 
@@ -52,7 +46,7 @@ _IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
 
 
 @define(eq=False, repr=False)
-class LazyMCCFR(Hints):
+class LazyMCCFR:
     """Play a game against oneself by its rules, without a tree.
 
     An information set is created when a sample first visits it, so that memory grows with what was
@@ -120,8 +114,6 @@ class LazyMCCFR(Hints):
     Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
     extensive games", NIPS.
     """
-
-    _hints = _GAPS | STRATEGIES
 
     game: History = field(converter=as_history)
     rule: LocalRule | tuple[LocalRule, ...]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._errors import TABLES, Hints, says_arguments
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe, write_csv
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
@@ -73,7 +72,7 @@ def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
 
 
 @define(eq=False)
-class TrajectoryRecorder(Hints, Stateful):
+class TrajectoryRecorder(Stateful):
     """Write down what is played at information sets, as it moves over time.
 
     At each call, for each action there: its probability in the current strategy and in the
@@ -111,8 +110,6 @@ class TrajectoryRecorder(Hints, Stateful):
     >>> print(record.to_rows()[0])  # doctest: +ELLIPSIS
     {'iteration': 100, 'player': 0, 'information_set': 0, 'label': 'J', 'action': 'p', ...}
     """
-
-    _hints = TABLES
 
     information_sets: Sequence[Place] | None = field(default=None, converter=_places)
     iterations: list[int] = field(factory=list, init=False, repr=False)
@@ -266,9 +263,8 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
     return np.full(actions, np.nan)
 
 
-@says_arguments
 @define(eq=False, repr=False)
-class Recorder(Hints, Stateful):
+class Recorder(Stateful):
     """Write down numbers about a run as it goes.
 
     Parameters
@@ -317,8 +313,6 @@ class Recorder(Hints, Stateful):
     >>> [sorted(row) for row in record.to_rows()]
     [['gap', 'iteration', 'value'], ['gap', 'iteration', 'value']]
     """
-
-    _hints = TABLES
 
     measures: Mapping[str, Measure] = field(
         default=cast(Any, ("nash_conv", "seconds")), converter=as_measures

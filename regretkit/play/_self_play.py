@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack, cast
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._errors import MIXES, RUNS, Hints, says_arguments, warn
+from regretkit._util._errors import MIXES, warn
 from regretkit._util._files import FilePath
 from regretkit._util._state import NOT_STATE, Stateful, generators, is_ours, with_parts
 from regretkit._util._typing import Vector
@@ -58,9 +58,8 @@ from regretkit.play._orders import Alternating, Order
 from regretkit.sets import DecisionTree, StrategySet
 
 
-@says_arguments
 @define(eq=False)
-class SelfPlay(Hints, Stateful):
+class SelfPlay(Stateful):
     """A game played by minimizers, and the average of what they play.
 
     In iteration t every player has a strategy x_t; the averages add it with weight w_t; then the
@@ -125,8 +124,6 @@ class SelfPlay(Hints, Stateful):
     >>> game.value(run.average).round(3)
     array([-0.056,  0.056])
     """
-
-    _hints = RUNS
 
     game: Game
     minimizers: Sequence[RegretMinimizer]

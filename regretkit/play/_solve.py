@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 import numpy as np
 from attrs import evolve
 
-from regretkit._util._errors import says_arguments
 from regretkit._util._validate import above_zero, must_be, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
@@ -88,7 +87,6 @@ def solve(
     time_limit: float | None = None,
     engine: str = "auto",
 ) -> ExactSolution: ...
-@says_arguments
 def solve(
     game: Game | ImperfectRecallGame | Rules,
     algorithm: AlgorithmLike | None = None,

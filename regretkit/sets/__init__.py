@@ -1,6 +1,5 @@
 """Strategy sets: the compact convex sets that minimizers play on."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.sets._base import StrategySet as StrategySet
 from regretkit.sets._convex_bodies import Ball as Ball
 from regretkit.sets._convex_bodies import Box as Box
@@ -17,5 +16,3 @@ from regretkit.sets._operations import ScaledSet as ScaledSet
 from regretkit.sets._simplices import Simplices as Simplices
 from regretkit.sets._simplices import SimplicesLike as SimplicesLike
 from regretkit.sets._simplices import as_simplices as as_simplices
-
-_say_where(__name__)

@@ -21,14 +21,13 @@ convex programming", Mathematics of Operations Research 1(2).
 """
 
 import abc
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
-from regretkit._util._errors import Hints
 from regretkit._util._state import attrs_fields
 from regretkit._util._typing import Indices, Vector
 
@@ -254,7 +253,7 @@ ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """What rounding may move a point by, for each unit of the numbers it was computed from."""
 
 
-class StrategySet(Hints, abc.ABC):
+class StrategySet(abc.ABC):
     """A compact convex set of vectors, given by its linear oracle.
 
     A minimizer plays on one; a game has one for each player. Sets are values: they never
@@ -268,10 +267,6 @@ class StrategySet(Hints, abc.ABC):
     >>> isinstance(Simplices(3), StrategySet)
     True
     """
-
-    _hints: ClassVar[Mapping[str, str]] = {
-        "split": "the part of a block of simplices is x[simplices.block(number)]"
-    }
 
     @property
     @abc.abstractmethod

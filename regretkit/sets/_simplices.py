@@ -83,18 +83,7 @@ class BlockOps:
         magnitudes = np.abs(largest) - missed
         return zero_cancelled(largest + missed, magnitudes), magnitudes
 
-    def check_order(self, utility: Vector, strategy: Vector) -> None:
-        """Refuse what is a strategy in place of the utility, before what is none."""
-        if abs(np.add.reduce(strategy) - self._sizes.size) <= 1e-3 * self._sizes.size:
-            return
-        if utility.size and utility.min() >= 0.0 and (abs(self.sum(utility) - 1.0) < 1e-9).all():
-            raise ValueError(
-                f"strategy must sum to 1 in each block, got {_validate.format_array(strategy)}; "
-                "the utility comes first, regret(utility, strategy)"
-            )
-
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        self.check_order(utility, strategy)
         largest = self.max(utility)
         regrets = self.subtract_per_block(utility, largest)
         values, magnitudes = self._values(largest, regrets, strategy)

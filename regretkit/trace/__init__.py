@@ -1,10 +1,7 @@
 """From a rule in NumPy to a kernel: its code is run once on symbols, which record a graph."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.trace._find import describe_kernel as describe_kernel
 from regretkit.trace._find import find_kernel as find_kernel
 from regretkit.trace._kernel import Kernel as Kernel
 from regretkit.trace._kernel import KernelTraits as KernelTraits
 from regretkit.trace._symbols import UntraceableError as UntraceableError
-
-_say_where(__name__)

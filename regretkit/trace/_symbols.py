@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from regretkit._util._errors import MIXES, OF_THE_CALLER
+from regretkit._util._errors import MIXES
 from regretkit._util._validate import quote
 from regretkit.trace._graph import (
     ELEMENTWISE,
@@ -267,7 +267,7 @@ class Symbol(NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.mask is not None or not self._writeable:
-            raise ValueError(f"assignment destination is read-only; {OF_THE_CALLER}")
+            raise ValueError("assignment destination is read-only")
         node = value.node if isinstance(value, Symbol) else self.trace.node(value)
         if (mask := self._as_mask(key)) is not None:
             if isinstance(value, Symbol) and value.mask not in (None, mask):
@@ -372,7 +372,7 @@ class Symbol(NDArrayOperatorsMixin):
         if target.node.per is Per.RULE:  # a number, which is never changed in place
             return Symbol(self.trace, node)
         if not target._writeable:
-            raise ValueError(f"output array is read-only; {OF_THE_CALLER}")
+            raise ValueError("output array is read-only")
         target._set(node)
         return target
 

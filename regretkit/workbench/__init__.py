@@ -1,6 +1,5 @@
 """Many algorithms on many games, in parallel, with results that stay."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.workbench._experiment import Experiment as Experiment
 from regretkit.workbench._experiment import SuiteGame as SuiteGame
 from regretkit.workbench._experiment import suite as suite
@@ -10,5 +9,3 @@ from regretkit.workbench._report import html_report as html_report
 from regretkit.workbench._results import Ranking as Ranking
 from regretkit.workbench._results import ranking as ranking
 from regretkit.workbench._results import read_results as read_results
-
-_say_where(__name__)

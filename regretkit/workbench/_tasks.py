@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from attrs import define, evolve, field, frozen
 
-from regretkit._util._errors import argument_of
 from regretkit._util._state import with_parts
 from regretkit.circuits._base import local_minimizer
 from regretkit.games import fingerprint, load, load_rules
@@ -291,7 +290,7 @@ def execute(
             with redirect_stdout(StringIO()):
                 columns = _measured(task, run, unfinished, report)
         except (Exception, SystemExit) as error:
-            if isinstance(error, OSError) and argument_of(error) == "checkpoint":
+            if isinstance(error, OSError) and getattr(error, "argument", "") == "checkpoint":
                 raise
             cause = error.__cause__ if isinstance(error, RuntimeError) else None
             unfinished.unlink(missing_ok=True)

@@ -249,11 +249,15 @@ def test_a_view_of_no_single_point_is_refused(label, message):
 @pytest.mark.parametrize(
     ("local", "error", "message"),
     [
-        (rk.RegretMatching([2, 2]), TypeError, "local must make a minimizer, .* pass its class"),
+        (
+            rk.RegretMatching([2, 2]),
+            TypeError,
+            "local must be a rule's class, or a",
+        ),
         (rk.PerDecisionPoint(lambda size: rk.RegretMatching(3)), ValueError, r"on Simplices\(2\)"),
         (rk.PerDecisionPoint(lambda size: None), TypeError, "what make returned must be"),
-        (lambda simplices: rk.RegretMatching, TypeError, "got the class RegretMatching"),
-        (None, TypeError, "local must be a function of simplices or a rule's class, got None"),
+        (lambda simplices: rk.RegretMatching, TypeError, "must be a RegretMinimizer"),
+        (None, TypeError, "local must be a rule's class, or a function of simplices, got None"),
     ],
 )
 @pytest.mark.parametrize("build", [rk.CFR, rk.circuit])

@@ -370,7 +370,7 @@ test_what_cannot_be_constrained_so_is_refused = refusals(
     (lambda: build(multipliers=prices(2, 1.0)), ValueError, "dimension 2, but there are 1"),
     (lambda: build(multipliers=negative_prices()), ValueError, "can be as low as -0.5"),
     (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Singleton"),
-    (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a minimizer, got the"),
+    (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a RegretMinimizer"),
     (lambda: build(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
 )
 

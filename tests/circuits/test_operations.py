@@ -434,7 +434,7 @@ SHARED = rk.RegretMatching(2)
 
 
 test_what_cannot_be_an_image_or_a_sum_is_refused = refusals(
-    (lambda: AffineImage(rk.RegretMatching, np.eye(2)), TypeError, "got the class"),
+    (lambda: AffineImage(rk.RegretMatching, np.eye(2)), TypeError, "must be a RegretMinimizer"),
     (lambda: AffineImage(rk.Simplices(2), np.eye(2)), TypeError, "must be a RegretMinimizer"),
     (lambda: AffineImage(SHARED, [1.0, 2.0]), ValueError, r"matrix has shape \(2,\)"),
     (lambda: AffineImage(SHARED, np.eye(3)), ValueError, r"dimension 2; pass shape \(3, 2\)"),

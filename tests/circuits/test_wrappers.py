@@ -739,7 +739,7 @@ BALL = rk.BestResponse(Ball([0.0], 1.0))
 
 
 test_what_cannot_be_wrapped_so_is_refused = refusals(
-    (lambda: ExplorationMixture(rk.Hedge, gamma=0.1), TypeError, "got the class Hedge; build"),
+    (lambda: ExplorationMixture(rk.Hedge, gamma=0.1), TypeError, "must be a RegretMinimizer"),
     (lambda: explore(gamma=1.5), ValueError, "gamma must be from 0 to 1"),
     (lambda: explore(gamma="a"), TypeError, "gamma must be a number"),
     (lambda: explore(gamma=None), TypeError, "gamma must be a number"),
@@ -754,7 +754,7 @@ test_what_cannot_be_wrapped_so_is_refused = refusals(
     (lambda: Thresholded(BALL, threshold=0.1), TypeError, "simplices or on a decision tree"),
     (lambda: Thresholded(3, threshold=0.1), TypeError, "minimizer must be a RegretMinimizer"),
     (lambda: LastIterateByAveraging(3), TypeError, "minimizer must be a RegretMinimizer"),
-    (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a minimizer"),
+    (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a RegretMinimizer"),
     (lambda: Restart(RM, every=0), ValueError, "every must be a whole number, .*got 0"),
     (lambda: Restart(RM, every=2.5), TypeError, "every must be a whole .*, got 2.5"),
     (lambda: Restart(RM, every=True), TypeError, "a whole number, at least 1, got True"),
@@ -762,12 +762,12 @@ test_what_cannot_be_wrapped_so_is_refused = refusals(
     (lambda: Freeze(RM, after="9"), TypeError, "a whole number, at least 0, got '9'"),
     (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
     (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
-    (lambda: Restart(RM, every=lambda: True), TypeError, "every must be a function of 1 arg"),
+    (lambda: Restart(RM, every=lambda: True), TypeError, "takes 0 positional arg"),
     (lambda: Restart(RM, every=float), TypeError, r"every\(1\) must be True or False, got 1.0"),
     (lambda: Restart(None, every=3), TypeError, "must be a RegretMinimizer, got None"),
     (lambda: Freeze(RM, after=math.nan), TypeError, "after must be a whole number, .* got nan"),
-    (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9; pass"),
-    (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "weight must be a function of 1 arg"),
+    (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9"),
+    (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "takes 0 positional arg"),
     (lambda: Discount(RM, weight=str), TypeError, r"weight\(1\) must be a number, got '1'"),
     (lambda: Discount(RM, weight=lambda t: -1), ValueError, r"weight\(1\) must be at least 0"),
     (lambda: rk.Product([RM, Freeze(RM, after=3)]), ValueError, "stands in two places"),

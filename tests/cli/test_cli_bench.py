@@ -138,11 +138,12 @@ def test_a_strategy_is_neither_a_result_nor_a_certificate(run, refused, folder):
 def test_errors_that_differ_in_sizes_alone_are_told_once_with_their_games(run, folder):
     names = ["rule_of_bench.py:TooLong", "rule_of_bench.py:Outside"]
     code, _, err = run("bench", *names, "--suite", "smoke,smoke", "--seeds", 1, *HERE)
-    first, second = err.splitlines()
-    games = "kuhn_poker, leduc_poker, matching_pennies, random_matrix_game\\(10\\): "
+    too_long, on_trees, on_matrices = err.splitlines()
+    trees, matrices = "kuhn_poker, leduc_poker", "matching_pennies, random_matrix_game\\(10\\)"
     assert code == 1
-    assert re.search(rf"TooLong on {games}.*shapes \(12,\) \(13,\)", first)
-    assert re.search(rf"Outside on {games}.*Simplices\(\[2\] \* 6\)", second)
+    assert re.search(rf"TooLong on {trees}, {matrices}: .*shapes \(12,\) \(13,\)", too_long)
+    assert re.search(rf"Outside on {trees}: .* a point of <DecisionTree: 6", on_trees)
+    assert re.search(rf"Outside on {matrices}: .* a point of Simplices\(2\)", on_matrices)
 
 
 @pytest.mark.parametrize(

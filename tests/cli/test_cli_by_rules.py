@@ -164,20 +164,3 @@ def test_a_game_without_a_tree_is_listed_and_explained(run, report):
     code, out, _ = run("games", TICTACTOE)
     assert code == 0
     assert "in which no player sees the marks of the other" in out
-
-
-@pytest.mark.parametrize("game", ["kuhn_poker", TOO_LARGE])
-def test_a_rule_for_one_simplex_is_referred_to_per_decision_point(folder, refused, game, tmp_path):
-    lines = [
-        "import regretkit as rk",
-        "class Uniform(rk.RegretMinimizer):",
-        "    def __init__(self, actions):",
-        "        self.domain = rk.Simplices([actions])",
-        "    def _propose(self):",
-        "        return self.domain.uniform()",
-        "    def _learn(self, utility, strategy):",
-        "        pass",
-    ]
-    (tmp_path / "one_simplex.py").write_text("\n".join(lines))
-    words = ("--rule", "one_simplex:Uniform", "--sample", "external", "--iterations", 1)
-    assert "PerDecisionPoint(rule)" in refused("solve", game, *words)

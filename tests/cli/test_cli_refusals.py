@@ -12,8 +12,6 @@ import pytest
 import regretkit as rk
 from regretkit import games
 from regretkit.__main__ import main
-from regretkit._util._errors import advised
-from regretkit.cli._console import reason
 from regretkit.cli._run import RunMonitor
 from regretkit.play import SelfPlay, resume
 
@@ -257,13 +255,6 @@ def test_a_forged_checkpoint_is_refused(folder, capsys, name, value):
 
     assert main(["resume", "mine"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_advice_for_python_is_left_out():
-    error = advised(ValueError, "the game is too large", "pass memory_limit=1e9")
-
-    assert str(error) == "the game is too large; pass memory_limit=1e9"
-    assert reason(error) == "the game is too large"
 
 
 def test_a_deleted_working_folder_is_reported(tmp_path, capsys, monkeypatch):

@@ -381,7 +381,7 @@ def test_every_name_in_a_drawing_may_have_control_characters(code):
     ],
 )
 def test_a_game_too_large_to_draw_is_refused_with_its_size(game, size):
-    with pytest.raises(ValueError, match=rf"game has {size}, .* 250 .* pass limit=\d+"):
+    with pytest.raises(ValueError, match=rf"game has {size}, more than the limit of 250"):
         draw_game(game)
 
 
@@ -391,7 +391,7 @@ def test_a_game_too_large_to_draw_is_refused_with_its_size(game, size):
         *((game, 250, TypeError, "game must be") for game in ("kuhn_poker", None, 3)),
         *((games.chicken(), limit, ValueError, "limit must be") for limit in (0, -1)),
         *((games.chicken(), limit, TypeError, "limit must be") for limit in (2.5, "all")),
-        (games.blotto(), 440, ValueError, "pass limit=441"),
+        (games.blotto(), 440, ValueError, "the limit of 440"),
     ],
 )
 def test_invalid_games_and_limits_are_refused(game, limit, error, message):

@@ -399,7 +399,6 @@ test_what_has_no_optimum_is_refused = refusals(
     ),
     (lambda: team_maxmin(kuhn_poker(), 2), ValueError, "opponent must be one of 0 to 1, got 2"),
     (lambda: team_maxmin(chicken(), 0), TypeError, "as_history.* makes one"),
-    (lambda: best(sheriff(1, 1, 1)).profile, AttributeError, "plan.draw"),
     (lambda: best(sheriff(1, 1, 1)).plan.probability([0]), ValueError, "sequences must have"),
     (lambda: best(sheriff(1, 1, 1)).plan.probability([0, 99]), ValueError, "sequences must have"),
     (lambda: best(sheriff(1, 1, 1)).plan.draw(-1), TypeError, "generator must be"),

@@ -99,8 +99,8 @@ test_wrong_arguments_are_refused = refusals(
     (lambda: Adapter(Learner, 2), TypeError, "build one of this class"),
     (lambda: Adapter(naive.RegretMatching(2), 2), TypeError, "it has no next_strategy"),
     (lambda: Adapter(Slotted(), 2).state_dict(), TypeError, "it has no __dict__"),
-    (lambda: Adapter(Learner(3), 2).next_strategy(), ValueError, "Learner.next_strategy returned"),
-    (lambda: run_of(Learner), TypeError, r"minimizers.Adapter\(it, domain\)"),
+    (lambda: Adapter(Learner(3), 2).next_strategy(), ValueError, "Adapter._propose returned"),
+    (lambda: run_of(Learner), TypeError, "must be a RegretMinimizer"),
     (
         lambda: rk.SelfPlay(KUHN, run_of(adapted).minimizers, engine="compiled"),
         ValueError,

@@ -136,7 +136,7 @@ def test_a_proposal_of_another_shape_is_refused_with_the_name_of_the_hook(return
         def _learn(self, utility, strategy):
             pass
 
-    with pytest.raises(ValueError, match=r"Wrong._propose returned .* has shape .*, shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"Wrong._propose returned has shape .*, shape \(3,\)"):
         Wrong().next_strategy()
 
 
@@ -149,7 +149,7 @@ def test_a_rule_without_its_hooks_cannot_be_built():
         Half()
 
 
-def test_a_class_without_its_decorator_is_refused_with_the_decorator():
+def test_a_class_needs_no_decorator():
     class Undecorated(rk.SimplexRule):
         regrets: np.ndarray = rk.state()
 
@@ -159,8 +159,13 @@ def test_a_class_without_its_decorator_is_refused_with_the_decorator():
         def _learn(self, utility, strategy):
             self.regrets += utility
 
-    with pytest.raises(TypeError, match=r"Undecorated declares regrets, .*@attrs.define"):
-        Undecorated(2)
+    class Derived(Undecorated):
+        rate: float = 2.0
+
+    for player in (Derived(2, rate=3.0), Undecorated(2)):
+        player.observe_utility([0.0, 2.0])
+        assert player.next_strategy().tolist() == [0.0, 1.0]
+    assert Derived(2, rate=3.0).on_domain(rk.Simplices(3)).rate == 3.0
 
 
 def test_a_state_per_anything_else_is_refused():
@@ -180,7 +185,7 @@ def test_a_rule_that_returns_what_it_learned_is_told_to_keep_it(engine):
         def _learn(self, utility, strategy):
             return self.regrets + utility
 
-    with pytest.raises(TypeError, match=r"Returning._learn returned .* change what the rule holds"):
+    with pytest.raises(TypeError, match=r"Returning\._learn must return nothing"):
         rk.solve(rk.games.load("kuhn_poker"), Returning, iterations=3, engine=engine)
 
 

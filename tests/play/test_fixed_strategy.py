@@ -191,7 +191,7 @@ def test_every_order_of_play_leads_a_run(order):
 GRAPH = forgetful(2, 1)[0]
 test_what_cannot_be_played_is_refused = refusals(
     (games.kuhn_poker(), rk.RegretMatching, {}, TypeError, "graph must be"),
-    (GRAPH, rk.RegretMatching(2), {}, TypeError, "local must make"),
+    (GRAPH, rk.RegretMatching(2), {}, TypeError, "local must be"),
     (GRAPH, rk.RegretMatching, {"order": "alternating"}, TypeError, "order"),
     (GRAPH, rk.RegretMatching, {"averaging": 2}, TypeError, "averaging"),
     (GRAPH, rk.RegretMatching, {"generator": 2.0}, TypeError, "generator"),

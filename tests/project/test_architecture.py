@@ -157,7 +157,7 @@ def test_a_circle_is_found():
 
 HOOKS = {  # the concrete methods that subclasses may override
     "Stateful": "_access _check_state _restored",
-    "RegretMinimizer": "_couples_blocks _expect _explain _foreign_method _regret_bound _restored "
+    "RegretMinimizer": "_couples_blocks _expect _regret_bound _restored "
     "_state_at _value _values_by_block _weaker_guarantee on_domain scale_free",
     "SimplexRule": "_check_learned _hold _learned on_domain",
     "_SmoothRule": "_accumulator",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from regretkit import games
-from regretkit._util._errors import problem_of
+from regretkit._util._errors import reason
 from regretkit._util._validate import quote
 from regretkit.circuits import Product
 from regretkit.circuits._base import local_minimizer
@@ -153,10 +153,10 @@ def _drawing(game: AnyGame, limit: int, kind: str) -> bytes:
     try:
         return file_of(game_figure(game, limit), kind)
     except TypeError as error:
-        raise Refusal(f"--plot: {problem_of(error)}") from error
+        raise Refusal(f"--plot: {reason(error)}") from error
     except ValueError as error:
         size = size_of(game)[0]
-        raise Refusal(f"--plot: {problem_of(error)}; pass --limit {size} to draw it") from error
+        raise Refusal(f"--plot: {reason(error)}; pass --limit {size} to draw it") from error
 
 
 def _text(game: AnyGame, limit: int) -> list[str]:

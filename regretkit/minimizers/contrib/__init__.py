@@ -1,6 +1,5 @@
 """Rules whose published source could not be read; the reference says what was checked of each."""
 
-from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.minimizers.contrib._adaptive import (
     AdaptiveAsymmetricRegretMatchingPlus as AdaptiveAsymmetricRegretMatchingPlus,
 )
@@ -36,5 +35,3 @@ from regretkit.minimizers.contrib._smooth import (
 from regretkit.minimizers.contrib._smooth import (
     StablePredictiveRegretMatchingPlus as StablePredictiveRegretMatchingPlus,
 )
-
-_say_where(__name__)
