@@ -91,7 +91,7 @@ def pytest_runtest_protocol(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark as deep what goes beyond the cases that ``deep_beyond(n)`` leaves in the main suite.
+    """Mark as deep, and as beyond, the cases that ``deep_beyond(n)`` leaves out of the main suite.
 
     So are the pages in ``DEEP_PAGES``. The rest of the files in ``SMOKE`` is marked as smoke.
     """
@@ -105,6 +105,7 @@ def pytest_collection_modifyitems(items):
         for place, item in enumerate(several):
             if place not in main:
                 item.add_marker(pytest.mark.deep)
+                item.add_marker(pytest.mark.beyond)
     for item in items:
         if item.path.name in DEEP_PAGES:
             item.add_marker(pytest.mark.deep)

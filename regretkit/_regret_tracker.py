@@ -1,6 +1,5 @@
 """What a minimizer earned and might have earned, and what a circuit promises about its parts."""
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -134,16 +133,6 @@ class RegretTracker:
             begin += len(joint)
         if self.then is not None:
             self.then()
-
-    def saved(self) -> Callable[[], None]:
-        """Return a function that puts the tracker back to where it is now."""
-        sums, contiguous = copy.deepcopy(self.sums()), self.contiguous
-
-        def restore() -> None:
-            self.load(sums)
-            self.contiguous = contiguous
-
-        return restore
 
     def sums(self) -> list[Any]:
         """Return all numbers and arrays that iterations were added to, those of pairs last."""

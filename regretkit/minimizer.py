@@ -30,7 +30,6 @@ from regretkit._util._state import (
     Stateful,
     attributes,
     parts,
-    with_parts,
 )
 from regretkit._util._typing import Vector
 from regretkit.sets import Simplices, StrategySet
@@ -74,10 +73,7 @@ class RegretMinimizer(Stateful, abc.ABC):
     _tracker: RegretTracker | None = field(
         init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE
     )
-    _may_raise: bool | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
-    _update_may_raise: ClassVar[bool] = False
-    """Whether ``_learn`` may raise although the utility is finite and not too large."""
     _number_functions: ClassVar[tuple[str, ...]] = ()
     """Methods of a whole number that a trace calls iteration by iteration instead of tracing."""
 
@@ -91,7 +87,6 @@ class RegretMinimizer(Stateful, abc.ABC):
         self.iteration = 0
         self._strategy = None
         self._tracker = None
-        self._may_raise = None
         return self
 
     @property
@@ -138,29 +133,16 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     @final
     def observe_utility(self, utility: ArrayLike) -> None:
-        """Learn from this iteration's utility, shape ``(dimension,)``, and end the iteration.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When ``utility`` is not a finite vector of this dimension, or a utility computed from it
-            for a part overflows. Nothing has changed then.
-        """
+        """Learn from this iteration's utility, shape ``(dimension,)``, and end the iteration."""
         checked = _checked(utility, self.dimension, "utility")
-        if not self._any_update_may_raise():
-            self._update(checked)
-            return
-        # A part may raise when others have learned already.
-        minimizers = [part for part in with_parts(self) if isinstance(part, RegretMinimizer)]
-        trackers = [m._tracker.saved() for m in minimizers if m._tracker is not None]
-        saved = self.state_dict()
-        try:
-            self._update(checked)
-        except (TypeError, ValueError):
-            self.load_state_dict(saved)
-            for restore in trackers:
-                restore()
-            raise
+        strategy = self.next_strategy()
+        learn: Callable[[Vector, Vector], object] = self._learn
+        if learn(checked, strategy) is not None:
+            raise TypeError(f"{type(self).__name__}._learn must return nothing")
+        self.iteration += 1
+        self._strategy = None
+        if self._tracker is not None:
+            self._tracker.record(checked, strategy)
 
     @final
     def expect_utility(self, prediction: ArrayLike) -> None:
@@ -168,13 +150,12 @@ class RegretMinimizer(Stateful, abc.ABC):
 
         It replaces what the minimizer would have predicted, for the coming iteration only. Others
         take no notice.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When ``prediction`` is not a finite vector of this dimension.
         """
-        self._predict_internal(_checked(prediction, self.dimension, "prediction"))
+        checked = _checked(prediction, self.dimension, "prediction")
+        # One that ignores predictions keeps its strategy, which it may have drawn at random.
+        if type(self)._expect is not RegretMinimizer._expect:
+            self._expect(checked)
+            self._strategy = None
 
     def _checked_proposal(self) -> Vector:
         return _validate.vector(
@@ -214,35 +195,6 @@ class RegretMinimizer(Stateful, abc.ABC):
     def _regret_bound(self, tracker_of: "TrackerOf") -> RegretBound | None:
         """Return what is proven about its regret, given the trackers of itself and its parts."""
         return None
-
-    # What circuits call on their parts, and engines on minimizers: the utility has been checked.
-
-    def _any_update_may_raise(self) -> bool:
-        """Return whether the update of it or of a part may raise."""
-        if self._may_raise is None:
-            self._may_raise = any(
-                isinstance(part, RegretMinimizer) and part._update_may_raise
-                for part in with_parts(self)
-            )
-        return self._may_raise
-
-    def _update(self, utility: Vector) -> None:
-        """Learn from a utility that has been checked, and end the iteration."""
-        strategy = self.next_strategy()
-        learn: Callable[[Vector, Vector], object] = self._learn
-        if learn(utility, strategy) is not None:
-            raise TypeError(f"{type(self).__name__}._learn must return nothing")
-        self.iteration += 1
-        self._strategy = None
-        if self._tracker is not None:
-            self._tracker.record(utility, strategy)
-
-    def _predict_internal(self, prediction: Vector) -> None:
-        """Take a prediction that has been checked."""
-        # One that ignores predictions keeps its strategy, which it may have drawn at random.
-        if type(self)._expect is not RegretMinimizer._expect:
-            self._expect(prediction)
-            self._strategy = None
 
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         """Return what has been learned at some blocks of the simplices that are the domain."""

@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 _FINITE = float(np.finfo(np.float64).max)
 
-_SURELY = 1e250
+_SURELY = 1e200
 """A sum of squares up to here proves that no number is larger than ``LARGEST``."""
 
-LARGEST = 1e300
-"""Largest size of a utility: beyond it, sums over a set could overflow double precision."""
+LARGEST = 1e100
+"""Largest size of a utility or payoff. With factors of up to 1e200 no product overflows."""
 
 ATOL = 1e-6
 """Distance by which a strategy may lie outside its set, through rounding."""
@@ -120,16 +120,6 @@ def floats(
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(must_be(name, "numbers", value, hint)) from error
-
-
-def utility(value: Vector, name: str) -> Vector:
-    """Return a computed utility, finite and not too large; a symbolic one as it is."""
-    return value if is_symbolic(value) else vector(value, value.size, name, largest=LARGEST)
-
-
-def is_symbolic(value: object) -> bool:
-    """Return whether an array has no numbers yet, because a rule is being traced."""
-    return getattr(type(value), "symbolic", False)
 
 
 def constant_vector(value: ArrayLike, name: str, dimension: int | None = None) -> Vector:

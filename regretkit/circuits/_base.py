@@ -181,7 +181,7 @@ class SingleMinimizerCircuit(Circuit):
         return self._transform(self.minimizer.next_strategy())
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self.minimizer._update(self._inner(utility))
+        self.minimizer.observe_utility(self._inner(utility))
 
     def _expect(self, prediction: Vector) -> None:
-        self.minimizer._predict_internal(self._inner(prediction))
+        self.minimizer.expect_utility(self._inner(prediction))

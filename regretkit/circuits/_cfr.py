@@ -130,14 +130,14 @@ class CFR(TreeCircuit):
         return self.rule.next_strategy()
 
     def _learn_points(self, values: Vector) -> None:
-        self.rule._update(values)
+        self.rule.observe_utility(values)
 
     def _expect(self, prediction: Vector) -> None:
         # What a decision point may expect depends on what those below it are going to play, so
         # the prediction climbs one level at a time.
         for _ in range(self.tree.depth):
             _, expected = self.tree.counterfactual(prediction, self.rule.next_strategy())
-            self.rule._predict_internal(expected)
+            self.rule.expect_utility(expected)
 
     def _value(self, utility: Vector) -> float:
         return self.tree.counterfactual(utility, self.rule.next_strategy())[0]

@@ -425,8 +425,6 @@ class Constrained(RegretMinimizer):
     _excess: sets.AffineImageSet = field(init=False, repr=False)
     _feasible: ConstrainedSet = field(init=False, repr=False, metadata=NOT_STATE)
 
-    _update_may_raise = True
-
     def __attrs_post_init__(self) -> None:
         check_distinct([self.minimizer, self.multipliers])
         self.domain = self.minimizer.domain
@@ -489,10 +487,7 @@ class Constrained(RegretMinimizer):
 
     def _priced(self, utility: Vector) -> Vector:
         """Return ``u - A' lambda`` at the current prices."""
-        prices = self.multipliers.next_strategy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            priced = utility - prices @ self.matrix
-        return _validate.utility(priced, "utility - multipliers @ matrix")
+        return utility - self.multipliers.next_strategy() @ self.matrix
 
     def _propose(self) -> Vector:
         return self.minimizer.next_strategy().copy()
@@ -500,8 +495,8 @@ class Constrained(RegretMinimizer):
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         # Both from what both played: compute all before one of them learns.
         priced, violation = self._priced(utility), self._excess.apply(strategy)
-        self.minimizer._update(priced)
-        self.multipliers._update(violation)
+        self.minimizer.observe_utility(priced)
+        self.multipliers.observe_utility(violation)
         self.total_violation = self.total_violation + violation
         self.total_utility = self.total_utility + utility
         self.total_earned += self.domain.value(utility, strategy)
@@ -509,7 +504,7 @@ class Constrained(RegretMinimizer):
     def _expect(self, prediction: Vector) -> None:
         # The coming prices are known, so that what is expected of u is all that may be wrong.
         # The multipliers keep their own prediction: they cannot both know the other's next move.
-        self.minimizer._predict_internal(self._priced(prediction))
+        self.minimizer.expect_utility(self._priced(prediction))
 
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)

@@ -221,12 +221,12 @@ class EFR(TreeCircuit):
 
     def _learn_points(self, values: Vector) -> None:
         self._last = self._behavior
-        self.rule._update(self._layout.local.gains(values, self._behavior, self._weights))
+        self.rule.observe_utility(self._layout.local.gains(values, self._behavior, self._weights))
 
     def _expect(self, prediction: Vector) -> None:
         values = self._layout.values(prediction, self._last)
         weights = self._layout.local.weights(self._last)
-        self.rule._predict_internal(self._layout.local.gains(values, self._last, weights))
+        self.rule.expect_utility(self._layout.local.gains(values, self._last, weights))
 
 
 # The deviations of all decision points

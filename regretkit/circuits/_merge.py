@@ -14,7 +14,7 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices, StrategySet
 from regretkit.trace import UntraceableError, find_kernel
 
-_CACHES = ("_strategy", "_may_raise", "_tracker")
+_CACHES = ("_strategy", "_tracker")
 """Attributes that say nothing about how a minimizer plays."""
 
 

@@ -51,11 +51,11 @@ class _SumOfRegrets(Circuit):
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         for part, part_utility in zip(self.parts, self._utilities(utility), strict=True):
-            part._update(part_utility)
+            part.observe_utility(part_utility)
 
     def _expect(self, prediction: Vector) -> None:
         for part, part_prediction in zip(self.parts, self._utilities(prediction), strict=True):
-            part._predict_internal(part_prediction)
+            part.expect_utility(part_prediction)
 
 
 @define(eq=False)
@@ -311,15 +311,15 @@ class ConvexHull(Circuit):
                 f"utility gives the members' proposals values of {shorten(str(values))}, beyond "
                 "double precision; rescale it"
             )
-        self.mixing._update(values)
+        self.mixing.observe_utility(values)
         for member in self.members:
-            member._update(utility)
+            member.observe_utility(utility)
 
     def _expect(self, prediction: Vector) -> None:
         # The members first: what they are going to propose is what the mixing minimizer must weigh.
         for member in self.members:
-            member._predict_internal(prediction)
-        self.mixing._predict_internal(self._member_values(prediction))
+            member.expect_utility(prediction)
+        self.mixing.expect_utility(self._member_values(prediction))
 
     def _value(self, utility: Vector) -> float:
         # From the members' values, without the mixed point.
@@ -358,14 +358,12 @@ class _Image(SingleMinimizerCircuit):
 
     _image: Image = field(init=False, repr=False)
 
-    _update_may_raise = True
-
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         regret, inner = tracker_of(self).external, tracker_of(self.minimizer).external
         return RegretBound("R = R of the minimizer", regret, inner, exact=True)
 
     def _inner(self, utility: Vector) -> Vector:
-        return self._image.pull_back(utility)  # which raises where it overflows
+        return self._image.pull_back(utility)
 
     def _transform(self, strategy: Vector) -> Vector:
         return self._image.apply(strategy)

@@ -193,13 +193,13 @@ class _PhiRegretBase(Circuit):
         return point
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self.minimizer._update(self.maps.utility(utility, strategy))
+        self.minimizer.observe_utility(self.maps.utility(utility, strategy))
         self._last = strategy.copy()
 
     def _expect(self, prediction: Vector) -> None:
         # Which point is coming depends on the map, and the map on what is expected: the last
         # point stands in for it.
-        self.minimizer._predict_internal(self.maps.utility(prediction, self._last))
+        self.minimizer.expect_utility(self.maps.utility(prediction, self._last))
 
 
 @define(eq=False)
@@ -449,10 +449,10 @@ class TreeSwap(Circuit):
             if k + 1 < len(self.members):
                 self._waiting[k + 1] += self._waiting[k]
             self._waiting[k] = 0.0
-            member._update(mean)
+            member.observe_utility(mean)
 
     def _expect(self, prediction: Vector) -> None:
-        self.members[0]._predict_internal(prediction)
+        self.members[0].expect_utility(prediction)
 
 
 def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -> RegretMinimizer:

@@ -118,7 +118,7 @@ class Restart(LearningWrapper):
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         passed = self.iteration + 1
         due = self.every(passed) if callable(self.every) else passed % self.every == 0
-        self.minimizer._update(utility)
+        self.minimizer.observe_utility(utility)
         if due:
             kept = [(g, g.bit_generator.state) for g in generators(self.minimizer)]
             self.minimizer.load_state_dict(self._start)
@@ -169,7 +169,6 @@ class Discount(LearningWrapper):
 
     weight: Callable[[int], float] = field(kw_only=True)
 
-    _update_may_raise = True
     _number_functions = ("_weight_of",)
 
     def __attrs_post_init__(self) -> None:
@@ -181,20 +180,12 @@ class Discount(LearningWrapper):
         return "what is small is the regret weighted as the utilities are"
 
     def _weight_of(self, t: int) -> float:
-        weight = _validate.number(self.weight(t), f"weight({t})")
-        if weight < 0.0:
-            raise ValueError(f"weight({t}) must be at least 0, got {quote(weight)}")
-        return weight
-
-    def _weighted(self, weight: float, utility: Vector) -> Vector:
-        with np.errstate(over="ignore"):
-            weighted = weight * utility
-        if getattr(weighted, "symbolic", False):
-            return weighted
-        return _validate.utility(weighted, f"weight({self.iteration + 1}) * utility")
+        return _validate.number(
+            self.weight(t), f"weight({t})", minimum=0.0, maximum=_validate.LARGEST
+        )
 
     def _inner(self, utility: Vector) -> Vector:
-        return self._weighted(self._weight_of(self.iteration + 1), utility)
+        return self._weight_of(self.iteration + 1) * utility
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         weighted, inner = tracker_of(self).weighted, tracker_of(self.minimizer).external
@@ -202,7 +193,7 @@ class Discount(LearningWrapper):
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         weight = self._weight_of(self.iteration + 1)
-        self.minimizer._update(self._weighted(weight, utility))
+        self.minimizer.observe_utility(weight * utility)
         if self._tracker is not None:
             self._tracker.record_weighted(weight, utility, strategy)
 

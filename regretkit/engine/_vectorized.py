@@ -191,8 +191,6 @@ class Vectorized(Engine):
                 return f"{name} {quote(minimizer)} plays on a part of its player's set"
             if isinstance(minimizer, TreeCircuit) and minimizer._tracker is not None:
                 return f"{name} {quote(minimizer)} is tracked by a ledger"
-            if isinstance(minimizer, TreeCircuit) and minimizer._any_update_may_raise():
-                return f"{name} a part of {quote(minimizer)} may refuse a utility"
         return unsupported_run(run)
 
     def start(self, run: SelfPlay) -> Executor:
@@ -336,11 +334,7 @@ class VectorizedExecutor(Executor):
         for mover in movers:
             self._turn = mover
             self._updates[mover] += 1
-            try:
-                players[mover].learn(earning=not simultaneous)
-            except (TypeError, ValueError):
-                self._updates[mover] -= 1  # a rejected utility changes nothing
-                raise
+            players[mover].learn(earning=not simultaneous)
             players[mover].propose(decay, weight)
         if len(movers) < len(players):
             for idle in set(range(len(players))) - set(movers):

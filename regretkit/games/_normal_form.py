@@ -86,7 +86,7 @@ class NormalFormGame:
     TypeError
         When ``payoffs`` are not numbers, or ``actions`` are not sequences.
     ValueError
-        When the shape is wrong, payoffs are not finite or beyond 1e300, or ``actions`` do not
+        When the shape is wrong, payoffs are not finite or beyond 1e100, or ``actions`` do not
         match.
 
     Examples
@@ -211,7 +211,7 @@ def matrix_game(
     TypeError
         When ``payoffs`` are not numbers.
     ValueError
-        When ``payoffs`` is not a matrix, not finite, or beyond 1e300.
+        When ``payoffs`` is not a matrix, not finite, or beyond 1e100.
 
     Examples
     --------

@@ -15,10 +15,12 @@ from regretkit._util._state import NOT_STATE, Stateful, generators, is_ours, wit
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
     ATOL,
+    LARGEST,
     LONGEST_ERROR,
     check_kind,
     format_array,
     quote,
+    vector,
     whole_number,
 )
 from regretkit.averaging import Averaging, Uniform
@@ -193,13 +195,15 @@ class SelfPlay(Stateful):
             watching = [*begin(watching, self), *watching]
             with interrupt.at_once():  # nothing is played yet
                 if self.iteration == 0 and iterations:
-                    self._check_first()
+                    self._check_strategies("the first strategy")
+                    self._warn_of_mixing()
                 executor = self._start()
 
             def play(count: int) -> None:
                 executor.play(count, interrupt.requested)
 
             play_watched(self, self._guard, interrupt, iterations, watching, play)
+            self._check_strategies(f"after iteration {self.iteration}, the strategy")
         return self
 
     @contextmanager
@@ -219,17 +223,21 @@ class SelfPlay(Stateful):
             return next((told for told in reasons if "cannot be compiled" in told), "")
         return ""
 
-    def _check_first(self) -> None:
-        """Refuse a minimizer whose first strategy is none of its player's."""
+    def _check_strategies(self, name: str) -> None:
+        """Refuse minimizers of others that leave their player's set."""
         for player, domain in enumerate(self.game.domains):
             minimizer = self.minimizers[player]
-            if all(map(is_ours, with_parts(minimizer))):
-                continue
-            name = f"the first strategy of minimizers[{player}], {quote(minimizer)},"
-            check_strategy(minimizer.next_strategy(), domain, player, name)
-            at_points = isinstance(domain, DecisionTree) and self._requested_engine == AUTO
-            if at_points and f"{MIXES}; use" in (reason := self._untraceable()):
-                warn(f"{reason}; what mixes decision points is not CFR with a rule at each")
+            if not all(map(is_ours, with_parts(minimizer))):
+                of = f"{name} of minimizers[{player}], {quote(minimizer)},"
+                check_strategy(minimizer.next_strategy(), domain, player, of)
+
+    def _warn_of_mixing(self) -> None:
+        """Warn of a rule that mixes decision points, which is not CFR with a rule at each."""
+        trees = any(isinstance(domain, DecisionTree) for domain in self.game.domains)
+        others = not all(is_ours(part) for rule in self.minimizers for part in with_parts(rule))
+        tried = trees and others and self._requested_engine == AUTO
+        if tried and f"{MIXES}; use" in (reason := self._untraceable()):
+            warn(f"{reason}; what mixes decision points is not CFR with a rule at each")
 
     @property
     def engine(self) -> str:
@@ -355,13 +363,11 @@ class SelfPlay(Stateful):
         """Let a player observe its utility while the others play ``profile``."""
         self._turn = player
         utility = self.estimator.utility(self.game, player, profile)
+        # Refused here, an estimator's utility leaves the run as it was.
+        utility = vector(utility, self.minimizers[player].dimension, "utility", largest=LARGEST)
         self._learned_from.setdefault(player, self.strategy(player))
-        changed, self._changed = self._changed, True
-        try:
-            self.minimizers[player].observe_utility(utility)
-        except (TypeError, ValueError):
-            self._changed = changed  # who refuses has learned nothing
-            raise
+        self._changed = True
+        self.minimizers[player].observe_utility(utility)
 
     def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
         """Tell a player to expect its utility while the others play ``profile``, or nothing."""

@@ -108,9 +108,8 @@ class AffineImageSet(Image):
         return image
 
     def pull_back(self, utility: Vector) -> Vector:
-        """Return ``M' u``; refuse one that overflows."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _validate.utility(utility @ self.matrix, "utility @ matrix")
+        """Return ``M' u``."""
+        return utility @ self.matrix
 
     def constant_value(self, utility: Vector) -> float:
         """Return ``<u, b>``."""
@@ -147,7 +146,9 @@ class ScaledSet(Image):
 
     def __init__(self, source: StrategySet, factor: float) -> None:
         self.source = as_set(source, "source")
-        self.factor = _validate.number(factor, "factor")
+        self.factor = _validate.number(
+            factor, "factor", minimum=-_validate.LARGEST, maximum=_validate.LARGEST
+        )
         if self.factor == 0.0:
             raise ValueError(
                 f"factor must not be 0, got {quote(factor)}; "
@@ -163,9 +164,8 @@ class ScaledSet(Image):
         return self.factor * point
 
     def pull_back(self, utility: Vector) -> Vector:
-        """Return ``a u``; refuse one that overflows."""
-        with np.errstate(over="ignore"):
-            return _validate.utility(self.factor * utility, "factor * utility")
+        """Return ``a u``."""
+        return self.factor * utility
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether ``point`` lies in the set, up to ``atol``.

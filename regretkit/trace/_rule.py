@@ -462,7 +462,7 @@ def _let_play(part: Any, trace: Trace) -> None:
         object.__setattr__(part, "iteration", part.iteration + 1)
         object.__setattr__(part, "_strategy", None)
 
-    for name, function in {"next_strategy": next_strategy, "_update": update}.items():
+    for name, function in {"next_strategy": next_strategy, "observe_utility": update}.items():
         object.__setattr__(part, name, function)
 
 
@@ -499,7 +499,7 @@ def _at_first(rule: Any, sizes: list[int], pers: Iterable[str]) -> dict[str, Any
     return {} if fresh is None else {path: held_at(fresh, path) for path in pers}
 
 
-_PASSING = {"_strategy", "next_strategy", "_update", "_tracker"}
+_PASSING = {"_strategy", "next_strategy", "observe_utility", "_tracker"}
 """Attributes that every minimizer changes."""
 
 

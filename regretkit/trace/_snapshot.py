@@ -77,7 +77,7 @@ Source: TypeAlias = tuple[object, str, object]
 
 ABSENT = object()
 """What is not there."""
-_CHANGING = ("iteration", "_strategy", "_tracker", "_may_raise")
+_CHANGING = ("iteration", "_strategy", "_tracker")
 _STORE_GLOBAL, _IMPORT_NAME = dis.opmap["STORE_GLOBAL"], dis.opmap["IMPORT_NAME"]
 _FIXED = {"regretkit", "numpy", "builtins", "math", "attr", "attrs", "abc", "_abc", "typing"}
 """Packages whose code does not change."""

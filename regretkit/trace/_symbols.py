@@ -187,7 +187,6 @@ class Symbol(NDArrayOperatorsMixin):
     """
 
     __array_priority__ = 1000
-    symbolic = True
 
     def __init__(
         self, trace: Trace, node: Node, writeable: bool = True, mask: Node | None = None

@@ -159,7 +159,8 @@ class Credulous(Follower):
 
     def observe_utility(self, utility):
         numbers = [0.0] if utility is None or isinstance(utility, str) else utility
-        self._update(np.resize(np.nan_to_num(np.asarray(numbers, dtype=float)), 3))
+        checked = np.resize(np.nan_to_num(np.asarray(numbers, dtype=float)), 3)
+        super().observe_utility(checked)
 
 
 @define(eq=False)

@@ -305,17 +305,6 @@ def test_a_restored_player_has_its_violation_and_its_feasible_regret():
     assert fresh.feasible_regret == player.feasible_regret
 
 
-def test_a_utility_that_overflows_with_its_price_is_refused_and_nothing_has_changed():
-    player = Constrained(rk.RegretMatching(2), [[1e200, 0.0]], [1e200], prices(1, 1e150))
-    state = copy.deepcopy(player.state_dict())
-
-    for verb in (player.observe_utility, player.expect_utility):
-        with pytest.raises(ValueError, match="utility - multipliers @ matrix must be finite"):
-            verb([1.0, 0.0])
-
-    np.testing.assert_equal(player.state_dict(), state)
-
-
 # Feasibility
 
 

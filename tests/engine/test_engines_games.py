@@ -20,7 +20,7 @@ PAYOFFS = {
     "few": lambda numbers: np.sign(np.rint(numbers)),
     "none": np.zeros_like,
     "tiny": lambda numbers: 1e-200 * numbers,
-    "huge": lambda numbers: 1e200 * numbers,
+    "huge": lambda numbers: 1e90 * numbers,
     "of one player": lambda numbers: numbers * (np.arange(len(numbers)) == 0),
 }
 

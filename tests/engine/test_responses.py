@@ -195,7 +195,7 @@ def of_a_larger_tree(monkeypatch):
 
 
 def of_huge_payoffs(monkeypatch):
-    tree = PublicTree(Decision(0, {"a": Free(1e300), "b": Free(-1e300)}))
+    tree = PublicTree(Decision(0, {"a": Free(1e100), "b": Free(-1e100)}))
     return PublicGame(tree, kuhn(4).deal)
 
 

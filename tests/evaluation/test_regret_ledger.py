@@ -1,6 +1,5 @@
 """The ledger's regrets are those of the history, and it finds a broken bound by its node."""
 
-import copy
 import itertools
 import types
 
@@ -16,12 +15,10 @@ from regretkit.circuits import (
     AveragedPowerIterate,
     Constrained,
     DeviationSet,
-    Discount,
     LastIterateByAveraging,
     MarkovDeviations,
     SharedStrategy,
     StochasticMatrices,
-    TreeSwap,
 )
 from regretkit.evaluation import RegretLedger
 from regretkit.sets import Box
@@ -184,39 +181,6 @@ def test_rounding_is_allowed_by_the_size_of_what_parts_add_up_too():
     RegretLedger(player, strict=True)
     for utility in 1e-6 * np.random.default_rng(0).normal(size=(200, 4)):
         player.observe_utility(utility)
-
-
-def test_a_utility_that_is_refused_half_way_leaves_no_trace_in_any_account():
-    class Refusing(rk.RegretMinimizer):
-        _update_may_raise = True
-
-        def __init__(self):
-            self.domain = rk.Simplices(2)
-
-        def _propose(self):
-            return np.array([1.0, 0.0])
-
-        def _learn(self, utility, strategy):
-            if utility[0] > 5.0:
-                raise ValueError("that is too much")
-
-    layered = TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=2)
-    weighted = Discount(rk.RegretMatching(2), weight=float)
-    player = rk.Product([layered, weighted, rk.SwapRegret(2, rk.RegretMatching), Refusing()])
-    alone = copy.deepcopy(player)
-    ledgers = [RegretLedger(player, strict=True), RegretLedger(alone, strict=True)]
-    generator = np.random.default_rng(0)
-
-    for utility in generator.normal(size=(11, 8)):
-        with pytest.raises(ValueError, match="that is too much"):
-            player.observe_utility([*utility[:6], 9.0, 0.0])
-        player.observe_utility(utility)
-        alone.observe_utility(utility)
-
-    assert str(ledgers[0]) == str(ledgers[1])
-    assert ledgers[0].regret_bounds() == ledgers[1].regret_bounds()
-    # It takes play for contiguous, and rightly so.
-    assert "top.parts[0]" in ledgers[0].regret_bounds()
 
 
 @pytest.mark.parametrize("cuts", [[], [10], [5, 5, 12]])

@@ -33,7 +33,7 @@ def test_any_text_is_refused_where_it_breaks_the_grammar(text):
 
 NAMES = st.text(max_size=6)
 NONEMPTY = st.text(min_size=1, max_size=6)
-PAYOFFS = st.floats(-1e300, 1e300) | st.sampled_from([0.0, 1 / 3, 5e-324, -1e300, 0.1])
+PAYOFFS = st.floats(-1e100, 1e100) | st.sampled_from([0.0, 1 / 3, 5e-324, -1e100, 0.1])
 
 
 @st.composite

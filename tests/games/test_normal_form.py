@@ -170,8 +170,8 @@ test_payoffs_of_the_wrong_shape_or_not_finite_are_refused = refusals(
     (np.zeros((2, 0, 3)), r"shape \(2, 0, 3\)"),
     ([[[1.0, np.nan]], [[0.0, 0.0]]], r"finite, got nan at \(0, 0, 1\)"),
     ([[[1.0, 0.0]], [[-np.inf, 0.0]]], r"finite, got -inf at \(1, 0, 0\)"),
-    ([[[0.0, 1.1e300]], [[0.0, 0.0]]], r"at most 1e\+300 in size, .* \(0, 0, 1\); rescale"),
-    ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+300 in size, .* \(1, 0, 0\); rescale"),
+    ([[[0.0, 1.1e100]], [[0.0, 0.0]]], r"at most 1e\+100 in size, .* \(0, 0, 1\); rescale"),
+    ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+100 in size, .* \(1, 0, 0\); rescale"),
     call=NormalFormGame,
     error=ValueError,
 )

