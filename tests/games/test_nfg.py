@@ -80,7 +80,7 @@ def test_three_players_are_read_as_a_loop_over_all_cells_would():
         ("{ 1 2 } 1/*2*/3 4 5 6", 2, 9, r"payoff 1 of 4, a number .*, got '1/\*2\*/3'"),
         ("{ 1 2 } 1 2 3 /* 4", 2, 15, r"a comment has no closing \*/"),
         ("{ 1 2 } 1, 2 3 4", 2, 10, "payoff 2 of 4, .*, got ','"),
-        ("{ 1 2 } 1 2 1e400 4", 2, 13, "at most 1e[+]300 in size, got '1e400'"),
+        ("{ 1 2 } 1 2 1e400 4", 2, 13, "at most 1e[+]100 in size, got '1e400'"),
         ('{ 1 1 } { "x" 1 1 } } 1', 2, 11, "'{' before an outcome, or '}' after the last"),
         ('{ 1 1 } { { "x" 1 } } 1', 2, 19, "the payoff of player 2"),
         ('{ 1 1 } { { "x" 1 1 } } 2', 2, 25, "outcome 2 is not declared; there are 1"),

@@ -185,7 +185,7 @@ def test_a_rule_that_returns_what_it_learned_is_told_to_keep_it(engine):
         def _learn(self, utility, strategy):
             return self.regrets + utility
 
-    with pytest.raises(TypeError, match=r"Returning\._learn must return nothing"):
+    with pytest.raises(RuntimeError, match=r"Returning\._learn must return nothing"):
         rk.solve(rk.games.load("kuhn_poker"), Returning, iterations=3, engine=engine)
 
 
