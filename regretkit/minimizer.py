@@ -79,10 +79,7 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     def __new__(cls, *_arguments: object, **_named: object) -> "RegretMinimizer":  # noqa: D102 - not for callers
         # Here and not in __init__, so that an author's own __init__ owes nothing to this class.
-        for kind in reversed(cls.__mro__):
-            decorated = "__attrs_attrs__" in vars(kind)
-            if issubclass(kind, RegretMinimizer) and not decorated and get_annotations(kind):
-                define(kind, eq=False, slots=False)
+        make_fields(cls)
         self = super().__new__(cls)
         self.iteration = 0
         self._strategy = None
@@ -248,6 +245,14 @@ def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretM
     for name, value in held.items():
         object.__setattr__(minimizer, name, value)
     return minimizer
+
+
+def make_fields(kind: type[RegretMinimizer]) -> None:
+    """Apply ``attrs.define`` to a class that declares fields, unless its author did."""
+    for base in reversed(kind.__mro__):
+        decorated = "__attrs_attrs__" in vars(base)
+        if issubclass(base, RegretMinimizer) and not decorated and get_annotations(base):
+            define(base, eq=False, slots=False)
 
 
 def slice_state(

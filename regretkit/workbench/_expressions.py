@@ -21,7 +21,7 @@ from regretkit._util._errors import reason
 from regretkit._util._validate import quote
 from regretkit.averaging import Power
 from regretkit.games._registry import _parsed
-from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizer import RegretMinimizer, make_fields
 from regretkit.play import Algorithm, Alternating, Simultaneous, named
 
 _MOST = 10_000
@@ -266,6 +266,8 @@ def _rule_at(place: str, text: str, *, with_arguments: bool = False) -> Any:
         ) from error
     if problem := _problem(rule, with_arguments=with_arguments):
         raise ValueError(f"{quote(text)} is {problem}")
+    if isinstance(rule, type) and issubclass(rule, RegretMinimizer):
+        make_fields(rule)  # whose arguments are looked at before one is built
     return rule
 
 

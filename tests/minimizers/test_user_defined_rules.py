@@ -174,7 +174,7 @@ def test_a_state_per_anything_else_is_refused():
 
 
 @pytest.mark.parametrize("engine", ["numpy", "auto"])
-def test_a_rule_that_returns_what_it_learned_is_told_to_keep_it(engine):
+def test_a_rule_that_returns_what_it_learned_breaks_the_run(engine):
     @define(eq=False)
     class Returning(rk.SimplexRule):
         regrets: np.ndarray = rk.state()
