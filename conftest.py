@@ -66,29 +66,6 @@ def pytest_collection():
         gc.enable()
 
 
-TRACED = set()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Under ``--cov``, trace the first case of each test alone.
-
-    Tracing makes everything take half as long again, and further cases execute few other lines:
-    the coverage told is a lower bound of the suite's.
-    """
-    coverage = sys.modules.get("coverage")
-    tracing = coverage and coverage.Coverage.current()
-    test = item.nodeid.partition("[")[0]
-    if not tracing or test not in TRACED:
-        TRACED.add(test)
-        return (yield)
-    tracing.stop()
-    try:
-        return (yield)
-    finally:
-        tracing.start()
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Mark as deep, and as beyond, the cases that ``deep_beyond(n)`` leaves out of the main suite.

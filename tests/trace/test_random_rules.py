@@ -229,7 +229,7 @@ def test_what_is_bitwise_identical_as_written_is_so_in_the_kernel():
 
 @pytest.mark.deep
 def test_what_is_bitwise_identical_in_many_rules_is_so_in_their_kernels():
-    counts = np.array([count_bitwise(seed) for seed in range(2000)])
-    assert (counts.sum(axis=0)[:, 0] > 30_000).all()
+    counts = np.array([count_bitwise(seed) for seed in range(500)])
+    assert (counts.sum(axis=0)[:, 0] > 7_500).all()
     # Some numbers are identical as rounding has it, and other sums are rounded in another way.
     assert ((counts[..., 1] > 0).mean(axis=0) < 0.005).all()
