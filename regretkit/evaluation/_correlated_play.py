@@ -64,13 +64,7 @@ def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
     for deviations in asked:
         if isinstance(deviations, str) and deviations not in _DEVIATIONS:
             told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
-            hint = (
-                "; what fixed strategies gain, to an NFCCE, is cce_gaps()"
-                if deviations in ("cce", "nfcce")
-                else ""
-            )
-            hint = hint or "; in normal form ce_gap() needs none" * (deviations == "ce")
-            raise ValueError(told + (hint or did_you_mean(deviations, _DEVIATIONS)))
+            raise ValueError(told + did_you_mean(deviations, _DEVIATIONS))
         if not isinstance(deviations, str) and not callable(deviations):
             raise TypeError(must_be("deviations", wanted, value))
     return asked
