@@ -13,6 +13,7 @@ from typing import TypeAlias
 from benchmarks.harness import ONE_THREAD
 
 MODULES = {
+    "by_hand": "by_hand",
     "circuits": "circuits linear_swap",
     "compare": "compare",
     "deviations": "correlated_gaps efr triggers",

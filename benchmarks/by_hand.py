@@ -1,198 +1,226 @@
-"""Rules of the library by kernels that were written by hand, to measure traced ones against.
+"""What composing costs: minimizers beside the same mathematics in bare NumPy.
 
-They are those that the library had before it traced its rules.
+By hand nothing is checked, saved or bounded, and nothing that cancels is exactly zero.
 """
 
-import math
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
-from attrs import define, field
+import numpy as np
+from attrs import frozen
 
 import regretkit as rk
-from benchmarks.runs import Vector
-from regretkit._util._arrays import RESOLUTION
-from regretkit.minimizers._regret_matching import ComposedRule, Parts
-from regretkit.trace import Kernel, KernelTraits, find_kernel
+from benchmarks.harness import PAGE, Action, Figures, Found, benchmark, best_times
+from benchmarks.runs import Vector, tree_game
+from regretkit.circuits import internal_maps
 
-Arrays: TypeAlias = tuple[Vector, ...]
-
-# How to propose
+# By hand
 
 
-def play_regrets(
-    block: int, first: int, last: int, strategy: Vector, state: Arrays, parameters: Vector
-) -> None:
-    """Play in proportion to positive regrets, without copying them first."""
-    if last - first == 1:
-        strategy[first] = 1.0
-        return
-    regrets, total, begin = state[0], 0.0, first
-    if last - first > 3:  # a processor adds to four sums at once
-        one, two, three, four = 0.0, 0.0, 0.0, 0.0
-        for quad in range((last - first) // 4):
-            a = first + 4 * quad
-            one += 0.0 if regrets[a] < 0.0 else regrets[a]
-            two += 0.0 if regrets[a + 1] < 0.0 else regrets[a + 1]
-            three += 0.0 if regrets[a + 2] < 0.0 else regrets[a + 2]
-            four += 0.0 if regrets[a + 3] < 0.0 else regrets[a + 3]
-        total, begin = (one + two) + (three + four), last - (last - first) % 4
-    for a in range(begin, last):
-        total += 0.0 if regrets[a] < 0.0 else regrets[a]
-    if total == 0.0:
-        for a in range(first, last):
-            strategy[a] = 1.0 / (last - first)
-    else:
-        for a in range(first, last):
-            strategy[a] = (0.0 if regrets[a] < 0.0 else regrets[a]) / total
+class RegretMatching:
+    """Regret matching, or regret matching+, for one simplex or for the rows of a matrix."""
+
+    def __init__(self, *shape: int, plus: bool = False) -> None:
+        self.regrets, self.plus = np.zeros(shape), plus
+        self.strategy: Vector = self.regrets
+
+    def play(self) -> Vector:
+        positive = np.maximum(self.regrets, 0.0)
+        total = positive.sum(axis=-1, keepdims=True)
+        if not total.all():
+            positive = np.where(total > 0.0, positive, 1.0)
+            total = positive.sum(axis=-1, keepdims=True)
+        self.strategy = positive / total
+        return self.strategy
+
+    def learn(self, utility: Vector) -> None:
+        value = (utility * self.strategy).sum(axis=-1, keepdims=True)
+        self.regrets += utility - value
+        if self.plus:
+            np.maximum(self.regrets, 0.0, out=self.regrets)
 
 
-def play_predicted(
-    block: int, first: int, last: int, strategy: Vector, state: Arrays, parameters: Vector
-) -> None:
-    """Play in proportion to what is positive with predicted regrets."""
-    regrets, predicted = state[0], state[1]
-    positive, negative, weight = parameters[0], parameters[1], parameters[2]
-    total = 0.0
-    for a in range(first, last):
-        factor = positive if regrets[a] > 0.0 else negative
-        expected = weight * predicted[a]
-        summed = regrets[a] * factor + expected
-        strategy[a] = 0.0 if abs(summed) <= RESOLUTION * abs(expected) else max(summed, 0.0)
-        total += strategy[a]
-    if total == 0.0:
-        for a in range(first, last):
-            strategy[a] = 1.0 / (last - first)
-    else:
-        for a in range(first, last):
-            strategy[a] /= total
+class ConvexHull:
+    def __init__(self, actions: int) -> None:
+        self.members = [RegretMatching(actions), RegretMatching(actions, plus=True)]
+        self.mixing = RegretMatching(2)
+
+    def play(self) -> Vector:
+        self.proposals = np.array([member.play() for member in self.members])
+        mixture: Vector = self.mixing.play() @ self.proposals
+        return mixture
+
+    def learn(self, utility: Vector) -> None:
+        self.mixing.learn(self.proposals @ utility)
+        for member in self.members:
+            member.learn(utility)
 
 
-def play_exponentials(
-    block: int, first: int, last: int, strategy: Vector, state: Arrays, parameters: Vector
-) -> None:
-    regrets, rate = state[0], parameters[0]
-    top = regrets[first]
-    for a in range(first + 1, last):
-        top = max(top, regrets[a])
-    total = 0.0
-    for a in range(first, last):
-        strategy[a] = math.exp(rate * (regrets[a] - top))
-        total += strategy[a]
-    for a in range(first, last):
-        strategy[a] /= total
+def stationary(matrix: Vector) -> Vector:
+    """Return the distribution x with ``x = x M``."""
+    equations = np.eye(len(matrix)) - matrix.T
+    equations[-1] = 1.0
+    return np.linalg.solve(equations, np.eye(len(matrix))[-1])
 
 
-# How to learn
+class SwapRegret:
+    def __init__(self, actions: int) -> None:
+        self.rows = RegretMatching(actions, actions)
+
+    def play(self) -> Vector:
+        self.strategy = stationary(self.rows.play())
+        return self.strategy
+
+    def learn(self, utility: Vector) -> None:
+        self.rows.learn(self.strategy[:, None] * utility)
 
 
-def add_regrets(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    if last - first == 1:  # which is never regretted
-        return
-    regrets = state[0]
-    for a in range(first, last):
-        regrets[a] += utility[a] - value
+class InternalRegret:
+    """Regret matching over the maps that play b wherever a was to be played."""
+
+    def __init__(self, actions: int) -> None:
+        self.maps, self.actions = RegretMatching(actions * (actions - 1)), actions
+        self.apart = ~np.eye(actions, dtype=bool)
+
+    def play(self) -> Vector:
+        matrix = np.zeros((self.actions, self.actions))
+        matrix[self.apart] = self.maps.play()
+        matrix += np.diag(1.0 - matrix.sum(axis=1))
+        self.strategy = stationary(matrix)
+        return self.strategy
+
+    def learn(self, utility: Vector) -> None:
+        gains = self.strategy[:, None] * (utility - utility[:, None])
+        self.maps.learn(gains[self.apart])
 
 
-def add_discounted(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    if last - first == 1:
-        return
-    regrets, positive, negative = state[0], parameters[0], parameters[1]
-    for a in range(first, last):
-        regret = regrets[a]
-        regrets[a] = regret * (positive if regret > 0.0 else negative) + (utility[a] - value)
+class Objects:
+    """One object for each decision point of a tree, in a loop."""
+
+    def __init__(self, tree: rk.DecisionTree) -> None:
+        self.tree = tree
+        self.points = [RegretMatching(n) for n in tree.simplices.sizes.tolist()]
+        self.ends = np.cumsum(tree.simplices.sizes)[:-1]
+
+    def play(self) -> Vector:
+        self.behavior = np.concatenate([point.play() for point in self.points])
+        return self.tree.sequence_form(self.behavior)
+
+    def learn(self, utility: Vector) -> None:
+        _, values = self.tree.counterfactual(utility, self.behavior)
+        for point, own in zip(self.points, np.split(values, self.ends), strict=True):
+            point.learn(own)
 
 
-def add_nonnegative(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    if last - first == 1:
-        return
-    regrets = state[0]
-    for a in range(first, last):
-        regret = regrets[a] + (utility[a] - value)
-        regrets[a] = 0.0 if regret < 0.0 else regret
+# Composed
 
 
-def add_and_predict(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    add_nonnegative(block, first, last, utility, value, strategy, state, parameters)
-    for a in range(first, last):
-        state[1][a] = utility[a] - value
-        state[2][a] = strategy[a]
+class OwnRule(rk.RegretMinimizer):
+    """Regret matching for one simplex, as a user writes it."""
+
+    def __init__(self, actions: int) -> None:
+        self.domain = rk.Simplices(actions)
+        self.regrets = np.zeros(actions)
+
+    def _propose(self) -> Vector:
+        positive = np.maximum(self.regrets, 0.0)
+        total = positive.sum()
+        if total > 0.0:
+            return positive / total  # type: ignore[no-any-return]
+        return np.full(positive.size, 1.0 / positive.size)
+
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.regrets = self.regrets + (utility - utility @ strategy)
 
 
-# Rules
-
-_REGRETS: dict[str, Any] = {
-    "state": ["regrets"],
-    "traits": KernelTraits(invariant_to_zero_utility=True, ignores_singleton_blocks=True),
-}
-_DISCOUNTING = KernelTraits(only_discounts_on_zero_utility=True, ignores_singleton_blocks=True)
+def hull(actions: int) -> rk.RegretMinimizer:
+    members = [rk.RegretMatching(actions), rk.RegretMatchingPlus(actions)]
+    return rk.ConvexHull(members, rk.RegretMatching)
 
 
-KERNELS = {
-    "RM+": Kernel(play_regrets, add_nonnegative, **_REGRETS),
-    "RM": Kernel(play_regrets, add_regrets, **_REGRETS),
-    "DCFR": Kernel(
-        play_regrets,
-        add_discounted,
-        state=["regrets"],
-        parameters=find_kernel(rk.DiscountedRegretMatching(2)).parameters,
-        traits=_DISCOUNTING,
+def internal(actions: int) -> rk.RegretMinimizer:
+    return rk.PhiRegret(rk.RegretMatching(actions * (actions - 1)), internal_maps(actions))
+
+
+def objects(tree: rk.DecisionTree) -> rk.RegretMinimizer:
+    return rk.CFR(tree, rk.PerDecisionPoint(OwnRule))
+
+
+# Both
+
+
+@frozen
+class Row:
+    """A minimizer, and the same by hand."""
+
+    composed: Callable[[], rk.RegretMinimizer]
+    by_hand: Callable[[], RegretMatching | ConvexHull | SwapRegret | InternalRegret | Objects]
+    floor: float
+    """How many times as long the first takes, at most."""
+    goal: float
+
+
+def leduc() -> rk.DecisionTree:
+    return tree_game("leduc_poker").domains[0]
+
+
+ROWS = {
+    "RM(3)": Row(lambda: rk.RegretMatching(3), lambda: RegretMatching(3), 4.0, 2.5),
+    "hull of RM(3) and RM+(3)": Row(lambda: hull(3), lambda: ConvexHull(3), 5.0, 3.0),
+    "hull of RM(30) and RM+(30)": Row(lambda: hull(30), lambda: ConvexHull(30), 5.0, 3.0),
+    **{
+        f"SwapRegret({n}, RM)": Row(
+            partial(rk.SwapRegret, n, rk.RegretMatching), partial(SwapRegret, n), floor, goal
+        )
+        for n, floor, goal in ((10, 5.0, 2.5), (30, 5.0, 2.5), (100, 1.5, 1.1))
+    },
+    "PhiRegret(RM, internal maps of 30)": Row(
+        lambda: internal(30), lambda: InternalRegret(30), 8.0, 4.0
     ),
-    "PCFR+": Kernel(
-        play_predicted,
-        add_and_predict,
-        state=["regrets", "predicted_regrets", "last_strategy"],
-        parameters=(1.0, 1.0, 1.0),
-        traits=KernelTraits(ignores_singleton_blocks=True),
+    "an object of one's own class at each of 468 points": Row(
+        lambda: objects(leduc()), lambda: Objects(leduc()), 3.0, 2.0
     ),
-    "Hedge": Kernel(play_exponentials, add_regrets, **_REGRETS, parameters=(0.1,)),
 }
+Both: TypeAlias = tuple[Action, Action]
 
 
-@define(eq=False)
-class ByHand(ComposedRule):
-    """A rule of the library that runs by its kernel written by hand."""
+def iterations(row: Row) -> Both:
+    """Return what runs iterations of a row, composed and by hand, against the same utilities."""
+    composed, by_hand = row.composed(), row.by_hand()
+    utilities = np.random.default_rng(1).normal(size=(64, composed.dimension))
 
-    like: ComposedRule = field(kw_only=True)
-    kernel: Kernel = field(kw_only=True)
+    def iterate_composed(times: int) -> None:
+        for t in range(times):
+            composed.next_strategy()
+            composed.observe_utility(utilities[t % 64])
 
-    def _parts(self) -> Parts:
-        return self.like.accumulator, self.like.predictor, self.like.link
+    def iterate_by_hand(times: int) -> None:
+        for t in range(times):
+            by_hand.play()
+            by_hand.learn(utilities[t % 64])
 
-    def _kernel(self) -> Kernel:
-        return self.kernel
+    return iterate_composed, iterate_by_hand
+
+
+def missed(found: Found) -> str:
+    names = [name for name, row in found.items() if row["ratio"] > row["floor"]]
+    return f"The floor is missed by {', '.join(names)}." if names else "No floor is missed."
+
+
+@benchmark([*ROWS], head="minimizer", conclude=missed, page=PAGE)
+def by_hand(name: str, quick: bool) -> Figures:
+    """What one iteration takes, over the same mathematics by hand in NumPy.
+
+    Microseconds of processor time for ``next_strategy`` and ``observe_utility``, with all checks,
+    and by hand without any; both take turns, and the best of each counts.
+    """
+    composed, same = iterations(ROWS[name])
+    best = best_times({"composed": composed, "by hand": same}, 3 if quick else 15)
+    return {
+        "composed, us": best["composed"] * 1e6,
+        "by hand, us": best["by hand"] * 1e6,
+        "ratio": best["composed"] / best["by hand"],
+        "floor": ROWS[name].floor,
+        "goal": ROWS[name].goal,
+    }

@@ -84,7 +84,6 @@ ON_SETS: dict[str, Make] = {
 """Rules that play other sets too, and see simplices, or a tree made of them, as one set."""
 
 LEFT_OUT: dict[type[rk.RegretMinimizer], str] = {
-    minimizers.Composed: "costs what the roles cost of which it is made",
     minimizers.Point: "plays a constant and learns nothing",
     minimizers.Adapter: "costs what the object costs that it holds",
     minimizers.ResponseBasedApproachability: "costs a best response, more as an optimum comes near",

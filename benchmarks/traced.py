@@ -1,10 +1,10 @@
-"""Rules that are traced: beside kernels written by hand, how long it takes, and several at once."""
+"""Rules that are traced: how fast they run, how long tracing takes, and several rules at once."""
 
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -14,7 +14,6 @@ from typing import Any
 
 import regretkit as rk
 from benchmarks import harness
-from benchmarks.by_hand import KERNELS, ByHand
 from benchmarks.engines import CONTESTS, QUICK
 from benchmarks.harness import Action, Figures, Found, benchmark, best_times, cpu_seconds, repeated
 from benchmarks.peers import OpenSpiel
@@ -32,56 +31,36 @@ TURN = 0.1
 
 # An iteration
 
-BUILT_IN: Mapping[str, Callable[..., Any]] = {
-    "RM+": rk.RegretMatchingPlus,
-    "RM": rk.RegretMatching,
-    "DCFR": rk.DiscountedRegretMatching,
-    "PCFR+": rk.PredictiveRegretMatchingPlus,
-    "Hedge": partial(rk.Hedge, rate=0.1),
-}
 OWN = {"RM+ in ten lines": RegretMatchingPlus, "README's rule": CubedRegretMatching}
-AS_BY_HAND, AS_BUILT_IN = 1.05, 1.1
-"""What the ratios should be, at most."""
+AS_BUILT_IN = 1.1
+"""What the ratio should be, at most."""
 OPENSPIEL = "OpenSpiel"
 
 
-def by_hand(name: str, simplices: Simplices) -> ByHand:
-    """Return a rule of the library that runs by its kernel written by hand."""
-    return ByHand(simplices, like=BUILT_IN[name](simplices), kernel=KERNELS[name])
-
-
 def largest(found: Found) -> str:
-    def maximum(names: Iterable[str]) -> float:
-        return max(float(row[name]) for row in found.values() for name in names if name in row)
-
+    ratio = max(float(row[name]) for row in found.values() for name in OWN)
     missed = [title for title, row in found.items() if row.get(OPENSPIEL, inf) < row["its goal"]]
     return (
-        f"The largest ratio to a kernel written by hand is {maximum(BUILT_IN):.2f} (goal: "
-        f"{AS_BY_HAND}), and that of a rule of one's own to the library's RM+ "
-        f"{maximum(OWN):.2f} (goal: {AS_BUILT_IN}). "
-        f"OpenSpiel's goal is missed on {', '.join(missed) or 'no game'}."
+        f"The largest ratio of a rule of one's own to the library's RM+ is {ratio:.2f} (goal: "
+        f"{AS_BUILT_IN}). OpenSpiel's goal is missed on {', '.join(missed) or 'no game'}."
     )
 
 
 @benchmark([*CONTESTS], quick=QUICK, conclude=largest, page=harness.PAGE)
 def traced(title: str, quick: bool) -> Figures:
-    """What an iteration takes with a traced rule, over one with a kernel written by hand.
+    """What an iteration takes with a rule of one's own, over the library's RM+.
 
-    Ratios of processor times of a compiled iteration: rules of the library over their kernels
-    written by hand, and then rules that a user writes in ten lines over the library's RM+; and CFR+
-    of OpenSpiel's C++, where it is installed, over RM+ in ten lines. All take turns, and the best
-    of each counts.
+    Ratios of processor times of a compiled iteration: rules that a user writes in ten lines over
+    the library's RM+; and CFR+ of OpenSpiel's C++, where it is installed, over RM+ in ten lines.
+    All take turns, and the best of each counts.
     """
     game = tree_game(CONTESTS[title].call)
-    names = [*BUILT_IN][: 1 if quick else None]  # each is compiled twice
-    rules: dict[str, LocalRule] = {**{name: BUILT_IN[name] for name in names}, **OWN}
-    rules |= {f"{name} by hand": partial(by_hand, name) for name in names}
+    rules: dict[str, LocalRule] = {"RM+": rk.RegretMatchingPlus, **OWN}
     runs: dict[str, Action] = {name: cfr_run(game, rule).run for name, rule in rules.items()}
     with suppress(ImportError):
         runs[OPENSPIEL] = OpenSpiel(CONTESTS[title], "cfr+", module="pyspiel").run
     best = best_times(runs, 3 if quick else 25, TURN)
-    figures = {name: best[name] / best[f"{name} by hand"] for name in names}
-    figures |= {name: best[name] / best["RM+"] for name in OWN}
+    figures = {name: best[name] / best["RM+"] for name in OWN}
     if OPENSPIEL in runs:
         figures[OPENSPIEL] = best[OPENSPIEL] / best[next(iter(OWN))]
     return figures | {"its goal": CONTESTS[title].own_over_open_spiel}

@@ -74,6 +74,9 @@ class RegretMinimizer(Stateful, abc.ABC):
         init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE
     )
 
+    scale_free: ClassVar[bool] = False
+    """Whether the same bits are played when utilities are multiplied by a power of two, provided
+    that this holds for its parts."""
     _number_functions: ClassVar[tuple[str, ...]] = ()
     """Methods of a whole number that a trace calls iteration by iteration instead of tracing."""
 
@@ -90,11 +93,6 @@ class RegretMinimizer(Stateful, abc.ABC):
     def dimension(self) -> int:
         """Number of coordinates of a strategy, and so of a utility."""
         return self.domain.dimension
-
-    @property
-    def scale_free(self) -> bool:
-        """Whether the same bits are played when utilities are multiplied by a power of two."""
-        return False
 
     def exemptions(self) -> Mapping[str, str]:
         """Return the checks of ``checks`` that it does not pass, each with the reason.

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from regretkit._util._state import generators
+from regretkit._util._state import generators, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
@@ -309,10 +309,16 @@ def strategies_are_invariant_to_added_constants(make: Make) -> None:
     )
 
 
+def is_scale_free(minimizer: RegretMinimizer) -> bool:
+    """Return whether a minimizer and all of its parts claim it."""
+    held = with_parts(minimizer)
+    return all(part.scale_free for part in held if isinstance(part, RegretMinimizer))
+
+
 def strategies_are_invariant_to_scale(make: Make) -> None:
     """Require that a rule that claims to be ``scale_free`` plays the same bits in any unit."""
     reference, *copies = twins(make, 5)
-    if not reference.scale_free:
+    if not is_scale_free(reference):
         return
     shown = utilities(reference)
     played = play(reference, shown)
@@ -408,7 +414,7 @@ def regret_grows_slowly(make: Make) -> None:
     ``scale_free`` has no unit to choose.
     """
     adversaries, messages = list(ALL_ADVERSARIES), []
-    for unit in UNITS[:1] if make().scale_free else UNITS:
+    for unit in UNITS[:1] if is_scale_free(make()) else UNITS:
         found = fault(make, unit, adversaries)
         if found is None:
             return

@@ -215,9 +215,7 @@ class ConicBlackwell(RegretMinimizer):
     def __attrs_post_init__(self) -> None:
         self._payoff = np.zeros(self.dimension)
 
-    @property
-    def scale_free(self) -> bool:
-        return True
+    scale_free = True
 
     def _couples_blocks(self) -> bool:
         return isinstance(self.domain, Simplices) and self.domain.blocks > 1
@@ -314,9 +312,7 @@ class Point(RegretMinimizer):
     def __attrs_post_init__(self) -> None:
         self.domain = sets.Singleton(self.point)
 
-    @property
-    def scale_free(self) -> bool:
-        return True
+    scale_free = True
 
     def _propose(self) -> Vector:
         return self.point.copy()
@@ -363,9 +359,7 @@ class BestResponse(RegretMinimizer):
             raise TypeError(must_be("domain", "a strategy set", self.domain, hint))
         self._last = self.domain.relative_interior_point()
 
-    @property
-    def scale_free(self) -> bool:
-        return True
+    scale_free = True
 
     def _weaker_guarantee(self) -> str:
         return (
@@ -447,9 +441,7 @@ class ResponseBasedApproachability(RegretMinimizer):
         """The profile swap distance times the number of iterations, at most: the length of W."""
         return length(self._excess)
 
-    @property
-    def scale_free(self) -> bool:
-        return True
+    scale_free = True
 
     def _couples_blocks(self) -> bool:
         return isinstance(self.domain, Simplices) and self.domain.blocks > 1

@@ -1,26 +1,18 @@
 """Hedge, also called multiplicative weights: optimistic, and without a rate to choose."""
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
-from regretkit.minimizers._regret_matching import ComposedRule, Parts
+from regretkit.minimizers._regret_matching import RegretRule
 from regretkit.minimizers._regularizers import normal_precision
-from regretkit.minimizers._roles import (
-    Cumulative,
-    LastUtilityPrediction,
-    LinkFunction,
-    NoPrediction,
-    SoftmaxLink,
-)
 from regretkit.minimizers._simplex_rule import SimplexRule, state
-from regretkit.sets import Simplices
 
 
 @define(eq=False)
-class Hedge(ComposedRule):
+class Hedge(RegretRule):
     """Exponential weights: play each action in proportion to ``exp(rate R)``.
 
         x  =  exp(rate R) / sum exp(rate R)
@@ -52,12 +44,14 @@ class Hedge(ComposedRule):
 
     rate: float = field(validator=positive, kw_only=True)
 
-    def _parts(self) -> Parts:
-        return Cumulative(), NoPrediction(), SoftmaxLink(rate=self.rate)
+    scale_free = False
+
+    def link(self, regrets: Vector) -> Vector:
+        return self.simplices.softmax(regrets, self.rate)
 
 
 @define(eq=False)
-class OptimisticHedge(ComposedRule):
+class OptimisticHedge(Hedge):
     """Hedge that adds the utility it expects before it plays.
 
     With m the utility expected, by default the last one, and x' the last strategy,
@@ -85,10 +79,7 @@ class OptimisticHedge(ComposedRule):
     in games", NIPS.
     """
 
-    rate: float = field(validator=positive, kw_only=True)
-
-    def _parts(self) -> Parts:
-        return Cumulative(), LastUtilityPrediction(), SoftmaxLink(rate=self.rate)
+    optimistic: bool = field(default=True, init=False, repr=False)
 
 
 @define(eq=False)
@@ -138,9 +129,7 @@ class AdaHedge(SimplexRule):
         # A single action has no regret at any rate.
         self._log_sizes = np.log(np.maximum(self.simplices.sizes, 2))
 
-    @property
-    def scale_free(self) -> bool:
-        return True
+    scale_free = True
 
     def _propose(self) -> Vector:
         largest = self.simplices.max(self.regrets)
@@ -170,32 +159,8 @@ class AdaHedge(SimplexRule):
             return np.exp(weights, out=weights)
 
 
-@frozen
-class NormalHedgeLink(LinkFunction):
-    """Play in proportion to ``[R]+ exp([R]+^2 / 2c)``, uniform if none is positive.
-
-    In each block, c is the one number for which the exponentials average to e.
-
-    Examples
-    --------
-    >>> NormalHedgeLink().play(Simplices(2), np.array([1e-300, -1.0]))
-    array([1., 0.])
-    """
-
-    scale_free = True
-
-    def play(self, simplices: Simplices, regrets: Vector) -> Vector:
-        positive = np.maximum(regrets, 0.0)
-        largest = simplices.max(positive)
-        shares = positive / simplices.repeat(np.where(largest > 0.0, largest, 1.0))
-        # Where nothing is positive there is no c, and nothing that would depend on it.
-        squares = np.where(simplices.repeat(largest) > 0.0, shares * shares, 1.0)
-        precision = normal_precision(simplices, squares)
-        return simplices.normalize(shares * np.exp(simplices.repeat(precision) * (squares - 1.0)))
-
-
 @define(eq=False)
-class NormalHedge(ComposedRule):
+class NormalHedge(RegretRule):
     """Hedge with a half-normal potential, and no rate at all.
 
         x  =  [R]+ exp([R]+^2 / 2c) / their sum,  uniform when no regret is positive
@@ -218,5 +183,11 @@ class NormalHedge(ComposedRule):
     checked against a reimplementation by others, the proof not at all.
     """
 
-    def _parts(self) -> Parts:
-        return Cumulative(), NoPrediction(), NormalHedgeLink()
+    def link(self, regrets: Vector) -> Vector:
+        positive = np.maximum(regrets, 0.0)
+        largest = self.simplices.max(positive)
+        shares = positive / self.simplices.repeat(np.where(largest > 0.0, largest, 1.0))
+        # Where nothing is positive there is no c, and nothing that would depend on it.
+        squares = np.where(self.simplices.repeat(largest) > 0.0, shares * shares, 1.0)
+        precision = self.simplices.repeat(normal_precision(self.simplices, squares))
+        return self.simplices.normalize(shares * np.exp(precision * (squares - 1.0)))

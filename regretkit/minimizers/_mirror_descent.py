@@ -1,7 +1,7 @@
 """Mirror descent and following the leader: optimistic, reflected, magnetic, and on trees."""
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import segment_sum
@@ -14,101 +14,25 @@ from regretkit._util._validate import (
     positive,
     quote,
     shorten,
-    truth,
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers._convex_sets import Proximal
-from regretkit.minimizers._regret_matching import ComposedRule, Parts
+from regretkit.minimizers._regret_matching import RegretRule
 from regretkit.minimizers._regularizers import Entropy, Regularizer, check_regularizer
-from regretkit.minimizers._roles import (
-    Accumulator,
-    Cumulative,
-    LastUtilityPrediction,
-    LinkFunction,
-    NoPrediction,
-    SoftmaxLink,
-    State,
-)
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
-@frozen
-class RegularizedLeaderLink(LinkFunction):
-    """Play the regularized leader: ``argmax over x of <R, x> - phi(x) / rate``.
-
-    Parameters
-    ----------
-    regularizer
-        phi.
-    rate
-        Learning rate, positive, in one over the unit of utility.
-
-    Examples
-    --------
-    >>> from regretkit.minimizers import Euclidean
-    >>> rule = RegularizedLeaderLink(regularizer=Euclidean(), rate=0.5)
-    >>> rule.play(Simplices(3), np.array([2.0, 1.0, 0.0]))
-    array([0.75, 0.25, 0.  ])
-    """
-
-    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
-    rate: float = field(validator=positive, kw_only=True)
-
-    def play(self, simplices: Simplices, regrets: Vector) -> Vector:
-        return self.regularizer.leader(simplices, regrets, self.rate)
-
-
-@frozen
-class _OfRegularizer(Accumulator):
-    """An accumulator whose regrets are gradients of a regularizer, over the rate."""
-
-    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
-    rate: float = field(validator=positive, kw_only=True)
-
-    def _gradient_at_leader(self, simplices: Simplices, regrets: Vector) -> Vector:
-        """Return the gradient of phi at the leader of some regrets, over the rate."""
-        leader = self.regularizer.leader(simplices, regrets, self.rate)
-        return self.regularizer.gradient(leader) / self.rate
-
-
-@frozen
-class AgileProjection(_OfRegularizer):
-    """Keep only the leader of the regrets: agile mirror descent, of which Cumulative is lazy.
-
-        R <- gradient of phi at z / rate,    with z the leader of R + g
-
-    What z does not show is dropped: with the Euclidean regularizer, how much of its regret
-    an action would still have to gain before it is played at all. A regularizer that always gives
-    every action some weight shows everything, and then this is ``Cumulative``.
-
-    Parameters are those of ``RegularizedLeaderLink``.
-
-    Examples
-    --------
-    >>> from regretkit.minimizers import Euclidean
-    >>> accumulator, simplices = AgileProjection(regularizer=Euclidean(), rate=1.0), Simplices(2)
-    >>> accumulator.update(simplices, accumulator.start(simplices), np.array([5.0, -5.0]), 1)
-    {'regrets': array([1., 0.])}
-    """
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        moved = Cumulative().update(simplices, state, regret, iteration)
-        if self.regularizer.interior:
-            return moved
-        return {"regrets": self._gradient_at_leader(simplices, moved["regrets"])}
-
-
 @define(eq=False)
-class _LeaderRule(ComposedRule):
-    """A rule that plays the regularized leader."""
+class _LeaderRule(RegretRule):
+    """A rule that plays the regularized leader: ``argmax over x of <R, x> - phi(x) / rate``."""
 
     regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
     rate: float = field(validator=positive, kw_only=True)
 
-    def _with_leader(self, accumulator: Accumulator, optimistic: bool) -> Parts:
-        predictor = LastUtilityPrediction() if optimistic else NoPrediction()
-        link = RegularizedLeaderLink(regularizer=self.regularizer, rate=self.rate)
-        return accumulator, predictor, link
+    scale_free = False
+
+    def link(self, regrets: Vector) -> Vector:
+        return self.regularizer.leader(self.simplices, regrets, self.rate)
 
 
 @define(eq=False)
@@ -151,11 +75,6 @@ class FollowTheRegularizedLeader(_LeaderRule):
     regularized learning in games", NIPS, for the optimistic form.
     """
 
-    optimistic: bool = field(default=False, validator=truth, kw_only=True)
-
-    def _parts(self) -> Parts:
-        return self._with_leader(Cumulative(), self.optimistic)
-
 
 @define(eq=False)
 class OnlineMirrorDescent(_LeaderRule):
@@ -193,36 +112,16 @@ class OnlineMirrorDescent(_LeaderRule):
     ascent", ICML.
     """
 
-    optimistic: bool = field(default=False, validator=truth, kw_only=True)
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        moved = self.simplices.add(regrets, regret)
+        if self.regularizer.interior:  # where the gradient at the leader is as good as R itself
+            return moved
+        return self.regularizer.gradient(self.link(moved)) / self.rate
 
-    def _parts(self) -> Parts:
-        accumulator = AgileProjection(regularizer=self.regularizer, rate=self.rate)
-        return self._with_leader(accumulator, self.optimistic)
-
-
-@frozen
-class Reflected(_OfRegularizer):
-    """The gradient at the strategy played, plus the error of the prediction v that led to it.
-
-        R <- gradient of phi at x / rate + g - v,    with x the leader of R + v
-
-    Parameters are those of ``RegularizedLeaderLink``.
-
-    Examples
-    --------
-    >>> from regretkit.minimizers import Euclidean
-    >>> accumulator, simplices = Reflected(regularizer=Euclidean(), rate=1.0), Simplices(2)
-    >>> state = accumulator.start(simplices) | {"predicted_regrets": np.array([0.5, -0.5])}
-    >>> accumulator.update(simplices, state, np.array([0.5, -0.5]), 1)
-    {'regrets': array([1., 0.])}
-    """
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        predicted = state.get("predicted_regrets", 0.0)
-        if self.regularizer.interior:
-            return {"regrets": state["regrets"] + regret}
-        played = self._gradient_at_leader(simplices, state["regrets"] + predicted)
-        return {"regrets": played + (regret - predicted)}
+    def _propose(self) -> Vector:  # the leader of a leader is itself: one search is enough
+        if not self.optimistic:
+            return self.link(self.regrets)
+        return self.link(self.simplices.add(self.regrets, self.predicted_regrets))
 
 
 @define(eq=False)
@@ -259,9 +158,16 @@ class ReflectedMirrorDescent(_LeaderRule):
     be checked; recurrence and bound are tested.
     """
 
-    def _parts(self) -> Parts:
-        accumulator = Reflected(regularizer=self.regularizer, rate=self.rate)
-        return self._with_leader(accumulator, optimistic=True)
+    optimistic: bool = field(default=True, init=False, repr=False)
+
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        regret = self.simplices.regret(utility, strategy)
+        if self.regularizer.interior:
+            self.regrets = self.regrets + regret
+        else:
+            played = self.regularizer.gradient(strategy) / self.rate
+            self.regrets = played + (regret - self.predicted_regrets)
+        self.predicted_regrets, self.last_strategy = regret, strategy.copy()
 
 
 _NEAR_MAGNET = "with a temperature above 0 it stays near its magnet, at any utilities"
@@ -280,44 +186,8 @@ def _checked_magnet(magnet: Vector, domain: StrategySet) -> Vector:
     return magnet
 
 
-@frozen(eq=False)
-class ProximalToReference(Accumulator):
-    """Steps towards regret and a magnet: ``R <- R / (1 + rate alpha) + alpha ln rho + g``.
-
-    Played as exponential weights of the rate ``rate / (1 + rate alpha)``, that is a step of mirror
-    descent with entropy towards g and the magnet rho. With alpha = 0 it is ``Cumulative``.
-
-    Parameters
-    ----------
-    rate
-        Learning rate, positive, in one over the unit of utility.
-    temperature
-        alpha, at least 0, in the unit of utility.
-    log_magnet
-        ln rho, shape ``(dimension,)``; a scalar 0 for the uniform magnet, because a constant
-        added to R changes no strategy.
-
-    Examples
-    --------
-    >>> accumulator = ProximalToReference(rate=1.0, temperature=1.0)
-    >>> accumulator.update(Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.ones(2), 1)
-    {'regrets': array([ 3., -1.])}
-    """
-
-    rate: float = field(validator=positive, kw_only=True)
-    temperature: float = field(validator=at_least_zero, kw_only=True)
-    log_magnet: Vector = field(factory=lambda: np.zeros(()), kw_only=True, repr=False)
-
-    def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
-        decay = 1.0 + self.rate * self.temperature
-        return state["regrets"] / decay + self.temperature * self.log_magnet
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
-
-
 @define(eq=False)
-class MagneticMirrorDescent(ComposedRule):
+class MagneticMirrorDescent(RegretRule):
     """Mirror descent with KL regularization towards a reference strategy, the magnet.
 
     With temperature alpha and magnet rho, in each block up to a factor that makes it sum to one,
@@ -366,7 +236,16 @@ class MagneticMirrorDescent(ComposedRule):
     rate: float = field(validator=positive, kw_only=True)
     temperature: float = field(validator=at_least_zero, kw_only=True)
     magnet: Vector | None = field(default=None, converter=_as_magnet, kw_only=True)
-    optimistic: bool = field(default=False, validator=truth, kw_only=True)
+    _log_magnet: Vector = field(init=False, repr=False, metadata=NOT_STATE)
+    """ln rho; 0 for the uniform magnet, as a constant added to R changes no strategy."""
+
+    scale_free = False
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._log_magnet = np.zeros(())
+        if self.magnet is not None:
+            self._log_magnet = np.log(_checked_magnet(self.magnet, self.simplices))
 
     def _weaker_guarantee(self) -> str:
         return _NEAR_MAGNET if self.temperature > 0.0 else ""
@@ -376,16 +255,16 @@ class MagneticMirrorDescent(ComposedRule):
     ) -> RegretMinimizer | None:
         return super().on_domain(simplices) if self.magnet is None else None
 
-    def _parts(self) -> Parts:
-        pull = np.zeros(())
-        if self.magnet is not None:
-            pull = np.log(_checked_magnet(self.magnet, self.simplices))
-        accumulator = ProximalToReference(
-            rate=self.rate, temperature=self.temperature, log_magnet=pull
-        )
-        rate = self.rate / (1.0 + self.rate * self.temperature)
-        predictor = LastUtilityPrediction() if self.optimistic else NoPrediction()
-        return accumulator, predictor, SoftmaxLink(rate=rate)
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        pulled = regrets / self._decay + self.temperature * self._log_magnet
+        return self.simplices.add(pulled, regret)
+
+    def link(self, regrets: Vector) -> Vector:
+        return self.simplices.softmax(regrets, self.rate / self._decay)
+
+    @property
+    def _decay(self) -> float:
+        return 1.0 + self.rate * self.temperature
 
 
 @define(eq=False)

@@ -1,164 +1,113 @@
-"""The regret matching family: rules composed of an accumulator, a predictor and a link function."""
+"""The regret matching family: how regrets add up, and which strategy follows from them."""
 
-import abc
 import math
-from collections.abc import Mapping
-from typing import Never, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
-from regretkit._util._validate import at_least_zero, extended, of_kind, quote
-from regretkit.minimizers._roles import (
-    Accumulator,
-    Cumulative,
-    Discounted,
-    DiscountedNonNegative,
-    LastUtilityPrediction,
-    LinearAccumulator,
-    LinkFunction,
-    NonNegative,
-    NoPrediction,
-    PositivePartLink,
-    Predictor,
-    State,
-)
-from regretkit.minimizers._simplex_rule import SimplexRule
-
-Parts: TypeAlias = tuple[Accumulator, Predictor, LinkFunction]
-
-_LOWER_BOUNDS = {"last_strategy": 0.0, "prediction_weight": 0.0, "errors": 0.0, "steps": 0.0}
+from regretkit._util._validate import at_least_zero, extended, truth
+from regretkit.minimizers._simplex_rule import SimplexRule, state
 
 
 @define(eq=False)
-class ComposedRule(SimplexRule):
-    """A rule that plays ``x = link(R + v)`` from its accumulator's R and its predictor's v.
+class RegretRule(SimplexRule):
+    """A rule that adds up regrets, and plays what follows from their sum.
 
-    With regret ``g = u - <u, x>`` in iteration t,
+    With R = 0 before the first iteration, in iteration t
 
-        x  =  link(R + v),    R <- update(R, g, t),    v <- predict(g, x)
+        x  =  link(R)
+        R <-  accumulate(R, u - <u, x>, t)
 
-    Regret matching adds up every regret, regret matching+ drops what is negative, Hedge plays
-    exponential weights instead of positive parts, and so on. A subclass is a published name: it
-    declares its hyperparameters and says in ``_parts`` of what it is composed.
+    Optimistic, it plays as if it had learned already from the utility m that it expects, by default
+    the last one, against the last strategy x':
 
-    Attributes
-    ----------
-    accumulator, predictor, link
-        The parts: values that hold hyperparameters and no state.
-    state
-        Arrays by name, with one number for each action or one for each block; ``"regrets"`` is R.
+        x  =  link(accumulate(R, m - <m, x'>, t))
 
-    Examples
-    --------
-    >>> from regretkit import RegretMatchingPlus
-    >>> RegretMatchingPlus(3).accumulator
-    NonNegative()
-    """
-
-    accumulator: Accumulator = field(init=False, repr=False)
-    predictor: Predictor = field(init=False, repr=False)
-    link: LinkFunction = field(init=False, repr=False)
-    state: State = field(init=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        self.accumulator, self.predictor, self.link = self._parts()
-        self.state = self.accumulator.start(self.simplices) | self.predictor.start(self.simplices)
-
-    @abc.abstractmethod
-    def _parts(self) -> Parts:
-        """Return the parts that this name stands for."""
-
-    @property
-    def regrets(self) -> Vector:
-        """R, shape ``(dimension,)``, read-only: what the accumulator made of all regrets."""
-        return read_only(self.state["regrets"].copy())
-
-    @regrets.setter
-    def regrets(self, value: Never) -> None:
-        raise AttributeError(
-            f"regrets is a copy, which cannot be {quote(value)}; write to what is held, as in "
-            "rule.state['regrets'][:] = values, before it plays"
-        )
-
-    @property
-    def scale_free(self) -> bool:
-        return self.accumulator.scale_free and self.link.scale_free
-
-    def _propose(self) -> Vector:
-        return self._play(self.predictor.predict(self.state))
-
-    def _learn(self, utility: Vector, strategy: Vector) -> None:
-        regret = self.simplices.regret(utility, strategy)
-        updated = self.accumulator.update(self.simplices, self.state, regret, self.iteration + 1)
-        self.state = updated | self.predictor.observe(self.state, regret, strategy)
-
-    def _expect(self, prediction: Vector) -> None:
-        expected = self.predictor.expect(self.simplices, self.state, prediction, self._play(None))
-        self.state = self.state | expected
-
-    def _play(self, predicted: Vector | None) -> Vector:
-        if predicted is None:
-            return self.link.play(self.simplices, self.state["regrets"])
-        regrets = self.accumulator.discounted(self.simplices, self.state, self.iteration + 1)
-        return self.link.play(self.simplices, self.simplices.add(regrets, predicted))
-
-    def _learned(self) -> State:
-        return self.state
-
-    def _hold(self, name: str, array: Vector) -> None:
-        self.state[name] = array
-
-    def _check_state(self, state: Mapping[str, object]) -> None:
-        self._check_learned(cast("Mapping[str, Vector]", state["state"]))
-
-    def _check_learned(self, learned: Mapping[str, Vector]) -> None:
-        bounds = {**_LOWER_BOUNDS, "regrets": self.accumulator.lower_bound}
-        for name, array in learned.items():
-            bound = bounds.get(name, -np.inf)
-            valid = np.isfinite(array) & (np.asarray(array) >= bound)
-            if not valid.all():
-                raise ValueError(
-                    f"{name} of {type(self).__name__} must be finite numbers, at least {bound:g}, "
-                    f"got {np.asarray(array)[~valid][0]}"
-                )
-
-
-@define(eq=False)
-class Composed(ComposedRule):
-    """A rule without a name of its own, composed of any accumulator, predictor and link function.
+    Subclasses fill in the two functions. Both must leave what they are given as it is; the defaults
+    are those of regret matching, ``R + g`` and ``[R]+ / sum [R]+``.
 
     Parameters
     ----------
-    accumulator
-        How regrets add up.
-    link
-        Which strategy follows from them.
-    predictor
-        What is predicted of the coming regrets; nothing by default.
+    simplices
+        Where to play: a number of actions, several of them, or ``Simplices``.
+    optimistic
+        Whether it plays against what it expects.
+
+    Attributes
+    ----------
+    regrets
+        R, shape ``(dimension,)``.
+    predicted_regrets, last_strategy
+        ``m - <m, x'>`` and x', shape ``(dimension,)``, where it is optimistic: zero and uniform
+        before the first iteration.
 
     Examples
     --------
-    Hedge that drops negative regret:
+    Regret matching on the squares of positive regrets:
 
-    >>> from regretkit.minimizers import NonNegative, SoftmaxLink
-    >>> player = Composed(2, accumulator=NonNegative(), link=SoftmaxLink(rate=1.0))
-    >>> player.observe_utility([0.0, -2.0])
-    >>> player.regrets
-    array([1., 0.])
+    >>> class SquaredRegretMatching(RegretRule):
+    ...     def link(self, regrets):
+    ...         return self.simplices.normalize(np.maximum(regrets, 0.0) ** 2)
+    >>> player = SquaredRegretMatching(3, optimistic=True)
+    >>> player.observe_utility([0.0, 3.0, 1.5])
+    >>> player.next_strategy()
+    array([0., 1., 0.])
     """
 
-    accumulator: Accumulator = field(kw_only=True, validator=of_kind(Accumulator, "NonNegative()"))
-    link: LinkFunction = field(kw_only=True, validator=of_kind(LinkFunction, "PositivePartLink()"))
-    predictor: Predictor = field(
-        factory=NoPrediction, kw_only=True, validator=of_kind(Predictor, "LastUtilityPrediction()")
-    )
+    optimistic: bool = field(default=False, validator=truth, kw_only=True)
+    regrets: Vector = state()
+    predicted_regrets: Vector = state(start=None)
+    last_strategy: Vector = state(start=None)
 
-    def _parts(self) -> Parts:
-        return self.accumulator, self.predictor, self.link
+    scale_free = True
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.optimistic:
+            self.predicted_regrets = np.zeros(self.dimension)
+            self.last_strategy = self.simplices.uniform()
+
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        """Return R after iteration t, from 1, which brought this regret; a new array."""
+        return self.simplices.add(regrets, regret)
+
+    def link(self, regrets: Vector) -> Vector:
+        """Return the strategy that follows from R, a new array."""
+        return self.simplices.normalize(np.maximum(regrets, 0.0))
+
+    def _propose(self) -> Vector:
+        if not self.optimistic:
+            return self.link(self.regrets)
+        return self.link(self.accumulate(self.regrets, self.predicted_regrets, self.iteration + 1))
+
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        regret = self.simplices.regret(utility, strategy)
+        self.regrets = self.accumulate(self.regrets, regret, self.iteration + 1)
+        if self.optimistic:
+            self.predicted_regrets, self.last_strategy = regret, strategy.copy()
+
+    def _expect(self, prediction: Vector) -> None:
+        if self.optimistic:
+            self.predicted_regrets = self.simplices.regret(prediction, self.last_strategy)
+
+
+def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
+    """Return ``f = 1 / (1 + shift s^-exponent)`` after s = ``passed`` iterations, 1 where s is 0.
+
+    Examples
+    --------
+    >>> discount(3, 1.0), discount(3, math.inf), discount(3, -math.inf)
+    (0.75, 1.0, 0.0)
+    """
+    if math.isinf(exponent) and shift > 0.0:
+        return 1.0 if exponent > 0.0 else 0.0
+    if passed <= 0 or shift == 0.0:
+        return 1.0
+    try:
+        return 1.0 / (1.0 + shift * math.pow(passed, -exponent))
+    except OverflowError:  # an exponent so far below zero that its limit is reached
+        return 0.0
 
 
 _FORGETFUL = "with alpha below 1 it remembers a share of the past that falls to nothing"
@@ -166,7 +115,7 @@ _FORGETFUL_AT_FIRST = "with a shift above 4 it remembers little of the past, at 
 
 
 @define(eq=False)
-class RegretMatching(ComposedRule):
+class RegretMatching(RegretRule):
     """Regret matching: play each action in proportion to its positive regret.
 
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
@@ -178,6 +127,8 @@ class RegretMatching(ComposedRule):
     ``Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1))``, which vanishes relative to the sum of the
     weights if that sum is infinite, as it is for ``t^p`` with p from -1 to 0. With increasing
     weights nothing is guaranteed: the regret with w_t = t can stay at half of the range.
+
+    Parameters are those of ``RegretRule``.
 
     Examples
     --------
@@ -194,12 +145,9 @@ class RegretMatching(ComposedRule):
     Econometrica 68(5).
     """
 
-    def _parts(self) -> Parts:
-        return Cumulative(), NoPrediction(), PositivePartLink()
-
 
 @define(eq=False)
-class RegretMatchingPlus(ComposedRule):
+class RegretMatchingPlus(RegretRule):
     """Regret matching+: negative regret is dropped in every iteration.
 
         x  =  Q / sum Q,  uniform when Q = 0
@@ -225,12 +173,12 @@ class RegretMatchingPlus(ComposedRule):
     Tammelin (2014), "Solving large imperfect information games using CFR+", arXiv:1407.5042.
     """
 
-    def _parts(self) -> Parts:
-        return NonNegative(), NoPrediction(), PositivePartLink()
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        return np.maximum(self.simplices.add(regrets, regret), 0.0)
 
 
 @define(eq=False)
-class LinearRegretMatching(ComposedRule):
+class LinearRegretMatching(RegretRule):
     """Regret matching in which iteration t counts t times.
 
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
@@ -255,12 +203,12 @@ class LinearRegretMatching(ComposedRule):
     minimization", AAAI.
     """
 
-    def _parts(self) -> Parts:
-        return LinearAccumulator(), NoPrediction(), PositivePartLink()
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        return self.simplices.add(regrets, t * regret)
 
 
 @define(eq=False)
-class DiscountedRegretMatching(ComposedRule):
+class DiscountedRegretMatching(RegretRule):
     """Regret matching that discounts old regrets, by a factor that depends on their sign.
 
     Before adding in iteration t, with s = t - 1 and f(e) = 1 / (1 + s^-e),
@@ -304,13 +252,13 @@ class DiscountedRegretMatching(ComposedRule):
     def _weaker_guarantee(self) -> str:
         return "" if self.alpha >= 1.0 else _FORGETFUL
 
-    def _parts(self) -> Parts:
-        accumulator = Discounted(alpha=self.alpha, beta=self.beta)
-        return accumulator, NoPrediction(), PositivePartLink()
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        positive, other = discount(t - 1, self.alpha), discount(t - 1, self.beta)
+        return self.simplices.add(regrets * np.where(regrets > 0.0, positive, other), regret)
 
 
 @define(eq=False)
-class DiscountedRegretMatchingPlus(ComposedRule):
+class DiscountedRegretMatchingPlus(RegretRule):
     """Regret matching+ that discounts old regrets.
 
     In iteration t, with s = t - 1,
@@ -358,13 +306,13 @@ class DiscountedRegretMatchingPlus(ComposedRule):
             return _FORGETFUL
         return _FORGETFUL_AT_FIRST if self.shift > 4.0 else ""
 
-    def _parts(self) -> Parts:
-        accumulator = DiscountedNonNegative(alpha=self.alpha, shift=self.shift)
-        return accumulator, NoPrediction(), PositivePartLink()
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        kept = regrets * discount(t - 1, self.alpha, self.shift)
+        return np.maximum(self.simplices.add(kept, regret), 0.0)
 
 
 @define(eq=False)
-class PredictiveRegretMatching(ComposedRule):
+class PredictiveRegretMatching(RegretMatching):
     """Regret matching that adds the regrets it expects before it plays.
 
     With m the utility expected, by default the last one, and x' the last strategy,
@@ -389,12 +337,11 @@ class PredictiveRegretMatching(ComposedRule):
     approachability: connecting regret matching and mirror descent", AAAI.
     """
 
-    def _parts(self) -> Parts:
-        return Cumulative(), LastUtilityPrediction(), PositivePartLink()
+    optimistic: bool = field(default=True, init=False, repr=False)
 
 
 @define(eq=False)
-class PredictiveRegretMatchingPlus(ComposedRule):
+class PredictiveRegretMatchingPlus(RegretMatchingPlus):
     """Regret matching+ that adds the regrets it expects before it plays.
 
     With m the utility expected, by default the last one, and x' the last strategy,
@@ -419,12 +366,11 @@ class PredictiveRegretMatchingPlus(ComposedRule):
     approachability: connecting regret matching and mirror descent", AAAI.
     """
 
-    def _parts(self) -> Parts:
-        return NonNegative(), LastUtilityPrediction(), PositivePartLink()
+    optimistic: bool = field(default=True, init=False, repr=False)
 
 
 @define(eq=False)
-class PredictiveDiscountedRegretMatchingPlus(ComposedRule):
+class PredictiveDiscountedRegretMatchingPlus(DiscountedRegretMatchingPlus):
     """Discounted regret matching+ that adds the regrets it expects before it plays.
 
     With m the utility expected, by default the last one, x' the last strategy, s = t - 1 in
@@ -459,9 +405,5 @@ class PredictiveDiscountedRegretMatchingPlus(ComposedRule):
     """
 
     alpha: float = field(default=2.3, validator=extended, kw_only=True)
-
-    def _weaker_guarantee(self) -> str:
-        return "" if self.alpha >= 1.0 else _FORGETFUL
-
-    def _parts(self) -> Parts:
-        return DiscountedNonNegative(alpha=self.alpha), LastUtilityPrediction(), PositivePartLink()
+    shift: float = field(default=1.0, validator=at_least_zero, kw_only=True)
+    optimistic: bool = field(default=True, init=False, repr=False)

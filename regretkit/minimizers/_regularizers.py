@@ -17,7 +17,7 @@ class Regularizer(abc.ABC):
 
         argmax over x of  <scores, x> - phi(x) / rate
 
-    Like an accumulator it is a value: its methods are pure functions of all blocks at once.
+    It is a value without state: its methods are pure functions of all blocks at once.
 
     Examples
     --------

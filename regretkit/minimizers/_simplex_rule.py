@@ -1,7 +1,7 @@
 """What every leaf over simplices shares: its set, and where its state lives."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, cast
 
 import attrs
@@ -19,7 +19,7 @@ _PER = "per"
 _START = "start"
 
 
-def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> Vector:
+def state(per: Literal["action", "block"] = "action", *, start: float | None = 0.0) -> Vector:
     """Declare a field of a ``SimplexRule`` that the rule learns: an array of numbers.
 
     Parameters
@@ -28,7 +28,8 @@ def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> 
         Whether there is one number for each action, shape ``(dimension,)``, or one for each
         block, shape ``(blocks,)``.
     start
-        What every number is before anything was observed.
+        What every number is before anything was observed; None where the rule makes the array
+        itself when it is built, or does without.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> 
     if per not in ("action", "block"):
         raise ValueError(f"per must be 'action' or 'block', got {quote(per)}")
     # An attrs field is what it is; the array that the field will hold is what readers see.
-    metadata = {_PER: per, _START: float(start)}
+    metadata = {_PER: per, _START: None if start is None else float(start)}
     declared: object = field(
         init=False, repr=False, on_setattr=attrs.setters.NO_OP, metadata=metadata
     )
@@ -96,19 +97,12 @@ class SimplexRule(RegretMinimizer):
 
     def _learned(self) -> dict[str, Vector]:
         """Return the arrays that the rule learns, by name."""
-        fields = attrs.fields(type(self))
-        return {field.name: getattr(self, field.name) for field in fields if _PER in field.metadata}
-
-    def _check_learned(self, learned: Mapping[str, Vector]) -> None:
-        """Refuse arrays, by name, that the rule could not have learned; nothing by default."""
+        names = [field.name for field in attrs.fields(type(self)) if _PER in field.metadata]
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def _kernel(self) -> Kernel | None:
         """Return the rule for one block at a time, None if there is no such form of it."""
         return None
-
-    def _hold(self, name: str, array: Vector) -> None:
-        """Keep what is learned under a name in this array from now on."""
-        setattr(self, name, array)
 
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         return slice_state(self._learned(), self.simplices, blocks)
@@ -116,7 +110,7 @@ class SimplexRule(RegretMinimizer):
     def __attrs_post_init__(self) -> None:
         self.domain = self.simplices
         for attribute in attrs.fields(type(self)):
-            if _PER in attribute.metadata:
+            if attribute.metadata.get(_START) is not None:
                 by_action = attribute.metadata[_PER] == "action"
                 size = self.simplices.dimension if by_action else self.simplices.blocks
                 setattr(self, attribute.name, np.full(size, attribute.metadata[_START]))

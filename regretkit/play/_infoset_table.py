@@ -229,13 +229,8 @@ class InfosetTable:
         _expect("minimizers", self.sizes.size - kernels, len(self.minimizers))
         if (self.discounts[::2] > 0.0).any() or (self.discounts[1::2] < 0.0).any():
             raise ValueError("discounts must be sums of logarithms up to 0, and numbers of zeros")
-        begins = np.cumsum(widths) - widths
-        for template in templates:
-            at, learned = begins[self.sizes == len(template.actions)], {}
-            for name, array in zip(template.shared.names, template.state, strict=True):
-                learned[name] = self.state[expand_ranges(at, np.full_like(at, len(array)))]
-                at = at + len(array)
-            template.shared.rule._check_learned(learned)
+        if not np.isfinite(self.state).all():
+            raise ValueError("what is learned must be finite numbers")
 
 
 # Columns

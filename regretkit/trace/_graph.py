@@ -239,7 +239,9 @@ def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
             square = elementwise("square", first)  # a power takes as long as ten products
             return elementwise("multiply", square, first if last.detail == 3.0 else square)
         return make(short, first) if short else None
-    if op in ("maximum", "minimum", "fmax", "fmin") and first is last:
+    if op in ("maximum", "minimum", "fmax", "fmin") and (
+        first is last or (first.op == op and last in first.args)
+    ):
         return first
     return None
 

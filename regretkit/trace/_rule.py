@@ -402,8 +402,6 @@ def _copy(rule: Any, simplices: Simplices) -> Any:
             copied = simplices
         elif callable(value):
             copied = _NumberFunction(value)
-        elif value is learned_by(rule):
-            copied = copy.copy(value)
         object.__setattr__(symbolic, name, copied)
     for name in rule._number_functions:
         object.__setattr__(symbolic, name, _NumberFunction(getattr(rule, name), opaque=True))
@@ -508,11 +506,10 @@ def _changed(
 ) -> list[str]:
     """Return the paths of what a hook changed."""
     changed = [path for path in inputs if trace.node(held_at(symbolic, path)) is not inputs[path]]
-    states = {id(learned_by(part)) for _, part in owners(symbolic)}
     constants = _kept_constants(symbolic)
     for path, new in _attributes(symbolic).items():
         unchanged = old.get(path) is new or isinstance(new, RegretMinimizer) or path in constants
-        if not unchanged and path not in inputs and id(new) not in states:
+        if not unchanged and path not in inputs:
             changed.append(path)
     return changed
 

@@ -51,18 +51,13 @@ def learned_at(minimizer: Any, paths: Iterable[str]) -> dict[str, Any]:
 
 def held_at(minimizer: Any, path: str) -> Any:
     """Return what is held at a path."""
-    owner, name = _owner(minimizer, path)
-    learned = learned_by(owner)
-    return learned[name] if name in learned else getattr(owner, name)
+    return getattr(*_owner(minimizer, path))
 
 
 def hold_at(minimizer: Any, path: str, value: Any) -> None:
     """Hold something at a path from now on."""
     owner, name = _owner(minimizer, path)
-    if name in learned_by(owner):
-        owner._hold(name, value)
-    else:
-        object.__setattr__(owner, name, value)
+    object.__setattr__(owner, name, value)
 
 
 def _owner(minimizer: Any, path: str) -> tuple[Any, str]:
@@ -154,7 +149,7 @@ def sources_of(rule: Any) -> Iterator[Source]:
     kinds = dict.fromkeys(type(part) for _, part in owners(rule))
     waiting: list[Any] = []
     for path, part in owners(rule):
-        learned = {id(array) for array in learned_by(part).values()} | {id(learned_by(part))}
+        learned = {id(array) for array in learned_by(part).values()}
         for name, value in attributes(part):
             if name not in _CHANGING and id(value) not in learned:
                 kinds[type(value)] = None

@@ -205,9 +205,7 @@ class Tolerant(Matching):
 
     tolerance: float = field(default=1e-6, kw_only=True)
 
-    @property
-    def scale_free(self):
-        return True
+    scale_free = True
 
     def _propose(self):
         return self.simplices.normalize(np.where(self.regrets > self.tolerance, self.regrets, 0.0))

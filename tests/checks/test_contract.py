@@ -41,7 +41,7 @@ from regretkit.circuits import (
     linear_swap_regret,
     trigger_regret,
 )
-from regretkit.minimizers import Composed, LastUtilityPrediction, NonNegative, SoftmaxLink, contrib
+from regretkit.minimizers import contrib
 from regretkit.sets import Ball, Box, DecisionDAG, Hull, Simplices, Singleton
 
 TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
@@ -74,17 +74,12 @@ def product_of_hulls_of_swaps():
     return rk.Product([*hulls, internal(2)], [[6, 5, 4], [0, 2, 7], [1, 3]])
 
 
-PARTS = {
-    "accumulator": NonNegative(),
-    "link": SoftmaxLink(rate=0.5),
-    "predictor": LastUtilityPrediction(),
-}
 LOCALS = {"a": rk.RegretMatching, "d": PRM, 4: swap}
 
 # One row for each class at least; the test below finds the classes that have none.
 ROWS = {name: partial(make, [2, 3]) for name, make in MAKERS.items()}
 ROWS |= {
-    "composed": partial(Composed, 4, **PARTS),
+    "optimistic linear": partial(rk.LinearRegretMatching, 4, optimistic=True),
     "point": partial(rk.Point, [0.5, -1.0]),
     "best_response": partial(rk.BestResponse, TREE),
     "best_response[hull]": partial(rk.BestResponse, Hull([Simplices(2), Singleton([3.0, 0.0])])),

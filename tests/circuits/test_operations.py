@@ -11,7 +11,7 @@ from factories import ADVERSARIES, MAKERS, PREDICTIVE, meets, play, regret, same
 from refusals import refusals
 
 import regretkit as rk
-from regretkit import circuits, sets
+from regretkit import sets
 from regretkit.circuits import (
     AffineImage,
     MinkowskiSum,
@@ -227,24 +227,6 @@ def test_a_hull_tells_its_mixer_what_the_coming_proposals_would_be_worth():
     weigher.expect_utility(proposals @ prediction)
     expected = weigher.next_strategy() @ proposals
     np.testing.assert_allclose(hull.next_strategy(), expected, atol=1e-12)
-
-
-def test_a_circuit_with_one_part_that_is_not_scale_free_is_not():
-    hedge = partial(rk.Hedge, rate=1.0)
-
-    assert not rk.Product([rk.RegretMatching(2), hedge(2)]).scale_free
-    assert not rk.ConvexHull([rk.Point([1.0]), rk.Point([2.0])], hedge(2)).scale_free
-    assert not rk.SwapRegret(2, hedge).scale_free
-    for wrap in (
-        partial(circuits.Scaled, factor=2.0),
-        partial(circuits.AffineImage, matrix=np.eye(2)),
-        partial(circuits.Restart, every=7),
-        partial(circuits.Discount, weight=float),
-        partial(circuits.Freeze, after=9),
-        lambda part: circuits.MinkowskiSum([rk.RegretMatching(2), part]),
-    ):
-        assert wrap(rk.RegretMatching(2)).scale_free
-        assert not wrap(hedge(2)).scale_free
 
 
 def test_where_everything_earns_the_same_a_nest_of_circuits_never_moves():

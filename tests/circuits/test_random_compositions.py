@@ -43,12 +43,7 @@ RULES = [
     partial(m.OnlineMirrorDescent, regularizer=m.Entropy(), rate=0.3),
     partial(m.ReflectedMirrorDescent, regularizer=m.Euclidean(), rate=0.3),
     partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.0),
-    partial(
-        m.Composed,
-        accumulator=m.NonNegative(),
-        link=m.SoftmaxLink(rate=0.3),
-        predictor=m.LastUtilityPrediction(),
-    ),
+    partial(m.LinearRegretMatching, optimistic=True),
     lambda simplices: m.ConicBlackwell(as_simplices(simplices)),
     lambda simplices: m.OnlineGradientDescent(as_simplices(simplices), rate=0.3),
 ]

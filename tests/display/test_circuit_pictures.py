@@ -13,7 +13,6 @@ from regretkit import display
 from regretkit._util._state import with_parts
 from regretkit.circuits import AffineImage, Discount, Restart
 from regretkit.display._circuits import outline
-from regretkit.minimizers import Composed, NonNegative, SoftmaxLink
 from regretkit.sets import Ball, DecisionTree
 
 TREE = DecisionTree([0, 2, 2], [2, 3, 2])
@@ -77,10 +76,7 @@ def test_a_leaf_is_one_line():
         (rk.DiscountedRegretMatching(2, alpha=1.5), "DiscountedRegretMatching"),
         (rk.DiscountedRegretMatching(2, alpha=1.0), "DiscountedRegretMatching(alpha=1)"),
         (rk.SwapRegret(2, rk.RegretMatching), "SwapRegret"),
-        (
-            Composed(2, accumulator=NonNegative(), link=SoftmaxLink(rate=0.3)),
-            "Composed(accumulator=NonNegative(), link=SoftmaxLink(rate=0.3))",
-        ),
+        (rk.Hedge(2, rate=0.3, optimistic=True), "Hedge(optimistic=True, rate=0.3)"),
     ],
 )
 def test_hyperparameters_are_shown_where_they_are_not_the_default_ones(player, line):

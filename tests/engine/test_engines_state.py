@@ -145,7 +145,7 @@ def test_a_copied_minimizer_and_the_run_do_not_know_of_each_other(duplicate, eng
 
     for minimizer in taken:
         minimizer.observe_utility(np.arange(float(minimizer.dimension)))
-        minimizer.rule.state["regrets"][...] = 7.0
+        minimizer.rule.regrets[...] = 7.0
     assert_same_bits(run.run(10), reference.run(20))
 
 

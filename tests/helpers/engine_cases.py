@@ -8,20 +8,17 @@ import regretkit as rk
 from regretkit import SelfPlay
 from regretkit.evaluation import nash_conv
 from regretkit.minimizers import (
-    Composed,
     DiscountedRegretMatchingPlus,
     Entropy,
     Euclidean,
-    ExternalPrediction,
     FollowTheRegularizedLeader,
-    NonNegative,
     OnlineMirrorDescent,
-    PositivePartLink,
     PredictiveDiscountedRegretMatchingPlus,
 )
 from regretkit.minimizers.contrib import (
     AdaptiveAsymmetricRegretMatchingPlus,
     AsymmetricRegretMatchingPlus,
+    ExtragradientRegretMatchingPlus,
     HSDiscountedRegretMatching,
 )
 from regretkit.play import (
@@ -61,9 +58,7 @@ RULES = {
     "asymmetric": AsymmetricRegretMatchingPlus,
     "pdrm+": PredictiveDiscountedRegretMatchingPlus,
     "adaptive": AdaptiveAsymmetricRegretMatchingPlus,
-    "told": partial(
-        Composed, accumulator=NonNegative(), link=PositivePartLink(), predictor=ExternalPrediction()
-    ),
+    "told": partial(ExtragradientRegretMatchingPlus, rate=0.3),
     "hedge": partial(rk.Hedge, rate=0.3),
     "optimistic hedge": partial(rk.OptimisticHedge, rate=0.3),
     "ftrl entropy": _regularized(FollowTheRegularizedLeader, Entropy()),

@@ -20,7 +20,7 @@ def as_written(rule, iteration, state, utility):
     """Return what a rule proposes, and what it learns of a utility, by name."""
     rule.iteration, rule._strategy = iteration, None
     for name, array in state.items():
-        rule._hold(name, array.copy())
+        setattr(rule, name, array.copy())
     with np.errstate(all="ignore"):
         strategy = np.array(rule._propose(), np.float64)
         strategy.setflags(write=False)

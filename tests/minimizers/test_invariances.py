@@ -10,7 +10,7 @@ from test_regret_matching_family import FAMILY, FLOOR, RATE
 
 import regretkit as rk
 from regretkit import minimizers as m
-from regretkit.minimizers import AdaHedge, Composed, NormalHedge, PositivePartLink, contrib
+from regretkit.minimizers import AdaHedge, NormalHedge, contrib
 
 RULES = MAKERS | {name: make for name, (make, _) in FAMILY.items()} | LEADERS
 RULES |= {"adahedge": AdaHedge, "normalhedge": NormalHedge}
@@ -51,9 +51,6 @@ def test_a_scale_free_rule_plays_the_same_bits_in_another_unit(name, exponent):
 
 def test_what_has_a_rate_a_floor_or_a_temperature_is_not_scale_free():
     assert RULES.keys() - SCALE_FREE == HAVE_A_UNIT | LEADERS.keys() | {"hedge", "optimistic"}
-    assert not Composed(
-        3, accumulator=contrib.ChoppedOrthant(rate=1.0), link=PositivePartLink()
-    ).scale_free
 
 
 @pytest.mark.parametrize("name", sorted(HAVE_A_UNIT))

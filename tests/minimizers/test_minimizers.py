@@ -11,17 +11,7 @@ from test_regret_matching_family import FAMILY, NaiveAdaHedge, NaiveNormalHedge
 
 import regretkit as rk
 from regretkit import minimizers as m
-from regretkit.minimizers import (
-    Composed,
-    Cumulative,
-    Entropy,
-    LastUtilityPrediction,
-    NonNegative,
-    PositivePartLink,
-    SoftmaxLink,
-    Tsallis,
-    contrib,
-)
+from regretkit.minimizers import Entropy, Tsallis, contrib
 from regretkit.sets import Hull, Simplices, Singleton
 
 PRM = rk.PredictiveRegretMatchingPlus
@@ -73,20 +63,18 @@ def test_a_rule_plays_its_recurrence_with_the_predictions_it_is_given(name):
 # Special cases of each other
 
 
-def composed(accumulator, link=None, predictor=None):
-    parts = {} if predictor is None else {"predictor": predictor}
-    return partial(Composed, accumulator=accumulator, link=link or PositivePartLink(), **parts)
-
-
 @pytest.mark.parametrize(
     ("special", "plain"),
     [
         (partial(rk.DiscountedRegretMatching, alpha=INF, beta=INF), rk.RegretMatching),
         (partial(rk.DiscountedRegretMatching, alpha=INF, beta=-INF), rk.RegretMatchingPlus),
-        (composed(Cumulative()), rk.RegretMatching),
-        (composed(NonNegative()), rk.RegretMatchingPlus),
-        (composed(Cumulative(), SoftmaxLink(rate=2.0)), partial(rk.Hedge, rate=2.0)),
-        (composed(NonNegative(), predictor=LastUtilityPrediction()), PRM),
+        (partial(rk.RegretMatching, optimistic=True), rk.PredictiveRegretMatching),
+        (partial(rk.RegretMatchingPlus, optimistic=True), PRM),
+        (partial(rk.Hedge, rate=2.0, optimistic=True), partial(rk.OptimisticHedge, rate=2.0)),
+        (
+            partial(m.DiscountedRegretMatchingPlus, alpha=2.3, shift=1.0, optimistic=True),
+            m.PredictiveDiscountedRegretMatchingPlus,
+        ),
         (partial(m.DiscountedRegretMatchingPlus, alpha=INF), rk.RegretMatchingPlus),
         (partial(m.DiscountedRegretMatchingPlus, shift=0.0), rk.RegretMatchingPlus),
         (partial(m.DiscountedRegretMatchingPlus, alpha=-1e9, shift=0.0), rk.RegretMatchingPlus),
@@ -94,26 +82,6 @@ def composed(accumulator, link=None, predictor=None):
         (partial(contrib.AsymmetricRegretMatchingPlus, weight=0.0), rk.RegretMatchingPlus),
         (partial(contrib.AsymmetricRegretMatchingPlus, weight=1.0), PRM),
         (partial(contrib.AdaptiveAsymmetricRegretMatchingPlus, limit=1e-17), PRM),
-        (
-            composed(contrib.NormPreserving(), predictor=LastUtilityPrediction()),
-            contrib.IREGPredictiveRegretMatchingPlus,
-        ),
-        *(
-            (
-                composed(
-                    m.AgileProjection(regularizer=m.Euclidean(), rate=0.3),
-                    m.RegularizedLeaderLink(regularizer=m.Euclidean(), rate=0.3),
-                    LastUtilityPrediction() if optimistic else None,
-                ),
-                partial(
-                    m.OnlineMirrorDescent,
-                    regularizer=m.Euclidean(),
-                    rate=0.3,
-                    optimistic=optimistic,
-                ),
-            )
-            for optimistic in (False, True)
-        ),
         (
             partial(m.DiscountedRegretMatchingPlus, shift=1.0),
             partial(rk.DiscountedRegretMatching, beta=-INF),
@@ -165,46 +133,62 @@ def test_an_exponent_of_zero_halves_what_is_not_positive():
     np.testing.assert_array_equal(player.regrets, np.where(previous > 0.0, previous, previous / 2))
 
 
-# Accumulators are pure functions of a state
+# How regrets add up
 
 
 @pytest.mark.parametrize(
-    "accumulator",
+    "rule",
     [
-        Cumulative(),
-        NonNegative(),
-        m.LinearAccumulator(),
-        m.Discounted(alpha=1.5, beta=0.0),
-        m.Discounted(alpha=INF, beta=-INF),
-        m.Discounted(alpha=-INF, beta=INF),
-        m.Discounted(alpha=2.3, beta=-1.0),
+        rk.RegretMatching,
+        rk.RegretMatchingPlus,
+        rk.LinearRegretMatching,
+        *(
+            partial(rk.DiscountedRegretMatching, alpha=alpha, beta=beta)
+            for alpha, beta in ((1.5, 0.0), (INF, -INF), (-INF, INF), (2.3, -1.0))
+        ),
+        m.DiscountedRegretMatchingPlus,
+        partial(m.OnlineMirrorDescent, regularizer=m.Euclidean(), rate=0.3),
+        partial(m.MagneticMirrorDescent, rate=0.3, temperature=1.0),
+        contrib.IREGPredictiveRegretMatchingPlus,
+        partial(contrib.SmoothPredictiveRegretMatchingPlus, rate=0.3),
     ],
     ids=str,
 )
-def test_an_update_changes_nothing_that_it_was_given(accumulator):
+def test_accumulating_and_linking_change_nothing_that_they_are_given(rule):
     generator = np.random.default_rng(16)
-    state, regret = {"regrets": generator.normal(size=4)}, generator.normal(size=4)
-    copies = state["regrets"].copy(), regret.copy()
+    regrets, regret, player = generator.normal(size=4), generator.normal(size=4), rule(4)
+    copies = regrets.copy(), regret.copy()
 
-    updated = accumulator.update(Simplices(4), state, regret, 3)
-    updated["regrets"] += 1.0
+    for made in (player.accumulate(regrets, regret, 3), player.link(regrets)):
+        made += 1.0
 
-    np.testing.assert_array_equal(state["regrets"], copies[0])
+    np.testing.assert_array_equal(regrets, copies[0])
     np.testing.assert_array_equal(regret, copies[1])
 
 
-def discounted(alpha, beta, iteration):
-    state = {"regrets": np.array([4.0, -4.0])}
-    accumulator = m.Discounted(alpha=alpha, beta=beta)
-    return accumulator.update(Simplices(2), state, np.zeros(2), iteration)["regrets"].tolist()
+def discounted(alpha, beta, t):
+    rule = rk.DiscountedRegretMatching(2, alpha=alpha, beta=beta)
+    return rule.accumulate(np.array([4.0, -4.0]), np.zeros(2), t).tolist()
 
 
 def test_nothing_is_discounted_before_the_second_iteration_unless_all_is():
     for exponent in (-5.0, 0.0, 3.0, INF):
-        assert discounted(exponent, exponent, iteration=1) == [4.0, -4.0]
-    assert discounted(-INF, -INF, iteration=1) == [0.0, 0.0]
+        assert discounted(exponent, exponent, t=1) == [4.0, -4.0]
+    assert discounted(-INF, -INF, t=1) == [0.0, 0.0]
     # One so strong that it overflows is its limit.
-    assert discounted(-1e6, 1e6, iteration=3) == [0.0, -4.0]
+    assert discounted(-1e6, 1e6, t=3) == [0.0, -4.0]
+
+
+def test_a_linear_rule_counts_its_prediction_as_often_as_what_it_learns():
+    player, regrets, last = rk.LinearRegretMatching(3, optimistic=True), np.zeros(3), np.zeros(3)
+
+    for t, utility in enumerate(np.random.default_rng(3).normal(size=(30, 3)), start=1):
+        positive = np.maximum(regrets + t * last, 0.0)
+        expected = positive / positive.sum() if positive.any() else np.full(3, 1 / 3)
+        np.testing.assert_allclose(player.next_strategy(), expected, atol=1e-12)
+        last = utility - utility @ expected
+        regrets = regrets + t * last
+        player.observe_utility(utility)
 
 
 # Refusals
@@ -273,18 +257,6 @@ test_a_rule_with_impossible_parameters_is_refused = refusals(
         ValueError,
         "dimension 2 is wanted",
     ),
-    (
-        Composed,
-        {"accumulator": NonNegative, "link": PositivePartLink()},
-        TypeError,
-        "accumulator must be an Accumulator, got",
-    ),
-    (
-        Composed,
-        {"accumulator": NonNegative(), "link": NonNegative()},
-        TypeError,
-        r"link must be a LinkFunction, got NonNegative\(\)",
-    ),
     call=lambda rule, arguments: rule(2, **arguments),
 )
 
@@ -301,22 +273,7 @@ test_what_cannot_be_a_part_is_refused_when_it_is_built = refusals(
     (lambda: contrib.IREGPredictiveRegretMatchingPlus(0), ValueError, "each at least 1"),
     (lambda: m.ConicBlackwell(Simplices(3), kappa=0.0), ValueError, "kappa must be a finite"),
     (lambda: m.DilatedMirrorDescent(3, rate=0.1), TypeError, "tree must be a DecisionTree"),
-    (lambda: m.AdaptiveStep(5), TypeError, "predictor must be a Predictor, got 5"),
-    (lambda: m.Weighted(LastUtilityPrediction, weight=1.0), TypeError, "predictor must be a"),
-    (
-        lambda: m.ProximalToReference(rate=1.0, temperature=-5.0),
-        ValueError,
-        "temperature must be a finite",
-    ),
 )
-
-
-def test_an_adaptive_step_without_a_weight_names_accumulators_that_have_one():
-    adaptive = m.AdaptiveStep(LastUtilityPrediction())
-    player = composed(NonNegative(), predictor=adaptive)(2)
-
-    with pytest.raises(ValueError, match=r"such as AdaptivePredictionWeight\(\) or RestartAtFloor"):
-        player.next_strategy()
 
 
 # States
@@ -329,6 +286,6 @@ def test_a_state_with_negative_regrets_round_trips_where_a_rule_comes_to_them():
 
     second.load_state_dict(state)
 
-    assert state["state"]["regrets"].min() < 0.0
+    assert state["regrets"].min() < 0.0
     np.testing.assert_equal(second.state_dict(), state)
     same_play(player, second, told="sometimes")

@@ -363,7 +363,7 @@ def divergences(optimistic):
         # The published trajectory begins where the first utility was expected and found right.
         expected = game.utility(number, starts) * optimistic
         state = player.state_dict()
-        state["state"]["regrets"] = np.log(start) / 0.1 - expected
+        state["regrets"] = np.log(start) / 0.1 - expected
         player.load_state_dict(state)
         player.expect_utility(expected)
         np.testing.assert_allclose(player.next_strategy(), start, atol=1e-15)

@@ -11,8 +11,7 @@ from scipy.optimize import brentq
 
 import regretkit as rk
 from regretkit import minimizers as m
-from regretkit.minimizers import AdaHedge, Discounted, NormalHedge
-from regretkit.minimizers.contrib import HSDiscounted
+from regretkit.minimizers import AdaHedge, NormalHedge
 from regretkit.minimizers.contrib._adaptive import hypot_accumulate, restore_norm
 from regretkit.minimizers.contrib._smooth import chop_orthant
 from regretkit.sets import Simplices
@@ -203,15 +202,24 @@ def test_after_a_restart_no_prediction_is_believed():
 
 
 def test_a_schedule_ends_at_its_horizon():
-    state, g = {"regrets": np.array([4.0, -4.0])}, np.array([1.0, -1.0])
+    regrets, g = np.array([4.0, -4.0]), np.array([1.0, -1.0])
+    late = m.contrib.HSDiscountedRegretMatching(2, horizon=10)
+    fixed = rk.DiscountedRegretMatching(2, alpha=4.0, beta=-3.0)
 
     for t in (11, 12, 500):
-        late = HSDiscounted(horizon=10).update(Simplices(2), state, g, t)
-        fixed = Discounted(alpha=4.0, beta=-3.0).update(Simplices(2), state, g, t)
-        np.testing.assert_array_equal(late["regrets"], fixed["regrets"])
+        np.testing.assert_array_equal(
+            late.accumulate(regrets, g, t), fixed.accumulate(regrets, g, t)
+        )
 
 
 # Bounds
+
+
+WEIGHTS = {  # of predictions
+    "asymmetric": lambda player: player.weight,
+    "adaptive": lambda player: player.prediction_weight[0],
+    "stable": lambda player: player.prediction_weight[0],
+}
 
 
 @pytest.mark.deep_beyond(37)
@@ -231,19 +239,19 @@ def test_regret_is_paid_for_by_wrong_predictions(name, adversary, told):
         if told:
             expected = generator.normal(size=4)
             player.expect_utility(expected)
-        believed = player.predictor.predict(player.state)
+        weight = WEIGHTS.get(name, lambda player: 1.0)(player)
+        believed = weight * player.predicted_regrets
         if name in PREDICTIVE:  # not what the player says: v_t = m_t - <m_t, x_(t-1)>
             believed = expected - expected @ last
         strategy = player.next_strategy()
         utility = ADVERSARIES[adversary](strategy, t, generator)
         g = utility - utility @ strategy
         regrets += g
-        smooth = name in ("smooth", "extragradient")
-        budget += ((g - believed / (RATE if smooth else 1.0)) ** 2).sum()
+        budget += ((g - believed) ** 2).sum()
         player.observe_utility(utility)
         last, expected = strategy, utility
 
-        if smooth:
+        if name in ("smooth", "extragradient"):
             bound = (1.0 - 1.0 / 4.0) / (2.0 * RATE) + RATE / 2.0 * budget
         else:
             bound = math.sqrt(budget + (4 * FLOOR**2 if name == "stable" else 0.0))

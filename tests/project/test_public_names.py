@@ -36,17 +36,10 @@ def test_equal_public_names_are_the_same_object():
     assert not different
 
 
-def test_a_way_to_accumulate_regrets_and_an_averaging_are_told_apart():
-    with pytest.raises(
-        TypeError, match=r"accumulator must be an Accumulator, got Linear\(\), an Averaging"
-    ):
-        minimizers.Composed(3, accumulator=play.Linear(), link=minimizers.PositivePartLink())
+def test_what_is_no_averaging_is_refused():
     game = games.kuhn_poker()
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
-    wrong = minimizers.LinearAccumulator()
-    with pytest.raises(
-        TypeError, match=r"averaging must be an Averaging, got LinearAccumulator\(\), an Acc.*; "
-    ):
-        rk.SelfPlay(game, players, averaging=wrong)
+    with pytest.raises(TypeError, match=r"averaging must be an Averaging, got Entropy.*; "):
+        rk.SelfPlay(game, players, averaging=minimizers.Entropy())
     with pytest.raises(TypeError, match=r"must be an Averaging, got <class '.*Linear'>, a class; "):
         rk.SelfPlay(game, players, averaging=play.Linear)

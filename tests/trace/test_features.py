@@ -11,20 +11,7 @@ from numpy import zeros as new_zeros
 from trace_steps import SIMPLICES, assert_traced
 
 import regretkit as rk
-from regretkit.minimizers import (
-    Composed,
-    Cumulative,
-    Discounted,
-    DiscountedNonNegative,
-    ExternalPrediction,
-    LastUtilityPrediction,
-    LinearAccumulator,
-    NonNegative,
-    NoPrediction,
-    PositivePartLink,
-    SoftmaxLink,
-    Weighted,
-)
+from regretkit import minimizers as m
 from regretkit.sets import Simplices
 from regretkit.trace import find_kernel
 from regretkit.trace._graph import ELEMENTWISE
@@ -461,31 +448,29 @@ def test_kinds_of_numbers_and_constants_that_are_kept():
     assert_traced(Kinds(SIMPLICES))
 
 
-@pytest.mark.parametrize("link", [PositivePartLink(), SoftmaxLink(rate=0.5)], ids=repr)
+class ExponentialWeightsPlus(m.RegretMatchingPlus):
+    def link(self, regrets):
+        return self.simplices.softmax(regrets, 0.5)
+
+
+@pytest.mark.parametrize("optimistic", [False, True])
 @pytest.mark.parametrize(
-    "predictor",
+    "rule",
     [
-        NoPrediction(),
-        LastUtilityPrediction(),
-        ExternalPrediction(),
-        Weighted(LastUtilityPrediction(), weight=0.5),
+        m.RegretMatching,
+        m.RegretMatchingPlus,
+        m.LinearRegretMatching,
+        partial(m.DiscountedRegretMatching, alpha=1.5, beta=0.5),
+        partial(m.DiscountedRegretMatching, alpha=math.inf, beta=-math.inf),
+        partial(m.DiscountedRegretMatchingPlus, alpha=2.3),
+        partial(m.Hedge, rate=0.5),
+        m.NormalHedge,
+        ExponentialWeightsPlus,
     ],
-    ids=repr,
+    ids=str,
 )
-@pytest.mark.parametrize(
-    "accumulator",
-    [
-        Cumulative(),
-        NonNegative(),
-        LinearAccumulator(),
-        Discounted(alpha=1.5, beta=0.5),
-        Discounted(alpha=math.inf, beta=-math.inf),
-        DiscountedNonNegative(alpha=2.3, shift=1.5),
-    ],
-    ids=repr,
-)
-def test_roles(accumulator, predictor, link):
-    assert_traced(Composed(SIMPLICES, accumulator=accumulator, predictor=predictor, link=link))
+def test_the_regret_matching_family(rule, optimistic):
+    assert_traced(rule(SIMPLICES, optimistic=optimistic))
 
 
 def long_expression(simplices, regrets, last=lambda _, x: x):

@@ -9,21 +9,16 @@ from attrs import define
 import regretkit as rk
 from regretkit.minimizers import (
     AdaHedge,
-    Composed,
-    Cumulative,
-    Discounted,
     DiscountedRegretMatching,
     DiscountedRegretMatchingPlus,
     Hedge,
     LinearRegretMatching,
-    NonNegative,
     NormalHedge,
     OptimisticHedge,
     PredictiveRegretMatching,
     PredictiveRegretMatchingPlus,
     RegretMatching,
     RegretMatchingPlus,
-    SoftmaxLink,
 )
 from regretkit.sets import Simplices
 from regretkit.trace import find_kernel
@@ -40,6 +35,16 @@ def traits(rule):
         "S": found.ignores_singleton_blocks,
     }
     return "".join(letter for letter, holds in letters.items() if holds)
+
+
+class ExponentialWeights(RegretMatchingPlus):
+    def link(self, regrets):
+        return self.simplices.softmax(regrets, 1.0)
+
+
+class DiscountedExponentialWeights(DiscountedRegretMatching):
+    def link(self, regrets):
+        return self.simplices.softmax(regrets, 1.0)
 
 
 PUBLISHED = [
@@ -59,13 +64,12 @@ PUBLISHED = [
     (Hedge(SIZES, rate=0.5), "IS", "R + 0 = R, and a constant rate"),
     (OptimisticHedge(SIZES, rate=0.5), "S", "it remembers the last utility"),
     (NormalHedge(SIZES), "IS", "R + 0 = R"),
-    (Composed(SIZES, accumulator=NonNegative(), link=SoftmaxLink(rate=1.0)), "IS", "[Q + 0]+ = Q"),
+    (ExponentialWeights(SIZES), "IS", "[Q + 0]+ = Q"),
     (
-        Composed(SIZES, accumulator=Discounted(alpha=1.5, beta=0.0), link=SoftmaxLink(rate=1.0)),
+        DiscountedExponentialWeights(SIZES),
         "S",
         "exponential weights are not proportional to regrets",
     ),
-    (Composed(SIZES, accumulator=Cumulative(), link=SoftmaxLink(rate=2.0)), "IS", "R + 0 = R"),
 ]
 
 

@@ -1,55 +1,21 @@
 """Regret matching with scheduled discounts, weighted predictions, or a norm that never falls."""
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, at_least_zero, positive
-from regretkit.minimizers._regret_matching import ComposedRule, Parts
-from regretkit.minimizers._roles import (
-    Accumulator,
-    AdaptiveStep,
-    Discounting,
-    LastUtilityPrediction,
-    NonNegative,
-    NoPrediction,
-    PositivePartLink,
-    State,
-    Weighted,
+from regretkit.minimizers._regret_matching import (
+    PredictiveRegretMatchingPlus,
+    RegretRule,
     discount,
 )
+from regretkit.minimizers._simplex_rule import state
 from regretkit.sets import Simplices
 
 
-@frozen
-class HSDiscounted(Discounting):
-    """Old regrets are discounted as in ``Discounted``, with exponents that follow a schedule.
-
-        alpha = 1 + 3 p,  beta = -1 - 2 p,    p = (t - 1) / horizon
-
-    From iteration horizon + 1 on, p is 1. Parameters are those of ``HSDiscountedRegretMatching``.
-
-    Examples
-    --------
-    In iteration 2 of 3, what is positive is multiplied by 1/2, for any exponent:
-
-    >>> HSDiscounted(horizon=3).update(
-    ...     Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.zeros(2), iteration=2
-    ... )
-    {'regrets': array([ 2., -2.])}
-    """
-
-    horizon: int = field(validator=at_least_one, kw_only=True)
-
-    def factors(self, iteration: int) -> tuple[float, float]:
-        passed = iteration - 1
-        progress = min(passed / self.horizon, 1.0)
-        positive = discount(passed, 1.0 + 3.0 * progress)
-        return positive, discount(passed, -1.0 - 2.0 * progress)
-
-
 @define(eq=False)
-class HSDiscountedRegretMatching(ComposedRule):
+class HSDiscountedRegretMatching(RegretRule):
     """Discounted regret matching whose exponents change from iteration to iteration.
 
     In iteration t, with s = t - 1, p = s / horizon and f(e) = 1 / (1 + s^-e),
@@ -83,61 +49,15 @@ class HSDiscountedRegretMatching(ComposedRule):
 
     horizon: int = field(validator=at_least_one, kw_only=True)
 
-    def _parts(self) -> Parts:
-        return HSDiscounted(horizon=self.horizon), NoPrediction(), PositivePartLink()
-
-
-@frozen
-class AdaptivePredictionWeight(Accumulator):
-    """Negative regret is dropped, and the weight of predictions is learned from their errors.
-
-        Q <- [Q + g]+,    weight <- 1 / (1 + alpha)
-        alpha = min(sqrt(E / S), limit),  E = sum |g - v|^2,  S = sum |Q's steps|^2
-
-    E and S add up over all iterations of a block, and v is what was predicted, before any
-    weight; alpha is ``limit``, as long as S is 0. Parameters are those of
-    ``AdaptiveAsymmetricRegretMatchingPlus``.
-
-    Examples
-    --------
-    An unpredicted first regret moves Q by as much as it missed the prediction:
-
-    >>> accumulator, simplices = AdaptivePredictionWeight(limit=5.0), Simplices(2)
-    >>> state = accumulator.start(simplices) | {"predicted_regrets": np.zeros(2)}
-    >>> accumulator.update(simplices, state, np.array([1.0, 0.0]), 1)["prediction_weight"]
-    array([0.5, 0.5])
-    """
-
-    lower_bound = 0.0
-
-    limit: float = field(default=5.0, validator=positive, kw_only=True)
-
-    def start(self, simplices: Simplices) -> State:
-        zeros = np.zeros(simplices.blocks)
-        return {
-            "regrets": np.zeros(simplices.dimension),
-            "prediction_weight": np.full(simplices.dimension, 1.0 / (1.0 + self.limit)),
-            "errors": zeros,
-            "steps": zeros.copy(),
-        }
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        regrets = simplices.add(state["regrets"], regret)
-        np.maximum(regrets, 0.0, out=regrets)
-        moved = regrets - state["regrets"]
-        # Roots of sums of squares: sums of squares could overflow.
-        steps = hypot_accumulate(state["steps"], simplices.norm(moved))
-        missed = np.subtract(regret, state.get("predicted_regrets", 0.0), out=moved)
-        errors = hypot_accumulate(state["errors"], simplices.norm(missed))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # Where nothing has moved yet the quotient is infinite, or no number.
-            alpha = np.fmin(errors / steps, self.limit)
-        weight = simplices.repeat(1.0 / (1.0 + alpha))
-        return {"regrets": regrets, "prediction_weight": weight, "errors": errors, "steps": steps}
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        progress = min((t - 1) / self.horizon, 1.0)
+        positive = discount(t - 1, 1.0 + 3.0 * progress)
+        other = discount(t - 1, -1.0 - 2.0 * progress)
+        return self.simplices.add(regrets * np.where(regrets > 0.0, positive, other), regret)
 
 
 @define(eq=False)
-class AsymmetricRegretMatchingPlus(ComposedRule):
+class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     """Predictive regret matching+ whose predictions count less than what happened.
 
     With m the utility expected, by default the last one, and x' the last strategy,
@@ -179,13 +99,13 @@ class AsymmetricRegretMatchingPlus(ComposedRule):
             "for it up to 1 + weight times as much"
         )
 
-    def _parts(self) -> Parts:
-        predictor = Weighted(LastUtilityPrediction(), weight=self.weight)
-        return NonNegative(), predictor, PositivePartLink()
+    def _propose(self) -> Vector:
+        expected = self.weight * self.predicted_regrets
+        return self.link(self.accumulate(self.regrets, expected, self.iteration + 1))
 
 
 @define(eq=False)
-class AdaptiveAsymmetricRegretMatchingPlus(ComposedRule):
+class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     """Predictive regret matching+ with a weight of predictions that is learned from their errors.
 
     With m the utility expected, by default the last one, and x' the last strategy,
@@ -203,14 +123,21 @@ class AdaptiveAsymmetricRegretMatchingPlus(ComposedRule):
     limit
         The largest alpha, positive.
 
+    Attributes
+    ----------
+    prediction_weight
+        ``1 / (1 + alpha)``, shape ``(blocks,)``.
+    errors, steps
+        The roots of E and S, shape ``(blocks,)``.
+
     Examples
     --------
     The first regret came unpredicted and moved Q by half of its square, so alpha is sqrt(2):
 
     >>> player = AdaptiveAsymmetricRegretMatchingPlus(2)
     >>> player.observe_utility([2.0, 0.0])
-    >>> player.state["prediction_weight"].round(3)
-    array([0.414, 0.414])
+    >>> player.prediction_weight.round(3)
+    array([0.414])
 
     References
     ----------
@@ -222,41 +149,33 @@ class AdaptiveAsymmetricRegretMatchingPlus(ComposedRule):
 
     limit: float = field(default=5.0, validator=positive, kw_only=True)
 
-    def _parts(self) -> Parts:
-        predictor = AdaptiveStep(LastUtilityPrediction())
-        return AdaptivePredictionWeight(limit=self.limit), predictor, PositivePartLink()
+    prediction_weight: Vector = state("block", start=None)
+    errors: Vector = state("block")
+    steps: Vector = state("block")
 
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self.prediction_weight = np.full(self.simplices.blocks, 1.0 / (1.0 + self.limit))
 
-@frozen
-class NormPreserving(Accumulator):
-    """Negative regret is dropped, but the norm of no block ever falls.
+    def _propose(self) -> Vector:
+        expected = self.simplices.repeat(self.prediction_weight) * self.predicted_regrets
+        return self.link(self.accumulate(self.regrets, expected, self.iteration + 1))
 
-        Q' = [Q + g]+;  if |Q'| < |Q|, then Q' = [Q + g + c]+ with the c for which |Q'| = |Q|
-
-    Examples
-    --------
-    >>> NormPreserving().update(
-    ...     Simplices(2), {"regrets": np.array([5.0, 0.0])}, np.array([-3.0, 1.0]), 1
-    ... )
-    {'regrets': array([4., 3.])}
-    """
-
-    lower_bound = 0.0
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        moved = simplices.add(state["regrets"], regret)
-        lengths = simplices.norm(state["regrets"])
-        regrets = np.maximum(moved, 0.0)
-        shorter = np.flatnonzero(simplices.norm(regrets) < lengths)
-        if shorter.size:
-            coordinates = simplices.coordinates(shorter)
-            reduced = Simplices(simplices.sizes[shorter])
-            regrets[coordinates] = restore_norm(reduced, moved[coordinates], lengths[shorter])
-        return {"regrets": regrets}
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        regrets, expected = self.regrets, self.predicted_regrets
+        super()._learn(utility, strategy)
+        # Roots of sums of squares: sums of squares could overflow.
+        self.steps = hypot_accumulate(self.steps, self.simplices.norm(self.regrets - regrets))
+        missed = self.simplices.norm(self.predicted_regrets - expected)
+        self.errors = hypot_accumulate(self.errors, missed)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # Where nothing has moved yet the quotient is infinite, or no number.
+            alpha = np.fmin(self.errors / self.steps, self.limit)
+        self.prediction_weight = 1.0 / (1.0 + alpha)
 
 
 @define(eq=False)
-class IREGPredictiveRegretMatchingPlus(ComposedRule):
+class IREGPredictiveRegretMatchingPlus(RegretRule):
     """Predictive regret matching+ in which the norm of the regrets never falls.
 
     With m the utility expected, by default the last one, and x' the last strategy,
@@ -291,8 +210,20 @@ class IREGPredictiveRegretMatchingPlus(ComposedRule):
     by a constant added to all regrets is a reconstruction, which their rule may differ from.
     """
 
-    def _parts(self) -> Parts:
-        return NormPreserving(), LastUtilityPrediction(), PositivePartLink()
+    optimistic: bool = field(default=True, init=False, repr=False)
+
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        moved, lengths = self.simplices.add(regrets, regret), self.simplices.norm(regrets)
+        kept = np.maximum(moved, 0.0)
+        shorter = np.flatnonzero(self.simplices.norm(kept) < lengths)
+        if shorter.size:
+            coordinates = self.simplices.coordinates(shorter)
+            reduced = Simplices(self.simplices.sizes[shorter])
+            kept[coordinates] = restore_norm(reduced, moved[coordinates], lengths[shorter])
+        return kept
+
+    def _propose(self) -> Vector:  # from Q + v as it is, however short
+        return self.link(self.simplices.add(self.regrets, self.predicted_regrets))
 
 
 def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vector:

@@ -1,113 +1,33 @@
 """Regret matching+ with regrets kept away from zero: smooth, extragradient and stable."""
 
-from typing import ClassVar
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
-from regretkit.minimizers._regret_matching import ComposedRule, Parts
-from regretkit.minimizers._roles import (
-    Accumulator,
-    AdaptiveStep,
-    ExternalPrediction,
-    LastUtilityPrediction,
-    LinkFunction,
-    PositivePartLink,
-    Predictor,
-    State,
-    Weighted,
-)
+from regretkit.minimizers._regret_matching import PredictiveRegretMatchingPlus, RegretRule
+from regretkit.minimizers._simplex_rule import state
 from regretkit.sets import Simplices
 
 
-@frozen
-class _Chopped(Accumulator):
-    """Regrets on the chopped orthant, starting at ``1/n``, with a learning rate."""
+@define(eq=False)
+class _SmoothRule(RegretRule):
+    """Regrets on the chopped orthant, from 1/n on, with a learning rate."""
+
+    rate: float = field(validator=positive, kw_only=True)
+    optimistic: bool = field(default=True, init=False, repr=False)
 
     scale_free = False
 
-    rate: float = field(validator=positive, kw_only=True)
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self.regrets = self.simplices.uniform()
 
-    def start(self, simplices: Simplices) -> State:
-        return {"regrets": simplices.uniform()}
+    def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
+        return chop_orthant(self.simplices, self.simplices.add(regrets, self.rate * regret))
 
-
-@frozen
-class ChoppedOrthant(_Chopped):
-    """Regrets sum to at least one: ``Q <- P(Q + rate g)``, starting at ``1/n``.
-
-    P finds the nearest point of ``{z >= 0, sum z >= 1}``. Parameters are those of
-    ``SmoothPredictiveRegretMatchingPlus``.
-
-    Examples
-    --------
-    >>> ChoppedOrthant(rate=1.0).update(
-    ...     Simplices(2), {"regrets": np.array([0.5, 0.5])}, np.array([-0.5, -1.0]), 1
-    ... )
-    {'regrets': array([0.75, 0.25])}
-    """
-
-    lower_bound = 0.0
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": chop_orthant(simplices, state["regrets"] + self.rate * regret)}
-
-
-@frozen
-class ChoppedOrthantOptimistic(_Chopped):
-    """The point that was played from, plus the error of its prediction, starting at ``1/n``.
-
-        Q <- P(Q + rate v) + rate (g - v)
-
-    P finds the nearest point of ``{z >= 0, sum z >= 1}``, and v is what was predicted. It goes
-    with ``Weighted`` predictions, by the same learning rate, and ``SmoothedLink`` play. Parameters
-    are those of ``SmoothPredictiveRegretMatchingPlus``.
-
-    Examples
-    --------
-    >>> ChoppedOrthantOptimistic(rate=1.0).update(
-    ...     Simplices(2), {"regrets": np.array([0.5, 0.5])}, np.array([-0.5, -1.0]), 1
-    ... )
-    {'regrets': array([ 0. , -0.5])}
-    """
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        predicted = state.get("predicted_regrets", np.zeros_like(regret))
-        played = chop_orthant(simplices, state["regrets"] + self.rate * predicted)
-        return {"regrets": played + self.rate * (regret - predicted)}
-
-
-@frozen
-class SmoothedLink(LinkFunction):
-    """Play in proportion to ``P(R)``, the nearest point of ``{z >= 0, sum z >= 1}``.
-
-    Where positive regrets sum to one or more it plays as ``PositivePartLink``; where they do
-    not, the nearest point of the simplex. So it never jumps.
-
-    Examples
-    --------
-    >>> SmoothedLink().play(Simplices([2, 2]), np.array([3.0, 1.0, 0.5, 0.0]))
-    array([0.75, 0.25, 0.75, 0.25])
-    """
-
-    def play(self, simplices: Simplices, regrets: Vector) -> Vector:
-        return simplices.normalize(chop_orthant(simplices, regrets))
-
-
-@define(eq=False)
-class _SmoothRule(ComposedRule):
-    """A rule on the chopped orthant, whose predictions count by its learning rate."""
-
-    rate: float = field(validator=positive, kw_only=True)
-
-    _accumulator: ClassVar[type[_Chopped]] = ChoppedOrthant
-    _predictor: ClassVar[Predictor] = LastUtilityPrediction()
-
-    def _parts(self) -> Parts:
-        predictor = Weighted(self._predictor, weight=self.rate)
-        return self._accumulator(rate=self.rate), predictor, SmoothedLink()
+    def link(self, regrets: Vector) -> Vector:
+        return self.simplices.normalize(regrets)
 
 
 @define(eq=False)
@@ -177,7 +97,11 @@ class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
     utility only a prediction; here it is learned from like every other.
     """
 
-    _accumulator = ChoppedOrthantOptimistic
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        regret = self.simplices.regret(utility, strategy)
+        played = self.accumulate(self.regrets, self.predicted_regrets, self.iteration + 1)
+        self.regrets = played + self.rate * (regret - self.predicted_regrets)
+        self.predicted_regrets, self.last_strategy = regret, strategy.copy()
 
 
 @define(eq=False)
@@ -214,43 +138,16 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
     algorithm 5; the papers' own text could not be checked.
     """
 
-    _predictor = ExternalPrediction()
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        super()._learn(utility, strategy)
+        self.predicted_regrets = np.zeros(self.dimension)
 
-
-@frozen
-class RestartAtFloor(Accumulator):
-    """Negative regret is dropped, and small regrets are raised to a floor.
-
-        Q <- [Q + g]+,  and Q <- floor where no regret of a block exceeds it
-
-    It starts at ``floor``. Its ``"prediction_weight"`` is 0 for one iteration after a restart,
-    otherwise 1. Parameters are those of ``StablePredictiveRegretMatchingPlus``.
-
-    Examples
-    --------
-    >>> RestartAtFloor(floor=1.0).update(
-    ...     Simplices([2, 2]), {"regrets": np.ones(4)}, np.array([0.5, -0.5, -0.5, 0.0]), 1
-    ... )
-    {'regrets': array([1.5, 0.5, 1. , 1. ]), 'prediction_weight': array([1., 1., 0., 0.])}
-    """
-
-    lower_bound = 0.0
-    scale_free = False
-
-    floor: float = field(validator=positive, kw_only=True)
-
-    def start(self, simplices: Simplices) -> State:
-        ones = np.ones(simplices.dimension)
-        return {"regrets": self.floor * ones, "prediction_weight": ones}
-
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        regrets = np.maximum(simplices.add(state["regrets"], regret), 0.0)
-        weight = simplices.repeat(np.where(simplices.max(regrets) > self.floor, 1.0, 0.0))
-        return {"regrets": np.where(weight > 0.0, regrets, self.floor), "prediction_weight": weight}
+    def _expect(self, prediction: Vector) -> None:
+        self.predicted_regrets = self.simplices.regret(prediction, self.link(self.regrets))
 
 
 @define(eq=False)
-class StablePredictiveRegretMatchingPlus(ComposedRule):
+class StablePredictiveRegretMatchingPlus(PredictiveRegretMatchingPlus):
     """Predictive regret matching+ with restarts.
 
     With m the utility expected, by default the last one, and x' the last strategy, starting from
@@ -285,9 +182,24 @@ class StablePredictiveRegretMatchingPlus(ComposedRule):
 
     floor: float = field(validator=positive, kw_only=True)
 
-    def _parts(self) -> Parts:
-        predictor = AdaptiveStep(LastUtilityPrediction())
-        return RestartAtFloor(floor=self.floor), predictor, PositivePartLink()
+    prediction_weight: Vector = state("block", start=1.0)
+    """0 in the iteration after a restart."""
+
+    scale_free = False
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self.regrets = np.full(self.dimension, self.floor)
+
+    def _propose(self) -> Vector:
+        expected = self.simplices.repeat(self.prediction_weight) * self.predicted_regrets
+        return self.link(self.accumulate(self.regrets, expected, self.iteration + 1))
+
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        super()._learn(utility, strategy)
+        self.prediction_weight = np.where(self.simplices.max(self.regrets) > self.floor, 1.0, 0.0)
+        kept = self.simplices.repeat(self.prediction_weight) > 0.0
+        self.regrets = np.where(kept, self.regrets, self.floor)
 
 
 def chop_orthant(simplices: Simplices, vector: Vector) -> Vector:
