@@ -55,7 +55,7 @@ class RegretRule(SimplexRule):
     array([0., 1., 0.])
     """
 
-    optimistic: bool = field(default=False, validator=truth, kw_only=True)
+    optimistic: bool = field(default=False, validator=truth, kw_only=True, repr=False)
     regrets: Vector = state()
     predicted_regrets: Vector = state(start=None)
     last_strategy: Vector = state(start=None)
