@@ -105,14 +105,16 @@ def _check_stochastic(matrices: Vector, tolerance: float) -> None:
 
 def _stationary(matrices: Vector) -> Vector:
     """Return the stationary distributions of many chains, which are not checked."""
-    # Blocks last, so that every operation runs along them.
-    rates: Vector = np.array(matrices.transpose(1, 2, 0), order="C")
-    same_class = _closed_classes(rates)
-    recurrent = np.diagonal(same_class).T
-    lower = np.tri(len(rates), k=-1, dtype=np.bool_)[:, :, None]
-    first = recurrent & ~(same_class & lower).any(axis=1)
-    masks = same_class.astype(np.float64), first.astype(np.float64), (~recurrent).astype(np.float64)
-    rates *= masks[0]
+    same_class = _closed_classes(matrices)
+    recurrent = np.diagonal(same_class, axis1=1, axis2=2)
+    lower = np.tri(len(recurrent.T), k=-1, dtype=np.bool_)
+    first = recurrent & ~(same_class & lower).any(axis=2)
+    # Blocks last, so that every operation runs along them; none for a single one.
+    inputs = matrices * same_class, same_class, first, ~recurrent
+    rates, *masks = (
+        np.array(np.moveaxis(array, 0, -1) if len(array) != 1 else array[0], np.float64, order="C")
+        for array in inputs
+    )
     try:
         with np.errstate(under="raise", over="raise"):
             distributions = _eliminate(_total, rates.copy(), *masks)
@@ -120,21 +122,21 @@ def _stationary(matrices: Vector) -> Vector:
         # In one block at least. The others get the bits that they would have had.
         wide = [_Wide.lift(array) for array in (rates, *masks)]
         distributions = _eliminate(_Wide.total, *wide).lower()
-    return np.ascontiguousarray((distributions / first.sum(axis=0)).T)
+    distributions = distributions / first.sum(axis=1)
+    return np.ascontiguousarray(distributions.T.reshape(recurrent.shape))
 
 
-def _closed_classes(rates: Vector) -> _Booleans:
-    """Return whether two states are in one closed class together, shape ``(n, n, blocks)``."""
-    states = np.arange(len(rates))
-    reach: _Booleans = rates > 0.0
-    reach[states, states] = True
-    if reach.all():
-        return reach
-    for k in states:  # Warshall (1962): allow paths through state k.
-        reach |= reach[:, k, None] & reach[k]
-    reversed_reach = reach.transpose(1, 0, 2)
-    recurrent: _Booleans = np.logical_and.reduce(reach <= reversed_reach, axis=1)
-    same_class: _Booleans = reach & reversed_reach & recurrent[:, None]
+def _closed_classes(matrices: Vector) -> _Booleans:
+    """Return whether two states are in one closed class together, shape ``(blocks, n, n)``."""
+    reach = (matrices > 0.0) | np.eye(matrices.shape[1], dtype=np.bool_)
+    while not reach.all():
+        longer = reach @ reach  # paths of up to twice as many steps
+        if (longer == reach).all():
+            break
+        reach = longer
+    backwards = reach.transpose(0, 2, 1)
+    recurrent: _Booleans = np.logical_and.reduce(reach <= backwards, axis=2)
+    same_class: _Booleans = reach & backwards & recurrent[:, :, None]
     return same_class
 
 
@@ -147,10 +149,10 @@ def _eliminate(
 ) -> Any:
     """Eliminate the states from the last to the first, put them back, and normalize each class.
 
-    All are arrays of float64, or ``_Wide``, with blocks as the last axis. ``rates`` is
-    overwritten. The others hold zeros and ones: ``same_class`` says which states are in one closed
-    class together, ``first`` is the first state of each, whose visits are the unit of the class,
-    and ``transient`` the states of no closed class.
+    All are arrays of float64, or ``_Wide``, with blocks, if there are several, as the last axis.
+    ``rates`` is overwritten. The others hold zeros and ones: ``same_class`` says which states are
+    in one closed class together, ``first`` is the first state of each, whose visits are the unit of
+    the class, and ``transient`` the states of no closed class.
     """
     # A state from which no lower state can be reached sends nothing, and any divisor will do.
     stay = first + transient

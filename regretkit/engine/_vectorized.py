@@ -1,6 +1,5 @@
 """The vectorized engine: payoffs and passes over trees in machine code, and rules in Python."""
 
-import copy
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,7 +36,6 @@ from regretkit.minimizers import SimplexRule
 from regretkit.play._engines import CannotStartError, Engine, Executor, NumpyEngine
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices
-from regretkit.sets._simplices import BlockOps
 
 if TYPE_CHECKING:
     from regretkit.engine._jit import PartCode
@@ -122,53 +120,49 @@ class BlockFunctions(NamedTuple):
     normalize: Any
 
 
-class CompiledBlockOps(BlockOps):
-    """The operations in machine code on contiguous arrays of floats, in NumPy on others.
+class CompiledSimplices(Simplices):
+    """Simplices whose operations are machine code on contiguous arrays of floats, else in NumPy.
 
-    Copies and pickles work in NumPy.
+    Copies and pickles are plain ``Simplices``.
     """
 
     def __init__(self, simplices: Simplices, functions: BlockFunctions) -> None:
-        super().__init__(simplices.sizes, simplices.first)
-        self._begin, self._functions = as_uint32(offsets(simplices.sizes)), functions
-        self._blocks = simplices.blocks
+        vars(self).update(vars(simplices))
+        self._compiled = as_uint32(offsets(simplices.sizes)), functions
 
     def sum(self, vector: Vector) -> Vector:
-        return self._run(self._functions.sum, BlockOps.sum, self._blocks, vector)
+        return self._run("sum", self.blocks, vector)
 
     def dot(self, left: Vector, right: Vector) -> Vector:
-        return self._run(self._functions.dot, BlockOps.dot, self._blocks, left, right)
+        return self._run("dot", self.blocks, left, right)
 
     def max(self, vector: Vector) -> Vector:
-        return self._run(self._functions.max, BlockOps.max, self._blocks, vector)
+        return self._run("max", self.blocks, vector)
 
-    def add(self, left: Vector, right: Vector) -> Vector:
-        return self._run(self._functions.add, BlockOps.add, self.dimension, left, right)
+    def add(self, regrets: Vector, regret: Vector) -> Vector:
+        return self._run("add", self.dimension, regrets, regret)
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        compiled = self._functions.regret
-        return self._run(compiled, BlockOps.regret, self.dimension, utility, strategy)
+        return self._run("regret", self.dimension, utility, strategy)
 
     def normalize(self, vector: Vector) -> Vector:
-        return self._run(self._functions.normalize, BlockOps.normalize, self.dimension, vector)
+        return self._run("normalize", self.dimension, vector)
 
-    def _run(
-        self, compiled: Any, in_numpy: Callable[..., Vector], size: int, *vectors: Vector
-    ) -> Vector:
+    def _run(self, name: str, size: int, *vectors: Vector) -> Vector:
         for vector in vectors:
-            supported = type(vector) is np.ndarray and vector.dtype is _FLOAT
-            if not (supported and vector.flags.c_contiguous):
+            # Machine code would read beyond one of another shape, which NumPy refuses.
+            fits = type(vector) is np.ndarray and vector.shape == (self.dimension,)
+            if not (fits and vector.dtype is _FLOAT and vector.flags.c_contiguous):
+                in_numpy: Callable[..., Vector] = getattr(Simplices, name)
                 return in_numpy(self, *vectors)
+        begin, functions = self._compiled
         result = np.empty(size)
-        compiled(id(self._begin), *map(id, vectors), id(result))
+        getattr(functions, name)(id(begin), *map(id, vectors), id(result))
         return result
 
-
-def with_compiled_ops(simplices: Simplices, functions: BlockFunctions) -> Simplices:
-    """Return an equal value whose operations are machine code."""
-    twin = copy.copy(simplices)
-    twin._ops = CompiledBlockOps(simplices, functions)
-    return twin
+    def __reduce__(self) -> tuple[Any, ...]:
+        held = {name: value for name, value in vars(self).items() if name != "_compiled"}
+        return object.__new__, (Simplices,), held
 
 
 _MAX_ITERATIONS = 1024
@@ -279,9 +273,9 @@ class VectorizedExecutor(Executor):
         for minimizer in run.minimizers:
             for part in with_parts(minimizer):
                 if isinstance(part, SimplexRule):
-                    part.simplices = with_compiled_ops(part.simplices, functions)
+                    part.simplices = CompiledSimplices(part.simplices, functions)
                 if isinstance(part, EFR):
-                    part._layout.local.replace(partial(with_compiled_ops, functions=functions))
+                    part._layout.local.replace(partial(CompiledSimplices, functions=functions))
         trees = flatten_trees(run.game.domains)
         payoffs = lay_out_payoffs(run.game, trees)
         iterates = zero_iterates(trees, shared_sums(payoffs))

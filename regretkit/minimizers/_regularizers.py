@@ -162,9 +162,7 @@ class LogBarrier(Regularizer):
 def _below(simplices: Simplices, scores: Vector, rate: float) -> Vector:
     """Return ``rate`` times how far each action is below the best of its block, at most 0."""
     with np.errstate(over="ignore"):
-        subtree = simplices._ops.subtract_per_block(scores, simplices.max(scores))
-        subtree *= rate
-    return subtree
+        return (scores - simplices.repeat(simplices.max(scores))) * rate
 
 
 def _in_powers(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:

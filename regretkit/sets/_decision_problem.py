@@ -84,7 +84,7 @@ class DecisionProblem(StrategySet):
     @property
     def _point_of_sequence(self) -> Indices:
         """The decision point of each sequence, -1 for the empty one, a new array."""
-        return np.append(-1, self.simplices._ops.block_of)
+        return np.append(-1, self.simplices.block_of)
 
     @property
     def depth(self) -> int:

@@ -1,15 +1,15 @@
 """Probability simplices laid end to end: one decision, or a million, in one vector."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from attrs import define
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
 from regretkit._util._arrays import (
+    RESOLUTION,
     add_cancelling,
     expand_ranges,
     read_only,
@@ -25,149 +25,13 @@ from regretkit.sets._labels import Labels
 Step: TypeAlias = Callable[[Vector], Vector]
 """From where each block is to how far it goes next."""
 
-_WIDEST = np.iinfo(np.int64).max
-
-
-class BlockOps:
-    """Operations of ``Simplices``, which documents them, on arrays of the right shape, in NumPy.
-
-    An engine may replace them by machine code, which returns bitwise identical results.
-    """
-
-    def __init__(self, sizes: Indices, first: Indices) -> None:
-        self._sizes, self._first = sizes, first
-        self.dimension = int(sizes.sum())
-        narrowest, widest = sizes.min(initial=_WIDEST), sizes.max(initial=0)
-        self.width = int(widest) if narrowest == widest else 0
-        """The common size of all blocks, 0 where they differ."""
-        self._by_size: tuple[Indices, ...] | None = None
-
-    @cached_property
-    def block_of(self) -> Indices:
-        """The block of each coordinate."""
-        return np.repeat(np.arange(self._sizes.size), self._sizes)
-
-    def __reduce__(self) -> tuple[type["BlockOps"], tuple[Indices, Indices]]:
-        return BlockOps, (self._sizes, self._first)
-
-    def sum(self, vector: Vector) -> Vector:
-        return segment_sum(self.block_of, vector, self._sizes.size)
-
-    def dot(self, left: Vector, right: Vector) -> Vector:
-        return self.sum(left * right)
-
-    def max(self, vector: Vector) -> Vector:
-        return segment_max(self.block_of, vector, self._first)
-
-    def repeat(self, numbers: Vector) -> Vector:
-        return numbers.repeat(self.width) if self.width else numbers[self.block_of]
-
-    def subtract_per_block(self, vector: Vector, numbers: Vector) -> Vector:
-        """Return a vector minus a number for each block, a new array."""
-        # Into an array that is there already: a large new one costs more than the arithmetic.
-        difference = self.repeat(numbers.astype(np.float64, copy=False))
-        return np.subtract(vector, difference, out=difference)
-
-    def add(self, left: Vector, right: Vector) -> Vector:
-        return add_cancelling(left, right)
-
-    def expectation(self, utility: Vector, strategy: Vector) -> Vector:
-        largest = self.max(utility)
-        return self._values(largest, self.subtract_per_block(utility, largest), strategy)[0]
-
-    def _values(
-        self, largest: Vector, difference: Vector, strategy: Vector
-    ) -> tuple[Vector, Vector]:
-        """Return the value of ``strategy`` in each block, and the magnitudes that were added."""
-        missed = self.dot(difference, strategy)
-        magnitudes = np.abs(largest) - missed
-        return zero_cancelled(largest + missed, magnitudes), magnitudes
-
-    def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        largest = self.max(utility)
-        regrets = self.subtract_per_block(utility, largest)
-        values, magnitudes = self._values(largest, regrets, strategy)
-        np.subtract(utility, self.repeat(values), out=regrets)
-        return zero_cancelled(regrets, self.repeat(magnitudes))
-
-    def normalize(self, vector: Vector) -> Vector:
-        totals = self.sum(vector)
-        # Exactly zero, not merely small: no rule may depend on the unit of utility.
-        empty = totals == 0.0
-        if empty.any():
-            # By adding zeros elsewhere: a choice for each number would take several times longer.
-            filled = empty.astype(np.float64)
-            totals = totals + self._sizes * filled
-            vector = vector + self.repeat(filled)
-        shares = self.repeat(totals)
-        return np.divide(vector, shares, out=shares)
-
-    def cumulate(self, vector: Vector) -> Vector:
-        running = np.empty(vector.size)
-        for _, indices in self._groups():
-            running[indices] = np.cumsum(vector[indices], axis=1)
-        return running
-
-    def norm(self, vector: Vector) -> Vector:
-        largest = self.max(np.abs(vector))
-        # In a unit that is a power of two, squares are exact in the same way and do not overflow.
-        _, exponents = np.frexp(largest)
-        scaled = np.ldexp(vector, -self.repeat(exponents))
-        with np.errstate(under="ignore"):
-            return np.ldexp(np.sqrt(self.dot(scaled, scaled)), exponents)
-
-    def uniform(self) -> Vector:
-        return 1.0 / self.repeat(self._sizes.astype(np.float64))
-
-    def project(self, vector: Vector) -> Vector:
-        # A constant changes nothing here, and without it large numbers would drown the one.
-        difference = self.subtract_per_block(vector, self.max(vector))
-        difference -= self.repeat(self._thresholds(difference))
-        return np.maximum(difference, 0.0, out=difference)
-
-    def _thresholds(self, vector: Vector) -> Vector:
-        if self.width:
-            return _thresholds(vector.reshape(-1, self.width))
-        levels = np.empty(self._sizes.size)
-        for blocks, indices in self._groups():
-            levels[blocks] = _thresholds(vector[indices])
-        return levels
-
-    def _groups(self) -> Iterator[tuple[Indices, Indices]]:
-        """Yield, for each size, the blocks that have it and where they lie, a block a row."""
-        if self._by_size is None:
-            self._by_size = tuple(np.flatnonzero(self._sizes == n) for n in np.unique(self._sizes))
-        for blocks in self._by_size:
-            yield blocks, self._first[blocks][:, None] + np.arange(int(self._sizes[blocks[0]]))
-
-    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        vector = _validate.vector(utility, self.dimension, "utility")
-        largest = self.max(vector)
-        best = np.flatnonzero(vector == self.repeat(largest))
-        # The first of equals in each block: going backwards, the first one is written last.
-        chosen = np.empty(self._sizes.size, dtype=np.int64)
-        chosen[self.block_of[best[::-1]]] = best[::-1]
-        response = np.zeros(vector.size)
-        response[chosen] = 1.0
-        return float(largest.sum()), response
-
-    def newton(self, start: Vector, step: Step, tolerance: float) -> Vector:
-        position, going = start, np.ones(start.shape, dtype=bool)
-        for _ in range(NEWTON_STEPS):
-            move = np.where(going, step(position), 0.0)
-            position = position + move
-            going &= move > tolerance * (1.0 + position)
-            if not going.any():
-                break
-        return position
-
-
-NEWTON_STEPS = 100
-_NARROW = 8
+MAX_NEWTON_STEPS = 100
+_MAX_PLAIN = 32
+"""A single block of at most this size is computed in numbers of Python, sooner than in arrays."""
+_MAX_BY_COLUMN = 8
 """Rows of at most this size are sorted column by column."""
 
 
-@define(eq=False, repr=False, init=False)
 class Simplices(StrategySet):
     """A product of probability simplices, laid end to end in one vector.
 
@@ -200,7 +64,10 @@ class Simplices(StrategySet):
     """Coordinate at which each block starts, shape ``(blocks,)``."""
     labels: Labels
     """Names of the blocks and of their actions."""
-    _ops: BlockOps
+    blocks: int
+    """Number of simplices."""
+    width: int
+    """The common size of all blocks, 0 where they differ."""
 
     def __init__(
         self,
@@ -212,21 +79,22 @@ class Simplices(StrategySet):
         self.sizes = _validate.whole_numbers(sizes, "sizes")
         if (self.sizes < 1).any():
             raise ValueError(
-                f"sizes must be numbers of actions, each at least 1, got {quote(sizes)}; "
-                "leave out what has no action"
+                f"sizes must be numbers of actions, each at least 1, got {quote(sizes)}"
             )
         self.first = read_only(np.cumsum(self.sizes) - self.sizes)
         self.labels = Labels(self.sizes, labels, actions)
-        self._ops = BlockOps(self.sizes, self.first)
-
-    @property
-    def blocks(self) -> int:
-        """Number of simplices."""
-        return self.sizes.size
+        self.blocks, self._dimension = self.sizes.size, int(self.sizes.sum())
+        self.width = int(self.sizes[0]) if self.blocks and not np.ptp(self.sizes) else 0
+        self._plain = self.blocks == 1 and self._dimension <= _MAX_PLAIN
 
     @property
     def dimension(self) -> int:
-        return self._ops.dimension
+        return self._dimension
+
+    @cached_property
+    def block_of(self) -> Indices:
+        """The block of each coordinate, shape ``(dimension,)``."""
+        return read_only(np.repeat(np.arange(self.blocks), self.sizes))
 
     def block(self, index: int) -> slice:
         """Return where block ``index`` lies in a vector."""
@@ -243,27 +111,30 @@ class Simplices(StrategySet):
         chosen = _validate.whole_numbers(blocks, "blocks")
         return expand_ranges(self.first[chosen], self.sizes[chosen])
 
-    # Operations, block by block
+    # Operations, block by block, on arrays of shape (dimension,)
 
     def sum(self, vector: Vector) -> Vector:
         """Add up each block from left to right, shape ``(blocks,)``."""
-        return self._ops.sum(self._checked(vector))
+        return segment_sum(self.block_of, vector, self.blocks)
 
     def dot(self, left: Vector, right: Vector) -> Vector:
         """Return the inner product of each block of two vectors, shape ``(blocks,)``."""
-        return self._ops.dot(self._checked(left), self._checked(right))
+        return self.sum(left * right)
 
     def cumulate(self, vector: Vector) -> Vector:
         """Return the running sums of each block, shape ``(dimension,)``."""
-        return self._ops.cumulate(self._checked(vector))
+        running = np.empty(self.dimension)
+        for indices in self._rows:
+            running[indices] = np.cumsum(vector[indices], axis=1)
+        return running
 
     def max(self, vector: Vector) -> Vector:
         """Return the largest entry of each block, shape ``(blocks,)``."""
-        return self._ops.max(self._checked(vector))
+        return segment_max(self.block_of, vector, self.first)
 
     def repeat(self, numbers: Vector) -> Vector:
         """Give every action the number of its block, shape ``(dimension,)``."""
-        return self._ops.repeat(numbers)
+        return numbers.repeat(self.width) if self.width else numbers[self.block_of]
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the value of ``strategy`` in each block, shape ``(blocks,)``.
@@ -275,16 +146,42 @@ class Simplices(StrategySet):
 
         and zero where that is at most 2^-44 of ``|m| + |<u - m, x>|``.
         """
-        return self._ops.expectation(self._checked(utility), self._checked(strategy))
+        if self._plain:
+            return np.array([_expectation(utility.tolist(), strategy.tolist())[0]])
+        largest = self.max(utility)
+        return self._expectation(largest, self._minus(utility, largest), strategy)[0]
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the regret of each action, ``u - <u, x>`` in each block.
 
         A regret of at most 2^-44 of the magnitudes that ``expectation`` adds up is exactly
-        zero, and so are all regrets of a block whose utilities are bitwise equal. The utility
-        comes first: a strategy in its place, before what is none, raises a ValueError.
+        zero, and so are all regrets of a block whose utilities are bitwise equal.
         """
-        return self._ops.regret(self._checked(utility), self._checked(strategy))
+        if self._plain:
+            earned = utility.tolist()
+            value, magnitude = _expectation(earned, strategy.tolist())
+            rounding = RESOLUTION * magnitude
+            differences = [u - value for u in earned]
+            return np.array([0.0 if abs(d) <= rounding else d for d in differences])
+        largest = self.max(utility)
+        regrets = self._minus(utility, largest)
+        values, magnitudes = self._expectation(largest, regrets, strategy)
+        np.subtract(utility, self.repeat(values), out=regrets)
+        return zero_cancelled(regrets, self.repeat(magnitudes))
+
+    def _expectation(
+        self, largest: Vector, difference: Vector, strategy: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the value of ``strategy`` in each block, and the magnitudes that were added."""
+        missed = self.dot(difference, strategy)
+        magnitudes = np.abs(largest) - missed
+        return zero_cancelled(largest + missed, magnitudes), magnitudes
+
+    def _minus(self, vector: Vector, numbers: Vector) -> Vector:
+        """Return a vector less the number of each block, a new array."""
+        # Into an array that is there already: a large new one costs more than the arithmetic.
+        difference = self.repeat(numbers.astype(np.float64, copy=False))
+        return np.subtract(vector, difference, out=difference)
 
     def add(self, regrets: Vector, regret: Vector) -> Vector:
         """Return ``regrets + regret``, exactly zero where the sum is at most 2^-44 of ``regret``.
@@ -297,21 +194,31 @@ class Simplices(StrategySet):
         >>> simplices.add(np.array([0.3, 0.3]), np.array([-0.1 - 0.2, 0.5]))
         array([0. , 0.8])
         """
-        return self._ops.add(self._checked(regrets), self._checked(regret))
+        if self._plain:
+            pairs = zip(regrets.tolist(), regret.tolist(), strict=True)
+            sums = [(total + new, new) for total, new in pairs]
+            return np.array([0.0 if abs(s) <= RESOLUTION * abs(new) else s for s, new in sums])
+        return add_cancelling(regrets, regret)
 
     def normalize(self, vector: Vector) -> Vector:
         """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
-        return self._ops.normalize(self._checked(vector))
+        totals = self.sum(vector)
+        # Exactly zero, not merely small: no rule may depend on the unit of utility.
+        empty = totals == 0.0
+        if empty.any():
+            # By adding zeros elsewhere: a choice for each number would take several times longer.
+            filled = empty.astype(np.float64)
+            totals = totals + self.sizes * filled
+            vector = vector + self.repeat(filled)
+        shares = self.repeat(totals)
+        return np.divide(vector, shares, out=shares)
 
     def softmax(self, vector: Vector, rate: float = 1.0) -> Vector:
         """Return the distribution proportional to ``exp(rate vector)`` in each block."""
         # However far below the largest: what overflows is minus infinity, whose weight is zero.
         with np.errstate(over="ignore", under="ignore"):
-            weights = self._ops.subtract_per_block(vector, self.max(vector))
-            weights *= rate
-            np.exp(weights, out=weights)
-        weights /= self.repeat(self.sum(weights))
-        return weights
+            weights = np.exp((vector - self.repeat(self.max(vector))) * rate)
+        return weights / self.repeat(self.sum(weights))
 
     def project(self, vector: Vector) -> Vector:
         """Return the nearest point of the set in Euclidean distance.
@@ -319,14 +226,23 @@ class Simplices(StrategySet):
         Held, Wolfe and Crowder (1974), "Validation of subgradient optimization": subtract from
         each block the one number that makes its positive part sum to one.
         """
-        return self._ops.project(self._checked(vector))
+        # A constant changes nothing here, and without it large numbers would drown the one.
+        difference = self._minus(vector, self.max(vector))
+        levels = np.empty(self.blocks)
+        for rows in self._rows:
+            levels[self.block_of[rows[:, 0]]] = _thresholds(difference[rows])
+        return np.maximum(difference - self.repeat(levels), 0.0)
 
     def norm(self, vector: Vector) -> Vector:
         """Return the Euclidean norm of each block, shape ``(blocks,)``.
 
         Scaling a block by a power of two scales its norm by exactly that power.
         """
-        return self._ops.norm(self._checked(vector))
+        # In a unit that is a power of two, squares are exact in the same way and do not overflow.
+        _, exponents = np.frexp(self.max(np.abs(vector)))
+        scaled = np.ldexp(vector, -self.repeat(exponents))
+        with np.errstate(under="ignore"):
+            return np.ldexp(np.sqrt(self.dot(scaled, scaled)), exponents)
 
     def newton(self, start: Vector, step: Step, *, tolerance: float = 1e-9) -> Vector:
         """Search a root in each block by Newton's method, from below; shape ``(blocks,)``.
@@ -353,29 +269,37 @@ class Simplices(StrategySet):
         >>> Simplices(3).newton(np.ones(1), lambda x: np.maximum(4.0 - x * x, 0.0) / 4.0)
         array([2.])
         """
-        return self._ops.newton(start, step, tolerance)
-
-    def _checked(self, vector: Vector) -> Vector:
-        if getattr(vector, "shape", None) != (self.dimension,):
-            came = (
-                f"has shape {vector.shape}"
-                if isinstance(vector, np.ndarray)
-                else f"is {quote(vector)}"
-            )
-            raise ValueError(
-                f"vector {came}, but {quote(self)} have dimension {self.dimension}; "
-                f"pass an array of shape ({self.dimension},)"
-            )
-        return vector
+        position, going = start, np.ones(start.shape, dtype=bool)
+        for _ in range(MAX_NEWTON_STEPS):
+            move = np.where(going, step(position), 0.0)
+            position = position + move
+            going &= move > tolerance * (1.0 + position)
+            if not going.any():
+                break
+        return position
 
     def uniform(self) -> Vector:
         """Return the uniform distribution in each block, a new array."""
-        return self._ops.uniform()
+        return 1.0 / self.repeat(self.sizes.astype(np.float64))
+
+    @cached_property
+    def _rows(self) -> list[Indices]:
+        """For each size, where the blocks that have it lie, a block a row."""
+        sizes = np.unique(self.sizes).tolist()
+        return [self.first[self.sizes == n][:, None] + np.arange(n) for n in sizes]
 
     # As a strategy set
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        return self._ops.best_response(utility)
+        vector = _validate.vector(utility, self.dimension, "utility")
+        largest = self.max(vector)
+        best = np.flatnonzero(vector == self.repeat(largest))
+        # The first of equals in each block: going backwards, the first one is written last.
+        chosen = np.empty(self.blocks, dtype=np.int64)
+        chosen[self.block_of[best[::-1]]] = best[::-1]
+        response = np.zeros(self.dimension)
+        response[chosen] = 1.0
+        return float(largest.sum()), response
 
     def value(self, utility: Vector, point: Vector) -> float:
         return float(self.expectation(utility, point).sum())
@@ -388,17 +312,31 @@ class Simplices(StrategySet):
     def relative_interior_point(self) -> Vector:
         return self.uniform()
 
-    def _key(self) -> tuple[object, ...]:
-        return (self.sizes.tobytes(),)
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Simplices):
+            return NotImplemented
+        return self is other or np.array_equal(self.sizes, other.sizes)
+
+    def __hash__(self) -> int:
+        return hash(self.sizes.tobytes())
 
     def __repr__(self) -> str:
         if self.blocks == 1:
             return f"Simplices({self.sizes[0]})"
-        if self._ops.width:
-            return f"Simplices([{self._ops.width}] * {self.blocks})"
+        if self.width:
+            return f"Simplices([{self.width}] * {self.blocks})"
         shown = ", ".join(str(size) for size in self.sizes[:6])
         ellipsis = f", ... {self.blocks} blocks" if self.blocks > 6 else ""
         return f"Simplices([{shown}{ellipsis}])"
+
+
+def _expectation(utility: list[float], strategy: list[float]) -> tuple[float, float]:
+    """Return the value of a strategy in one block, and the magnitudes that were added."""
+    largest, missed = max(utility), 0.0
+    for earned, played in zip(utility, strategy, strict=True):
+        missed += (earned - largest) * played
+    value, magnitude = largest + missed, abs(largest) - missed
+    return (0.0 if abs(value) <= RESOLUTION * magnitude else value), magnitude
 
 
 def _thresholds(rows: Vector) -> Vector:
@@ -416,7 +354,7 @@ def _thresholds(rows: Vector) -> Vector:
 def _falling(rows: Vector) -> Vector:
     """Return the entries of each row, the largest first, with rows along the last axis."""
     size = rows.shape[1]
-    if size > _NARROW:
+    if size > _MAX_BY_COLUMN:
         return np.sort(rows, axis=1).T[::-1]
     # Odd-even transposition, for all rows at once: sorting short rows one by one is slow.
     columns = rows.T.copy()
@@ -445,8 +383,6 @@ def as_simplices(value: SimplicesLike) -> Simplices:
             f"simplices must be numbers of actions, or Simplices, got {quote(value)}; "
             "on a decision tree play CFR(tree, RegretMatching)"
         )
-    if hasattr(value, "domains"):
-        raise TypeError(f"simplices must be a player's, got {quote(value)}; pass game.domains[0]")
     return value if isinstance(value, Simplices) else Simplices(value)
 
 

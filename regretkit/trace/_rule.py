@@ -1,7 +1,6 @@
 """Tracing of a rule: its hooks are run once on symbols, which record what they compute."""
 
 import contextlib
-import copy
 import functools
 import inspect
 import sys
@@ -23,7 +22,6 @@ from regretkit.sets import Simplices
 from regretkit.trace._graph import (
     ITERATION,
     ONE,
-    SIZE,
     Node,
     Per,
     again,
@@ -36,7 +34,7 @@ from regretkit.trace._snapshot import A_GENERATOR, Snapshot, held_at, hold_at, l
 from regretkit.trace._symbolic_functions import (
     STRATEGY,
     UTILITY,
-    SymbolicOps,
+    SymbolicSimplices,
     Unknown,
     places_of_functions,
     symbolic_functions,
@@ -373,10 +371,8 @@ def _line(rule: Any, hook: str) -> str:
 
 def _symbolic(rule: Any, inputs: Mapping[str, Node], trace: Trace, iteration: Node) -> Any:
     """Return a copy of a rule whose set, iteration, and what it learns are symbolic."""
-    simplices = copy.copy(rule.domain)
+    simplices = SymbolicSimplices(rule.domain, trace)
     trace.first = simplices.first
-    simplices._ops = SymbolicOps(rule.domain._ops, trace)
-    simplices.sizes = trace.symbol(SIZE, writeable=False)
     symbolic = _copy(rule, simplices)
     _bind(rule, symbolic)
     object.__setattr__(symbolic, "iteration", trace.symbol(iteration))

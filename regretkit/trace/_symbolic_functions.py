@@ -10,17 +10,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from regretkit.sets._simplices import BlockOps
+from regretkit.sets import Simplices
 from regretkit.trace._graph import MATH, ONE, SIZE, Node, Per, elementwise, make, reduction, repeat
 from regretkit.trace._symbols import KIND, RAISED, Symbol, Trace, UntraceableError, apply
 
 
-class SymbolicOps(BlockOps):
-    """The operations of simplices on symbols."""
+class SymbolicSimplices(Simplices):
+    """Simplices whose operations are recorded, and whose sizes are a symbol."""
 
-    def __init__(self, ops: BlockOps, trace: Trace) -> None:
-        self._actual, self._trace = ops, trace
-        self.dimension, self.width, self._sizes = ops.dimension, ops.width, ops._sizes
+    def __init__(self, simplices: Simplices, trace: Trace) -> None:
+        vars(self).update(vars(simplices))
+        self._trace = trace
+        self.sizes: Any = trace.symbol(SIZE, writeable=False)
+
+    def __reduce__(self) -> Any:
+        raise UntraceableError("a rule that is traced cannot be copied")
 
     def _node(self, value: Any, per: Per = Per.ACTION) -> Node:
         node = self._trace.node(value)
@@ -54,11 +58,8 @@ class SymbolicOps(BlockOps):
     def repeat(self, numbers: Any) -> Any:
         return self._trace.symbol(repeat(self._node(numbers, Per.BLOCK)))
 
-    def subtract_per_block(self, vector: Any, numbers: Any) -> Any:
-        return vector - self.repeat(numbers)
-
-    def add(self, left: Any, right: Any) -> Any:
-        nodes = self._node(left), self._node(right)
+    def add(self, regrets: Any, regret: Any) -> Any:
+        nodes = self._node(regrets), self._node(regret)
         return self._trace.symbol(make("add_cancelling", *nodes, per=Per.ACTION))
 
     def expectation(self, utility: Any, strategy: Any) -> Any:
@@ -94,7 +95,11 @@ class SymbolicOps(BlockOps):
     def uniform(self) -> Any:
         return self._trace.symbol(repeat(elementwise("divide", ONE, SIZE)))
 
-    def newton(self, start: Any, step: Callable[[Any], Any], tolerance: float) -> Any:
+    def softmax(self, vector: Any, rate: Any = 1.0) -> Any:
+        weights = np.exp((vector - self.repeat(self.max(vector))) * rate)
+        return weights / self.repeat(self.sum(weights))
+
+    def newton(self, start: Any, step: Callable[[Any], Any], *, tolerance: float = 1e-9) -> Any:
         begin = self._node(start, Per.BLOCK)
         self._trace.roots += 1
         iterate = make("iterate", per=Per.BLOCK, detail=self._trace.roots)

@@ -181,7 +181,7 @@ class Changed:
 
     def play(self, sequence):
         """Play the action of a sequence in place of all."""
-        block = TREE.simplices.block(int(TREE.simplices._ops.block_of[sequence - 1]))
+        block = TREE.simplices.block(int(TREE.simplices.block_of[sequence - 1]))
         self.behavior[block] = 0.0
         self.behavior[sequence - 1] = 1.0
         return self
@@ -197,7 +197,7 @@ class Changed:
 
     def triggered_in(self, followed, origin):
         """Return a sequence form: followed, and this one after ``origin`` was recommended."""
-        point = TREE.simplices._ops.block_of[origin - 1]
+        point = TREE.simplices.block_of[origin - 1]
         reached = followed[TREE.parent_sequence[point]]
         own = self.form()
         conditional = own / own[TREE.parent_sequence[point]] if reached else own

@@ -168,8 +168,8 @@ HOOKS = {  # the concrete methods that subclasses may override
     "MarkovDeviations": "regret",
     "StrategySet": "_gain _key contains value",
     "Image": "constant_value",
-    "BlockOps": "add best_response cumulate dot expectation max newton norm normalize project "
-    "regret repeat subtract_per_block sum uniform",
+    "Simplices": "add best_response cumulate dot expectation max newton norm normalize project "
+    "regret repeat softmax sum uniform",
     "Averaging": "weights",
     "Baseline": "update",
     "TraversalEstimator": "_parameters _sampling_data",
