@@ -85,7 +85,6 @@ ON_SETS: dict[str, Make] = {
 
 LEFT_OUT: dict[type[rk.RegretMinimizer], str] = {
     minimizers.Point: "plays a constant and learns nothing",
-    minimizers.Adapter: "costs what the object costs that it holds",
     minimizers.ResponseBasedApproachability: "costs a best response, more as an optimum comes near",
     minimizers.BestResponse: "plays what the set's oracle answers and learns nothing else",
 }

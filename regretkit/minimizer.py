@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
-from regretkit._util import _validate
-from regretkit._util._state import (
+from regretkit._state import (
     DERIVED,
     NOT_STATE,
     Leaf,
@@ -31,6 +30,7 @@ from regretkit._util._state import (
     attributes,
     parts,
 )
+from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit.sets import Simplices, StrategySet
 

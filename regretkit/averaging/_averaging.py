@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from attrs import define, field, frozen
 
-from regretkit._util._state import Stateful, is_finite_array
+from regretkit._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
     ATOL,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import regretkit.checks._contract as _contract
-from regretkit._util._state import generators, with_parts
+from regretkit._state import generators, with_parts
 from regretkit._util._validate import quote
 from regretkit.checks._contract import Check, Make, regret_grows_slowly
 from regretkit.checks._kernel import kernel_agrees

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from regretkit._util._state import generators, with_parts
+from regretkit._state import generators, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from regretkit._util._state import generators
+from regretkit._state import generators
 from regretkit._util._typing import Vector
 from regretkit.checks._contract import ADVERSARIES, Make, require
 from regretkit.minimizer import RegretMinimizer

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from attrs import Attribute, define, field
 
+from regretkit._state import Stateful, parts
 from regretkit._util import _validate
-from regretkit._util._state import Stateful, parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer

@@ -6,9 +6,9 @@ import numpy as np
 from attrs import define, field, frozen
 
 from regretkit._regret_tracker import RegretBound
+from regretkit._state import NOT_STATE, StateDict
 from regretkit._util._arrays import segment_sum
 from regretkit._util._errors import warn
-from regretkit._util._state import NOT_STATE, StateDict
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote, whole_numbers
 from regretkit.circuits._base import (

@@ -35,8 +35,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound
+from regretkit._state import NOT_STATE
 from regretkit._util import _validate
-from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.circuits._base import check_distinct, is_minimizer

@@ -13,8 +13,8 @@ from attrs.validators import in_, optional
 from numpy.typing import NDArray
 
 from regretkit._regret_tracker import RegretBound
+from regretkit._state import NOT_STATE
 from regretkit._util._arrays import expand_ranges
-from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import did_you_mean, must_be, quote
 from regretkit.circuits._base import (

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from regretkit._util._state import Stateful, attributes, attrs_fields, generators, with_parts
+from regretkit._state import Stateful, attributes, attrs_fields, generators, with_parts
 from regretkit.circuits._base import BUILDS_PARTS
 from regretkit.circuits._operations import Product
 from regretkit.minimizer import RegretMinimizer

@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 from typing_extensions import TypeIs
 
 from regretkit._regret_tracker import RegretBound
-from regretkit._util._state import StateDict
+from regretkit._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, must_be, quote, vector, whole_number
 from regretkit.circuits._base import (

@@ -8,8 +8,8 @@ from attrs import define, evolve, field
 from numpy.typing import ArrayLike
 
 from regretkit._regret_tracker import RegretBound
+from regretkit._state import NOT_STATE, StateDict, generators
 from regretkit._util import _validate
-from regretkit._util._state import NOT_STATE, StateDict, generators
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote, shorten, whole_number
 from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct, check_function

@@ -15,8 +15,8 @@ from typing import Any, Self, TypeAlias, cast
 from attrs import define, field
 from click import ClickException
 
+from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._files import replace_file
-from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import quote
 from regretkit.cli import _console as console
 from regretkit.cli._arguments import Choice, NamedGame, Settings, is_known, names_file

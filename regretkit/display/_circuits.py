@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from regretkit._util._state import Stateful, attrs_fields, parts
+from regretkit._state import Stateful, attrs_fields, parts
 from regretkit._util._validate import check_kind
 from regretkit.display._style import (
     axes_for,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from regretkit._util._state import attributes
+from regretkit._state import attributes
 from regretkit._util._typing import Indices
 from regretkit.games.tree._history import CHANCE, LONGEST, TERMINAL, HistoryBatch
 from regretkit.trace import UntraceableError

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from regretkit._state import is_ours, with_parts
 from regretkit._util._arrays import Selection, shifted
-from regretkit._util._state import is_ours, with_parts
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import ATOL, format_array, quote
 from regretkit.averaging import Average

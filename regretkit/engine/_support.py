@@ -5,8 +5,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from regretkit._state import generators, with_parts
 from regretkit._util._arrays import Selection
-from regretkit._util._state import generators, with_parts
 from regretkit._util._validate import LARGEST, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, stationary
 from regretkit.circuits._stationary import LocalDeviations

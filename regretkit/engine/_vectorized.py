@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from regretkit._state import Stateful, with_parts
 from regretkit._util._arrays import RESOLUTION, as_uint32
-from regretkit._util._state import Stateful, with_parts
 from regretkit._util._typing import UInt32Array, Vector, as_int64
 from regretkit._util._validate import quote
 from regretkit.circuits import CFR, EFR

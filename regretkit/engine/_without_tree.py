@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 from attrs import define
 
+from regretkit._state import Stateful
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._errors import warn_once
-from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules

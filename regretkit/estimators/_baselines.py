@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from attrs import Attribute, define, field
 
-from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
+from regretkit._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import positive, quote
 from regretkit.estimators._flat_tree import FlatTree, TraversalBuffers, moves_of, values_at

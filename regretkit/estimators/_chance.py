@@ -8,8 +8,8 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
+from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._arrays import segment_sum
-from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import as_generator, quote
 from regretkit.estimators._estimator import Estimator

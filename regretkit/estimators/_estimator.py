@@ -13,7 +13,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._util._state import NOT_STATE, Stateful, attributes, attrs_fields
+from regretkit._state import NOT_STATE, Stateful, attributes, attrs_fields
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, floats, quote, whole_number
 from regretkit.games import Game

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, field
 from attrs.validators import optional
 
-from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
+from regretkit._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
     as_generator,

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, must_be, number, quote, vector
 from regretkit.circuits import DeviationSet, LinearDeviations, TriggerDeviations

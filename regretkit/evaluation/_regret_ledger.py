@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from attrs import define, field
 
 from regretkit._regret_tracker import LARGEST, RegretBound, RegretTracker
-from regretkit._util._state import Stateful, parts
+from regretkit._state import Stateful, parts
 from regretkit._util._validate import must_be, positive, quote, truth
 from regretkit.circuits import PhiRegret
 from regretkit.minimizer import RegretMinimizer
@@ -170,8 +170,6 @@ def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
         isinstance(player, RegretMinimizer) for player in players
     ):
         hint = "pass what you play with, as RegretMatching(3), and not its class"
-        if not isinstance(subject, type) and hasattr(subject, "next_strategy"):
-            hint = "adapt it, as in minimizers.Adapter(it, domain)"
         raise TypeError(must_be("subject", "a minimizer or a run of several", subject, hint))
     for player, minimizer in enumerate(players):
         yield from _below(f"player {player}", minimizer)

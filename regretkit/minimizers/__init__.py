@@ -1,7 +1,6 @@
 """Leaves: rules that play without other minimizers."""
 
 from regretkit.minimizers import contrib as contrib
-from regretkit.minimizers._adapter import Adapter as Adapter
 from regretkit.minimizers._convex_sets import BestResponse as BestResponse
 from regretkit.minimizers._convex_sets import ConicBlackwell as ConicBlackwell
 from regretkit.minimizers._convex_sets import OnlineGradientDescent as OnlineGradientDescent

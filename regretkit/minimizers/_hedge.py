@@ -3,7 +3,7 @@
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._state import NOT_STATE
+from regretkit._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
 from regretkit.minimizers._regret_matching import RegretRule

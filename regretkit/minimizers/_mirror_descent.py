@@ -4,8 +4,8 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike
 
+from regretkit._state import NOT_STATE
 from regretkit._util._arrays import segment_sum
-from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
     at_least_zero,

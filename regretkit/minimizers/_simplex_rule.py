@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._state import StateDict
+from regretkit._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer, slice_state

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from regretkit._state import Stateful as Stateful
 from regretkit._util._lazy_import import lazy_import
-from regretkit._util._state import Stateful as Stateful
 from regretkit.averaging import Average as Average
 from regretkit.averaging import Averaging as Averaging
 from regretkit.averaging import HorizonPower as HorizonPower

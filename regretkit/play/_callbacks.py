@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, TypeVar
 import numpy as np
 from attrs import Attribute, define, field
 
-from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._validate import above_one, at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile

@@ -21,8 +21,8 @@ from attrs import define, frozen
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
+from regretkit._state import Stateful, attributes, parts
 from regretkit._util._files import FilePath, read_file, replace_file
-from regretkit._util._state import Stateful, attributes, parts
 from regretkit._util._validate import quote, shorten
 from regretkit.averaging import Averaging
 from regretkit.estimators import Estimator

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from attrs.converters import optional
 
-from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import as_generator, check_kind, whole_number
 from regretkit.averaging import Average, Averaging, Uniform

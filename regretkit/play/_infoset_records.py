@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from attrs import define, field, setters
 
-from regretkit._util._state import generators
+from regretkit._state import generators
 from regretkit._util._validate import ATOL, quote
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.minimizer import RegretMinimizer

@@ -10,8 +10,8 @@ import numpy as np
 from attrs import fields_dict, frozen
 from numpy.typing import NDArray
 
+from regretkit._state import StateDict, is_finite_array
 from regretkit._util._arrays import depths, expand_ranges
-from regretkit._util._state import StateDict, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import ATOL, quote
 from regretkit.play._infoset_records import (

@@ -9,8 +9,8 @@ from typing import Any, Self, cast
 import numpy as np
 from attrs import define, evolve, field
 
+from regretkit._state import Stateful
 from regretkit._util._files import FilePath
-from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten, whole_number
 from regretkit.averaging import Averaging, Uniform

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import define, field
 
 from regretkit._regret_tracker import RegretTracker
-from regretkit._util._state import NOT_STATE, StateDict, Stateful, _leaves
+from regretkit._state import NOT_STATE, StateDict, Stateful, leaves
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
 from regretkit.circuits import CFR
@@ -228,7 +228,7 @@ class SharedPlay(Stateful):
 
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
         if self.of_run is not None:
-            self._sums = [*_leaves(self.of_run.state_dict())]
+            self._sums = [value for _, value in leaves(self.of_run.state_dict())]
         return super()._access(writes=writes)
 
     def _restored(self) -> None:

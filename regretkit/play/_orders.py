@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from attrs import field, frozen
 
-from regretkit._util._state import Stateful
+from regretkit._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import as_generator, whole_number
 

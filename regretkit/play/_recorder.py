@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from attrs import define, field
 
+from regretkit._state import Stateful
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe, write_csv
-from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
 from regretkit.circuits import CFR

@@ -9,9 +9,9 @@ from typing import Any, Self, Unpack, cast
 import numpy as np
 from attrs import define, field
 
+from regretkit._state import NOT_STATE, Stateful, generators, is_ours, with_parts
 from regretkit._util._errors import MIXES, warn
 from regretkit._util._files import FilePath
-from regretkit._util._state import NOT_STATE, Stateful, generators, is_ours, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
     ATOL,

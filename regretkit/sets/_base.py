@@ -27,8 +27,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from regretkit._state import attrs_fields
 from regretkit._util import _validate
-from regretkit._util._state import attrs_fields
 from regretkit._util._typing import Indices, Vector
 
 Oracle: TypeAlias = Callable[[Vector], tuple[float, Vector]]

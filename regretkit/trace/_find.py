@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._state import attributes
+from regretkit._state import attributes
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.trace._build import build_kernel

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from attrs import frozen
 
-from regretkit._util._state import attributes, attrs_fields
+from regretkit._state import attributes, attrs_fields
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import attrs
 import numpy as np
 
-from regretkit._util._state import Stateful, attributes
+from regretkit._state import Stateful, attributes
 from regretkit.minimizer import RegretMinimizer
 from regretkit.trace._symbols import UntraceableError
 

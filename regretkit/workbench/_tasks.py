@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from attrs import define, evolve, field, frozen
 
-from regretkit._util._state import with_parts
+from regretkit._state import with_parts
 from regretkit.circuits._base import local_minimizer
 from regretkit.games import fingerprint, load, load_rules
 from regretkit.games._adapters import has_rules_alone

@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 import pytest
 from factories import MAKERS, train
-from test_adapter import Learner
 from test_user_defined_rules import (
     FollowTheLeader,
     PlainRegretMatching,
@@ -125,7 +124,6 @@ ROWS |= {
     "circuit[predictive]": partial(rk.circuit, TREE, PRM),
     "hull[cfr]": lambda: rk.ConvexHull([rk.CFR(TREE, swap), rk.CFR(TREE, PRM)], swap(2)),
     "product[cfr]": lambda: rk.Product([rk.CFR(TREE, PRM), rk.Point([1.0])]),
-    "adapter": lambda: minimizers.Adapter(Learner(3), 3),
     "own": partial(FollowTheLeader, 3),
     "own[plain]": partial(PlainRegretMatching, [2, 3]),
     "own[attrs]": partial(ShortRegretMatching, [2, 3]),

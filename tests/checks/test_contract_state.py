@@ -120,8 +120,6 @@ def test_a_state_is_a_copy(make):
 @every_row
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
     player, twin = trained(make), trained(make)
-    if isinstance(player, rk.minimizers.Adapter):
-        pytest.skip("lists that an object of any class learns may have any length")
     state = player.state_dict()
 
     accepted = []
@@ -189,8 +187,8 @@ def test_a_refused_state_says_what_was_wanted_and_where():
     state = player.state_dict()
 
     missing = removed(state, "/rule/state/regrets")
-    with pytest.raises(ValueError, match=r"state\['rule'\]\['state'\] .* \['regrets'\] are wanted"):
+    with pytest.raises(ValueError, match=r"state\['rule'\]\['state'\] .* \['regrets'\], got \[\]"):
         player.load_state_dict(missing)
     longer = replaced(state, "/rule/state/regrets", np.zeros(5))
-    with pytest.raises(ValueError, match=r"has shape \(5,\) .* but \(4,\) .* built the same way"):
+    with pytest.raises(ValueError, match=r"must have shape \(4,\) .* got \(5,\)"):
         player.load_state_dict(longer)

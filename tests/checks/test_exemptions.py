@@ -8,7 +8,7 @@ from test_contract import ROWS
 
 import regretkit as rk
 from regretkit import circuits, minimizers
-from regretkit._util._state import parts
+from regretkit._state import parts
 from regretkit.checks import CHECKS
 
 RULE = minimizers.RegretRule  # claims it for its subclasses

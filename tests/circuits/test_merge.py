@@ -11,7 +11,7 @@ from factories import random_tree, same_play
 
 import regretkit as rk
 from regretkit import games
-from regretkit._util._state import with_parts
+from regretkit._state import with_parts
 from regretkit.checks import check_minimizer
 from regretkit.circuits import (
     Discount,

@@ -10,7 +10,7 @@ from test_contract import classes
 import regretkit as rk
 from regretkit import circuits as c
 from regretkit import minimizers as m
-from regretkit._util._state import parts
+from regretkit._state import parts
 from regretkit.checks import CHECKS, check_minimizer, checks_of
 from regretkit.evaluation import RegretLedger
 from regretkit.sets import Ball, Box, Simplices, as_simplices
@@ -303,10 +303,8 @@ def test_a_random_circuit_keeps_every_theorem(seed, promising):
 def test_every_class_of_a_minimizer_was_drawn():
     met = {type(node) for player in drawn() for node, _ in below(player)}
 
-    # SharedStrategy makes several decision points one, which nothing that is drawn has any use for,
-    # and an Adapter plays what is no minimizer. Neither is left out of test_contract.py.
-    left_out = {c.SharedStrategy, m.Adapter}
-    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == left_out
+    # SharedStrategy makes several decision points one, which nothing that is drawn has any use for.
+    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == {c.SharedStrategy}
 
 
 def test_every_regularizer_and_either_fixed_point_was_drawn():

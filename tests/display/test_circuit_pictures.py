@@ -10,7 +10,7 @@ from test_random_compositions import Lot, anywhere
 
 import regretkit as rk
 from regretkit import display
-from regretkit._util._state import with_parts
+from regretkit._state import with_parts
 from regretkit.circuits import AffineImage, Discount, Restart
 from regretkit.display._circuits import outline
 from regretkit.sets import Ball, DecisionTree

@@ -13,7 +13,7 @@ from test_contract import ROWS, trained
 
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
-from regretkit._util._state import Stateful
+from regretkit._state import Stateful
 from regretkit.evaluation import nash_conv
 from regretkit.play import (
     ALGORITHMS,
@@ -166,7 +166,6 @@ def test_every_minimizer_of_the_contract_goes_into_a_file_and_back(name, tmp_pat
 
     SelfPlay.load(tmp_path / "run", game, [fresh, rk.Point(np.ones(1))])
 
-    # Both are asked: an object behind an adapter may note what it played.
     np.testing.assert_array_equal(fresh.next_strategy(), player.next_strategy())
     np.testing.assert_equal(fresh.state_dict(), player.state_dict())
     # What it has learned is no part of how it was built.
@@ -413,7 +412,7 @@ def test_callbacks_that_do_not_fit_are_refused_and_are_as_they_were(tmp_path):
     for wrong in ([used], [curve(), curve()], [Every(2, curve())]):
         with pytest.raises(ValueError, match=r"holds what callbacks \['Recorder'\] have written"):
             load(callbacks=wrong)
-    with pytest.raises(ValueError, match=r"does not fit this run: .*\['other'\] are wanted"):
+    with pytest.raises(ValueError, match=r"does not fit this run: .*\['other'\], got"):
         load(callbacks=[other])
     assert other.iterations == []
     # Without any, only the run is put back.

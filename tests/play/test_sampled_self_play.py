@@ -14,7 +14,7 @@ from test_user_defined_rules import Trembling
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit._util._state import generators
+from regretkit._state import generators
 from regretkit.circuits import Discount, LastIterateByAveraging, Restart
 from regretkit.evaluation import nash_conv
 from regretkit.games import GameTree, History

@@ -16,7 +16,17 @@ ROOT = Path(regretkit.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 # A layer may import only those above it, and `display` in a function; some do not exist yet.
 LAYERS = [
-    *("_util", "sets", "_regret_tracker", "minimizer", "trace", "checks", "minimizers", "circuits"),
+    *(
+        "_util",
+        "_state",
+        "sets",
+        "_regret_tracker",
+        "minimizer",
+        "trace",
+        "checks",
+        "minimizers",
+        "circuits",
+    ),
     *("games", "evaluation", "averaging", "estimators", "play", "engine", "display", "workbench"),
     *("cli", "__main__"),
 ]

@@ -67,7 +67,10 @@ def test_a_part_that_is_played_as_it_is_learns_from_the_value_that_was_computed(
     ("make", "reason"),
     [
         (lambda s: rk.SwapRegret(s, rk.RegretMatching), "plays on another set"),
-        (lambda s: Restart(rk.RegretMatching(s), every=3), "ValueError: state has the entries"),
+        (
+            lambda s: Restart(rk.RegretMatching(s), every=3),
+            "ValueError: state must be a dict with the entries",
+        ),
     ],
 )
 def test_other_circuits_say_why_they_are_not(make, reason):

@@ -482,7 +482,7 @@ def long_expression(simplices, regrets, last=lambda _, x: x):
 
 LONG = {
     "elementwise": long_expression,
-    "running sum": partial(long_expression, last=Simplices.cumulate),
+    "running sum": partial(long_expression, last=lambda s, x: s.cumulate(x)),
     "of a running sum": lambda s, x: long_expression(s, s.cumulate(x)),
 }
 

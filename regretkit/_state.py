@@ -1,0 +1,307 @@
+"""State of learned objects: to a plain dict and back, bitwise identical.
+
+The state of an object is every array, number, text and generator that it holds beyond the
+arguments of its constructor, and the state of its parts: of anything ``Stateful`` that it
+holds, alone, in a tuple or a list, or in a dict. Everything else is configuration.
+"""
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._util._validate import quote
+
+Leaf: TypeAlias = bool | int | float | str | NDArray[np.generic] | None
+StateDict: TypeAlias = dict[str, "Leaf | StateDict"]
+
+NOT_STATE = {"state": "never"}
+"""Attrs metadata of a field that is no part of the state."""
+
+DERIVED = {"state": "random"}
+"""Attrs metadata of a field that follows from the others, unless its object draws at random."""
+
+Changes: TypeAlias = list[Callable[[], object]]
+
+_NUMBER = bool | int | float | np.number
+_LEAF = _NUMBER | np.generic | np.ndarray | str | None
+
+
+class Stateful:
+    """Base class of everything whose state can be taken out, put back, and saved with a run.
+
+    The state is every array, number, random generator and part that is an attribute and was not
+    passed to the constructor.
+
+    Examples
+    --------
+    An averaging that counts how often it was asked:
+
+    >>> from regretkit.play import Averaging, Stateful
+    >>> class Counting(Averaging, Stateful):
+    ...     def __init__(self):
+    ...         self.asked = 0
+    ...
+    ...     def weight(self, t, horizon):
+    ...         self.asked += 1
+    ...         return 1.0
+    >>> averaging = Counting()
+    >>> averaging.weight(1, None)
+    1.0
+    >>> averaging.state_dict()
+    {'asked': 1}
+    """
+
+    def state_dict(self) -> StateDict:
+        """Return a copy of the state: a plain dict of arrays, numbers and such dicts.
+
+        An object of the same configuration that loads it continues bitwise identically.
+        """
+        with self._access(writes=False):
+            return {name: _taken(value) for name, value in _state_of(self).items()}
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Continue from a state that ``state_dict`` returned for an object built the same way.
+
+        A state that does not fit raises a TypeError or ValueError and changes nothing.
+        """
+        with self._access(writes=True):
+            changes: Changes = []  # First check that everything fits.
+            _fitted(self, state, "state", changes)
+            for change in changes:
+                change()
+
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        """Return a context in which the state is read or replaced."""
+        return nullcontext()
+
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        """Raise a ValueError if this object cannot reach a state of the right names and shapes."""
+
+    def _restored(self) -> None:
+        """Clear caches derived from the state before it was replaced."""
+
+
+# What an object holds
+
+
+def attributes(thing: object) -> Iterator[tuple[str, object]]:
+    """Yield the name and value of each attribute, in slots or not."""
+    fields = (field.name for field in attrs_fields(type(thing)))
+    for name in dict.fromkeys([*fields, *getattr(thing, "__dict__", ())]):
+        if hasattr(thing, name):
+            yield name, getattr(thing, name)
+
+
+def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
+    """Return the attrs fields of a class, none if it has no such fields."""
+    return attrs.fields(kind) if attrs.has(kind) else ()
+
+
+def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
+    """Yield the name and the object of each part directly below ``thing``."""
+    for name, value in attributes(thing):
+        for path, leaf in leaves(value, name):
+            if isinstance(leaf, Stateful):
+                yield path, leaf
+
+
+def with_parts(thing: object) -> Iterator[object]:
+    """Yield ``thing``, and after it its parts at any depth, each before its own."""
+    yield thing
+    for _, part in parts(thing):
+        yield from with_parts(part)
+
+
+def generators(thing: object) -> Iterator[np.random.Generator]:
+    """Yield the random generators that ``thing`` and its parts hold."""
+    for holder in with_parts(thing):
+        for _, value in attributes(holder):
+            if isinstance(value, np.random.Generator):
+                yield value
+
+
+def is_ours(thing: object) -> bool:
+    """Return whether an object's class is one of this library."""
+    return type(thing).__module__.startswith("regretkit.")
+
+
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the path and value of each leaf of nested tuples, lists and dicts."""
+    if isinstance(value, tuple | list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, f"{path}[{quote(key)}]")
+    else:
+        yield path, value
+
+
+def _changes_in_place(value: object) -> bool:
+    return any(isinstance(leaf, Stateful | np.random.Generator) for _, leaf in leaves(value))
+
+
+@lru_cache(maxsize=256)
+def _configuration(kind: type, random: bool) -> set[str]:
+    """Return the names, without underscores before them, of attributes that are not state."""
+    states = {None, "random"} if random else {None}
+    marked = (f for f in attrs_fields(kind) if f.metadata.get("state") not in states)
+    return {*inspect.signature(kind).parameters, *(field.name.lstrip("_") for field in marked)}
+
+
+def _state_of(thing: object) -> dict[str, object]:
+    kind: Any = type(thing)
+    held = dict(attributes(thing))
+    random = any(isinstance(value, np.random.Generator) for value in held.values())
+    configuration = _configuration(kind, random)
+
+    def is_state(name: str, value: object) -> bool:
+        if name.lstrip("_") in configuration:
+            return _changes_in_place(value)
+        kinds = Stateful | np.random.Generator | _LEAF
+        return all(isinstance(leaf, kinds) for _, leaf in leaves(value))
+
+    return {name: value for name, value in held.items() if is_state(name, value)}
+
+
+def _taken(value: object) -> Leaf | StateDict:
+    if isinstance(value, Stateful):
+        return value.state_dict()
+    if isinstance(value, np.random.Generator):
+        return _taken(value.bit_generator.state)
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, np.generic):
+        return value.item()  # type: ignore[no-any-return]
+    if isinstance(value, tuple | list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        return {str(key): _taken(item) for key, item in value.items()}
+    return value  # type: ignore[return-value]
+
+
+# Putting a state back
+
+
+def _fitted(current: object, saved: Any, path: str, changes: Changes) -> object:
+    """Return a copy of ``saved`` that can replace ``current``, or raise an error.
+
+    Parts and generators remain the same objects: ``changes`` gets what puts their state back.
+    """
+    if isinstance(current, Stateful):
+        _fit_object(current, saved, path, changes)
+        return current
+    if isinstance(current, np.random.Generator):
+        _fit_generator(current, saved, path, changes)
+        return current
+    if isinstance(current, dict):
+        keys = {str(key): key for key in current}
+        entries = _entries(saved, keys, path)
+        return {keys[k]: _fitted(current[keys[k]], v, p, changes) for k, v, p in entries}
+    if isinstance(current, tuple | list):
+        items = [*current]
+        if isinstance(saved, dict) and not _changes_in_place(current):
+            items = [None] * len(saved)  # a list of numbers may have grown
+        entries = _entries(saved, [str(k) for k in range(len(items))], path)
+        fitted = (_fitted(x, v, p, changes) for x, (_, v, p) in zip(items, entries, strict=True))
+        return type(current)(fitted)
+    if isinstance(current, np.ndarray) or (
+        current is None and isinstance(saved, list | np.ndarray)
+    ):
+        return _fitted_array(current, saved, path)
+    kinds = _LEAF if current is None else str if isinstance(current, str) else _NUMBER
+    if not isinstance(saved, kinds):
+        raise TypeError(f"{path} must be like {quote(current)}, got {quote(saved)}")
+    if current is not None and saved != saved:
+        raise ValueError(f"{path} must be a number, got nan")
+    return _taken(saved)
+
+
+def _fit_object(current: Stateful, saved: Any, path: str, changes: Changes) -> None:
+    state = _state_of(current)
+    entries = _entries(saved, state, path)
+    count = saved.get("iteration", 0)
+    if type(count) is not int or not 0 <= count < 2**63:
+        raise ValueError(f"{path}['iteration'] must be a number of iterations, got {quote(count)}")
+    # Such a field may have been None before, whatever it is now.
+    optional = {field.name for field in attrs_fields(type(current)) if field.default is None}
+    fitted: dict[str, object] = {}
+    for name, value, place in entries:
+        absent = value is None and name in optional
+        fitted[name] = None if absent else _fitted(state[name], value, place, changes)
+    current._check_state(saved)
+
+    def replace() -> None:
+        current._restored()
+        for name, value in fitted.items():
+            if value is not state[name]:
+                setattr(current, name, value)
+
+    changes.append(replace)
+
+
+def _fitted_array(
+    current: NDArray[np.generic] | None, saved: Any, path: str
+) -> NDArray[np.generic]:
+    array = np.array(saved)  # also from a list, so that a state may be written as text
+    if current is not None and (array.shape, array.dtype) != (current.shape, current.dtype):
+        raise ValueError(
+            f"{path} must have shape {current.shape} and dtype {current.dtype}, "
+            f"got {array.shape} and {array.dtype}"
+        )
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and np.isnan(array).any()):
+        raise ValueError(f"{path} must hold numbers, got {quote(array)}")
+    return array
+
+
+def _fit_generator(current: np.random.Generator, saved: Any, path: str, changes: Changes) -> None:
+    def replace(generator: np.random.Generator = current) -> None:
+        generator.bit_generator.state = saved
+
+    try:
+        replace(copy.deepcopy(current))
+        _check_bits(saved)
+    except (TypeError, ValueError, LookupError, OverflowError) as error:
+        kind = type(current.bit_generator).__name__
+        raise ValueError(f"{path} is not the state of a {kind}: {quote(error)}") from error
+    changes.append(replace)
+
+
+def _check_bits(saved: Mapping[str, Any]) -> None:
+    """Refuse states that NumPy takes, but with which it reads beyond an array or never varies."""
+    kind, state = saved["bit_generator"], saved["state"]
+    if kind == "MT19937" and not 0 <= state["pos"] <= 624:
+        raise ValueError("pos must be from 0 to 624")
+    if kind == "MT19937" and not np.any(np.asarray(state["key"])[1:]):
+        raise ValueError("key must not be all zeros")
+    if kind == "Philox" and not 0 <= saved["buffer_pos"] <= 4:
+        raise ValueError("buffer_pos must be from 0 to 4")
+    if kind in ("PCG64", "PCG64DXSM") and state["inc"] % 2 == 0:
+        raise ValueError("inc must be odd")
+
+
+def _entries(saved: Any, wanted: Iterable[str], path: str) -> list[tuple[str, Any, str]]:
+    """Return the name, value and path of each entry, after a check of the names."""
+    names = [*wanted]
+    if not isinstance(saved, dict) or saved.keys() != {*names}:
+        came = [*saved] if isinstance(saved, dict) else saved
+        raise ValueError(
+            f"{path} must be a dict with the entries {quote(names)}, got {quote(came)}"
+        )
+    return [(name, saved[name], f"{path}[{name!r}]") for name in names]
+
+
+def is_finite_array(value: object, dimensions: int = 1) -> bool:
+    """Return whether a value in a state is an array of finite floats of that many dimensions."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == np.float64
+        and value.ndim == dimensions
+        and bool(np.isfinite(value).all())
+    )
