@@ -4,25 +4,20 @@ import contextlib
 import csv
 import errno
 import io
-import itertools
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from regretkit._util._lazy_import import optional
-from regretkit._util._validate import quote
 
 FilePath: TypeAlias = str | os.PathLike[str]
 """Where a file is, as a text or a ``pathlib.Path``."""
 
 _IRREGULAR = "is a device or a pipe, and no regular file"
-
-_FORMULA = ("=", "+", "-", "@")
-"""What spreadsheets take for the beginning of a formula."""
 
 
 def replace_file(path: FilePath, chunks: Iterable[bytes | memoryview]) -> None:
@@ -32,11 +27,6 @@ def replace_file(path: FilePath, chunks: Iterable[bytes | memoryview]) -> None:
     then renamed, which the system does atomically. A process that is killed in between leaves the
     old file unchanged, and beside it one whose name begins with a dot and ends in ``.part``. The
     permissions of a file that is replaced are kept.
-
-    Raises
-    ------
-    OSError
-        When it cannot be written; what was there is unchanged.
     """
     mode = check_target(path)
     target = Path(os.path.realpath(path))  # and not a link that points to it
@@ -55,17 +45,18 @@ def replace_file(path: FilePath, chunks: Iterable[bytes | memoryview]) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    _settle(target.parent)
+    if os.name == "posix":
+        # The new name reaches the disk with its folder. The file is complete, so nothing is raised.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def read_file(path: FilePath) -> bytes:
-    """Return the bytes of a regular file.
-
-    Raises
-    ------
-    OSError
-        When it cannot be read, or is no regular file: a pipe or a device may never end.
-    """
+    """Return the bytes of a regular file; a pipe or a device may never end."""
     with open(path, "rb", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, _IRREGULAR, os.fspath(path))
@@ -78,25 +69,12 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def check_target(path: FilePath) -> int | None:
-    """Return the permissions of the file that ``path`` names, None where there is none yet.
-
-    Raises
-    ------
-    OSError
-        When ``replace_file`` could not write there: ``path`` is a folder, a device or a pipe,
-        its folder is missing, its name is too long, or permissions forbid it.
-    """
+    """Return the permissions of a file that ``replace_file`` could write, None for a new file."""
     name = os.fspath(path)
-    try:
-        target = Path(os.path.realpath(name))
-    except FileNotFoundError as error:  # of the folder that relative names begin at
-        told = "the working folder was deleted; go to another"
-        raise FileNotFoundError(errno.ENOENT, told, name) from error
+    target = Path(os.path.realpath(name))
     if not target.parent.is_dir():
-        folder = str(Path(name).parent)
-        raise FileNotFoundError(
-            errno.ENOENT, f"there is no folder {quote(folder)}; make it first", name
-        )
+        problem = f"there is no folder {str(Path(name).parent)!r}"
+        raise FileNotFoundError(errno.ENOENT, problem, name)
     try:
         mode = os.stat(name).st_mode  # noqa: PTH116 # errors show the name as it was passed
     except FileNotFoundError:
@@ -105,26 +83,13 @@ def check_target(path: FilePath) -> int | None:
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", name)
     if mode is not None and not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, _IRREGULAR, name)
-    if not os.access(target.parent, os.W_OK) or (
-        mode is not None and not os.access(target, os.W_OK)
-    ):
+    written = [target.parent] if mode is None else [target.parent, target]
+    if not all(os.access(place, os.W_OK) for place in written):
         raise PermissionError(errno.EACCES, "cannot be written; choose another place", name)
     return None if mode is None else mode & 0o777
 
 
-def _settle(folder: Path) -> None:
-    """Bring the names of a folder's files to the disk, where the system and permissions allow it.
-
-    The file has its new content by now, and so nothing is raised.
-    """
-    if os.name != "posix":
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+# Tables
 
 
 def write_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -132,14 +97,12 @@ def write_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Sequence[ob
 
     A text that a spreadsheet would take for a formula is written behind an apostrophe; numbers are
     written as they are.
-
-    Raises
-    ------
-    OSError
-        When it cannot be written; what was there is unchanged.
     """
-    lines = _lines(itertools.chain([columns], rows))
-    replace_file(path, (line.encode(errors="backslashreplace") for line in lines))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(map(_cell, row) for row in rows)
+    replace_file(path, [text.getvalue().encode(errors="backslashreplace")])
 
 
 def rows_to_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
@@ -153,17 +116,6 @@ def rows_to_dataframe(columns: Sequence[str], rows: Iterable[Mapping[str, Any]])
     return pandas.DataFrame(list(rows), columns=list(columns))
 
 
-def _lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for cells in rows:
-        writer.writerow(map(_cell, cells))
-        if text.tell() > 2**16:
-            yield text.getvalue()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue()
-
-
 def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
+    return f"'{value}" if formula else value

@@ -1,4 +1,4 @@
-"""Names of a package whose modules are imported at the first use of a name."""
+"""Imports that wait until they are needed."""
 
 import importlib
 import sys
@@ -9,24 +9,12 @@ from types import ModuleType
 def lazy_import(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``.
+    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package of lazy imports.
 
-    What the package has imported when it calls this, other than modules, is in ``__all__`` too.
-
-    Parameters
-    ----------
-    package
-        The package's ``__name__``.
-    modules
-        For each module, relative to the package, the names that it has, with spaces between them;
-        the name of a module stands for the module itself.
+    ``modules`` has the public names of each module, separated by spaces; a module's own name
+    stands for the module.
     """
     home = {name: module for module, names in modules.items() for name in names.split()}
-    imported = {
-        name
-        for name, value in vars(sys.modules[package]).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
-    }
 
     def load(name: str) -> object:
         if name not in home:
@@ -36,10 +24,7 @@ def lazy_import(
         setattr(sys.modules[package], name, value)
         return value
 
-    def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *home})
-
-    return load, names, sorted({*imported, *home} - {"TYPE_CHECKING", "lazy_import"})
+    return load, lambda: sorted({*vars(sys.modules[package]), *home}), sorted(home)
 
 
 def optional(package: str, extra: str) -> ModuleType:
@@ -47,7 +32,4 @@ def optional(package: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        raise ImportError(
-            f"this needs {package}, which cannot be imported: {error}; "
-            f"pip install 'regretkit[{extra}]'"
-        ) from error
+        raise ImportError(f"{error}; pip install 'regretkit[{extra}]'") from error

@@ -1,11 +1,9 @@
-"""Checks of what callers pass in; each message names the argument and says what would do."""
+"""Checks of what callers pass in; each message names the argument and what it must be."""
 
 import difflib
-import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence, Set
-from itertools import islice
 from numbers import Real
 from typing import Any, SupportsFloat, TypeAlias, TypeVar
 
@@ -17,118 +15,88 @@ from regretkit._util._typing import Indices, Vector
 
 T = TypeVar("T")
 
-_FINITE = float(np.finfo(np.float64).max)
-
-_SURELY = 1e200
-"""A sum of squares up to here proves that no number is larger than ``LARGEST``."""
-
 LARGEST = 1e100
 """Largest size of a utility or payoff. With factors of up to 1e200 no product overflows."""
 
 ATOL = 1e-6
 """Distance by which a strategy may lie outside its set, through rounding."""
 
-_COMPARED = 10_000
-"""Names among which a close one is looked for."""
-
-_UNORDERED = (Mapping, MappingView, Set, str, bytes, bytearray)
-_ORDERED = {list, tuple, np.ndarray}
-"""Sequences that are seen to be some without asking for each of the others."""
-
-LONGEST_QUOTE = 200
-"""Characters that a message quotes at most of what came."""
-
-LONGEST_ERROR = 1_000
-"""Characters that a message quotes at most of another message."""
+_FINITE = float(np.finfo(np.float64).max)
 
 
-def quote(value: object, longest: int = LONGEST_QUOTE) -> str:
-    """Return the ``repr`` of what came, for an error message: one line, cut where it is long.
-
-    Addresses in memory are left out.
-    """
-    if isinstance(value, str | bytes):
-        value = value[: longest + 1]  # no more of it is looked at
-    try:
-        shown = re.sub(r"\n\s*", " ", repr(value))
-        return shorten(re.sub(" at 0x[0-9a-f]+>", ">", shown), longest)
-    except RecursionError:
-        return "something nested deeply"
+# Messages
 
 
-def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
-    """Return a text for an error message, cut where it has more than ``longest`` characters."""
+def quote(value: object, longest: int = 200) -> str:
+    """Return the ``repr`` of a value on one line, cut to ``longest`` characters."""
+    return shorten(re.sub(r"\n\s*", " ", repr(value)), longest)
+
+
+def shorten(text: str, longest: int = 200) -> str:
+    """Return a text for an error message, cut to ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
+def format_array(array: NDArray[np.float64]) -> str:
+    """Return an array for an error message, shortened if it is long."""
+    return np.array2string(array, threshold=8, max_line_width=200)
+
+
 def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
-    """Return the message about an argument: what it must be, what came, and what would do."""
+    """Return the message about an argument: what it must be, and what it is."""
     return f"{name} must be {wanted}, got {quote(value)}{'; ' * bool(hint)}{hint}"
+
+
+def candidates(names: Sequence[str], limit: int = 12) -> str:
+    """List ``names`` for an error message, cut where they are many."""
+    shown = ", ".join(map(quote, names[:limit]))
+    return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
+
+
+def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
+    """Return a question that ends an error message, nothing where no name is close."""
+    close = difflib.get_close_matches(name, [*names][:10_000], n=1, cutoff=likeness)
+    return f"; did you mean {quote(close[0])}?" if close else ""
 
 
 # Arrays
 
 
-def format_array(array: NDArray[np.float64]) -> str:
-    """Return an array for error messages, shortened if it is long."""
-    return np.array2string(array, threshold=8, max_line_width=200)
-
-
-def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math.inf) -> Vector:
+def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = _FINITE) -> Vector:
     """Return ``value`` as read-only floats of shape ``(dimension,)``, finite and not too large."""
-    array = floats(value, name, f"pass a vector of shape ({dimension},)")
+    array = floats(value, name)
     if array.shape != (dimension,):
-        raise ValueError(
-            f"{name} has shape {array.shape}, but dimension {dimension} is wanted here; "
-            f"pass one number per coordinate, shape ({dimension},)"
-        )
-    limit = min(largest, _FINITE)
-    # The sum of squares is the quickest look at all of them, and almost always settles it. Both
-    # are written so that NaN, which is in no order with anything, fails them too.
-    small = _squares(array) <= _SURELY
-    if not small and not (array.min() >= -limit and array.max() <= limit):
-        coordinate = int(np.flatnonzero(~(np.abs(array) <= limit))[0])
-        size = f" and at most {largest:g} in size" if largest < math.inf else ""
-        raise ValueError(
-            f"{name} must be finite{size}, got {array[coordinate]} at coordinate {coordinate}; "
-            "rescale or repair it"
-        )
+        raise ValueError(f"{name} must have shape ({dimension},), got {array.shape}")
+    # A small sum of squares proves all numbers small, and is the fastest look at them. Long
+    # vectors are not left to BLAS, whose threads may take longer to meet. NaN fails both tests.
+    squares = np.vdot(array, array) if dimension < 8192 else np.einsum("i,i", array, array)
+    if not squares <= 1e200:
+        _check_size(array, name, largest)
     view = array.view()
     view.setflags(write=False)
     return view
 
 
-def _squares(array: Vector) -> float:
-    # Long ones not by BLAS, whose threads may wait for each other longer than the sum takes.
-    return float(np.vdot(array, array) if array.size < 8192 else np.einsum("i,i", array, array))
-
-
-def floats(
-    value: object, name: str, hint: str = "pass a list or an array, with rows of equal length"
-) -> NDArray[np.float64]:
-    """Return numbers as an array of floats; refuse text, and what holds numbers in no order."""
+def floats(value: object, name: str) -> NDArray[np.float64]:
+    """Return numbers as an array of floats; refuse text, mappings and sets."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
-    ordered(value, name)
     try:
         array = np.asarray(value)
-        objects = array.flat if array.dtype.kind == "O" else ()
+        objects = array.flat if array.dtype == object else ()
         if array.dtype.kind not in "biufO" or not all(
             isinstance(x, SupportsFloat) for x in objects
         ):
             raise TypeError("not all of these are numbers")
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(must_be(name, "numbers", value, hint)) from error
+        raise TypeError(must_be(name, "numbers", value)) from error
 
 
 def constant_vector(value: ArrayLike, name: str, dimension: int | None = None) -> Vector:
     """Return ``value`` as a new read-only vector of finite floats, of any length by default."""
-    try:
-        length = np.size(np.asarray(value)) if dimension is None else dimension
-    except ValueError as error:
-        raise TypeError(must_be(name, "a vector of numbers", value)) from error
-    constant = vector(value, length, name).copy()
+    array = floats(value, name)
+    constant = vector(array, array.size if dimension is None else dimension, name).copy()
     constant.setflags(write=False)
     return constant
 
@@ -137,53 +105,50 @@ def matrix(value: ArrayLike, name: str) -> Vector:
     """Return ``value`` as a new read-only matrix of finite floats, with a row at least."""
     array = np.array(floats(value, name), order="C")
     if array.ndim != 2 or not len(array):
-        raise ValueError(
-            f"{name} has shape {array.shape}; pass a matrix with one row or more, shape (k, n)"
-        )
-    wrong = np.argwhere(~(np.abs(array) <= LARGEST))
-    if len(wrong):
-        row, column = wrong[0].tolist()
-        raise ValueError(
-            f"{name} must be finite and at most {LARGEST:g} in size, "
-            f"got {array[row, column]} at row {row}, column {column}; rescale or repair it"
-        )
+        raise ValueError(f"{name} must have shape (k, n) with a row at least, got {array.shape}")
+    _check_size(array, name, LARGEST)
     array.setflags(write=False)
     return array
 
 
+def _check_size(array: NDArray[np.float64], name: str, largest: float) -> None:
+    wrong = ~(np.abs(array) <= largest)
+    if wrong.any():
+        size = f" and at most {largest:g} in size" if largest < _FINITE else ""
+        place = ", ".join(str(k) for k in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{name} must be finite{size}, got {array[wrong][0]} at coordinate {place}"
+        )
+
+
 def point(value: ArrayLike, dimension: int, atol: float) -> Vector:
     """Return ``value`` as a vector, to be looked for in a set up to the tolerance ``atol``."""
-    if isinstance(atol, bool) or not isinstance(atol, Real):
-        raise TypeError(must_be("atol", "a number, at least 0", atol))
+    _check_number(atol, "atol")
     if not atol >= 0.0:  # NaN is not either
-        raise ValueError(must_be("atol", "at least 0", atol, "pass 0.0 to allow nothing"))
+        raise ValueError(must_be("atol", "at least 0", atol))
     return vector(value, dimension, "point")
+
+
+# Sequences
 
 
 def ordered(value: object, name: str) -> None:
     """Refuse mappings, sets and text where a sequence is wanted: they may be iterated as well."""
-    if type(value) not in _ORDERED and isinstance(value, _UNORDERED):
-        raise TypeError(
-            f"{name} must be a sequence, got {quote(value)}, {_a(type(value).__name__)}; "
-            "pass a list, a tuple or an array"
-        )
+    if isinstance(value, Mapping | MappingView | Set | str | bytes):
+        raise TypeError(must_be(name, "a sequence", value))
 
 
 def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
-    """Return ``value``, one whole number or several, as a read-only array of int64.
-
-    A new one, unless it is such an array already.
-    """
+    """Return one whole number or several as a read-only array of int64."""
     ordered(value, name)
     if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1:
-        flags = value.flags
-        if flags.owndata and not flags.writeable:
+        if value.flags.owndata and not value.flags.writeable:
             return value
-    if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
+    elif isinstance(value, Iterable) and not isinstance(value, np.ndarray):
         value = list(value)
     array = np.atleast_1d(np.array(value))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(must_be(name, "whole numbers", value, "pass 3 or [2, 2, 3]"))
+        raise TypeError(must_be(name, "whole numbers", value))
     array = array.astype(np.int64)
     array.setflags(write=False)
     return array
@@ -193,8 +158,6 @@ def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, .
     """Return ``value`` as a tuple of ``length`` strings, or None where none were given."""
     if value is None:
         return None
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(must_be(name, "a sequence of strings", value))
     ordered(value, name)
     names = tuple(str(item) for item in value)
     if len(names) != length:
@@ -207,11 +170,10 @@ def sequence(
 ) -> tuple[T, ...]:
     """Return ``values`` as a tuple, each converted by ``convert`` under its name."""
     if isinstance(values, kind):
-        wanted = f"a sequence, not a single {kind.__name__}"
-        raise TypeError(must_be(name, wanted, values, "pass a list of them"))
+        raise TypeError(must_be(name, f"a sequence, not a single {kind.__name__}", values))
     ordered(values, name)
     if not isinstance(values, Iterable):
-        raise TypeError(must_be(name, f"a sequence, each {_a(kind.__name__)}", values))
+        raise TypeError(must_be(name, f"a sequence, each {_a(kind)}", values))
     return tuple(convert(value, f"{name}[{i}]") for i, value in enumerate(values))
 
 
@@ -221,18 +183,6 @@ def one_space(dimensions: Sequence[int], name: str) -> None:
         raise ValueError(
             f"{name} must be one or more in one space, got those of dimensions {quote(dimensions)}"
         )
-
-
-def candidates(names: Sequence[str], limit: int = 12) -> str:
-    """List ``names`` for an error message, cut where they are many."""
-    shown = ", ".join(map(quote, names[:limit]))
-    return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
-
-
-def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """Return a question that ends an error message, nothing where no name is close."""
-    close = difflib.get_close_matches(name, islice(names, _COMPARED), n=1, cutoff=likeness)
-    return f"; did you mean {quote(close[0])}?" if close else ""
 
 
 # Numbers
@@ -251,10 +201,23 @@ def number(
     return float(value)
 
 
+def whole_number(value: object, name: str, *, minimum: int, maximum: int | None = None) -> int:
+    """Return ``value`` if it is a whole number, at least ``minimum`` and at most ``maximum``."""
+    wanted = f"a whole number, at least {minimum}"
+    if maximum is not None:
+        wanted = f"a whole number from {minimum} to {maximum}"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        hint = f"pass {int(value)}" if isinstance(value, float) and value.is_integer() else ""
+        raise TypeError(must_be(name, wanted, value, hint))
+    if value < minimum or (maximum is not None and value > maximum):
+        raise ValueError(must_be(name, wanted, value))
+    return int(value)
+
+
 def above_zero(value: float, name: str) -> None:
     """Require a finite number above 0."""
     _check_number(value, name)
-    if not 0.0 < value <= _FINITE:  # NaN is not either
+    if not 0.0 < value <= _FINITE:
         raise ValueError(must_be(name, "a finite number above 0", value))
 
 
@@ -263,28 +226,34 @@ def _check_number(value: float, name: str) -> None:
         raise TypeError(must_be(name, "a number", value))
 
 
-# Validators of attrs fields, for hyperparameters
+def as_generator(value: np.random.Generator | int) -> np.random.Generator:
+    """Return a numpy ``Generator``, or one that begins at a seed."""
+    if isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+        return np.random.default_rng(int(value))
+    wanted = "a numpy Generator such as default_rng(seed), or a seed, at least 0"
+    raise TypeError(must_be("generator", wanted, value))
+
+
+# Validators of attrs fields
 
 
 Validator: TypeAlias = Callable[[object, "Attribute[Any]", Any], None]
 
 
 def _number_that(wanted: str, holds: Callable[[float], bool]) -> Validator:
-    """Return a validator that requires a number for which ``holds``."""
+    """Return a validator that requires a number for which ``holds``; NaN never does."""
 
     def check(_: object, attribute: "Attribute[Any]", value: float) -> None:
         _check_number(value, attribute.name)
-        if not holds(value):  # NaN, which is in no order with anything, holds nothing
+        if not holds(value):
             raise ValueError(must_be(attribute.name, wanted, value))
 
     return check
 
 
-def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
-    """Require a finite number above 0."""
-    above_zero(value, attribute.name)
-
-
+positive = _number_that("a finite number above 0", lambda value: 0.0 < value <= _FINITE)
 at_least_zero = _number_that("a finite number, at least 0", lambda value: 0.0 <= value <= _FINITE)
 finite = _number_that("a finite number", lambda value: abs(value) <= _FINITE)
 above_one = _number_that("a finite number above 1", lambda value: 1.0 < value <= _FINITE)
@@ -301,6 +270,11 @@ def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:
         raise TypeError(must_be(attribute.name, "True or False", value))
 
 
+def at_least_one(_: object, attribute: "Attribute[int]", value: int) -> None:
+    """Require a whole number, at least 1."""
+    whole_number(value, attribute.name, minimum=1)
+
+
 def of_kind(kind: type, example: str) -> Validator:
     """Return a validator that requires an instance of ``kind``."""
 
@@ -310,53 +284,13 @@ def of_kind(kind: type, example: str) -> Validator:
     return check
 
 
-def as_generator(value: np.random.Generator | int) -> np.random.Generator:
-    """Return a numpy ``Generator``, or one that begins at a seed."""
-    if isinstance(value, np.random.Generator):
-        return value
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
-        return np.random.default_rng(int(value))
-    hint = "pass a seed such as 1, or numpy.random.default_rng(seed)"
-    raise TypeError(must_be("generator", "a numpy Generator or a seed, at least 0", value, hint))
-
-
 def check_kind(value: object, kind: type, name: str, example: str) -> None:
     """Require an instance of ``kind``."""
     if not isinstance(value, kind):
         if isinstance(value, type) and issubclass(value, kind):
             example = f"{value.__name__}()"
-        raise TypeError(
-            f"{name} must be {_a(kind.__name__)}, got {quote(value)}{_role(value)}; "
-            f"pass one, such as {example}"
-        )
+        raise TypeError(must_be(name, _a(kind), value, f"pass one, such as {example}"))
 
 
-def _role(value: object) -> str:
-    """Return which abstract class of this package ``value`` is of, to tell equal names apart."""
-    if isinstance(value, type):
-        return ", a class"
-    for base in type(value).__mro__[1:]:
-        public = base.__module__.startswith("regretkit.") and not base.__name__.startswith("_")
-        if public and inspect.isabstract(base):
-            return f", {_a(base.__name__)}"
-    return ""
-
-
-def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
-
-
-def at_least_one(_: object, attribute: "Attribute[int]", value: int) -> None:
-    """Require a whole number, at least 1."""
-    whole_number(value, attribute.name, minimum=1)
-
-
-def whole_number(value: object, name: str, *, minimum: int, maximum: int | None = None) -> int:
-    """Return ``value`` if it is a whole number, at least ``minimum`` and at most ``maximum``."""
-    wanted = f", at least {minimum}" if maximum is None else f" from {minimum} to {maximum}"
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        hint = f"; pass {int(value)}" if isinstance(value, float) and value.is_integer() else ""
-        raise TypeError(f"{name} must be a whole number{wanted}, got {quote(value)}{hint}")
-    if value < minimum or (maximum is not None and value > maximum):
-        raise ValueError(f"{name} must be a whole number{wanted}, got {quote(value)}")
-    return int(value)
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"

@@ -1,19 +1,31 @@
 """Games: normal and extensive form, a catalogue, files, and interfaces to define games."""
 
-from typing import TYPE_CHECKING
-
-from regretkit._util._lazy_import import lazy_import
+from regretkit.games._adapters import InformationSet as InformationSet
+from regretkit.games._adapters import Playable as Playable
+from regretkit.games._adapters import as_history as as_history
+from regretkit.games._behavioral import BehavioralStrategy as BehavioralStrategy
+from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
+from regretkit.games._behavioral import ProfileLike as ProfileLike
+from regretkit.games._behavioral import VisitedProfile as VisitedProfile
+from regretkit.games._behavioral import VisitedStrategy as VisitedStrategy
+from regretkit.games._behavioral import uniform_behavior as uniform_behavior
 from regretkit.games._efg import read_efg as read_efg
 from regretkit.games._efg import write_efg as write_efg
 from regretkit.games._extensive_form import ExtensiveFormGame as ExtensiveFormGame
 from regretkit.games._extensive_form import ImperfectRecallGame as ImperfectRecallGame
 from regretkit.games._fingerprint import fingerprint as fingerprint
 from regretkit.games._game import Game as Game
+from regretkit.games._game_dag import GameDAG as GameDAG
 from regretkit.games._nfg import read_nfg as read_nfg
 from regretkit.games._nfg import write_nfg as write_nfg
 from regretkit.games._normal_form import NormalFormGame as NormalFormGame
 from regretkit.games._normal_form import matrix_game as matrix_game
+from regretkit.games._openspiel_states import openspiel_history as openspiel_history
+from regretkit.games._openspiel_tree import from_openspiel as from_openspiel
+from regretkit.games._openspiel_tree import to_openspiel_policy as to_openspiel_policy
 from regretkit.games._profile import Profile as Profile
+from regretkit.games._pygambit import from_pygambit as from_pygambit
+from regretkit.games._pygambit import to_pygambit as to_pygambit
 from regretkit.games._registry import load as load
 from regretkit.games._registry import load_rules as load_rules
 from regretkit.games._registry import names as names
@@ -61,32 +73,3 @@ from regretkit.games.tree._history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
 from regretkit.games.tree._history import TERMINAL as TERMINAL
 from regretkit.games.tree._history import History as History
 from regretkit.games.tree._history import HistoryBatch as HistoryBatch
-
-# Loaded when asked for, so that importing the library stays quick
-_LATER = {
-    "_behavioral": "BehavioralStrategy BehavioralStrategyLike ProfileLike uniform_behavior "
-    "VisitedProfile VisitedStrategy",
-    "_adapters": "InformationSet Playable as_history",
-    "_pygambit": "from_pygambit to_pygambit",
-    "_openspiel_states": "openspiel_history",
-    "_openspiel_tree": "from_openspiel to_openspiel_policy",
-    "_game_dag": "GameDAG",
-}
-if TYPE_CHECKING:
-    from regretkit.games._adapters import InformationSet as InformationSet
-    from regretkit.games._adapters import Playable as Playable
-    from regretkit.games._adapters import as_history as as_history
-    from regretkit.games._behavioral import BehavioralStrategy as BehavioralStrategy
-    from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
-    from regretkit.games._behavioral import ProfileLike as ProfileLike
-    from regretkit.games._behavioral import VisitedProfile as VisitedProfile
-    from regretkit.games._behavioral import VisitedStrategy as VisitedStrategy
-    from regretkit.games._behavioral import uniform_behavior as uniform_behavior
-    from regretkit.games._game_dag import GameDAG as GameDAG
-    from regretkit.games._openspiel_states import openspiel_history as openspiel_history
-    from regretkit.games._openspiel_tree import from_openspiel as from_openspiel
-    from regretkit.games._openspiel_tree import to_openspiel_policy as to_openspiel_policy
-    from regretkit.games._pygambit import from_pygambit as from_pygambit
-    from regretkit.games._pygambit import to_pygambit as to_pygambit
-else:
-    __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

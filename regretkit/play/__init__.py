@@ -1,9 +1,6 @@
 """Self-play: minimizers play games, by orders, averagings and estimators."""
 
-from typing import TYPE_CHECKING
-
 from regretkit._state import Stateful as Stateful
-from regretkit._util._lazy_import import lazy_import
 from regretkit.averaging import Average as Average
 from regretkit.averaging import Averaging as Averaging
 from regretkit.averaging import HorizonPower as HorizonPower
@@ -41,6 +38,8 @@ from regretkit.play._algorithms import named as named
 from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
+from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
+from regretkit.play._best_response_play import best_response_play as best_response_play
 from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
 from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every
@@ -49,7 +48,20 @@ from regretkit.play._callbacks import StopAtTime as StopAtTime
 from regretkit.play._callbacks import StopWhenConverged as StopWhenConverged
 from regretkit.play._checkpoint import Checkpoint as Checkpoint
 from regretkit.play._checkpoint import resume as resume
+from regretkit.play._comparison import ComparedRun as ComparedRun
+from regretkit.play._comparison import Comparison as Comparison
+from regretkit.play._comparison import compare as compare
 from regretkit.play._engines import EngineReport as EngineReport
+from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
+from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
+from regretkit.play._matches import Agent as Agent
+from regretkit.play._matches import HumanAgent as HumanAgent
+from regretkit.play._matches import Match as Match
+from regretkit.play._matches import Observation as Observation
+from regretkit.play._matches import Round as Round
+from regretkit.play._matches import RoundObserver as RoundObserver
+from regretkit.play._matches import StrategyAgent as StrategyAgent
+from regretkit.play._matches import play_match as play_match
 from regretkit.play._orders import Alternating as Alternating
 from regretkit.play._orders import Extragradient as Extragradient
 from regretkit.play._orders import Order as Order
@@ -62,30 +74,3 @@ from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
 from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
 from regretkit.play._self_play import SelfPlay as SelfPlay
 from regretkit.play._solve import solve as solve
-
-# Loaded when asked for, so that importing the library stays quick
-_LATER = {
-    "_best_response_play": "BestResponsePlay best_response_play",
-    "_comparison": "ComparedRun Comparison compare",
-    "_fsicfr": "FixedStrategyIteration",
-    "_lazy_mccfr": "LazyMCCFR",
-    "_matches": ("Agent RoundObserver HumanAgent Match Observation Round StrategyAgent play_match"),
-}
-if TYPE_CHECKING:
-    from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
-    from regretkit.play._best_response_play import best_response_play as best_response_play
-    from regretkit.play._comparison import ComparedRun as ComparedRun
-    from regretkit.play._comparison import Comparison as Comparison
-    from regretkit.play._comparison import compare as compare
-    from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
-    from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
-    from regretkit.play._matches import Agent as Agent
-    from regretkit.play._matches import HumanAgent as HumanAgent
-    from regretkit.play._matches import Match as Match
-    from regretkit.play._matches import Observation as Observation
-    from regretkit.play._matches import Round as Round
-    from regretkit.play._matches import RoundObserver as RoundObserver
-    from regretkit.play._matches import StrategyAgent as StrategyAgent
-    from regretkit.play._matches import play_match as play_match
-else:
-    __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -12,7 +12,7 @@ from attrs import define, evolve, field
 from regretkit._state import Stateful
 from regretkit._util._files import FilePath
 from regretkit._util._typing import Vector
-from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten, whole_number
+from regretkit._util._validate import check_kind, quote, shorten, whole_number
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
@@ -262,8 +262,7 @@ class LazyMCCFR:
 
     def _fail(self, error: BaseException) -> None:
         self._failure = (
-            f"the run broke off half-way, in iteration {self.iteration + 1}: "
-            f"{quote(error, LONGEST_ERROR)}"
+            f"the run broke off half-way, in iteration {self.iteration + 1}: {quote(error, 1_000)}"
         )
 
     def _check_whole(self) -> None:

@@ -16,7 +16,6 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import (
     ATOL,
     LARGEST,
-    LONGEST_ERROR,
     check_kind,
     format_array,
     quote,
@@ -293,7 +292,7 @@ class SelfPlay(Stateful):
             last = self.iteration + count
             moment = f"in iteration{f's {following} to' * (count > 1)} {last}"
         self._failure = (
-            f"the run broke off {moment}: {quote(error, LONGEST_ERROR)}; "
+            f"the run broke off {moment}: {quote(error, 1_000)}; "
             "load a state from before it, or start anew"
         )
         if isinstance(error, Exception):  # and no interrupt

@@ -112,10 +112,10 @@ def test_maps_refuse_vectors_of_another_length_by_name(maps):
     weights, point = (each.relative_interior_point() for each in sets)
     for wrong in (weights[1:], weights[:, None], {}, "x"):
         for call in (partial(maps.apply, wrong, point), partial(maps.fixed_point, wrong)):
-            with pytest.raises((TypeError, ValueError), match=r"^coefficients .*pass"):
+            with pytest.raises((TypeError, ValueError), match=r"^coefficients "):
                 call()
     for wrong in (point[1:], np.append(point, 0.0), 0.5, {}):
-        with pytest.raises((TypeError, ValueError), match=r"^point .*pass"):
+        with pytest.raises((TypeError, ValueError), match=r"^point "):
             maps.apply(weights, wrong)
 
 

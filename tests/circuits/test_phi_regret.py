@@ -123,8 +123,8 @@ def test_maps_of_ones_own_are_played_like_those_of_the_library(maps):
     [
         ([9.0, 9.0], ValueError, r"stationary returned array\(\[9., 9.\]\), which is no point"),
         ([0.9, 0.1], ValueError, r"maps.stationary returned .* the map moves by 0\.4, more than"),
-        ([0.5], ValueError, r"what maps.stationary returned has shape \(1,\), but dimension 2"),
-        ("half", TypeError, "what maps.stationary returned must be a sequence, got 'half'"),
+        ([0.5], ValueError, r"what maps.stationary returned must have shape \(2,\), got \(1,\)"),
+        ("half", TypeError, "what maps.stationary returned must be numbers, got 'half'"),
     ],
 )
 def test_a_stationary_distribution_of_ones_own_is_checked(point, error, message):

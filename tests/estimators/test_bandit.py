@@ -91,7 +91,7 @@ def on_a_tree():
 
 
 test_bad_arguments_are_refused = refusals(
-    (lambda: BanditFeedback(1.0), TypeError, "generator must be a numpy Generator or a seed"),
+    (lambda: BanditFeedback(1.0), TypeError, "generator must be a numpy Generator"),
     (lambda: BanditFeedback(np.random.default_rng(1), implicit=-0.1), ValueError, "implicit"),
     (lambda: BanditFeedback(np.random.default_rng(1), baseline=np.inf), ValueError, "baseline"),
     (on_a_tree, TypeError, "must be in normal form"),

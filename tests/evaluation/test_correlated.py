@@ -480,7 +480,7 @@ def test_distributions_are_over_the_outcomes_of_a_normal_form(gaps):
         ("wellfare", ValueError, "objective must be 'welfare', a player or a weight for each"),
         (2, ValueError, "player must be one of 0 to 1, got 2"),
         (-1, ValueError, "player must be one of 0 to 1, got -1"),
-        ([1.0], ValueError, r"objective has shape \(1,\)"),
+        ([1.0], ValueError, r"objective must have shape .* got \(1,\)"),
         ([1.0, np.nan], ValueError, "objective must be finite"),
         ([1e300, 1e300], ValueError, "objective must leave weighted payoffs finite"),
         (True, TypeError, "objective must be 'welfare', a player or a weight for each, got True"),

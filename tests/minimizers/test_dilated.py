@@ -310,7 +310,7 @@ test_impossible_parts_are_refused = refusals(
     ({"weight": 0.0}, ValueError, "weight must be a finite number above 0"),
     ({"temperature": -1.0}, ValueError, "temperature must be a finite number, at least 0"),
     ({"magnet": np.ones(SMALL.dimension)}, ValueError, "magnet must be a strategy of"),
-    ({"magnet": [1.0]}, ValueError, "dimension 10 is wanted"),
+    ({"magnet": [1.0]}, ValueError, r"must have shape \(10,\)"),
     call=lambda parts: m.DilatedMirrorDescent(**({"tree": SMALL, "rate": 0.5} | parts)),
 )
 

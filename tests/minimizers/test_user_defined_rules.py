@@ -136,7 +136,7 @@ def test_a_proposal_of_another_shape_is_refused_with_the_name_of_the_hook(return
         def _learn(self, utility, strategy):
             pass
 
-    with pytest.raises(ValueError, match=r"Wrong._propose returned has shape .*, shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"Wrong._propose returned must have shape \(3,\)"):
         Wrong().next_strategy()
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 import regretkit as rk
-from regretkit import games, minimizers, play
+from regretkit import games, play
 
 
 def public_packages():
@@ -36,10 +36,8 @@ def test_equal_public_names_are_the_same_object():
     assert not different
 
 
-def test_what_is_no_averaging_is_refused():
+def test_a_class_in_place_of_an_object_is_refused_with_what_to_pass():
     game = games.kuhn_poker()
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
-    with pytest.raises(TypeError, match=r"averaging must be an Averaging, got Entropy.*; "):
-        rk.SelfPlay(game, players, averaging=minimizers.Entropy())
-    with pytest.raises(TypeError, match=r"must be an Averaging, got <class '.*Linear'>, a class; "):
+    with pytest.raises(TypeError, match=r"must be an Averaging, got .*such as Linear\(\)"):
         rk.SelfPlay(game, players, averaging=play.Linear)

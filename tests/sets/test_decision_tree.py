@@ -221,7 +221,7 @@ test_a_tree_that_is_none_is_refused = refusals(
 
 
 test_a_best_response_to_no_utility_is_refused = refusals(
-    ([1.0, 2.0], ValueError, r"utility has shape \(2,\), but dimension 3 is wanted"),
+    ([1.0, 2.0], ValueError, r"utility must have shape \(3,\), got \(2,\)"),
     ([1.0, 2.0, np.nan], ValueError, "got nan at coordinate 2"),
     (["a", "b", "c"], TypeError, "utility must be numbers"),
     call=DecisionTree([0], [2]).best_response,

@@ -40,7 +40,7 @@ def test_a_label_that_is_neither_name_nor_number_is_refused(key):
 
 test_names_that_do_not_fit_the_sizes_are_refused = refusals(
     ({"labels": ["a"]}, ValueError, "labels must hold 2 strings, got 1"),
-    ({"labels": "ab"}, TypeError, "labels must be a sequence of strings"),
+    ({"labels": "ab"}, TypeError, "labels must be a sequence"),
     ({"actions": [["x"]]}, ValueError, "actions must name those of 2 decision points"),
     ({"actions": [["x", "y"], ["z"]]}, ValueError, r"actions\[1\] must hold 3 strings, got 1"),
     call=lambda names: Simplices([2, 3], **names),

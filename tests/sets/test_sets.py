@@ -210,7 +210,7 @@ def test_a_vector_of_another_length_is_refused_by_every_question(kind):
     wrong = np.zeros(domain.dimension + 1)
     questions = [domain.best_response, domain.contains]
     for question in [*questions, getattr(domain, "project", domain.contains)]:
-        with pytest.raises(ValueError, match=f"dimension {domain.dimension} is wanted"):
+        with pytest.raises(ValueError, match=rf"must have shape \({domain.dimension},\)"):
             question(wrong)
 
 
@@ -240,7 +240,7 @@ def test_every_kind_of_set_is_among_those_asked_about_a_tolerance():
     ],
 )
 def test_a_tolerance_that_is_none_is_refused_by_every_set(domain, atol, error):
-    with pytest.raises(error, match=f"atol must be .*at least 0, got {atol!r}"):
+    with pytest.raises(error, match=f"atol must be .*, got {atol!r}"):
         domain.contains(domain.relative_interior_point(), atol=atol)
 
 
@@ -562,24 +562,24 @@ def test_a_product_of_one_of_each_kind_nests():
 
 test_what_is_no_set_is_refused = refusals(
     (lambda: Box([0.0, 2.0], [1.0, 1.0]), ValueError, "got 2.0 above 1.0 at coordinate 1"),
-    (lambda: Box([0.0], [1.0, 1.0]), ValueError, r"high has shape \(2,\), but dimension 1"),
+    (lambda: Box([0.0], [1.0, 1.0]), ValueError, r"high must have shape \(1,\), got \(2,\)"),
     (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
     (lambda: Box([0.0], [np.inf]), ValueError, "high must be finite"),
-    (lambda: Box("low", [1.0]), TypeError, "low must be a sequence"),
+    (lambda: Box("low", [1.0]), TypeError, "low must be numbers"),
     (lambda: Ball([0.0], 0.0), ValueError, "radius must be above 0, got 0.0; .* a Singleton"),
     (lambda: Ball([0.0], -1.0), ValueError, "radius must be above 0, got -1.0"),
     (lambda: Ball([0.0], np.inf), ValueError, "radius must be a finite number, got inf"),
     (lambda: Ball([0.0], "1"), TypeError, "radius must be a number, got '1'"),
-    (lambda: Ball([[0.0]], 1.0), ValueError, r"center has shape \(1, 1\)"),
-    (lambda: Polytope([]), ValueError, r"vertices has shape \(0,\); pass a matrix"),
-    (lambda: Polytope(np.zeros((0, 3))), ValueError, "one row or more"),
-    (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices has shape \(2,\)"),
-    (lambda: Polytope([[1.0], [2.0, 3.0]]), TypeError, "rows of equal length"),
-    (lambda: Polytope([[1.0, np.nan]]), ValueError, "got nan at row 0, column 1"),
+    (lambda: Ball([[0.0]], 1.0), ValueError, r"center must have shape \(1,\), got \(1, 1\)"),
+    (lambda: Polytope([]), ValueError, r"vertices must have shape \(k, n\) .* got \(0,\)"),
+    (lambda: Polytope(np.zeros((0, 3))), ValueError, "with a row at least"),
+    (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices must have shape .* got \(2,\)"),
+    (lambda: Polytope([[1.0], [2.0, 3.0]]), TypeError, "vertices must be numbers"),
+    (lambda: Polytope([[1.0, np.nan]]), ValueError, "got nan at coordinate 0, 1"),
     (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a StrategySet"),
     (lambda: AffineImageSet(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
     (lambda: AffineImageSet(Simplices(2), [[np.inf, 0]]), ValueError, "matrix must be finite"),
-    (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset has shape"),
+    (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset must have shape"),
     (lambda: ScaledSet(Simplices(2), 0), ValueError, "factor must not be 0"),
     (lambda: ScaledSet(Simplices(2), np.nan), ValueError, "factor must be from"),
     (lambda: ScaledSet(Simplices(2), "2"), TypeError, "factor must be a number, got '2'"),
@@ -597,7 +597,7 @@ test_what_is_no_set_is_refused = refusals(
     (lambda: ProductSet([Simplices(2)], [[0, 2]]), ValueError, "each of 0 to 1 once"),
     (lambda: ProductSet([Simplices(2)], [[0.0, 1.0]]), TypeError, "whole numbers"),
     (lambda: Singleton([1.0, np.nan]), ValueError, "point must be finite"),
-    (lambda: Singleton([[1.0, 2.0]]), ValueError, r"point has shape \(1, 2\)"),
+    (lambda: Singleton([[1.0, 2.0]]), ValueError, r"point must have shape \(2,\), got \(1, 2\)"),
     (lambda: Singleton(["a"]), TypeError, "point must be numbers"),
     (lambda: Hull([np.eye(2)]), TypeError, "members"),
     (lambda: ProductSet([[1.0, 0.0]]), TypeError, "factors"),

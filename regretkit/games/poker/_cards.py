@@ -218,7 +218,7 @@ def parse_range(text: RangeLike, deck: str = "2-A") -> Vector:
 
 
 def _checked(weights: ArrayLike, count: int) -> Vector:
-    array = floats(weights, "range", f"pass a text such as '22+,AKs', or {count:,} weights")
+    array = floats(weights, "range")
     if array.shape != (count,):
         raise ValueError(
             f"range has shape {array.shape}, but the deck has {count:,} hands; pass one weight "

@@ -30,7 +30,7 @@ Path: TypeAlias = str | Sequence[str]
 
 
 def _pair(value: Payoff) -> tuple[float, float]:
-    pair = floats(value, "a payoff", "pass a number, or one for each player")
+    pair = floats(value, "a payoff")
     if pair.shape not in ((), (2,)):
         raise ValueError(must_be("a payoff", "one number, or one for each player", value))
     check_payoffs(pair.reshape(-1), str)
