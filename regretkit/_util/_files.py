@@ -73,7 +73,7 @@ def check_target(path: FilePath) -> int | None:
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
     if not target.parent.is_dir():
-        problem = f"there is no folder {str(Path(name).parent)!r}"
+        problem = f"there is no folder {str(Path(name).parent)!r}; make it first"
         raise FileNotFoundError(errno.ENOENT, problem, name)
     try:
         mode = os.stat(name).st_mode  # noqa: PTH116 # errors show the name as it was passed

@@ -43,7 +43,7 @@ from regretkit.games.public import PublicGame
 from regretkit.play import ALGORITHMS, Algorithm, LazyMCCFR, SelfPlay, named
 from regretkit.play._algorithms import Groups
 from regretkit.play._checkpoint_file import is_checkpoint
-from regretkit.play._engines import engine_names
+from regretkit.play._engines import UnsupportedError, engine_names
 from regretkit.play._lazy_tree import players_of
 from regretkit.play._measures import GAPS
 from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
@@ -421,9 +421,9 @@ class Choice:
                     return start_by_rules(game.played, self.algorithm, **options)
                 options |= {"engine": settings.engine, "groups": game.groups}
                 return self.algorithm.start(game.played, **options)
+        except UnsupportedError as error:
+            raise Refusal(f"--engine: {reason(error)}; leave it out") from error
         except (TypeError, ValueError) as error:
-            if str(error).startswith("engine "):
-                raise Refusal(f"--engine: {reason(error)}; leave it out") from error
             played = game.text if game.by_rules else quote(game.played)
             told = f"{self.label} cannot play {played}: {reason(error)}"
             raise Refusal(f"{self.argument}: {told}") from error

@@ -26,6 +26,7 @@ from regretkit.evaluation import nash_conv
 from regretkit.games import History, Profile, VisitedProfile, fingerprint
 from regretkit.play import AtGeometricSteps, Checkpoint, Comparison, LazyMCCFR, Recorder, SelfPlay
 from regretkit.play._callbacks import Callback, Pace, clock, facts
+from regretkit.play._checkpoint import CheckpointError
 from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._measures import GAPS
 from regretkit.play._self_play import EVER
@@ -271,7 +272,7 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
         if isinstance(error, KeyboardInterrupt):
             say(f"ended within iteration {iteration}{saved}")
             raise
-        if checkpoint is not None and getattr(error, "argument", "") == "checkpoint":
+        if checkpoint is not None and isinstance(error, CheckpointError):
             with _saving(checkpoint.path):
                 raise
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error

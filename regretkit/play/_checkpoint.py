@@ -39,6 +39,10 @@ _LOOKS = 20
 """How often the clock is looked at between two checkpoints, about."""
 
 
+class CheckpointError(OSError):
+    """A checkpoint cannot be written, which is no error of the run."""
+
+
 @define(eq=False)
 class Checkpoint:
     """Save a run while it plays, so that at most the time since the last save is lost.
@@ -126,9 +130,10 @@ class Checkpoint:
             began = time.monotonic()
             try:
                 run.save(self.path, callbacks=self.callbacks)
-            except Exception as error:  # which is to be told from errors of a rule
-                vars(error)["argument"] = "checkpoint"
-                raise
+            except OSError as error:
+                failure = CheckpointError(*error.args)
+                failure.filename = error.filename
+                raise failure from error
             self.iteration, self._saved = run.iteration, time.monotonic()
             self._took = self._saved - began
         return stop

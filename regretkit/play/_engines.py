@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
+class UnsupportedError(ValueError):
+    """The requested engine does not support a run."""
+
+
 class Executor(abc.ABC):
     """An engine at work on one run. The constructor compiles its machine code."""
 
@@ -116,7 +120,7 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
         if refusal := engine.unsupported_reason(run):
-            raise ValueError(f"engine {quote(name)} cannot run this: {refusal}")
+            raise UnsupportedError(f"engine {quote(name)} cannot run this: {refusal}")
         return engine
     left_out = {"compiled-exact", *_FAILED.get(run, ())}
     engines = (engine for engine in _engines() if engine.name not in left_out)

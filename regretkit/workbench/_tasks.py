@@ -24,6 +24,7 @@ from regretkit.games._registry import _FACTORIES, _RULES, OPENSPIEL
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Algorithm, Checkpoint, ComparedRun, LazyMCCFR, Recorder, SelfPlay
 from regretkit.play._callbacks import Callback, Pace
+from regretkit.play._checkpoint import CheckpointError
 from regretkit.play._checkpoint_file import RunOptions, SavedRun
 from regretkit.play._comparison import RATIO, measured
 from regretkit.play._measures import AXES, SAMPLED_GAP, sampled_gap
@@ -289,9 +290,9 @@ def execute(
         try:
             with redirect_stdout(StringIO()):
                 columns = _measured(task, run, unfinished, report)
+        except CheckpointError:
+            raise
         except (Exception, SystemExit) as error:
-            if isinstance(error, OSError) and getattr(error, "argument", "") == "checkpoint":
-                raise
             cause = error.__cause__ if isinstance(error, RuntimeError) else None
             unfinished.unlink(missing_ok=True)
             return Outcome(reason=rule_error(cause or error, label))
