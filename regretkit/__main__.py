@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from regretkit.cli._console import INTERRUPTED, AfterImports, say
+from regretkit.cli._console import INTERRUPTED, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,15 +19,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdin, sys.stdout, sys.stderr):  # terminals may lack characters
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
-    with AfterImports() as imports:
-        try:
-            from regretkit.cli._commands import run  # which imports NumPy and more
+    try:
+        from regretkit.cli._commands import run  # which imports NumPy and more
 
-            imports.check()
-            return run(arguments)
-        except KeyboardInterrupt:
-            say("interrupted")
-            return INTERRUPTED
+        return run(arguments)
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -208,9 +208,6 @@ def progress(title: str = "") -> Iterator[Progress]:
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code of Ctrl-C; other signals have their own numbers in place of this one's."""
 
-_LONGEST_IMPORT = 10.0
-"""Seconds after which an import is interrupted as well."""
-
 _NOTICE_AFTER = 0.5
 """Seconds after which a message says that the iteration is completed first."""
 
@@ -241,47 +238,6 @@ class _Handler(abc.ABC):
     @abc.abstractmethod
     def _handle(self, number: int, frame: FrameType | None) -> None:
         """Answer a signal."""
-
-
-class AfterImports(_Handler):
-    """Within it, Ctrl-C raises ``KeyboardInterrupt`` as soon as no module is being imported.
-
-    Packages of machine code that are interrupted while they are imported print tracebacks of their
-    own, or end in other errors.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("SIGINT")
-        self._pressed: float | None = None
-        self._waits = False
-
-    def check(self) -> None:
-        """Raise ``KeyboardInterrupt`` if it is pending, or was caught by an imported module."""
-        if self._pressed is not None:
-            raise KeyboardInterrupt
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        time_now = time.monotonic()
-        if self._pressed is None or not self._waits:
-            self._pressed = time_now
-        while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
-            frame = frame.f_back
-        self._waits = frame is not None and time_now - self._pressed < _LONGEST_IMPORT
-        if not self._waits:
-            raise KeyboardInterrupt
-        # Not a threading.Thread: to start one takes locks that the interrupted code may hold.
-        _thread.start_new_thread(self._repeat, ())
-
-    def _repeat(self) -> None:
-        time.sleep(0.02)
-        if self._waits and os.name == "posix":  # a real signal also ends a wait of the main thread
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        elif self._waits:
-            _thread.interrupt_main()
-
-    def __exit__(self, *_: object) -> None:
-        self._waits = False
-        super().__exit__()
 
 
 class StopRequest(_Handler):
@@ -323,7 +279,8 @@ class StopRequest(_Handler):
         repeated, self.code = self.code is not None, self.code or 128 + number
         if repeated or self._at_once:
             raise KeyboardInterrupt
-        _thread.start_new_thread(self._notice, (self._checked,))  # as in AfterImports
+        # Not a threading.Thread: to start one takes locks that the interrupted code may hold.
+        _thread.start_new_thread(self._notice, (self._checked,))
 
     def _notice(self, checked: int) -> None:
         time.sleep(_NOTICE_AFTER)

@@ -227,38 +227,7 @@ def test_ctrl_c_in_a_comparison_writes_the_results_so_far(folder):
     assert "cfr+" not in ends
 
 
-SLOW_MODULE = """
-import sys, time
-
-print("importing", file=sys.stderr, flush=True)
-try:
-    time.sleep(0.5)
-except KeyboardInterrupt:
-    raise ImportError("half of it") from None  # as packages of machine code do
-
-
-def rule(simplices):
-    time.sleep(600)
-"""
-REAL_NUMPY = """
-sys.path.remove({folder!r})
-del sys.modules["numpy"]
-import numpy
-"""
-
-
-@pytest.mark.parametrize("package", ["numpy", "slow"])
-def test_ctrl_c_waits_for_an_import_and_ends_in_one_line(folder, package):
-    numpy = package == "numpy"  # which the command line itself imports
-    text = SLOW_MODULE + (REAL_NUMPY.format(folder=str(folder)) if numpy else "")
-    (folder / f"{package}.py").write_text(text)
-    words = ["solve", "kuhn_poker", "--rule", "slow:rule"]
-    shown = interrupted(words, folder, [("importing", CTRL_C)])
-
-    assert shown.split("^C")[-1].split() == ["regretkit:", "interrupted"]
-
-
-def test_ctrl_c_waits_for_no_import_that_never_ends(folder):
+def test_ctrl_c_ends_an_import_in_one_line(folder):
     (folder / "slow.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(600)")
     words = ["solve", "kuhn_poker", "--rule", "slow:X"]
     assert "regretkit: interrupted" in interrupted(words, folder, [("importing", CTRL_C)])
