@@ -196,7 +196,7 @@ def test_what_is_no_strategy_on_a_tree_is_refused_with_how_to_come_by_one(measur
 @each_measure
 def test_behavior_in_place_of_sequence_form_is_refused_with_how_to_come_by_it(measure):
     behavior = [domain.simplices.uniform() for domain in KUHN.domains]
-    with pytest.raises(ValueError, match=r"has shape \(12,\)"):
+    with pytest.raises(ValueError, match=r"\(12,\)"):
         measure(KUHN, behavior)
     with pytest.raises(ValueError, match=r"pass shape \(13,\); on a tree it is in sequence form"):
         nash_conv(KUHN, behavior)

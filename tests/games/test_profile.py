@@ -294,7 +294,7 @@ test_strategies_by_hand_that_are_none_are_refused = refusals(
 )
 
 test_what_are_no_strategies_by_hand_is_refused = refusals(
-    *(({"J": wrong}, "must be a sequence") for wrong in ({"p": 1.0}, "pb", {0.5, 1.0})),
+    *(({"J": wrong}, "must be numbers") for wrong in ({"p": 1.0}, "pb", {0.5, 1.0})),
     ({1.5: [1]}, "a player has a number"),
     ([1], "strategies must map information sets"),
     call=by_hand,
