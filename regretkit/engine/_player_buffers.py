@@ -10,13 +10,13 @@ from regretkit._state import is_ours, with_parts
 from regretkit._util._arrays import Selection, shifted
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import ATOL, format_array, quote
-from regretkit.averaging import Average
 from regretkit.circuits import CFR, EFR, PhiRegret, TriggerDeviations
 from regretkit.engine._deviations import NO_DEVIATIONS, DeviationArrays
 from regretkit.engine._layout import FlatTrees, Iterates
 from regretkit.engine._support import learner_of, placed_rules
 from regretkit.engine.kernels._iteration import State
 from regretkit.minimizer import RegretMinimizer
+from regretkit.play import Average
 from regretkit.play._engines import CannotStartError
 from regretkit.sets import Simplices
 from regretkit.trace import Kernel, UntraceableError, find_kernel

@@ -69,12 +69,12 @@ class Responder:
         begins = trees.sequence_offsets.tolist()
         self._sequences = [slice(*ends) for ends in pairwise(begins)]
         self._code = compile_responses(type(payoffs))
-        self._code.prepared(0, 0, False, *self._arrays)
+        self._code.prepared(0, 0, *self._arrays)
 
     def gains(self, strategies: Sequence[Vector]) -> Vector | None:
         """Return what each player gains by a best response; None if a strategy is none."""
         self._put(strategies)
-        self._code(0, len(strategies), False, *self._arrays)
+        self._code(0, len(strategies), *self._arrays)
         gains, errors = self._found.T
         return None if (errors > ATOL).any() else gains.copy()
 
@@ -84,16 +84,10 @@ class Responder:
         None if what another player plays is no strategy.
         """
         self._put([*strategies[:player], np.zeros(1), *strategies[player + 1 :]])
-        self._code(player, player + 1, False, *self._arrays)
+        self._code(player, player + 1, *self._arrays)
         if (np.delete(self._found[:, 1], player) > ATOL).any():
             return None
         return self.iterates.utility[self._sequences[player]].copy()
-
-    def scaled(self, strategies: Iterable[Vector]) -> list[Vector]:
-        """Return strategies whose distributions are scaled to sum to 1, views of a workspace."""
-        self._put(strategies)
-        self._code(0, len(self._sequences), True, *self._arrays)
-        return [self.iterates.strategy[own] for own in self._sequences]
 
     def _put(self, strategies: Iterable[Vector]) -> None:
         for own, strategy in zip(self._sequences, strategies, strict=True):

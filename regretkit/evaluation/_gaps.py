@@ -99,16 +99,15 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     return np.array([d._gain(game.utility(player, strategies), x) for player, (d, x) in players])
 
 
-def responder(game: Game, part: float = 1.0) -> AbstractContextManager[Any]:
+def responder(game: Game) -> AbstractContextManager[Any]:
     """Lend what finds best responses in a game by machine code, or None where NumPy is to do it.
 
-    It is for what takes this part of the work of a gap. It depends on the work so far, and on no
-    clock; both give the same bits.
+    Which of them depends on the work so far, and on no clock; both give the same bits.
     """
     if not isinstance(game, ExtensiveFormGame | PublicGame):
         return nullcontext()
     work, spent = _WORK.get(game) or (_work(game), 0.0)
-    spent += part * work
+    spent += work
     _WORK[game] = work, spent
     if spent < _FEW:
         return nullcontext()

@@ -1,14 +1,6 @@
 """Self-play: minimizers play games, by orders, averagings and estimators."""
 
 from regretkit._state import Stateful as Stateful
-from regretkit.averaging import Average as Average
-from regretkit.averaging import Averaging as Averaging
-from regretkit.averaging import HorizonPower as HorizonPower
-from regretkit.averaging import Last as Last
-from regretkit.averaging import Linear as Linear
-from regretkit.averaging import Power as Power
-from regretkit.averaging import Quadratic as Quadratic
-from regretkit.averaging import Uniform as Uniform
 from regretkit.estimators import AverageStrategySampling as AverageStrategySampling
 from regretkit.estimators import BanditFeedback as BanditFeedback
 from regretkit.estimators import Baseline as Baseline
@@ -40,6 +32,14 @@ from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
 from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
 from regretkit.play._best_response_play import best_response_play as best_response_play
+from regretkit.play._averaging import Average as Average
+from regretkit.play._averaging import Averaging as Averaging
+from regretkit.play._averaging import HorizonPower as HorizonPower
+from regretkit.play._averaging import Last as Last
+from regretkit.play._averaging import Linear as Linear
+from regretkit.play._averaging import Power as Power
+from regretkit.play._averaging import Quadratic as Quadratic
+from regretkit.play._averaging import Uniform as Uniform
 from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
 from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every

@@ -12,7 +12,6 @@ from attrs import evolve, field, frozen
 from regretkit import minimizers
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
-from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
 from regretkit.circuits import (
     CFR,
     EFR,
@@ -42,6 +41,7 @@ from regretkit.minimizers.contrib import (
     AsymmetricRegretMatchingPlus,
     HSDiscountedRegretMatching,
 )
+from regretkit.play._averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
 from regretkit.play._orders import Alternating, Order, Simultaneous
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import DecisionProblem, Simplices, StrategySet

@@ -5,12 +5,12 @@ from attrs import frozen
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import whole_number
-from regretkit.averaging._averaging import Average, average_profile
 from regretkit.circuits._base import as_minimizer
 from regretkit.evaluation import duality_gap
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
+from regretkit.play._averaging import Average, average_profile
 from regretkit.play._callbacks import exits_as_errors
 from regretkit.play._self_play import check_plays_on
 

@@ -24,13 +24,13 @@ from typing_extensions import Buffer
 from regretkit._state import Stateful, attributes, parts
 from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._validate import quote, shorten
-from regretkit.averaging import Averaging
 from regretkit.estimators import Estimator
 from regretkit.estimators._baselines import Baseline
 from regretkit.games import ExtensiveFormGame, Game, History, NormalFormGame, fingerprint
 from regretkit.games._fingerprint import check_described, find_described, is_description
 from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
+from regretkit.play._averaging import Averaging
 from regretkit.play._callbacks import Callback, as_callbacks
 from regretkit.play._orders import Order
 from regretkit.sets import StrategySet

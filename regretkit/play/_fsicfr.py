@@ -11,11 +11,11 @@ from attrs.converters import optional
 from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import as_generator, check_kind, whole_number
-from regretkit.averaging import Average, Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.games import GameDAG, Profile
 from regretkit.games._game_dag import SubDAG
 from regretkit.minimizer import RegretMinimizer
+from regretkit.play._averaging import Average, Averaging, Uniform
 from regretkit.play._callbacks import exits_as_errors
 from regretkit.play._interrupt import RunGuard
 from regretkit.play._orders import Order, Simultaneous

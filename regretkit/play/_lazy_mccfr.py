@@ -13,13 +13,13 @@ from regretkit._state import Stateful
 from regretkit._util._files import FilePath
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, quote, shorten, whole_number
-from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games._adapters import BatchHistory, Playable, as_history
 from regretkit.games._behavioral import VisitedProfile, VisitedStrategy
 from regretkit.games._fingerprint import describe
 from regretkit.games.tree._history import History
+from regretkit.play._averaging import Averaging, Uniform
 from regretkit.play._callbacks import as_callbacks, begin, play_watched, time_limit
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import Executor, executor_without_tree

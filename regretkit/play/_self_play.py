@@ -22,8 +22,6 @@ from regretkit._util._validate import (
     vector,
     whole_number,
 )
-from regretkit.averaging import Averaging, Uniform
-from regretkit.averaging._averaging import Average, LazyAverage, average_profile
 from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import exploitability, nash_conv
@@ -37,6 +35,7 @@ from regretkit.games._game import (
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
+from regretkit.play._averaging import Average, Averaging, LazyAverage, Uniform, average_profile
 from regretkit.play._callbacks import (
     Callback,
     as_callbacks,

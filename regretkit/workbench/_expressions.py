@@ -19,10 +19,9 @@ from attrs import evolve
 
 from regretkit._util._errors import reason
 from regretkit._util._validate import quote
-from regretkit.averaging import Power
 from regretkit.games._registry import _parsed
 from regretkit.minimizer import RegretMinimizer, make_fields
-from regretkit.play import Algorithm, Alternating, Simultaneous, named
+from regretkit.play import Algorithm, Alternating, Power, Simultaneous, named
 
 _MOST = 10_000
 """Points of a grid."""

@@ -9,7 +9,6 @@ import pytest
 from public_games import kuhn, leduc, liars_dice, random_profile, river
 
 import regretkit as rk
-from regretkit.averaging._averaging import _normalized
 from regretkit.engine import _responses
 from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._jit import _UTILITY
@@ -78,15 +77,10 @@ def profile_of(game, seed):
 
 
 def assert_as_numpy(game, responder):
-    """Check gains, best responses and scaled profiles, for some profiles."""
+    """Check gains and best responses, for some profiles."""
     # In symmetric games, what is played uniformly cancels.
     uniform = [domain.relative_interior_point() for domain in game.domains]
     for profile in [uniform, *(profile_of(game, seed) for seed in range(3))]:
-        scaled = responder.scaled([(1 + 1e-9) * strategy for strategy in profile])
-        expected = [
-            _normalized((1 + 1e-9) * x, d) for x, d in zip(profile, game.domains, strict=True)
-        ]
-        assert all(map(np.array_equal, scaled, expected))
         gains = best_response_gains(game, profile)
         assert np.array_equal(responder.gains(profile), gains)
         assert (gains >= 0.0).all()
@@ -144,7 +138,7 @@ def used(in_python, anew, monkeypatch):
 
         monkeypatch.setattr(Responder, name, counted)
 
-    for name in ("gains", "best_values", "scaled"):
+    for name in ("gains", "best_values"):
         count(name)
     return calls
 
@@ -229,13 +223,11 @@ def test_what_is_no_strategy_is_refused_as_numpy_does(used, at_once):
         nash_conv(game, [first])
 
 
-def test_a_run_is_averaged_and_measured_in_machine_code(used, at_once):
+def test_a_run_is_measured_in_machine_code(used, at_once):
     run = rk.play.named("cfr+").start(kuhn(4), engine="numpy").run(5)
-    average, gap = run.average, run.nash_conv()
-    assert used == ["scaled", "scaled", "gains"]
-    assert gap == nash_conv(run.game, average)
-    with pytest.raises(ValueError, match="play at least one iteration first"):
-        _ = rk.play.named("cfr+").start(run.game).average
+    gap = run.nash_conv()
+    assert used == ["gains"]
+    assert gap == nash_conv(run.game, run.average)
 
 
 def test_functions_are_asked_as_numpy_does(used, at_once):

@@ -27,7 +27,7 @@ LAYERS = [
         "minimizers",
         "circuits",
     ),
-    *("games", "evaluation", "averaging", "estimators", "play", "engine", "display", "workbench"),
+    *("games", "evaluation", "estimators", "play", "engine", "display", "workbench"),
     *("cli", "__main__"),
 ]
 

@@ -12,7 +12,6 @@ from regretkit.engine.kernels._iteration import compute_utility
 def respond(
     begin: int,
     end: int,
-    scaling: bool,
     found: Vector,
     payoffs: Payoffs,
     trees: FlatTrees,
@@ -22,49 +21,12 @@ def respond(
 
     ``found`` has for each player what a best response gains, and how far the strategy is from the
     player's set; ``iterates.utility`` is then what each sequence earns where best actions follow.
-    With ``scaling``, distributions are scaled to sum to 1 instead of all that.
     """
     for player in range(begin, end):
-        if scaling:
-            scale_distributions(player, trees, iterates.strategy)
-        else:
-            compute_utility(player, True, payoffs, trees, iterates)
-            best_values(player, trees, iterates)
-    for player in range(0 if scaling else found.shape[0]):
+        compute_utility(player, True, payoffs, trees, iterates)
+        best_values(player, trees, iterates)
+    for player in range(found.shape[0]):
         measure(player, found[player], trees, iterates)
-
-
-def scale_distributions(player: int, trees: FlatTrees, strategy: Vector) -> None:
-    """Scale the weights at each decision point to sum to its inflow; uniform if all are zero."""
-    strategy[trees.sequence_offsets[player]] = 1.0
-    for run in span(trees.run_offsets, player):
-        if trees.run_actions[run] == 2:  # unrolled, as in update_infoset
-            scale_run(run, 2, trees, strategy)
-        elif trees.run_actions[run] == 3:
-            scale_run(run, 3, trees, strategy)
-        else:
-            for j in span(trees.run_begin, run):
-                first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-                scale_distribution(first, last, float(strategy[trees.parent[j]]), strategy)
-
-
-def scale_run(run: int, actions: int, trees: FlatTrees, strategy: Vector) -> None:
-    """Do so for a run."""
-    begin = as_int64(trees.run_begin[run])
-    first, count = as_int64(trees.first[begin]), as_int64(trees.run_begin[run + 1]) - begin
-    for i in range(count):
-        at, reach = first + actions * i, float(strategy[trees.parent[begin + i]])
-        scale_distribution(at, at + actions, reach, strategy)
-
-
-def scale_distribution(first: int, last: int, reach: float, strategy: Vector) -> None:
-    """Do so at one decision point."""
-    total = 0.0
-    for a in range(first, last):
-        total += float(strategy[a])
-    for a in range(first, last):
-        share = strategy[a] / total if total != 0.0 else 1.0 / (last - first)
-        strategy[a] = share * reach
 
 
 # From the leaves to the root

@@ -6,25 +6,17 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 from attrs import define, field, frozen
+from attrs.validators import ge, le
 
 from regretkit._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
-from regretkit._util._validate import (
-    ATOL,
-    check_kind,
-    finite,
-    floats,
-    format_array,
-    quote,
-    whole_number,
-)
-from regretkit.evaluation._gaps import responder
+from regretkit._util._validate import ATOL, check_kind, finite, floats, quote, whole_number
 from regretkit.games import Game, Profile
 from regretkit.games._game import is_finite
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
-_FAINTEST = 600.0
-"""Weights below exp(-600) count as that, well above where numbers lose their precision."""
+_MIN_LOG_WEIGHT = -600.0
+"""Smaller weights count as exp(-600), which is far from the smallest float."""
 
 
 class Averaging(abc.ABC):
@@ -33,7 +25,7 @@ class Averaging(abc.ABC):
     With weights w_t, the gap of the averages is bounded by the players' weighted regret divided by
     the sum of the weights, so a rule and a scheme go together: equal weights suit every rule whose
     regret is small, weights that increase only rules whose docstring says so, such as
-    ``RegretMatchingPlus``. If the sum of the weights is finite no rule's average is
+    ``RegretMatchingPlus``. If the sum of the weights is finite, no rule's average is
     guaranteed to approach an equilibrium.
 
     Examples
@@ -53,7 +45,7 @@ class Averaging(abc.ABC):
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
         """Return the weights of ``count`` iterations, the first of which is ``first``.
 
-        The same numbers as ``weight`` returns, asked for one by one by default.
+        The numbers are those of ``weight``, which is called once an iteration by default.
         """
         return np.array([self.weight(t, horizon) for t in range(first, first + count)])
 
@@ -117,14 +109,9 @@ class Power(Averaging):
     ----------
     power
         A number from -1 to 40; 0 is ``Uniform``, 1 ``Linear``, 2 ``Quadratic``.
-        Below -1 the sum of all weights is finite, so that the first iteration keeps a share of it
-        for ever, and the average need not approach anything. Beyond 40, the weights of ten million
-        iterations leave double precision.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``power`` is not a number from -1 to 40.
+        Below -1 the sum of all weights is finite: the first iteration keeps its share of the
+        average for ever, and the average need not converge to an equilibrium. Beyond 40, the
+        weights of ten million iterations exceed double precision.
 
     Examples
     --------
@@ -132,15 +119,7 @@ class Power(Averaging):
     8.0
     """
 
-    power: float = field(validator=finite)
-
-    def __attrs_post_init__(self) -> None:
-        if not -1.0 <= self.power <= 40.0:
-            raise ValueError(
-                f"power must be from -1 to 40, got {quote(self.power)}: below -1 the first "
-                "iteration counts for a fixed share of the average, and for the last one alone "
-                "there is Last()"
-            )
+    power: float = field(validator=[finite, ge(-1.0), le(40.0)])
 
     def weight(self, t: int, horizon: int | None) -> float:
         weight: float = float(t) ** self.power
@@ -188,11 +167,6 @@ class HorizonPower(Averaging):
     power
         Any finite number.
 
-    Raises
-    ------
-    ValueError
-        When ``power`` is not finite; later, when there is no horizon.
-
     Examples
     --------
     >>> averaging = HorizonPower(30.0)
@@ -213,17 +187,17 @@ class HorizonPower(Averaging):
     def weight(self, t: int, horizon: int | None) -> float:
         if horizon is None:
             raise ValueError(
-                f"{quote(self)} needs to know how many iterations are planned: pass horizon=..., "
-                "as in SelfPlay(..., horizon=1_000), or iterations=... to solve"
+                f"{self} needs horizon=..., as in SelfPlay(..., horizon=1_000), or iterations=... "
+                "in solve"
             )
         if t > horizon:
             return float((t / horizon) ** (self.power - 5.0))
-        # What the factors of iterations t + 1 to horizon come to, in closed form
+        # The product of the factors of iterations t + 1 to horizon, in closed form
         relieved = horizon * math.log(horizon) - t * math.log(t)
         relieved -= math.lgamma(horizon + 1.0) - math.lgamma(t + 1.0)
-        exponent = self.power * math.log(horizon / t) - 5.0 / horizon * relieved
+        log_weight = 5.0 / horizon * relieved - self.power * math.log(horizon / t)
         # Never quite zero: there is an average from the first iteration on.
-        return math.exp(-exponent) if exponent < _FAINTEST else math.exp(-_FAINTEST)
+        return math.exp(max(log_weight, _MIN_LOG_WEIGHT))
 
 
 # The average
@@ -247,12 +221,6 @@ class Average(Stateful):
     iteration
         Number of strategies added so far.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``averaging`` is none or cannot do without a horizon, or ``horizon`` is not a whole
-        number, at least 1.
-
     Examples
     --------
     >>> from regretkit.play import Linear
@@ -273,22 +241,18 @@ class Average(Stateful):
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.horizon is not None:
             self.horizon = whole_number(self.horizon, "horizon", minimum=1)
-        # A scheme that cannot do without a horizon says so now, and not in mid-run.
+        # A scheme that cannot do without a horizon raises now, and not in mid-run.
         self.averaging.weight(1, self.horizon)
 
     def add(self, strategy: Vector) -> None:
-        """Add the next iteration's strategy.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When it is not made of finite numbers, has another shape than those before it, or the
-            scheme gives it no weight that is at least 0. Nothing has changed then.
-        """
-        strategy = self._checked(strategy)
+        """Add the next iteration's strategy, finite and of the shape of those before it."""
+        strategy = floats(strategy, "strategy")
+        if self._total is not None and strategy.shape != self._total.shape:
+            raise ValueError(f"strategy must have shape {self._total.shape}, got {strategy.shape}")
+        if not is_finite(strategy):
+            raise ValueError(f"strategy must be finite, got {strategy}")
         weight = self.averaging.weight(self.iteration + 1, self.horizon)
-        if not weight >= 0.0:
-            raise self._refused(weight, self.iteration + 1)
+        self._check_weight(weight, 1)
         if math.isinf(weight):
             self._total, self._weight, weight = None, 0.0, 1.0
         if self._total is None:
@@ -303,53 +267,15 @@ class Average(Stateful):
         For each of them, the factors of the sum so far and of the strategy, shape ``(count, 2)``.
         """
         weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
-        if count and not weights.min() >= 0.0:
-            wrong = int(np.flatnonzero(~(weights >= 0.0))[0])
-            raise self._refused(float(weights[wrong]), self.iteration + 1 + wrong)
-        factors = np.ones((count, 2))
-        factors[:, 1] = weights
-        if count and math.isinf(weights.max()):
-            factors[np.isinf(weights)] = 0.0, 1.0
-        return factors
+        self._check_weight(weights.min(initial=math.inf), count)
+        discards = np.isinf(weights)
+        return np.column_stack((np.where(discards, 0.0, 1.0), np.where(discards, 1.0, weights)))
 
-    def _refused(self, weight: float, iteration: int) -> ValueError:
-        return ValueError(
-            f"{quote(self.averaging)} must give a weight of at least 0, got {quote(weight)} for "
-            f"iteration {iteration}"
-        )
-
-    def _checked(self, strategy: Vector) -> Vector:
-        checked = floats(strategy, "strategy")
-        if self._total is not None and checked.shape != self._total.shape:
+    def _check_weight(self, least: float, count: int) -> None:
+        if not least >= 0.0:
             raise ValueError(
-                f"strategy has shape {checked.shape}, but the ones before it had "
-                f"{self._total.shape}; keep one average for each player"
-            )
-        if not is_finite(checked):
-            raise ValueError(f"strategy must be finite, got {format_array(checked)}; repair it")
-        return checked
-
-    def _check_state(self, state: Mapping[str, object]) -> None:
-        weight, total = state["_weight"], state["_total"]
-        if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
-            raise ValueError(
-                f"the weight of an average must be finite, at least 0, got {quote(weight)}"
-            )
-        if total is None and weight != 0.0:
-            raise ValueError("an average with a weight must have a sum of strategies")
-        if total is not None and not is_finite_array(total):
-            raise ValueError("the sum of an average must be a vector of finite numbers")
-
-    def _check_on(self, domain: StrategySet) -> None:
-        """Refuse sums that are no sums of points of a set with this weight, up to ``ATOL``."""
-        if self._total is None:
-            return
-        average = self._total if self._weight == 0.0 else self._total / self._weight
-        is_point = self._total.size == domain.dimension and domain.contains(average, atol=ATOL)
-        if not (is_point or (self._weight == 0.0 and not self._total.any())):
-            raise ValueError(
-                f"the average must be a point of {quote(domain)} within {ATOL:g}, got "
-                f"{format_array(average)} of weight {quote(self._weight)}"
+                f"weights of {self.averaging} must be at least 0, got {least} in the "
+                f"{count} iterations after {self.iteration}"
             )
 
     @property
@@ -359,25 +285,38 @@ class Average(Stateful):
         Raises
         ------
         ValueError
-            When nothing was added, or nothing that counts.
+            If nothing of positive weight was added.
         """
         if self._total is None or self._weight == 0.0:
             raise ValueError("nothing to average yet: play at least one iteration first")
         return self._total / self._weight
 
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        weight, total = state["_weight"], state["_total"]
+        if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
+            raise ValueError(f"the weight of an average must be finite, at least 0, got {weight}")
+        if (total is None and weight != 0.0) or not (total is None or is_finite_array(total)):
+            raise ValueError("the sum of an average must be a vector of finite numbers")
+
+    def _check_on(self, domain: StrategySet) -> None:
+        """Check that a restored average is a point of a player's set, up to ``ATOL``."""
+        if self._total is None or not (self._weight or self._total.any()):
+            return
+        average = self._total / (self._weight or 1.0)
+        if average.size != domain.dimension or not domain.contains(average, atol=ATOL):
+            raise ValueError(f"the average must be a point of {quote(domain)} within {ATOL:g}")
+
 
 def average_profile(averages: Iterable[Average], game: Game) -> Profile:
-    """Return the players' averages, freed of what a long sum has lost to rounding."""
-    strategies = (average.strategy for average in averages)  # one after the other
-    with responder(game, 0.05) as lent:
-        if lent is not None:
-            return Profile(lent.scaled(strategies), game.domains, game)
-    scaled = [*map(_normalized, strategies, game.domains)]
-    return Profile(scaled, game.domains, game)
+    """Return the players' averages, each distribution scaled to sum to 1 up to rounding."""
+    strategies = [
+        _normalized(average.strategy, domain)
+        for average, domain in zip(averages, game.domains, strict=True)
+    ]
+    return Profile(strategies, game.domains, game)
 
 
 def _normalized(strategy: Vector, domain: StrategySet) -> Vector:
-    """Return a strategy whose distributions sum to 1, up to one rounding for each action."""
     if isinstance(domain, DecisionTree):
         return domain.sequence_form(domain.behavior(strategy))
     return domain.normalize(strategy) if isinstance(domain, Simplices) else strategy
@@ -388,8 +327,8 @@ class LazyAverage(Stateful):
     """The unsettled sums behind a player's average, with which a sampled run resumes.
 
     An engine that visits only a few decision points in an iteration adds to the sum at one on its
-    next visit. The weighted sum of an ``Average`` is settled everywhere,
-    and rounded; resuming from it would not be bitwise identical.
+    next visit. The weighted sum of an ``Average`` is settled everywhere, and rounded: resuming
+    from it would not be bitwise identical.
     """
 
     sums: Vector | None = field(default=None, init=False)
@@ -400,7 +339,7 @@ class LazyAverage(Stateful):
     def _check_state(self, state: Mapping[str, object]) -> None:
         held = [state["sums"], state["parent_sums"]]
         if not (all(array is None for array in held) or all(map(is_finite_array, held))):
-            raise ValueError("unsettled sums must be vectors of finite numbers, or none at all")
+            raise ValueError("unsettled sums must be vectors of finite numbers, or both None")
 
     def store(self, sums: Vector, parent_sums: Vector) -> None:
         """Keep these arrays, of which an engine may own the memory."""
