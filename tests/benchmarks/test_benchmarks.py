@@ -1,7 +1,6 @@
 """What single benchmarks measure, and what they make of it."""
 
 import inspect
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,13 +10,12 @@ from hypothesis import strategies as st
 import regretkit as rk
 from benchmarks import engines, equilibria, poker, reading, rules
 from benchmarks.__main__ import command
-from benchmarks.by_hand import KERNELS
 from benchmarks.engines import size
 from benchmarks.equilibria import Race
 from benchmarks.games import held
 from benchmarks.rules import LEFT_OUT, ON_SETS, RULES, SEARCHES
 from benchmarks.runs import cfr_run, tree_game
-from benchmarks.traced import BUILT_IN, OWN, by_hand, traced
+from benchmarks.traced import OWN, traced
 from benchmarks.vector_form import VectorForm
 from regretkit import minimizers
 
@@ -47,7 +45,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("repeated_states", "1", 8, "scipy"),
         ("sampling_gaps", "external", 3, "numpy"),
         ("several", "RM+ against DCFR", 4, "numpy"),
-        ("traced", "Kuhn poker", 5, "pyspiel"),
+        ("traced", "Kuhn poker", 4, "pyspiel"),
         ("tracing", "of the library", 4, "numpy"),
         ("triggers", "Kuhn poker: efce", 9, "pyspiel"),
         ("workbench", "a run beside its iterations, ms", 2, "numpy"),
@@ -159,20 +157,10 @@ def test_the_first_passes_of_an_iteration_take_less_than_all_of_it():
     assert times["last"] == pytest.approx(times["whole"], rel=0.5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_written_by_hand_does_what_the_traced_one_does(name):
-    game = tree_game("leduc_poker")
-    rules = BUILT_IN[name], partial(by_hand, name)
-    first, second = (cfr_run(game, rule, engine="compiled").run(50).average for rule in rules)
-    for found, expected in zip(first, second, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
 def test_a_ratio_that_misses_its_goal_is_named():
-    row = dict.fromkeys([*BUILT_IN, *OWN], 1.0) | {"its goal": 100.0}
-    found = {"Kuhn": row | {"OpenSpiel": 50.0, "DCFR": 1.5}, "Leduc": row}
-    assert "by hand is 1.50 (goal: 1.05)" in traced.conclude(found)
+    row = dict.fromkeys(OWN, 1.0) | {"its goal": 100.0}
+    found = {"Kuhn": row | {"OpenSpiel": 50.0, "README's rule": 1.5}, "Leduc": row}
+    assert "RM+ is 1.50 (goal: 1.1)" in traced.conclude(found)
     assert traced.conclude(found).endswith("missed on Kuhn.")
 
 
