@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import regretkit.checks._contract as _contract
 from regretkit._state import generators, with_parts
-from regretkit._util._validate import quote
-from regretkit.checks._contract import Check, Make, regret_grows_slowly
+from regretkit.checks._contract import Check, Make
+from regretkit.checks._growth import regret_grows_slowly
 from regretkit.checks._kernel import kernel_agrees
 from regretkit.minimizer import RegretMinimizer
 
@@ -20,12 +20,11 @@ CHECKS: tuple[Check, ...] = (
     _contract.asking_changes_nothing,
     _contract.a_later_prediction_replaces_earlier_ones,
     _contract.a_prediction_applies_to_one_iteration,
+    _contract.inputs_are_neither_changed_nor_kept,
+    _contract.returned_strategies_do_not_change,
     _contract.equal_states_give_equal_strategies,
     _contract.copies_are_independent,
     _contract.state_round_trips,
-    _contract.inputs_are_neither_changed_nor_kept,
-    _contract.outputs_are_read_only,
-    _contract.rejected_input_leaves_the_state_unchanged,
     _contract.blocks_are_independent,
     _contract.strategies_are_invariant_to_action_order,
     _contract.strategies_are_invariant_to_added_constants,
@@ -33,33 +32,26 @@ CHECKS: tuple[Check, ...] = (
     kernel_agrees,
     regret_grows_slowly,
 )
-"""All checks, in the order in which they are checked."""
+"""All checks, in the order in which they are run."""
 
 
 def check_minimizer(make: Make) -> None:
     """Raise ``AssertionError`` at the first check that minimizers from ``make`` break.
+
+    The message begins with the name of the check. Checks from which the minimizer declares an
+    exemption are left out.
 
     Parameters
     ----------
     make
         Builds a new, untrained minimizer each time it is called.
 
-    Raises
-    ------
-    AssertionError
-        When a check is broken; the message begins with the name of the check.
-    TypeError
-        When ``make`` is no function without arguments that returns a minimizer.
-    ValueError
-        When ``make`` returns the same object twice, or two that share a part; when it returns one
-        that has learned already; when an exemption names no check, or gives no reason.
-
     Examples
     --------
     >>> from regretkit import RegretMatching
     >>> check_minimizer(lambda: RegretMatching(3))
     """
-    for check in checks_of(_built(make, "make")):
+    for check in checks_of(_built(make)):
         run_check(check, make)
 
 
@@ -83,21 +75,16 @@ def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecora
     """
     import pytest
 
-    if not isinstance(factories, Mapping):
-        raise TypeError(
-            f"factories must be a dict from names to functions, got {quote(factories)}; "
-            'pass {"mine": lambda: RegretMatching(3)}'
-        )
     rows = [
         pytest.param(check, make, id=f"{name}:{check.__name__}")
         for name, make in factories.items()
-        for check in checks_of(_built(make, f"factories[{quote(name)}]"))
+        for check in checks_of(_built(make))
     ]
     return pytest.mark.parametrize(("check", "make"), rows)
 
 
 def checks_of(minimizer: RegretMinimizer) -> list[Check]:
-    """Return the checks that a minimizer claims to keep.
+    """Return the checks from which a minimizer declares no exemption.
 
     Examples
     --------
@@ -105,7 +92,11 @@ def checks_of(minimizer: RegretMinimizer) -> list[Check]:
     >>> len(checks_of(RegretMatching(3))) == len(CHECKS)
     True
     """
-    exempt = _exemptions(_as_minimizer(minimizer, "minimizer must be"))
+    exempt = minimizer.exemptions()
+    if unknown := exempt.keys() - {check.__name__ for check in CHECKS}:
+        raise ValueError(f"exemptions of {minimizer!r} name {sorted(unknown)}, which are no checks")
+    if not all(exempt.values()):
+        raise ValueError(f"exemptions of {minimizer!r} must have reasons, got {exempt}")
     return [check for check in CHECKS if check.__name__ not in exempt]
 
 
@@ -118,82 +109,20 @@ def run_check(check: Check, make: Make) -> None:
     >>> for check in CHECKS:
     ...     run_check(check, lambda: RegretMatching(3))
     """
-    subject = _built(make, "make")
+    subject = _built(make)
     try:
         check(make)
+    except AssertionError as error:
+        raise AssertionError(f"{check.__name__} is broken by {subject!r}: {error}") from error
     except Exception as error:
-        if isinstance(error, AssertionError):
-            message = f"{check.__name__} is broken by {quote(subject)}: {error}"
-            raise AssertionError(message) from error
-        error.add_note(f"while {check.__name__} was checked of {quote(subject)}")
+        error.add_note(f"while {check.__name__} was checked of {subject!r}")
         raise
 
 
-def _exemptions(minimizer: RegretMinimizer) -> Mapping[str, str]:
-    """Return the checks that a minimizer does not keep, once each of them is one with a reason."""
-    declared = minimizer.exemptions()
-    if not isinstance(declared, Mapping):
-        raise TypeError(
-            f"exemptions of {quote(minimizer)} must be a dict from names of checks to reasons, "
-            f"got {quote(declared)}"
-        )
-    names = [check.__name__ for check in CHECKS]
-    unknown = [name for name in declared if name not in names]
-    if unknown:
-        raise ValueError(
-            f"exemptions of {quote(minimizer)} name {quote(unknown)}, which are no checks; "
-            f"the checks are {names}"
-        )
-    blank = [
-        k for k, reason in declared.items() if not (isinstance(reason, str) and reason.strip())
-    ]
-    if blank:
-        raise ValueError(
-            f"exemptions of {quote(minimizer)} give no reason for {quote(blank)}, but "
-            f"{quote(declared[blank[0]])}; say in a sentence why it need not keep the check"
-        )
-    return declared
-
-
-_FACTORY = "pass a function that builds a new minimizer, as in lambda: RegretMatching(3)"
-
-
-def _built(make: Make, name: str) -> RegretMinimizer:
+def _built(make: Make) -> RegretMinimizer:
     """Return what a factory builds, once it is sure to build new minimizers."""
-    if isinstance(make, RegretMinimizer) or not callable(make):
-        raise TypeError(f"{name} must be a function, got {quote(make)}; {_FACTORY}")
-    first, second = (_as_minimizer(_called(make, name), f"{name} must return") for _ in range(2))
-    if first is second:
-        raise ValueError(f"{name} returned the same object twice, {quote(first)}; {_FACTORY}")
-    # Their parts at any depth, and generators
-    held = {id(thing) for thing in (*generators(first), *with_parts(first))}
-    shared = [x for x in (*generators(second), *with_parts(second)) if id(x) in held]
-    if shared:
-        raise ValueError(
-            f"what {name} returned twice, {quote(first)}, shares {quote(shared[0])}; "
-            "build that anew each time, too"
-        )
-    if first.iteration:
-        raise ValueError(
-            f"{name} returned {quote(first)}, which has learned already, for {first.iteration} "
-            f"iterations; {_FACTORY}"
-        )
+    first, second = make(), make()
+    held, others = ({id(x) for x in (*generators(m), *with_parts(m))} for m in (first, second))
+    if held & others or first.iteration:
+        raise ValueError(f"make must build a new minimizer each time it is called, got {first!r}")
     return first
-
-
-def _called(make: Make, name: str) -> object:
-    try:
-        return make()
-    except TypeError as error:
-        # No frame below this one: it was the call that did not fit, and nothing in the function.
-        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-            raise
-        raise TypeError(
-            f"{name} must need no arguments, but calling {quote(make)} says: {error}; {_FACTORY}"
-        ) from error
-
-
-def _as_minimizer(value: object, wanted: str) -> RegretMinimizer:
-    if not isinstance(value, RegretMinimizer):
-        raise TypeError(f"{wanted} a RegretMinimizer, got {quote(value)}")
-    return value

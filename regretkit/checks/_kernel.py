@@ -1,7 +1,6 @@
-"""The check of kernels: what a rule does in all blocks at once, its kernel does in one."""
+"""The check of tracing: what a rule's NumPy code does in all blocks, its loops do in each."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+import copy
 
 import numpy as np
 
@@ -10,193 +9,86 @@ from regretkit._util._typing import Vector
 from regretkit.checks._contract import ADVERSARIES, Make, require
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
-from regretkit.trace._find import kernel_or_none, upcoming_parameters
-from regretkit.trace._snapshot import learned_at
+from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
+from regretkit.trace._snapshot import held_at
 
-_SIZES = (3, 1, 2, 4)
+_SIMPLICES = Simplices([3, 1, 2, 4])
 _ITERATIONS = 8
-_NONSENSE = 1e6 * np.pi
 _RTOL = 1e-9
 """Sums may go in another order: relative to the largest number of the same block."""
 
 
-@runtime_checkable
-class _Rule(Protocol):
-    """What this check needs of a rule."""
-
-    def _kernel(self) -> Any: ...
-
-    def _learned(self) -> Mapping[str, Vector]: ...
-
-
 def kernel_agrees(make: Make) -> None:
-    """Require that a rule that has a kernel plays and learns as the kernel does, to rounding.
+    """Require that the loops into which a rule is traced do in each block what the rule does.
 
-    The kernel runs as plain Python, in each block alone and from the rule's own state, against five
-    adversaries and against utilities many of which are equal. What it finds outside its block is
-    nonsense, and must stay there.
+    They run as plain Python on the numbers of one block, from the rule's own state, against five
+    adversaries and against ties. Traits about a utility of zero must hold for the rule. A rule that
+    cannot be traced, or plays at random, passes.
     """
-    for name in (*ADVERSARIES, "ties"):
-        rule = make().on_domain(Simplices(_SIZES))
-        kernel = kernel_or_none(rule) if isinstance(rule, _Rule) else None
-        if rule is None or kernel is None or list(generators(rule)):
+    for adversary in (*ADVERSARIES.values(), _tying):
+        rule, generator = make().on_domain(_SIMPLICES), np.random.default_rng(0)
+        if rule is None or any(generators(rule)):
             return
-        generator, traits, initial = np.random.default_rng(0), kernel.traits, _blocks(rule, kernel)
+        try:
+            kernel = find_kernel(rule)
+        except UntraceableError:
+            return
         for t in range(_ITERATIONS):
-            strategy = _compare_proposals(rule, kernel)
-            if name in ADVERSARIES:
-                utility = ADVERSARIES[name](strategy, t, generator)
-            else:
-                utility = generator.integers(-1, 2, size=rule.dimension).astype(np.float64)
-            _compare_updates(rule, kernel, utility, strategy)
-            if traits.invariant_to_zero_utility or traits.only_discounts_on_zero_utility:
-                _check_zero_utility(rule, kernel)
-            if traits.ignores_singleton_blocks:
-                _check_singletons(rule, kernel, utility, initial)
+            _require_idle(rule, kernel)
+            _compare(rule, kernel, adversary(rule.next_strategy(), t, generator))
 
 
-def _compare_proposals(rule: RegretMinimizer, kernel: Any) -> Vector:
-    strategy, [upcoming] = rule.next_strategy(), upcoming_parameters(rule, kernel, 0)[0]
-    for block in _blocks(rule, kernel):
-        proposed = block.alone(np.full_like(strategy, np.nan))
-        block.propose(kernel, upcoming, proposed)
-        block.require_alike(
-            proposed, strategy, 1.0, "its kernel proposes something else than the rule"
-        )
-        block.require_within(proposed, *block.state)
-    return strategy
+def _tying(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Draw each coordinate from -1, 0 and 1."""
+    return generator.integers(-1, 2, size=x.size).astype(np.float64)
 
 
-def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strategy: Vector) -> None:
-    blocks, names = _blocks(rule, kernel), kernel.learned
-    values = cast("Simplices", rule.domain).expectation(utility, strategy)
-    _, parameters = upcoming_parameters(rule, kernel, 1)[0]
-    rule.observe_utility(utility)
-    learned = learned_at(rule, names)
-    for block, value in zip(blocks, values, strict=True):
-        earned, played = block.alone(utility), block.alone(strategy)
-        block.learn(kernel, parameters, earned, float(value), played)
-        unit = float(np.abs(utility[block.actions]).max())
-        for array, given, name in ((earned, utility, "utility"), (played, strategy, "strategy")):
-            block.require_alike(
-                array, given, 0.0, f"its kernel changes the {name} that it learns from"
-            )
-        for name, array in zip(names, block.state, strict=False):
-            block.require_alike(
-                array, learned[name], unit, f"its kernel learns other {name} than the rule"
-            )
-        block.require_within(earned, played, *block.state)
-
-
-def _check_zero_utility(rule: RegretMinimizer, kernel: Any) -> None:
-    """Compare each block's proposal and state before an iteration of utility zero, and after it."""
-    (upcoming, following), traits = upcoming_parameters(rule, kernel, 1)[0], kernel.traits
-    for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
-        zeros, proposed, proposed_after = (block.alone(np.zeros(rule.dimension)) for _ in range(3))
-        block.propose(kernel, upcoming, proposed)
-        block.learn(kernel, following, zeros, 0.0, proposed)
-        block.propose(kernel, following, proposed_after)
-        learned = len(kernel.learned)
-        pairs = list(zip(old.state[:learned], block.state[:learned], strict=True))
-        if traits.invariant_to_zero_utility:
-            moved = "its kernel declares invariant_to_zero_utility, but a zero utility changes it"
-            for array, updated in [(proposed, proposed_after), *pairs]:
-                require(np.array_equal(array, updated), moved)
-        if traits.only_discounts_on_zero_utility:
-            moved = "its kernel declares only_discounts_on_zero_utility, but that is not all"
-            own, (regrets, discounted) = block.own(proposed, 1), pairs[0]
-            kept, dropped = following[:2]
-            expected = regrets * np.where(regrets > 0.0, kept, dropped)
-            require(np.array_equal(expected[own], discounted[own]), moved)
-            near = np.allclose(proposed[own], proposed_after[own], rtol=0.0, atol=_RTOL)
-            require(near, moved)
-            for array, updated in pairs[1:]:
-                require(np.array_equal(array, updated), moved)
-
-
-def _check_singletons(
-    rule: RegretMinimizer, kernel: Any, utility: Vector, initial: Sequence["_Block"]
-) -> None:
-    moved = "its kernel says that it ignores forced moves, but where there is one action it moves"
-    _, following = upcoming_parameters(rule, kernel, 1)[0]
-    for old, block in zip(initial, _blocks(rule, kernel), strict=True):
-        if block.actions.stop - block.actions.start > 1:
-            continue
-        earned, played = block.alone(utility), block.alone(np.ones(rule.dimension))
-        after, [value] = block.alone(np.zeros(rule.dimension)), utility[block.actions]
-        block.learn(kernel, following, earned, float(value), played)
-        block.propose(kernel, following, after)
-        learned = len(kernel.learned)
-        befores, afters = (played, *old.state[:learned]), (after, *block.state[:learned])
-        for array, laid in zip(befores, afters, strict=True):
-            require(np.array_equal(array, laid), moved)
-
-
-class _Block(NamedTuple):
-    """One block of a rule, in arrays that hold nothing but nonsense around it."""
-
-    number: int
-    actions: slice
-    dimension: int
-    state: tuple[Vector, ...] = ()
-
-    def propose(self, kernel: Any, parameters: Vector, strategy: Vector) -> None:
-        """Let the kernel propose, as plain Python."""
-        self._call(kernel.propose, parameters, strategy)
-
-    def learn(
-        self, kernel: Any, parameters: Vector, utility: Vector, value: float, strategy: Vector
-    ) -> None:
-        """Let the kernel learn, as plain Python."""
-        self._call(kernel.learn, parameters, utility, value, strategy)
-
-    def _call(self, function: Any, parameters: Vector, *known: Vector | float) -> None:
-        place = self.number + 1, self.actions.start + 1, self.actions.stop + 1
-        plain = getattr(function, "py_func", function)
+def _compare(rule: RegretMinimizer, kernel: Kernel, utility: Vector) -> None:
+    """Let a rule and, in each block, its kernel play and learn, and compare them."""
+    strategy, (propose, learn) = rule.next_strategy(), kernel.in_python
+    (upcoming, following), _ = upcoming_parameters(rule, kernel, 1)
+    states = [_state(rule, kernel, number) for number in range(_SIMPLICES.blocks)]
+    for number, value in enumerate(_SIMPLICES.expectation(utility, strategy)):
+        own, state = _SIMPLICES.block(number), states[number]
+        given, played, proposed = utility[own], strategy[own], np.full_like(utility[own], np.nan)
         with np.errstate(all="ignore"):
-            plain(*place, *known, self.state, parameters)
-
-    def own(self, array: Vector, shift: int = 0) -> slice:
-        """Return where the block lies in an array with a number for each action, or block."""
-        if array.size == self.dimension + 2 * shift:
-            return slice(self.actions.start + shift, self.actions.stop + shift)
-        return slice(self.number + shift, self.number + shift + 1)
-
-    def alone(self, array: Vector) -> Vector:
-        """Return the block's part of an array, somewhere in the midst of others."""
-        laid = np.full(array.size + 2, _NONSENSE)
-        place = self.own(laid, 1)
-        laid[place.start :] = -_NONSENSE
-        laid[place] = array[self.own(array)]
-        return laid
-
-    def require_alike(self, laid: Vector, array: Vector, unit: float, message: str) -> None:
-        """Require that the block's part is what the rule made of it."""
-        found, expected = laid[self.own(laid, 1)], array[self.own(array)]
-        allowed = _RTOL * max(unit, float(np.abs(expected).max())) if unit else 0.0
-        require(
-            bool((np.abs(found - expected) <= allowed).all()),
-            f"{message}: {found} instead of {expected}",
-        )
-
-    def require_within(self, *arrays: Vector) -> None:
-        """Require that nothing was written outside the block."""
-        for laid in arrays:
-            place = self.own(laid, 1)
-            intact = (laid[: place.start] == _NONSENSE).all() and (
-                laid[place.stop :] == -_NONSENSE
-            ).all()
-            require(bool(intact), "its kernel writes to what is not its block's")
+            propose(0, 0, proposed.size, proposed, state, upcoming)
+            learn(0, 0, proposed.size, given.copy(), float(value), played.copy(), state, following)
+        _require_near(proposed, played, 1.0, "its loops propose something else than the rule")
+    rule.observe_utility(utility)
+    for number, state in enumerate(states):
+        unit = float(np.abs(utility[_SIMPLICES.block(number)]).max())
+        expected = _state(rule, kernel, number)
+        for name, array, other in zip(kernel.learned, state, expected, strict=False):
+            _require_near(array, other, unit, f"its loops learn other {name} than the rule")
 
 
-def _blocks(rule: RegretMinimizer, kernel: Any) -> list[_Block]:
-    simplices, learned = cast("Simplices", rule.domain), learned_at(rule, kernel.learned)
-    found = []
-    for number in range(simplices.blocks):
-        block = _Block(number, simplices.block(number), simplices.dimension)
-        arrays = [learned[name] for name in kernel.learned]
-        for array, by_action in kernel.further:
-            size = simplices.dimension if by_action else simplices.blocks
-            arrays.append(np.zeros(size) if array is None else array)
-        found.append(block._replace(state=tuple(map(block.alone, arrays))))
-    return found
+def _state(rule: RegretMinimizer, kernel: Kernel, number: int) -> list[Vector]:
+    """Return copies of one block's part of all arrays that a kernel gets."""
+    arrays = [held_at(rule, path) for path in kernel.learned]
+    arrays += [np.zeros(_SIMPLICES.dimension) if a is None else a for a, _ in kernel.further]
+    own, single = _SIMPLICES.block(number), slice(number, number + 1)
+    places = [own if by_action else single for by_action in kernel.layout]
+    return [array[place].copy() for array, place in zip(arrays, places, strict=True)]
+
+
+def _require_near(found: Vector, expected: Vector, unit: float, message: str) -> None:
+    allowed = _RTOL * max(unit, float(np.abs(expected).max()))
+    same = bool((np.abs(found - expected) <= allowed).all())
+    require(same, f"{message}: {found} instead of {expected}")
+
+
+def _require_idle(rule: RegretMinimizer, kernel: Kernel) -> None:
+    """Require that a zero utility changes no more than the traits of the kernel say."""
+    traits, idle = kernel.traits, copy.deepcopy(rule)
+    if not (traits.invariant_to_zero_utility or traits.only_discounts_on_zero_utility):
+        return
+    atol = 0.0 if traits.invariant_to_zero_utility else _RTOL
+    idle.observe_utility(np.zeros(rule.dimension))
+    pairs = [(held_at(rule, path), held_at(idle, path)) for path in kernel.learned]
+    if traits.only_discounts_on_zero_utility:
+        kept, dropped = upcoming_parameters(rule, kernel, 1)[0][1, :2]
+        pairs[0] = np.where(pairs[0][0] > 0.0, kept, dropped) * pairs[0][0], pairs[0][1]
+    for before, now in [*pairs, (rule.next_strategy(), idle.next_strategy())]:
+        near = np.allclose(before, now, rtol=atol, atol=atol)
+        require(near, f"its traits are {traits}, but a zero utility does more")

@@ -17,12 +17,10 @@ from regretkit.engine._support import learner_of, placed_rules
 from regretkit.engine.kernels._iteration import State
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Average
-from regretkit.play._engines import CannotStartError
 from regretkit.sets import Simplices
-from regretkit.trace import Kernel, UntraceableError, find_kernel
+from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
 from regretkit.trace._build import KernelSet, combine
-from regretkit.trace._find import upcoming_parameters
-from regretkit.trace._snapshot import held_at, hold_at, learned_at, learned_by, owners
+from regretkit.trace._snapshot import held_at, hold_at, owners
 
 Give: TypeAlias = Callable[[Vector], Vector]
 """Makes of a part of an array what a minimizer holds: a copy, or a view."""
@@ -47,46 +45,10 @@ class RuleBuffers:
         """What single numbers will have become after the iterations to come."""
         self._views: dict[str, Vector] = {}
 
-    def _check_functions(self) -> None:
-        """Call the kernel once as plain Python, which notices what is read beyond an array."""
-        kernel, actions = self.kernel, self.rule.domain.block(0)
-        learned = learned_at(self.rule, kernel.learned)
-        state = [learned[name][actions].copy() for name in kernel.state]
-        state += [learned[name][:1].copy() for name in kernel.block_state]
-        for array, by_action in kernel.further:
-            part = actions if by_action else slice(1)
-            state.append(np.zeros(actions.stop) if array is None else array[part].astype(float))
-        zeros = np.zeros(actions.stop)
-        for name, known in {"propose": (), "learn": (zeros.copy(), 0.0)}.items():
-            function = getattr(kernel, name)
-            plain, numbers = getattr(function, "py_func", function), np.empty(0)
-            try:
-                numbers = upcoming_parameters(self.rule, kernel, 0)[0][0]
-                with np.errstate(all="ignore"):
-                    plain(0, 0, actions.stop, *known, zeros, tuple(state), numbers)
-            except IndexError as error:
-                raise CannotStartError(
-                    f"the kernel of {quote(self.rule)} reads beyond its arrays in {name} ({error}):"
-                    f" state has {len(state)} arrays and parameters {numbers.size} numbers; "
-                    "declare in Kernel(...) what it reads"
-                ) from error
-            except Exception:  # the compiler refuses it, or knows how to divide by zero
-                continue
-
     def place(self, state: Sequence[Vector]) -> None:
         """Take the rule's arrays from these, of all players."""
-        kernel, learned = self.kernel, learned_at(self.rule, self.kernel.learned)
-        self._state = state[: len(kernel.layout)]
+        self._state = state[: len(self.kernel.layout)]
         self._views = self._held()
-        for name, view in self._views.items():
-            if name not in learned or learned[name].shape != view.shape:
-                raise ValueError(
-                    f"the kernel of {quote(self.rule)} says that the rule learns {quote(name)}, "
-                    f"shape {view.shape}, but it learns "
-                    f"{ {name: array.shape for name, array in learned_by(self.rule).items()} }"
-                )
-        if self.foreign and self.rule.domain.blocks:
-            self._check_functions()
 
     def _held(self) -> dict[str, Vector]:
         """Return what the rule holds of the buffers, by path."""

@@ -47,5 +47,3 @@ from regretkit.minimizers._regularizers import Regularizer as Regularizer
 from regretkit.minimizers._regularizers import Tsallis as Tsallis
 from regretkit.minimizers._simplex_rule import SimplexRule as SimplexRule
 from regretkit.minimizers._simplex_rule import state as state
-from regretkit.trace._kernel import Kernel as Kernel
-from regretkit.trace._kernel import KernelTraits as KernelTraits

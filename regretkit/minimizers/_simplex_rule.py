@@ -13,7 +13,6 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer, slice_state
 from regretkit.sets import Simplices, as_simplices
-from regretkit.trace._kernel import Kernel
 
 _PER = "per"
 _START = "start"
@@ -100,9 +99,6 @@ class SimplexRule(RegretMinimizer):
         names = [field.name for field in attrs.fields(type(self)) if _PER in field.metadata]
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
-    def _kernel(self) -> Kernel | None:
-        """Return the rule for one block at a time, None if there is no such form of it."""
-        return None
 
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         return slice_state(self._learned(), self.simplices, blocks)

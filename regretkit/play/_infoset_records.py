@@ -4,7 +4,7 @@ import abc
 import copy
 import math
 import pickle
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
@@ -139,9 +139,7 @@ class SharedKernel:
             [0.0] * rule.dimension if array is None else array.tolist()
             for array, _ in kernel.further
         ]
-        # As they were before they were compiled
-        self.propose: Callable[..., object] = getattr(kernel.propose, "py_func", kernel.propose)
-        self.learn: Callable[..., object] = getattr(kernel.learn, "py_func", kernel.learn)
+        self.propose, self.learn = kernel.in_python
         self.discounts_on_zero = traits.only_discounts_on_zero_utility
         self.is_lazy = traits.invariant_to_zero_utility or self.discounts_on_zero
         self.is_constant = not (callable(kernel.parameters) or self.discounts_on_zero)

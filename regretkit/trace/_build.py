@@ -179,10 +179,10 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
     if all(node.is_constant for node in nodes) and not graph.numbers:
         parameters = tuple(float(node.detail) for node in nodes)
     return Kernel(
-        propose,
-        learn,
-        state=names[Per.ACTION],
-        block_state=names[Per.BLOCK],
+        propose=propose,
+        learn=learn,
+        state=tuple(names[Per.ACTION]),
+        block_state=tuple(names[Per.BLOCK]),
         parameters=parameters,
         traits=traits,
         workspace=workspace,

@@ -1,7 +1,5 @@
 """The kernel of a rule: found, kept, and shown as text."""
 
-import inspect
-import textwrap
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -64,7 +62,7 @@ _EQUAL: dict[Hashable, _Found] = {}
 
 
 def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
-    """Return the kernel that a rule has, or the one that its NumPy code is traced into.
+    """Return the kernel into which the NumPy code of a rule is traced.
 
     It is kept until the rule, its hyperparameters, or a function or constant that its code refers
     to is replaced.
@@ -73,8 +71,6 @@ def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
     ------
     UntraceableError
         When its code cannot be traced.
-    TypeError
-        When ``_kernel`` returns something else than a ``Kernel``.
 
     Examples
     --------
@@ -87,11 +83,6 @@ def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
     """
     if isinstance(rule, type) or not hasattr(rule, "domain"):
         raise TypeError(must_be("rule", "a SimplexRule", rule, "pass one, as RegretMatching(3)"))
-    written = rule._kernel() if hasattr(rule, "_kernel") else None
-    if written is not None:
-        if not isinstance(written, Kernel):
-            raise TypeError(f"_kernel of {quote(rule)} must return a Kernel, got {quote(written)}")
-        return written
     found = _FOUND[exact].get(rule)
     if found is None or not _is_current(rule, found):
         found = _FOUND[exact][rule] = _found(rule, exact)
@@ -101,7 +92,7 @@ def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
 
 
 def kernel_or_none(rule: Any) -> Kernel | None:
-    """Return the kernel of a rule, None where it has none and cannot be traced."""
+    """Return the kernel of a rule, None if it cannot be traced."""
     try:
         return find_kernel(rule)
     except UntraceableError:
@@ -114,16 +105,20 @@ def upcoming_parameters(
     """Return a kernel's parameters after the iterations so far, and after each of ``count`` more.
 
     Shape ``(count + 1, parameters)``; and what the single numbers that the rule learns will be.
+
+    Examples
+    --------
+    >>> from regretkit import DiscountedRegretMatching
+    >>> rule = DiscountedRegretMatching(3, alpha=1.0, beta=0.0)
+    >>> upcoming_parameters(rule, find_kernel(rule), 2)[0]
+    array([[1. , 1. ],
+           [1. , 1. ],
+           [0.5, 0.5]])
     """
     if isinstance(kernel.parameters, Schedule):
         numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
         return kernel.parameters.following(numbers, rule.iteration, count)
-    if not callable(kernel.parameters):
-        return np.tile(np.array(kernel.parameters, np.float64), (count + 1, 1)), {}
-    rows = [list(kernel.parameters(rule.iteration + k)) for k in range(count + 1)]
-    if len({len(row) for row in rows}) > 1:
-        raise ValueError("parameters must always be as many numbers")
-    return np.array(rows, np.float64).reshape(count + 1, -1), {}
+    return np.tile(np.array(kernel.parameters, np.float64), (count + 1, 1)), {}
 
 
 def _found(rule: Any, exact: bool) -> _Found:
@@ -255,16 +250,13 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
     if not hasattr(rule, "next_strategy"):
         raise TypeError(f"rule must be a minimizer, got {quote(rule)}")
     kernel = find_kernel(rule, exact=exact)
-    traced = not hasattr(rule, "_kernel") or rule._kernel() is None
-    sections = {"state": _state(kernel)}
-    if traced:
-        graph = trace_rule(rule)
-        sections["_propose"] = as_text({"strategy": graph.strategy})
-        sections["_learn"] = as_text(graph.learned)
+    graph, sections = trace_rule(rule), {"state": _state(kernel)}
+    sections["_propose"] = as_text({"strategy": graph.strategy})
+    sections["_learn"] = as_text(graph.learned)
     traits = attrs.asdict(kernel.traits).items()
     sections["traits"] = "\n".join(f"{name}: {value}" for name, value in traits)
     sections["parameters"] = "\n".join(_parameters(rule, kernel))
-    sections["code" if traced else "code, written by hand"] = _code(kernel, traced)
+    sections["code"] = kernel.source
     parts = [f"{title}:\n{text or 'none'}" for title, text in sections.items()]
     return "\n\n".join([repr(rule), *parts])
 
@@ -287,14 +279,3 @@ def _parameters(rule: Any, kernel: Kernel) -> Iterator[str]:
     for k, numbers in enumerate(rows[list(_SHOWN)].T):
         shown = ", ".join(f"{number:.6g}" for number in numbers)
         yield f"p{k} = {shown} in iterations {iterations}"
-
-
-def _code(kernel: Kernel, traced: bool) -> str:
-    if traced:
-        return str(getattr(kernel.propose, "source", "")).rstrip()
-    functions = (kernel.propose, kernel.learn)
-    try:
-        sources = [inspect.getsource(getattr(f, "py_func", f)) for f in functions]
-    except OSError:  # typed at a prompt
-        return "not in a file"
-    return "\n".join(textwrap.dedent(source) for source in sources).rstrip()

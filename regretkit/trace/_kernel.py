@@ -1,55 +1,25 @@
-"""A rule written for one block at a time, so that an engine can turn it into machine code."""
+"""What a rule is traced into: its loops for one block, and what an engine may rely on."""
 
-from collections.abc import Callable, Iterable, Sequence
-from types import FunctionType
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from attrs import Attribute, field, frozen
+from attrs import field, frozen
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import constant_vector, of_kind, ordered, quote, truth, whole_number
 
-BlockFunction: TypeAlias = Callable[..., object]
+BlockFunction: TypeAlias = Callable[..., Any]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""
-
-
-def _function(_: object, attribute: "Attribute[Any]", value: object) -> None:
-    # One that is compiled already has the plain one within.
-    if not isinstance(getattr(value, "py_func", value), FunctionType):
-        raise TypeError(
-            f"{attribute.name} must be a plain function, got {quote(value)}; write it with def"
-        )
-
-
-def _count(_: object, attribute: "Attribute[Any]", value: object) -> None:
-    whole_number(value, attribute.name, minimum=0)
-
-
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise TypeError(
-            f"names of arrays must be several, got {quote(names)}; pass [{quote(names)}]"
-        )
-    ordered(names, "names of arrays")
-    return tuple(names)
-
-
-def _numbers_or_function(_: object, attribute: "Attribute[Any]", value: Any) -> None:
-    if not callable(value):
-        constant_vector(value, attribute.name)
 
 
 @frozen(kw_only=True)
 class KernelTraits:
-    """What a rule declares about its kernel, so that an engine can leave work out.
+    """What an engine may rely on, so that it can leave work out. Tracing derives it.
 
-    ``check_minimizer`` tests all of them.
-
-    Parameters
+    Attributes
     ----------
     invariant_to_zero_utility
         Whether a zero utility leaves a block of the rule bitwise unchanged, its arrays and its
-        strategy, for any ``parameters``. Where an iteration visits only a few decision points,
+        strategy, in any iteration. Where an iteration visits only a few decision points,
         such a rule need not be updated at the others.
     only_discounts_on_zero_utility
         Whether a zero utility only multiplies the first array of ``state``, by ``parameters[0]``
@@ -70,77 +40,71 @@ class KernelTraits:
     True
     """
 
-    invariant_to_zero_utility: bool = field(default=False, validator=truth)
-    only_discounts_on_zero_utility: bool = field(default=False, validator=truth)
-    ignores_singleton_blocks: bool = field(default=False, validator=truth)
+    invariant_to_zero_utility: bool = False
+    only_discounts_on_zero_utility: bool = False
+    ignores_singleton_blocks: bool = False
 
 
-@frozen
+@frozen(kw_only=True)
 class Kernel:
-    """How to play and to learn at one block, in loops that a compiler understands.
+    """A rule for one block at a time, in loops that a compiler understands.
 
-    A rule that has one, returned by its hook ``_kernel``, runs in machine code from end to end, as
-    the rules of this library do. It must do what the rule's own hooks do, which
-    ``check_minimizer`` looks at. Its functions are plain Python in the subset that
-    ``engine/_compiler/`` lists.
-
-    All blocks of all players lie end to end in the arrays that the functions get. A block has the
+    All blocks of all players lie end to end in the arrays that its functions get. A block has the
     number ``block`` there, and its actions the numbers from ``first`` up to, not including,
-    ``last``. The functions may only read and write what belongs to their block.
+    ``last``. The functions only read and write what belongs to their block.
 
-    Parameters
+    Attributes
     ----------
     propose
         Called as ``propose(block, first, last, strategy, state, parameters)``; writes the block's
         distribution to ``strategy[first:last]``.
     learn
         Called before it as ``learn(block, first, last, utility, value, strategy, state,
-        parameters)`` with the ``utility`` of each action, the ``strategy`` that was played, and the
-        ``value``, a number, that it earned: the regret of an action is ``utility[a] - value``.
+        parameters)`` with the ``utility`` of each action, the ``strategy`` that was played, and its
+        ``value``, a number: the regret of an action is ``utility[a] - value``.
         Writes to the arrays of ``state``, and to nothing else.
     state
         Names of the rule's arrays with one number for each action, in the order in which
-        ``state`` holds them.
+        the functions get them.
     block_state
         Names of those with one number for each block, which stand behind the others.
     parameters
         The floats that the functions get as ``parameters``, or a function that returns them for
         iteration t, and for t = 0 before the first one; always the same number of them.
     traits
-        What holds for the rule, which lets an engine leave work out.
+        What an engine may rely on.
     workspace
-        Number of further arrays by action behind these, in which a function may keep numbers.
+        Number of further arrays by action behind these, for intermediate results.
     constants, block_constants
         Arrays that the functions only read, by action and by block; they stand last.
 
-    Raises
-    ------
-    TypeError
-        When one of the functions is no plain function, or ``traits`` are no ``KernelTraits``.
-
     Examples
     --------
-    The page on how to run fast writes one for regret matching, which keeps a single array:
-
     >>> from regretkit import RegretMatching
     >>> from regretkit.trace import find_kernel
     >>> find_kernel(RegretMatching(2)).state
     ('regrets',)
     """
 
-    propose: BlockFunction = field(validator=_function)
-    learn: BlockFunction = field(validator=_function)
-    state: Sequence[str] = field(default=(), kw_only=True, converter=_names)
-    block_state: Sequence[str] = field(default=(), kw_only=True, converter=_names)
-    parameters: Sequence[float] | Callable[[int], Sequence[float]] = field(
-        default=(), kw_only=True, validator=_numbers_or_function
-    )
-    traits: KernelTraits = field(
-        factory=KernelTraits, kw_only=True, validator=of_kind(KernelTraits, "KernelTraits()")
-    )
-    workspace: int = field(default=0, kw_only=True, validator=_count)
-    constants: Sequence[Vector] = field(default=(), kw_only=True, eq=False)
-    block_constants: Sequence[Vector] = field(default=(), kw_only=True, eq=False)
+    propose: BlockFunction
+    learn: BlockFunction
+    state: tuple[str, ...]
+    block_state: tuple[str, ...]
+    parameters: Sequence[float] | Callable[[int], Sequence[float]]
+    traits: KernelTraits
+    workspace: int
+    constants: Sequence[Vector] = field(eq=False)
+    block_constants: Sequence[Vector] = field(eq=False)
+
+    @property
+    def source(self) -> str:
+        """The Python code of both functions."""
+        return str(vars(self.propose)["source"]).rstrip()
+
+    @property
+    def in_python(self) -> tuple[BlockFunction, BlockFunction]:
+        """Both functions as plain Python, where a division by zero is no error."""
+        return vars(self.propose)["py_func"], vars(self.learn)["py_func"]
 
     @property
     def learned(self) -> tuple[str, ...]:
@@ -149,7 +113,7 @@ class Kernel:
 
     @property
     def further(self) -> list[tuple[Vector | None, bool]]:
-        """The arrays of ``state`` behind those: what they hold, and whether it is by action."""
+        """The arrays of ``state`` behind those: their numbers, and whether they are by action."""
         workspace: list[tuple[Vector | None, bool]] = [(None, True)] * self.workspace
         constants = [(array, True) for array in self.constants]
         return workspace + constants + [(array, False) for array in self.block_constants]

@@ -30,8 +30,7 @@ from regretkit.play._comparison import RATIO, measured
 from regretkit.play._measures import AXES, SAMPLED_GAP, sampled_gap
 from regretkit.play._solve import start_by_rules
 from regretkit.sets import Simplices
-from regretkit.trace import UntraceableError, find_kernel
-from regretkit.trace._find import _code, upcoming_parameters
+from regretkit.trace import UntraceableError, find_kernel, upcoming_parameters
 from regretkit.trace._snapshot import is_own, is_own_class, sources_of
 from regretkit.workbench._expressions import algorithm_of, rule_error
 from regretkit.workbench._results import (
@@ -203,7 +202,7 @@ def _code_of(things: Iterable[Any], iterations: int) -> Iterator[str]:
                 except UntraceableError:
                     pass
                 else:
-                    yield _code(kernel, traced=hasattr(kernel.propose, "source"))
+                    yield kernel.source
                     yield digest(upcoming_parameters(part, kernel, min(iterations, 10_000)))
                     continue
             own = {kind.__module__ for kind in type(part).__mro__ if is_own_class(kind)}

@@ -19,7 +19,7 @@ from test_user_defined_rules import (
 
 import regretkit as rk
 from regretkit import minimizers
-from regretkit.checks import _contract, parametrize_with_checks, run_check
+from regretkit.checks import _growth, parametrize_with_checks, run_check
 from regretkit.circuits import (
     EFR,
     AffineImage,
@@ -290,7 +290,7 @@ def test_every_class_is_abstract_or_has_a_row():
 @parametrize_with_checks(ROWS)
 def test_every_minimizer_passes_the_checks_that_it_claims(monkeypatch, check, make):
     # These have hyperparameters that suit the unit 1: no other one is to help.
-    monkeypatch.setattr(_contract, "UNITS", _contract.UNITS[:1])
+    monkeypatch.setattr(_growth, "UNITS", _growth.UNITS[:1])
     run_check(check, make)
 
 

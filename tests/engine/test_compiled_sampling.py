@@ -6,18 +6,15 @@ from types import FunctionType
 
 import numpy as np
 import pytest
-from attrs import define
 from engine_cases import apart_in_payoffs, assert_same_bits, rules_of
 from naive_games import random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, SelfPlay, games
-from regretkit.checks import check_minimizer, run_check
-from regretkit.checks._kernel import kernel_agrees
 from regretkit.engine import _jit
 from regretkit.engine._machine_code import specialized
 from regretkit.evaluation import exploitability
-from regretkit.minimizers import DiscountedRegretMatchingPlus, Kernel, KernelTraits, state
+from regretkit.minimizers import DiscountedRegretMatchingPlus
 from regretkit.play import (
     Alternating,
     AverageStrategySampling,
@@ -308,61 +305,6 @@ def test_one_generator_for_order_and_estimator_is_drawn_from_in_turn():
     with pytest.raises(ValueError, match="draw from one generator, in turn"):
         SelfPlay(KUHN, players, engine="compiled", **ways)
     assert SelfPlay(KUHN, players, **ways).run(200).engine == "vectorized"
-
-
-@define(eq=False)
-class Fading(rk.SimplexRule):
-    """Plays uniformly, and forgets half of its regrets in every iteration."""
-
-    invariant: bool = False
-    regrets: np.ndarray = state()
-
-    def _propose(self):
-        return self.simplices.uniform()
-
-    def _learn(self, utility, strategy):
-        self.regrets = self.regrets * 0.5 + self.simplices.regret(utility, strategy)
-
-    def _kernel(self):
-        traits = KernelTraits(invariant_to_zero_utility=self.invariant)
-        return Kernel(play_uniformly, halve_and_add, state=["regrets"], traits=traits)
-
-    def exemptions(self):
-        return {"regret_grows_slowly": "it never learns"}
-
-
-def play_uniformly(block, first, last, strategy, state, numbers):
-    for a in range(first, last):
-        strategy[a] = 1.0 / (last - first)
-
-
-def halve_and_add(block, first, last, utility, value, strategy, state, numbers):
-    for a in range(first, last):
-        state[0][a] = state[0][a] * 0.5 + utility[a] - value
-
-
-def test_a_kernel_that_says_it_rests_and_moves_is_found_out():
-    check_minimizer(lambda: Fading(3))
-    with pytest.raises(AssertionError, match="its kernel declares invariant_to_zero_utility"):
-        check_minimizer(lambda: Fading(3, invariant=True))
-
-
-@define(eq=False)
-class Discounting(Fading):
-    """Declares the factors of its discounts."""
-
-    factors: tuple[float, float] = (0.5, 0.5)
-
-    def _kernel(self):
-        traits = KernelTraits(only_discounts_on_zero_utility=True)
-        names = {"state": ["regrets"], "parameters": self.factors, "traits": traits}
-        return Kernel(play_uniformly, halve_and_add, **names)
-
-
-def test_a_kernel_that_declares_other_discounts_than_its_own_fails_its_check():
-    run_check(kernel_agrees, lambda: Discounting(3))
-    with pytest.raises(AssertionError, match="its kernel declares only_discounts_on_zero_utility"):
-        run_check(kernel_agrees, lambda: Discounting(3, factors=(0.5, 0.25)))
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,11 @@ from attrs import define
 from forests import dense, iterated, planted, shapes, some_order
 from hypothesis import given
 from hypothesis import strategies as st
-from test_checks import add_regret, propose_in_proportion
 
 import regretkit as rk
 from regretkit import SelfPlay, games, state
-from regretkit.checks import run_check
-from regretkit.checks._kernel import kernel_agrees
 from regretkit.engine._compiled import _next_batch
 from regretkit.engine._layout import without_singletons
-from regretkit.minimizers import Kernel, KernelTraits
 from regretkit.play import Last, Linear
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
@@ -72,7 +68,6 @@ def test_iterations_come_to_the_same_with_forced_moves_and_without(first, second
 class OfUtilities(rk.SimplexRule):
     """Goes by what actions earned, and not by regret: it looks at single actions as well."""
 
-    ignores: bool = False
     earned: np.ndarray = state()
 
     def _propose(self):
@@ -80,15 +75,6 @@ class OfUtilities(rk.SimplexRule):
 
     def _learn(self, utility, strategy):
         self.earned += utility
-
-    def _kernel(self):
-        traits = KernelTraits(ignores_singleton_blocks=self.ignores)
-        return Kernel(propose_in_proportion, add_utilities, state=["earned"], traits=traits)
-
-
-def add_utilities(block, first, last, utility, value, strategy, state, numbers):
-    for a in range(first, last):
-        state[0][a] += utility[a]
 
 
 RULES = {
@@ -141,20 +127,11 @@ def test_everything_is_there_afterwards_at_forced_moves_too(name):
 class OfUtilitiesByBlock(OfUtilities):
     """Counts its iterations, block by block."""
 
-    ignores: bool = True
     counted: np.ndarray = state(per="block")
 
     def _learn(self, utility, strategy):
         self.earned += self.simplices.regret(utility, strategy)
         self.counted += 1.0
-
-    def _kernel(self):
-        names = {
-            "state": ["earned"],
-            "block_state": ["counted"],
-            "traits": KernelTraits(ignores_singleton_blocks=True),
-        }
-        return Kernel(propose_in_proportion, add_regret, **names)
 
 
 def test_numbers_by_block_stay_where_they_are():
@@ -194,9 +171,3 @@ def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
     assert pace * seconds <= 0.1 + 1e-9 or pace <= 16
     assert pace * seconds <= 1.0 + 1e-9 or pace == 1
     assert pace <= max(8 * count, 16)
-
-
-def test_a_kernel_that_says_it_ignores_them_and_does_not_is_found_out():
-    run_check(kernel_agrees, lambda: OfUtilities(3))
-    with pytest.raises(AssertionError, match="its kernel says that it ignores forced moves"):
-        run_check(kernel_agrees, lambda: OfUtilities(3, ignores=True))

@@ -5,8 +5,7 @@ import textwrap
 import numpy as np
 
 from regretkit.sets import Simplices
-from regretkit.trace import find_kernel
-from regretkit.trace._find import upcoming_parameters
+from regretkit.trace import find_kernel, upcoming_parameters
 from regretkit.trace._rule import trace_rule
 from regretkit.trace._snapshot import held_at
 from tests.helpers.emit_numpy import numpy_functions

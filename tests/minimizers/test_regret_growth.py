@@ -9,8 +9,8 @@ from test_checks import Idle, ShortOfMemory
 import regretkit as rk
 from regretkit import circuits as c
 from regretkit import minimizers as m
-from regretkit.checks import _contract, checks_of, run_check
-from regretkit.checks._contract import CONSTANT, UNITS, fault, regret_grows_slowly
+from regretkit.checks import _growth, checks_of, run_check
+from regretkit.checks._growth import CONSTANT, UNITS, fault, regret_grows_slowly
 from regretkit.circuits import FiniteDeviations
 from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis, contrib
 from regretkit.sets import Ball, Box, Hull, Polytope, ProductSet, Simplices, Singleton
@@ -131,7 +131,7 @@ NEEDY = {
 @pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("name", NEEDY)
 def test_who_is_exempt_needs_to_be(monkeypatch, name):
-    monkeypatch.setattr(_contract, "UNITS", UNITS[::4])  # some of them, which takes less time
+    monkeypatch.setattr(_growth, "UNITS", UNITS[::4])  # some of them, which takes less time
     make = NEEDY[name]
 
     assert type(make()).__name__ == name.partition(",")[0]
@@ -150,7 +150,7 @@ def test_no_unit_of_utility_helps_a_rule_that_discounts_too_fast(rate):
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_no_allowance_for_rounding_hides_who_never_learns(monkeypatch, factor):
-    monkeypatch.setattr(_contract, "UNITS", UNITS[::8])
+    monkeypatch.setattr(_growth, "UNITS", UNITS[::8])
     with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Scaled"):
         run_check(regret_grows_slowly, lambda: c.Scaled(Idle(3), factor))
 
@@ -222,7 +222,7 @@ def careless(domain):
 @pytest.mark.deep_beyond(1)
 @on_every_set
 def test_who_does_not_learn_breaks_it_on_every_set(monkeypatch, domain):
-    monkeypatch.setattr(_contract, "UNITS", UNITS[::16])
+    monkeypatch.setattr(_growth, "UNITS", UNITS[::16])
     for make in careless(domain):
         with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Careless"):
             run_check(regret_grows_slowly, make)
@@ -245,7 +245,7 @@ def test_what_it_loses_to_both_adds_up_to_the_range_of_payoffs_in_every_iteratio
     assert sum(best) > 0.0
     for make in careless(domain):
         regrets = [
-            _contract._regret_and_bound(make(), adversary, 400, 1.0)[0]
+            _growth.regret_and_bound(make(), adversary, 400, 1.0)[0]
             for adversary in CONSTANT.values()
         ]
         assert sum(regrets) == pytest.approx(400 * sum(best), rel=1e-6)
@@ -269,14 +269,14 @@ COMPOSED = {
 @pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("make", COMPOSED.values(), ids=COMPOSED.keys())
 def test_circuits_of_rules_that_do_not_learn_break_it(monkeypatch, make):
-    monkeypatch.setattr(_contract, "UNITS", UNITS[::8])
+    monkeypatch.setattr(_growth, "UNITS", UNITS[::8])
     with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):
         run_check(regret_grows_slowly, make)
 
 
 @pytest.mark.slow
 def test_sixty_points_are_not_too_many_to_catch_it(monkeypatch):
-    monkeypatch.setattr(_contract, "UNITS", UNITS[::16])
+    monkeypatch.setattr(_growth, "UNITS", UNITS[::16])
     tree = side_by_side(60)
     for make in (partial(idle_cfr, 60), partial(Careless, tree, [tree.relative_interior_point()])):
         with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):

@@ -342,7 +342,7 @@ def test_weights_of_long_runs_neither_overflow_nor_vanish(horizon):
 def test_a_schedule_without_a_horizon_is_refused_before_anything_is_played():
     with pytest.raises(ValueError, match=r"HorizonPower\(power=15.0\) needs horizon="):
         rk.SelfPlay(CIRCLING, [NORM(3), NORM(3)], averaging=HorizonPower(15.0))
-    with pytest.raises(ValueError, match="iterations are planned: pass horizon="):
+    with pytest.raises(ValueError, match="needs horizon="):
         hs_pcfr_plus.start(kuhn_poker())
     with pytest.raises(ValueError, match="this is another algorithm; pass iterations as well"):
         solve(kuhn_poker(), hs_pcfr_plus, target_gap=1e-3)

@@ -9,7 +9,7 @@ from attrs import define
 
 import regretkit as rk
 from regretkit.circuits import Discount
-from regretkit.minimizers import AdaHedge, Kernel
+from regretkit.minimizers import AdaHedge
 from regretkit.trace import UntraceableError, describe_kernel
 
 
@@ -24,27 +24,6 @@ class DecidesByRegrets(rk.SimplexRule):
 
     def _learn(self, utility, strategy):
         self.regrets += utility
-
-
-def propose_first(block, first, last, strategy, state, parameters):
-    for a in range(first, last):
-        strategy[a] = 1.0 if a == first else 0.0
-
-
-def learn_nothing(block, first, last, utility, value, strategy, state, parameters):
-    return
-
-
-@define(eq=False)
-class WrittenByHand(rk.SimplexRule):
-    def _propose(self):
-        return self.simplices.best_response(self.simplices.uniform())[1]
-
-    def _learn(self, utility, strategy):
-        pass
-
-    def _kernel(self):
-        return Kernel(propose_first, learn_nothing, parameters=(0.25,))
 
 
 def section(text, title):
@@ -90,14 +69,6 @@ def test_a_rule_without_parameters_says_so():
 def test_the_exact_engine_has_code_of_its_own():
     rule = rk.RegretMatching([2, 3])
     assert describe_kernel(rule, exact=True) != describe_kernel(rule)
-
-
-def test_a_kernel_written_by_hand_is_shown_as_it_is_written():
-    text = describe_kernel(WrittenByHand([2, 3]))
-
-    assert section(text, "parameters") == "p0 = 0.25"
-    assert "strategy[a] = 1.0 if a == first else 0.0" in section(text, "code, written by hand")
-    assert "_propose" not in text
 
 
 def test_why_a_rule_cannot_be_traced_is_said_with_the_line():

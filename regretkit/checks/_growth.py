@@ -1,0 +1,108 @@
+"""The law of growth: regret stays far below the number of iterations."""
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+import numpy as np
+
+from regretkit._util._typing import Vector
+from regretkit.checks._contract import ADVERSARIES, Adversary, Make, is_scale_free
+from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import StrategySet
+
+
+def _constant(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Favour the same point for ever.
+
+    The cosines of 0, 1, 2 and so on are linearly independent over the rational numbers, by the
+    theorem of Lindemann and Weierstrass, and so no two points of floats have the same value.
+    """
+    return np.cos(np.arange(x.size))
+
+
+def _opposite(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Favour for ever the coordinate of least utility against the constant adversary."""
+    return -_constant(x, t, generator)
+
+
+CONSTANT = MappingProxyType({"constant": _constant, "constant-opposite": _opposite})
+"""Two adversaries: strategies that ignore utilities have linear regret against one of them."""
+
+ALL_ADVERSARIES = MappingProxyType({**ADVERSARIES, **CONSTANT})
+"""The seven adversaries that a minimizer is tested against, by name."""
+
+UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
+"""Units of utility in which regret may be small, the unit 1 first and the closest to it next."""
+
+
+def regret_grows_slowly(make: Make) -> None:
+    """Require that regret stays far below the number of iterations, against seven adversaries.
+
+    A utility opens a range of payoffs over the domain. Regret may reach ``2 sqrt(dimension)``
+    times the root of the sum of the squares of these ranges, which is ``2 sqrt(dimension T)``
+    ranges where all T are alike. There are 400 iterations, and at least 30 for each dimension.
+
+    A minimizer that ignores utilities fails on any set of more than one point. Two of the
+    adversaries give a constant utility, one the negative of the other, and the regrets against
+    them add up to ``T`` ranges: half of that is above the bound for ``T > 16 dimension``.
+
+    A learning rate, a floor or a temperature is in some unit of utility, and is neither right nor
+    wrong before that is known. So it is enough that there is one unit in which regret is as small
+    against all seven: 1, or else a power of 8 between ``2^-48`` and ``2^48``. What claims to be
+    ``scale_free`` has no unit to choose.
+    """
+    adversaries, messages = list(ALL_ADVERSARIES), []
+    for unit in UNITS[:1] if is_scale_free(make()) else UNITS:
+        found = fault(make, unit, adversaries)
+        if found is None:
+            return
+        adversary, message = found
+        messages.append(message)
+        # An adversary that succeeds in one unit most likely does in the next, and is tried first.
+        adversaries.remove(adversary)
+        adversaries.insert(0, adversary)
+    other_units = ", and no other unit of utility is any better for it" if messages[1:] else ""
+    raise AssertionError(messages[0] + other_units)
+
+
+def fault(
+    make: Make, unit: float = 1.0, adversaries: Iterable[str] = ALL_ADVERSARIES
+) -> tuple[str, str] | None:
+    """Return the adversary against which regret is too large in a unit, and a message about it."""
+    for name in adversaries:
+        minimizer = make()
+        iterations = max(400, 30 * minimizer.dimension)
+        regret, bound = regret_and_bound(minimizer, ALL_ADVERSARIES[name], iterations, unit)
+        if not regret <= bound:
+            return name, (
+                f"against the {name} adversary its regret after {iterations} iterations is "
+                f"{regret:g}, above {bound:g}"
+            )
+    return None
+
+
+def regret_and_bound(
+    minimizer: RegretMinimizer, adversary: Adversary, iterations: int, unit: float
+) -> tuple[float, float]:
+    """Return the external regret, and what it may be, with an allowance for rounding."""
+    generator, domain = np.random.default_rng(7), minimizer.domain
+    reach = _reach(domain)
+    total, earned, squares, size = np.zeros(minimizer.dimension), 0.0, 0.0, 0.0
+    for t in range(iterations):
+        strategy = minimizer.next_strategy()
+        # As if no coordinate were larger than 1, so that no adversary is larger than the others
+        utility = unit * adversary(strategy / reach, t, generator)
+        total += utility
+        earned += float(utility @ strategy)
+        size += reach * float(np.abs(utility).sum())
+        squares += (domain.best_response(utility)[0] + domain.best_response(-utility)[0]) ** 2
+        minimizer.observe_utility(utility)
+    bound = 2.0 * float(np.sqrt(minimizer.dimension * squares)) + 1e-9 * size
+    return domain.best_response(total)[0] - earned, bound
+
+
+def _reach(domain: StrategySet) -> float:
+    """Return the size of the largest coordinate of any point, 1 where all are zero."""
+    axes = np.eye(domain.dimension)
+    corners = [domain.best_response(sign * axis)[0] for axis in axes for sign in (1.0, -1.0)]
+    return float(np.abs(corners).max(initial=0.0)) or 1.0
