@@ -12,3 +12,4 @@ from regretkit.checks._checks import parametrize_with_checks as parametrize_with
 from regretkit.checks._checks import run_check as run_check
 from regretkit.checks._contract import Check as Check
 from regretkit.checks._contract import Make as Make
+from regretkit.checks._samples import every_sample as every_sample

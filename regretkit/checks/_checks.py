@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 CHECKS: tuple[Check, ...] = (
     _contract.strategies_lie_in_the_domain,
     _contract.strategies_lie_in_the_domain_after_any_prediction,
-    _contract.strategies_lie_in_the_domain_at_any_scale,
     _contract.asking_changes_nothing,
     _contract.a_later_prediction_replaces_earlier_ones,
     _contract.a_prediction_applies_to_one_iteration,

@@ -76,10 +76,11 @@ def is_scale_free(minimizer: RegretMinimizer) -> bool:
 
 
 def strategies_lie_in_the_domain(make: Make) -> None:
-    """Require that every strategy is a point of ``domain``."""
-    minimizer = make()
-    for strategy in play(minimizer, utilities(minimizer)):
-        require_in_domain(minimizer, strategy)
+    """Require that every strategy is a point of ``domain``, for utilities of size 1, 1e-6, 1e6."""
+    for unit in (1.0, 1e-6, 1e6):
+        minimizer = make()
+        for strategy in play(minimizer, unit * utilities(minimizer)):
+            require_in_domain(minimizer, strategy)
 
 
 def strategies_lie_in_the_domain_after_any_prediction(make: Make) -> None:
@@ -91,14 +92,6 @@ def strategies_lie_in_the_domain_after_any_prediction(make: Make) -> None:
         minimizer.expect_utility(prediction)
         require_in_domain(minimizer, minimizer.next_strategy())
         minimizer.observe_utility(utility)
-
-
-def strategies_lie_in_the_domain_at_any_scale(make: Make) -> None:
-    """Require a point of ``domain`` also where utilities are of size 1e-6, and of size 1e6."""
-    for unit in (1e-6, 1e6):
-        minimizer = make()
-        for strategy in play(minimizer, unit * utilities(minimizer)):
-            require_in_domain(minimizer, strategy)
 
 
 # Its verbs
@@ -236,6 +229,12 @@ def state_round_trips(make: Make) -> None:
 # Invariances of rules over simplices
 
 
+def rules_over(make: Make, *simplices: Simplices) -> list[RegretMinimizer]:
+    """Return new rules over these simplices, none where a minimizer plays on another set."""
+    made = [make().on_domain(each) for each in simplices]
+    return [rule for rule in made if rule is not None]
+
+
 def expected_play(minimizer: RegretMinimizer, utilities: Vector) -> tuple[Vector, Vector]:
     """Return the mean of the strategies and its standard error, 0 unless it plays at random."""
     if not any(generators(minimizer)):
@@ -262,15 +261,14 @@ def require_alike(
 def blocks_are_independent(make: Make) -> None:
     """Require that a rule over simplices plays each block exactly as it would play it alone."""
     simplices = Simplices([3, 2, 3])
-    rule = make().on_domain(simplices)
-    if rule is None:
+    rules = rules_over(make, simplices, *(Simplices(int(size)) for size in simplices.sizes))
+    if not rules:
         return
-    shown = utilities(rule)
-    mean, error = expected_play(rule, shown)
-    for number, size in enumerate(simplices.sizes):
-        single, own = make().on_domain(Simplices(int(size))), simplices.block(number)
-        if single is None:
-            raise AssertionError(f"it plays over {simplices}, but not over {size} actions")
+    together, *separately = rules
+    shown = utilities(together)
+    mean, error = expected_play(together, shown)
+    for number, single in enumerate(separately):
+        own = simplices.block(number)
         separate = expected_play(single, shown[:, own])
         joint = mean[:, own], error[:, own]
         require_alike(joint, separate, "a block depends on its neighbours", rounding=0.0)
@@ -278,9 +276,9 @@ def blocks_are_independent(make: Make) -> None:
 
 def strategies_are_invariant_to_action_order(make: Make) -> None:
     """Require that a rule over a simplex, shown its actions in another order, plays as before."""
-    straight, shuffled = (make().on_domain(Simplices(4)) for _ in range(2))
-    if straight is None or shuffled is None:
+    if not (rules := rules_over(make, Simplices(4), Simplices(4))):
         return
+    straight, shuffled = rules
     order, shown = np.array([2, 0, 3, 1]), utilities(straight)
     mean, error = expected_play(straight, shown)
     require_alike(
@@ -292,9 +290,9 @@ def strategies_are_invariant_to_action_order(make: Make) -> None:
 
 def strategies_are_invariant_to_added_constants(make: Make) -> None:
     """Require that a rule over a simplex plays as before when all its actions earn more."""
-    plain, shifted = (make().on_domain(Simplices(3)) for _ in range(2))
-    if plain is None or shifted is None:
+    if not (rules := rules_over(make, Simplices(3), Simplices(3))):
         return
+    plain, shifted = rules
     shown = utilities(plain)
     constants = np.linspace(-3.0, 2.0, len(shown))[:, None]
     require_alike(

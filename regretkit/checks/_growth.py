@@ -51,7 +51,7 @@ def regret_grows_slowly(make: Make) -> None:
     against all seven: 1, or else a power of 8 between ``2^-48`` and ``2^48``. What claims to be
     ``scale_free`` has no unit to choose.
     """
-    adversaries, messages = list(ALL_ADVERSARIES), []
+    adversaries, messages = list(ALL_ADVERSARIES), list[str]()
     for unit in UNITS[:1] if is_scale_free(make()) else UNITS:
         found = fault(make, unit, adversaries)
         if found is None:

@@ -5,7 +5,14 @@ import pytest
 from attrs import define, field
 
 import regretkit as rk
-from regretkit.checks import CHECKS, check_minimizer, checks_of, parametrize_with_checks, run_check
+from regretkit.checks import (
+    CHECKS,
+    _growth,
+    check_minimizer,
+    checks_of,
+    parametrize_with_checks,
+    run_check,
+)
 
 
 class Follower(rk.RegretMinimizer):
@@ -242,7 +249,7 @@ class LearnsOtherwiseWhenTraced(Matching):
         self.learned = self.learned + (2.0 if is_traced(self.regrets) else 1.0)
 
 
-class RestsWhenTraced(Matching):
+class ForgetsUnlessTraced(Matching):
     """Forgets half of its regrets where the utility is zero, but not as it is traced."""
 
     def _learn(self, utility, strategy):
@@ -288,9 +295,8 @@ class ShortOfMemory(Matching):
 
 
 BROKEN = {
-    "strategies_lie_in_the_domain": [Outside, Negative],
+    "strategies_lie_in_the_domain": [Outside, Negative, AfraidOfZero],
     "strategies_lie_in_the_domain_after_any_prediction": [PlaysWhatItExpects],
-    "strategies_lie_in_the_domain_at_any_scale": [AfraidOfZero],
     "asking_changes_nothing": [LearnsWhenAsked, DrawsWhenAsked],
     "a_later_prediction_replaces_earlier_ones": [Learned],
     "a_prediction_applies_to_one_iteration": [Expectant, Reluctant],
@@ -305,7 +311,7 @@ BROKEN = {
     "strategies_are_invariant_to_scale": [Tolerant],
     "kernel_agrees": [
         *(PlaysOtherwiseWhenTraced, LearnsOtherwiseWhenTraced),
-        *(RestsWhenTraced, DiscountsMoreThanTraced),
+        *(ForgetsUnlessTraced, DiscountsMoreThanTraced),
     ],
     "regret_grows_slowly": [Idle, Backwards, ShortOfMemory],
 }
@@ -322,7 +328,8 @@ def test_every_law_has_a_minimizer_that_breaks_it():
 
 @pytest.mark.deep_beyond(6)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_a_law_finds_what_breaks_it(check):
+def test_a_law_finds_what_breaks_it(monkeypatch, check):
+    monkeypatch.setattr(_growth, "UNITS", _growth.UNITS[::16])  # which takes less time
     for kind in BROKEN[check.__name__]:
         with pytest.raises(AssertionError, match=f"^{check.__name__} is broken by {kind.__name__}"):
             run_check(check, factory(kind))

@@ -11,8 +11,8 @@ from naive_games import chance, decision, end
 
 import regretkit as rk
 from regretkit import SelfPlay, games
+from regretkit.checks import every_sample
 from regretkit.estimators import _traversal
-from regretkit.estimators._estimator import every_sample
 from regretkit.estimators._flat_tree import InitialChance, cumulative, initial_chance
 from regretkit.estimators._traversal import deal, even_search_start
 from regretkit.play import ExternalSampling, LazyMCCFR, LearnedBaseline, OutcomeSampling
