@@ -99,7 +99,6 @@ class SimplexRule(RegretMinimizer):
         names = [field.name for field in attrs.fields(type(self)) if _PER in field.metadata]
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
-
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         return slice_state(self._learned(), self.simplices, blocks)
 

@@ -30,8 +30,6 @@ from regretkit.play._algorithms import named as named
 from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
-from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
-from regretkit.play._best_response_play import best_response_play as best_response_play
 from regretkit.play._averaging import Average as Average
 from regretkit.play._averaging import Averaging as Averaging
 from regretkit.play._averaging import HorizonPower as HorizonPower
@@ -40,6 +38,8 @@ from regretkit.play._averaging import Linear as Linear
 from regretkit.play._averaging import Power as Power
 from regretkit.play._averaging import Quadratic as Quadratic
 from regretkit.play._averaging import Uniform as Uniform
+from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
+from regretkit.play._best_response_play import best_response_play as best_response_play
 from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
 from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every

@@ -1,20 +1,27 @@
-"""Abstract base class of strategy sets, and how far a point is from one, by its linear oracle.
+"""Abstract base class of strategy sets, and the search for the point of a set nearest to another.
 
-Write z for a point of the set X, seen from the point p in question. Any z is an upper bound |z| on
-the distance, and any unit vector d a lower one: X lies beyond a hyperplane at distance <d, p> - max
-over x in X of <d, x>. A search asks the oracle in one direction after another, and projects on the
-hull of all answers so far (Wolfe 1976). What it must choose is directions, of three kinds:
+The set X is known by its linear oracle: from a direction d to h(d), the largest <d, x> over X, and
+a point that attains it, the answer. Seen from a point p, the distance to X has two bounds:
 
-- Away from the nearest point so far, -z/|z|: Wolfe's own. For most points no other is needed.
-- From outside. At a curved boundary the first kind misses: |z| is small, its direction is chance,
-  and the answers are far from p. To project p + c for a longer c is easy, and c <- c - z leads to
-  a c from which the projection is p itself: the method of multipliers (Rockafellar 1976).
-- Straightened. Where |z| is near rounding, -z/|z| has few digits left: project p - r z/|z|,
-  for a larger r, and look from its foot.
+    <d, p> - h(d)  <=  distance  <=  |p - z|
+
+with any unit vector d, and with z the nearest point in the hull of the answers so far. Wolfe (1976)
+asks in the direction of p - z, and after finitely many answers the nearest point of a polytope is
+found. Near the boundary of a curved set that direction has few digits, and the answers are far from
+p. After its first calls the search therefore projects a point outside on the hull:
+
+    d  =  q - projection of q,    q  =  p + r c
+
+with r the length of the longest answer. The center c is in turn the direction of p - z and that of
+the best lower bound so far. In the first case d is Wolfe's direction, with more digits: as p - z is
+normal to the hull at z, z is the projection of q for every r. In the second, the search is a
+proximal point method for the best lower bound (Rockafellar 1976).
 
 References
 ----------
 Wolfe (1976), "Finding the nearest point in a polytope", Mathematical Programming 11.
+
+Lawson and Hanson (1974), "Solving least squares problems", chapter 23.
 
 Rockafellar (1976), "Augmented Lagrangians and applications of the proximal point algorithm in
 convex programming", Mathematics of Operations Research 1(2).
@@ -29,220 +36,123 @@ from numpy.typing import ArrayLike
 
 from regretkit._state import attrs_fields
 from regretkit._util import _validate
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Vector
 
 Oracle: TypeAlias = Callable[[Vector], tuple[float, Vector]]
 """From a direction to the largest inner product over the set, and a point that attains it."""
 
-# These decide how soon an answer is found, never which.
-_WARM_UP = 10  # Questions of the first kind before the others join in.
-_FAR, _NEAR = 100.0, 1e-6  # The longest and the shortest c, in units of the longest answer.
-_STRAIGHTEN_BELOW, _STRAIGHTEN_FROM = 1e-6, 1e-3  # The |z| that needs it, and r, in the same unit.
+_FIRST_CALLS = 10
+"""Oracle calls in Wolfe's own directions, which are the quickest to find."""
+_CURVED_ATOL = 1e-7
+"""What cannot be decided counts as inside up to this distance, in units of the longest answer."""
+_IMAGE_ATOL = 1e-10
+"""Distance to the nearest image, in units of the largest coefficient, at which its search ends."""
 
-_ENOUGH, _LIMIT = 1e-10, 1_000  # How near an image must be, and answers at most.
 
-
-def is_within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None = None) -> bool:
+def is_within(point: Vector, oracle: Oracle, atol: float) -> bool:
     """Say whether ``point`` is no further than ``atol`` from the set, in the Euclidean norm.
 
-    The answer is proven, by a point of the set that is near enough or by a hyperplane that is not,
-    and nothing is computed beyond that. A distance that exceeds ``atol`` by rounding only, some
-    units in the last place of the longest vector met, may count as within.
-
-    The oracle is asked ``limit`` times at most, by default 500 + 5 n, and a RuntimeError has the
-    bounds reached by then. At a tolerance of zero, the boundary of a curved set, or a set that is
-    flat to more than half of a float's digits, may be beyond deciding.
+    A point of the set or a hyperplane proves the answer, up to rounding. Where 500 + 5 n oracle
+    calls prove neither, as may happen at the boundary of a curved set, the point counts as within
+    up to another 1e-7 of the set's size.
     """
-    search = _Search(point, oracle)
-    search.run(
-        lambda: search.upper <= atol + search.rounding or search.lower > atol + search.rounding,
-        limit,
-        f"whether it is within atol={atol}",
+    lower, upper, size = 0.0, np.inf, 0.0
+    for _, lower, upper, size in _approach(point, oracle):
+        rounding = 16.0 * np.finfo(np.float64).eps * (size + np.linalg.norm(point))
+        if upper <= atol + rounding:
+            return True
+        if lower > atol + rounding:
+            return False
+    if upper <= atol + _CURVED_ATOL * size:
+        return True
+    raise RuntimeError(
+        f"the distance from the point to the set is between {lower:.3g} and {upper:.3g} "
+        f"after {_most_calls(point)} calls of best_response"
     )
-    return search.upper <= atol + search.rounding
 
 
 def nearest_image(matrix: Vector, oracle: Oracle) -> Vector:
-    """Return the point x of the set with the smallest ``|matrix (x, 1)|``, by Wolfe's method."""
+    """Return the point x of the set with the smallest ``|matrix (x, 1)|``, shape ``(n,)``."""
     matrix = matrix / np.abs(matrix).max()
-    slope = matrix[:, -1]
-    vertices = np.array([oracle(-(slope @ matrix)[:-1])[1]])
-    projection = _Projection(np.zeros(len(matrix)))
+    linear, constant = matrix[:, :-1], matrix[:, -1]
+    vertices: list[Vector] = []
+
+    def image_oracle(direction: Vector) -> tuple[float, Vector]:
+        value, vertex = oracle(direction @ linear)
+        vertices.append(vertex)
+        return value + float(direction @ constant), linear @ vertex + constant
+
+    point = np.zeros(linear.shape[1])
+    for weights, lower, upper, _ in _approach(np.zeros(len(matrix)), image_oracle):
+        point = weights @ np.array(vertices)
+        if min(upper, upper - lower) <= _IMAGE_ATOL:
+            break
+    return point
+
+
+def _most_calls(point: Vector) -> int:
+    return 500 + 5 * point.size
+
+
+def _approach(point: Vector, oracle: Oracle) -> Iterator[tuple[Vector, float, float, float]]:
+    """Yield, after each oracle call, what is known of the distance from ``point`` to the set.
+
+    That is the weights of all answers so far at the point nearest to ``point``, a lower and an
+    upper bound on the distance, and the length of the longest answer, as seen from ``point``.
+    """
+    answers = np.empty((0, point.size))
+    weights = exterior_weights = np.empty(0)
+    direction = center = _unit(point if point.any() else np.ones(point.size))
+    lower, longest = -np.inf, 0.0
+    for call in range(_most_calls(point)):
+        value, answer = oracle(direction)
+        answers = np.vstack([answers, answer - point])
+        longest = max(longest, float(np.linalg.norm(answers[-1])))
+        offset = float(direction @ point) - value
+        if offset > lower:
+            lower, center = offset, direction
+        weights = _projected(answers, np.zeros(point.size), weights)
+        nearest = weights @ answers
+        yield weights, max(lower, 0.0), float(np.linalg.norm(nearest)), longest
+        direction = _unit(-nearest)
+        if call >= _FIRST_CALLS:
+            exterior = longest * (center if call % 2 else direction)
+            exterior_weights = _projected(answers, exterior, exterior_weights)
+            direction = _unit(exterior - exterior_weights @ answers)
+
+
+def _projected(points: Vector, target: Vector, weights: Vector) -> Vector:
+    """Return the weights of the point nearest to ``target`` in the hull of ``points``.
+
+    The search starts from other weights, of the first of the points. With P the points as seen from
+    the target, the result is proportional to the w >= 0 that minimizes ``|w P|^2 + (sum w - 1)^2``:
+    of all w in one proportion the best has ``|p|^2 / (1 + |p|^2)``, which increases with the
+    distance |p| of their point. Lawson and Hanson's method finds it; its steps are Wolfe's.
+    """
+    edges = points - target
+    system = np.vstack([edges.T / (np.abs(edges).max() or 1.0), np.ones(len(points))])
+    goal = np.append(np.zeros(target.size), 1.0)
+    support = np.flatnonzero(weights) if weights.any() else np.zeros(1, dtype=np.int64)
+    shares = np.append(weights, 1.0)[support]
+    previous = np.full(goal.size, np.inf)
     while True:
-        images = vertices @ matrix[:, :-1].T + matrix[:, -1]
-        foot = projection.foot(images)
-        point: Vector = projection.weights @ vertices[projection.support]
-        vertex = oracle(-(foot @ matrix)[:-1])[1]
-        gap, length = foot @ (foot - matrix @ np.append(vertex, 1.0)), np.linalg.norm(foot)
-        if min(length, gap / (length or 1.0)) <= _ENOUGH or len(vertices) == _LIMIT:
-            return point
-        vertices = np.vstack([vertices, vertex])
-
-
-class _Search:
-    """The bounds, and the oracle's answers they rest on, all as seen from the point."""
-
-    def __init__(self, point: Vector, oracle: Oracle) -> None:
-        self.point, self.oracle = point, oracle
-        self.answers = np.empty((0, point.size))
-        self.longest = 0.0
-        self.lower, self.upper = 0.0, np.inf
-        self.nearest = np.zeros(point.size)
-        # The direction of the best hyperplane so far, separating or not, and where it lies.
-        self.direction, self.offset = np.zeros(point.size), -np.inf
-
-    @property
-    def rounding(self) -> float:
-        """What to allow for rounding in a bound."""
-        return float(16.0 * np.finfo(np.float64).eps * (self.longest + np.linalg.norm(self.point)))
-
-    def run(self, settled: Callable[[], bool], limit: int | None, question: str) -> None:
-        """Ask until the question is settled."""
-        limit = 500 + 5 * self.point.size if limit is None else limit
-        for direction in self.directions():
-            if settled():
-                return
-            if len(self.answers) == limit:
-                raise RuntimeError(
-                    f"the distance from the point to the set is between {self.lower} and "
-                    f"{self.upper} after {limit} calls of its best response, too few to tell "
-                    f"{question}; allow a larger one, or a higher limit"
-                )
-            self.ask(direction)
-
-    def ask(self, direction: Vector) -> None:
-        """Learn the oracle's answer, and the hyperplane behind it."""
-        value, vertex = self.oracle(direction)
-        answer = vertex - self.point
-        # Where the oracle rounds its two results differently, believe the weaker.
-        offset = min(float(direction @ self.point) - value, -float(direction @ answer))
-        self.answers = np.vstack([self.answers, answer])
-        self.longest = max(self.longest, float(np.linalg.norm(answer)))
-        self.lower = max(self.lower, offset)
-        if offset > self.offset:
-            self.direction, self.offset = direction, offset
-
-    def look(self, projection: "_Projection") -> tuple[Vector, Vector]:
-        """Return the foot of a projection on the answers' hull, and where its target lies."""
-        foot = projection.foot(self.answers)
-        distance = float(np.linalg.norm(foot))
-        if distance < self.upper:
-            self.nearest, self.upper = foot, distance
-        return foot, _unit(projection.target - foot)
-
-    def directions(self) -> Iterator[Vector]:
-        """Yield where to ask next, for ever."""
-        yield _unit(self.point if self.point.any() else np.ones(self.point.size))
-        plain = _Projection(np.zeros(self.point.size))
-        for _ in range(_WARM_UP):
-            yield self.look(plain)[1]
-        from_outside = self.from_outside(plain.towards(self.longest * self.direction))
-        straightened = plain.towards(plain.target)
-        while True:
-            foot, direction = self.look(plain)
-            if np.linalg.norm(foot) < _STRAIGHTEN_BELOW * self.longest:
-                straightened.target = _STRAIGHTEN_FROM * self.longest * direction
-                direction = self.look(straightened)[1]
-            yield direction
-            yield next(from_outside)
-
-    def from_outside(self, projection: "_Projection") -> Iterator[Vector]:
-        """Yield the directions of the method of multipliers."""
-        length = unit = float(np.linalg.norm(projection.target))
-        tries, last_miss = 0, np.inf
-        while True:
-            foot, direction = self.look(projection)
-            yield direction
-            tries += 1
-            miss = float(np.linalg.norm(foot))
-            gap = float((self.answers @ direction).max() - foot @ direction)
-            # The foot is off by at most sqrt(2 gap length).
-            if gap <= max(2.0 * miss**2 / length, self.rounding):
-                # The projection is good enough to move on; a shorter c converges in fewer moves.
-                if tries == 1 and miss > last_miss / 2.0:
-                    length = max(length / 2.0, _NEAR * unit)
-                tries, last_miss = 0, miss
-                projection.target = length * direction
-            elif tries > 5:
-                # The projection is hard to find; from further away it is easier.
-                length = min(length * 2.0, _FAR * unit)
-                tries, last_miss = 0, np.inf
-                projection.target = length * _unit(projection.target)
-
-
-class _Projection:
-    """The nearest point to a target in the hull of some points, found from where it last was."""
-
-    def __init__(self, target: Vector) -> None:
-        self.target = target
-        self._solved: Vector | None = None  # The target that support and weights are right for.
-        self.support: Indices = np.zeros(1, dtype=np.int64)
-        self.weights = np.ones(1)
-
-    def towards(self, target: Vector) -> "_Projection":
-        """Return a projection of another target that starts from this one's foot."""
-        projection = _Projection(target)
-        projection.support, projection.weights = self.support, self.weights
-        return projection
-
-    def foot(self, points: Vector) -> Vector:
-        """Return the nearest point in the hull of ``points``, shape ``(m, n)``, as Wolfe does."""
-        if self._solved is not self.target:
-            self.support, self.weights = self._corrected(points, self.support, self.weights)
-            self._solved = self.target
-        foot: Vector = self.weights @ points[self.support]
-        for _ in range(3 * len(points)):
-            residual = self.target - foot
-            values = points @ residual
-            entering = int(values.argmax())
-            if entering in self.support:
-                break
-            support, weights = self._corrected(
-                points, np.append(self.support, entering), np.append(self.weights, 0.0)
-            )
-            step = weights @ points[support] - foot
-            # How far the square of the distance falls; its two values may differ by rounding only.
-            if 2.0 * (residual @ step) - step @ step <= 0.0:
-                break
-            self.support, self.weights = support, weights
-            foot = foot + step
-        return foot
-
-    def _corrected(
-        self, points: Vector, support: Indices, weights: Vector
-    ) -> tuple[Indices, Vector]:
-        """Return support and weights after Wolfe's minor cycles, which drop points not needed."""
-        while True:
-            goal = _affine_weights(points[support], self.target, int(weights.argmax()))
-            shrinking = goal <= 0.0
-            if not shrinking.any():
-                return support, goal
-            falls = np.where(shrinking, weights - goal, 1.0)
-            # A point that enters with no weight, and should have none, leaves first.
-            reach = np.where(shrinking, weights / np.where(falls > 0.0, falls, 1.0), np.inf)
+        # To the best of all w on the support, or as far as none becomes negative
+        while (best := np.linalg.lstsq(system[:, support], goal)[0]).min() <= 0.0:
+            falls = np.where(best <= 0.0, shares - best, 1.0)
+            reach = np.where(best <= 0.0, shares / np.where(falls > 0.0, falls, 1.0), np.inf)
             leaving = int(reach.argmin())
-            weights = weights + reach[leaving] * (goal - weights)
-            weights[leaving] = 0.0
-            stays = weights > 0.0
-            support, weights = support[stays], weights[stays] / weights[stays].sum()
-
-
-def _affine_weights(points: Vector, target: Vector, base: int) -> Vector:
-    """Return weights, of any sign, of the point nearest to ``target`` in the affine hull."""
-    edges = (np.delete(points, base, axis=0) - points[base]).T
-    goal = target - points[base]
-    rank = edges.shape[1]
-    # Not by the Gram matrix: points of a small cap differ in digits that squares lose.
-    system = np.column_stack([edges, goal])
-    # NumPy's annotations declare a pair for every mode; asarray gives the actual type.
-    triangle = np.asarray(np.linalg.qr(system, mode="r"), dtype=np.float64)[:rank]
-    pivots = np.abs(np.diagonal(triangle))
-    if rank <= target.size and pivots.min(initial=1.0) > 1e-14 * pivots.max(initial=0.0):
-        solution = np.linalg.solve(triangle[:, :rank], triangle[:, rank])
-    else:
-        solution = np.linalg.lstsq(edges, goal, rcond=None)[0]
-    weights = np.asarray(solution, dtype=np.float64)
-    return np.insert(weights, base, 1.0 - weights.sum())
+            shares = np.delete(shares + reach[leaving] * (best - shares), leaving)
+            support = np.delete(support, leaving)
+        residual = goal - system[:, support] @ best
+        # By how much its square falls, whose two values may differ by rounding only
+        if (previous - residual) @ (previous + residual) <= 0.0:
+            return weights
+        weights, shares, previous = np.zeros(len(points)), best, residual
+        weights[support] = best / best.sum()
+        entering = int((residual @ system).argmax())
+        if entering in support:
+            return weights
+        support, shares = np.append(support, entering), np.append(shares, 0.0)
 
 
 def _unit(vector: Vector) -> Vector:
