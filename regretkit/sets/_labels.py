@@ -1,8 +1,9 @@
 """Names of blocks and of their actions, and finding a block by its name."""
 
+import operator
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypedDict, TypeVar, overload
 
 import numpy as np
@@ -16,7 +17,7 @@ T = TypeVar("T", covariant=True)
 
 
 class LazySequence(Sequence[T]):
-    """A sequence that holds no items: each access creates its item anew.
+    """A sequence that holds no items: each access makes its item anew, from its number.
 
     A game with millions of information sets can so have a name for each of them.
 
@@ -25,16 +26,11 @@ class LazySequence(Sequence[T]):
     (9, 999998000001, (0, 1, 4, 9))
     """
 
-    __slots__ = ("_length", "_make")
+    __slots__ = ("_length", "make")
 
     def __init__(self, length: int, make: Callable[[int], T]) -> None:
         self._length = length
-        self._make = make
-
-    @property
-    def make(self) -> Callable[[int], T]:
-        """What returns an item, when it is called with its number."""
-        return self._make
+        self.make = make
 
     def __len__(self) -> int:
         return self._length
@@ -44,18 +40,15 @@ class LazySequence(Sequence[T]):
     @overload
     def __getitem__(self, index: slice) -> tuple[T, ...]: ...
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        # A range knows what an index means, and which are out of range.
         selected = range(self._length)[index]
-        return (
-            self._make(selected) if isinstance(selected, int) else tuple(map(self._make, selected))
-        )
+        return self.make(selected) if isinstance(selected, int) else (*map(self.make, selected),)
 
     def __iter__(self) -> Iterator[T]:
-        return map(self._make, range(self._length))
+        return map(self.make, range(self._length))
 
     def select(self, numbers: Indices) -> "LazySequence[T]":
         """Return the items with these numbers, in this order."""
-        return LazySequence(numbers.size, partial(_make_selected, self._make, numbers))
+        return LazySequence(numbers.size, partial(_make_selected, self.make, numbers))
 
     def __deepcopy__(self, memo: object) -> "LazySequence[T]":
         # It cannot change, and what it makes names of may be large.
@@ -66,24 +59,20 @@ class LazySequence(Sequence[T]):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
-    def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self[:6]))
-        return f"LazySequence({shown}{f', ... {len(self)} items' if len(self) > 6 else ''})"
-
 
 def _make_selected(make: Callable[[int], Any], numbers: Indices, number: int) -> Any:
     return make(int(numbers[number]))
 
 
 class Names(TypedDict):
-    """The two keyword arguments that name the parts of a product of simplices."""
+    """The two keyword arguments that name the blocks of ``Simplices`` and their actions."""
 
     labels: Sequence[str] | None
     actions: Sequence[Sequence[str]] | None
 
 
 class Labels:
-    """Optional names; what was not named is called by its number."""
+    """Optional names of blocks and actions. The default names are numbers."""
 
     def __init__(
         self,
@@ -92,9 +81,12 @@ class Labels:
         actions: Iterable[Sequence[str]] | None,
     ) -> None:
         self._sizes = sizes
-        self._blocks = _block_names(sizes, labels)
+        self._blocks: Sequence[str] | None = (
+            labels
+            if isinstance(labels, LazySequence) and len(labels) == sizes.size
+            else _validate.strings(labels, sizes.size, "labels")
+        )
         self._actions = None if actions is None else _action_names(sizes, actions)
-        self._checksums: NDArray[np.uint32] | None = None
 
     @property
     def named(self) -> bool:
@@ -108,7 +100,7 @@ class Labels:
     def actions(self, number: int) -> tuple[str, ...]:
         """Return the names of a block's actions."""
         if self._actions is None:
-            return tuple(str(action) for action in range(self._sizes[number]))
+            return tuple(map(str, range(self._sizes[number])))
         return tuple(self._actions[number])
 
     def select(self, numbers: Indices) -> Names:
@@ -117,46 +109,43 @@ class Labels:
             labels=_selected(self._blocks, numbers), actions=_selected(self._actions, numbers)
         )
 
+    @cached_property
+    def _checksums(self) -> NDArray[np.uint32]:
+        # Four bytes a name: names may be millions, each made when it is accessed.
+        names = self._blocks or ()
+        return np.fromiter(map(_checksum, names), np.uint32, len(names))
+
     def numbers(self, label: str) -> list[int]:
         """Return the numbers of all blocks of this name."""
-        names = self._blocks or ()
-        # Four bytes for each name, since names may be millions and generated lazily
-        if self._checksums is None:
-            self._checksums = np.fromiter(map(_checksum, names), np.uint32, len(names))
-        candidates = np.flatnonzero(self._checksums == _checksum(label))
-        return [number for number in candidates.tolist() if names[number] == label]
+        candidates = np.flatnonzero(self._checksums == _checksum(label)).tolist()
+        return [number for number in candidates if self.block(number) == label]
 
     def find(self, key: int | str) -> int:
         """Return the number of the block called ``key``, a number or a name that is unique."""
-        if isinstance(key, str):
-            return self._find_name(key)
-        if isinstance(key, bool) or not isinstance(key, int | np.integer):
-            raise TypeError(f"a decision point has a label or a number, got {quote(key)}")
-        if not 0 <= key < self._sizes.size:
+        if not isinstance(key, str):
+            number = operator.index(key)
+            if 0 <= number < self._sizes.size:
+                return number
             raise ValueError(
-                f"there is no decision point {key}: the numbers go from 0 to {self._sizes.size - 1}"
+                f"there is no decision point {number}: the numbers go from 0 to "
+                f"{self._sizes.size - 1}"
             )
-        return int(key)
-
-    def _find_name(self, label: str) -> int:
-        found = self.numbers(label)
-        if not found and self._blocks is None:
+        found = self.numbers(key)
+        if len(found) == 1:
+            return found[0]
+        if found:
             raise ValueError(
-                f"there is no decision point {quote(label)}: none is named here; "
-                f"pass a number from 0 to {self._sizes.size - 1}"
-            )
-        if not found:
-            known = _validate.candidates(self._blocks or ())
-            hint = _validate.did_you_mean(label, self._blocks or ())
-            raise ValueError(
-                f"there is no decision point {quote(label)}; the labels are {known}{hint}"
-            )
-        if len(found) > 1:
-            raise ValueError(
-                f"label {quote(label)} is ambiguous: decision points {quote(found)} all have it; "
+                f"label {quote(key)} is ambiguous: decision points {quote(found)} all have it; "
                 "pass one of these numbers"
             )
-        return found[0]
+        if self._blocks is None:
+            raise ValueError(
+                f"there is no decision point {quote(key)}: none is named here; pass a number"
+            )
+        raise ValueError(
+            f"there is no decision point {quote(key)}; the labels are "
+            f"{_validate.candidates(self._blocks)}{_validate.did_you_mean(key, self._blocks)}"
+        )
 
 
 def _selected(names: Sequence[T] | None, numbers: Indices) -> Sequence[T] | None:
@@ -166,30 +155,21 @@ def _selected(names: Sequence[T] | None, numbers: Indices) -> Sequence[T] | None
 
 
 def _checksum(name: str) -> int:
-    # And not hash(), which is another one in the process that reads a pickle
+    # Not hash(), which differs in the process that reads a pickle.
     return zlib.crc32(name.encode(errors="surrogatepass"))
 
 
-def _block_names(sizes: Indices, labels: Iterable[str] | None) -> Sequence[str] | None:
-    if isinstance(labels, LazySequence) and len(labels) == sizes.size:
-        return labels
-    return _validate.strings(labels, sizes.size, "labels")
-
-
 def _action_names(sizes: Indices, actions: Iterable[Sequence[str]]) -> Sequence[Sequence[str]]:
-    if isinstance(actions, LazySequence) and len(actions) == sizes.size:
-        return actions
-    _validate.ordered(actions, "actions")
-    actions = tuple(actions)
+    if not isinstance(actions, LazySequence):
+        _validate.ordered(actions, "actions")
+        actions = tuple(actions)
     if len(actions) != sizes.size:
         raise ValueError(
             f"actions must name those of {sizes.size} decision points, got {len(actions)} of them"
         )
-    checked = []
-    for number, (size, names) in enumerate(zip(sizes.tolist(), actions, strict=True)):
-        # Almost all are as they should be, which is quickly seen.
-        if type(names) is tuple and len(names) == size and {*map(type, names)} == {str}:
-            checked.append(names)
-        else:
-            checked.append(tuple(_validate.strings(names, size, f"actions[{number}]") or ()))
-    return tuple(checked)
+    if isinstance(actions, LazySequence):
+        return actions
+    return tuple(
+        _validate.strings(names, size, f"actions[{number}]") or ()
+        for number, (size, names) in enumerate(zip(sizes.tolist(), actions, strict=True))
+    )
