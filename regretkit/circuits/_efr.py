@@ -324,7 +324,7 @@ class _Memory:
     def __init__(self, tree: DecisionTree, memory: Memory) -> None:
         self._tree, self._memory = tree, memory
         self._products: tuple[list[int], list[int]] = [0], [-1]  # parent and factor
-        sizes, owner = tree.sizes.tolist(), tree._point_of_sequence.tolist()
+        sizes, owner = tree.sizes.tolist(), tree.point_of_sequence.tolist()
         parents = tree.parent_sequence.tolist()
         leads_on = [False] * len(sizes)  # to a choice; the last one is for the empty sequence
         leads_on.append(True)

@@ -111,7 +111,7 @@ class Product(_SumOfRegrets):
         return self._layout.split(utility)
 
     def _propose(self) -> Vector:
-        return self._layout._join(part.next_strategy() for part in self.parts)
+        return self._layout.join(part.next_strategy() for part in self.parts)
 
     def _value(self, utility: Vector) -> float:
         split = zip(self.parts, self._layout.split(utility), strict=True)

@@ -286,7 +286,7 @@ class LocalDeviations:
         self._stages = [*self._staged(tree)]
 
     def _staged(self, tree: DecisionTree) -> "Iterator[_Stage]":
-        first, sizes, owner = tree.simplices.first, tree.sizes, tree._point_of_sequence
+        first, sizes, owner = tree.simplices.first, tree.sizes, tree.point_of_sequence
         moving = np.flatnonzero(self.source != self.target)
         point, follows = owner[1 + self.target[moving]], owner[1 + self.factor]
         depth = np.full(tree.points, -1)

@@ -14,8 +14,7 @@ from regretkit._util._validate import must_be
 from regretkit.circuits._base import check_tree
 from regretkit.circuits._maps import DeviationSet, mapped
 from regretkit.circuits._stationary import LocalDeviations
-from regretkit.sets import DecisionTree, StrategySet
-from regretkit.sets._decision_problem import Level
+from regretkit.sets import DecisionTree, Level, StrategySet
 from regretkit.sets._labels import LazySequence
 
 _Name: TypeAlias = Callable[[int], str]
@@ -121,7 +120,7 @@ class TriggerDeviations(DeviationSet):
         if self.coarse:
             picked = self.tree.simplices.repeat(picked)
         deviating = np.zeros(self.tree.dimension)
-        for level in self.tree._levels:
+        for level in self.tree.levels:
             deviating[level.sequences] = level.inflow(deviating) + picked[level.actions]
         passed = point[self._source] * coefficients[1 + self.triggers :]
         moved = segment_sum(self._sequence, passed, self.tree.dimension)
@@ -159,7 +158,7 @@ class TriggerDeviations(DeviationSet):
         (joint,) = tracker._joint
         earned = np.diag(joint).copy()
         following = np.zeros(self.tree.points)
-        for level in reversed(self.tree._levels):
+        for level in reversed(self.tree.levels):
             points = _points(self.tree, level)
             following[points] = level.simplices.sum(earned[level.sequences])
             level.add_to_parents(earned, following[points])
@@ -194,7 +193,7 @@ class TriggerDeviations(DeviationSet):
         if largest:
             return float(gains.max()) if self.triggers else 0.0
         continuation = np.zeros(self.tree.dimension)
-        for level in reversed(self.tree._levels):
+        for level in reversed(self.tree.levels):
             best = continuation[level.sequences]
             if not self.coarse:
                 best = np.maximum(best, gains[level.actions])
@@ -211,12 +210,12 @@ class TriggerDeviations(DeviationSet):
 
 def _points(tree: DecisionTree, level: Level) -> Indices:
     """Return the numbers of the decision points of a level."""
-    return tree._point_of_sequence[level.sequences][level.simplices.first]
+    return tree.point_of_sequence[level.sequences][level.simplices.first]
 
 
 def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
     """Return all pairs of a trigger, at the given decision points, and a point at or after it."""
-    owner = tree._point_of_sequence
+    owner = tree.point_of_sequence
     points = ancestors = np.arange(tree.points)
     after_trigger, at_trigger = [], []
     while points.size:
@@ -246,7 +245,7 @@ def _coefficients(
     starts = 1 + at.size + np.cumsum(sizes) - sizes
     # A copy comes after the trigger, or after the copy of the sequence before it.
     parent, is_first = tree.parent_sequence[point], point == at[trigger]
-    owner = tree._point_of_sequence[parent]
+    owner = tree.point_of_sequence[parent]
     keys = trigger * tree.points
     upper = np.searchsorted(keys + point, np.where(is_first, keys, keys + owner))
     offset = parent - tree.first_sequence[owner]

@@ -94,7 +94,7 @@ def trigger_deviations(domain: DecisionTree, concept: Concept) -> Deviations:
     # With "no deviation" as the first action
     tree = DecisionTree(np.append(0, 1 + parents), np.append(1 + triggers, sizes))
     trigger = np.arange(tree.dimension)
-    for level in tree._levels[1:]:
+    for level in tree.levels[1:]:
         trigger[level.sequences] = trigger[level.sources]
     copies = trigger[2 + triggers :]
     if concept == "efce":

@@ -512,7 +512,7 @@ def _best(
 
 def _regions(tree: DecisionTree) -> list[list[int]]:
     """Return for each decision point those at or after it, in their order."""
-    owner = tree._point_of_sequence
+    owner = tree.point_of_sequence
     before = owner[tree.parent_sequence].tolist()
     regions: list[list[int]] = [[] for _ in before]
     for j in range(len(before)):

@@ -20,7 +20,7 @@ from regretkit.games._behavioral import (
 )
 from regretkit.games._game import as_profile, check_game, check_player, check_strategy
 from regretkit.games.public import PublicGame
-from regretkit.sets._decision_problem import DecisionProblem
+from regretkit.sets import DecisionProblem
 
 _FEW = 0.1
 """The work on a game, in seconds of NumPy, after which its gaps are computed in machine code."""
@@ -69,7 +69,7 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
             profile = as_profile(given, game.domains, ignored_player=player)
             values = lent.best_values(profile, player)
             if values is not None and isinstance(domain, DecisionProblem):
-                return domain._best_by_values(values)
+                return domain.best_response_by_values(values)
     strategies = as_vectors(game, profile, ignored_player=player)
     return domain.best_response(game.utility(player, strategies))
 
@@ -96,7 +96,7 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
                 return gains
     strategies = as_vectors(game, profile)
     players = enumerate(zip(game.domains, strategies, strict=True))
-    return np.array([d._gain(game.utility(player, strategies), x) for player, (d, x) in players])
+    return np.array([d.gain(game.utility(player, strategies), x) for player, (d, x) in players])
 
 
 def responder(game: Game) -> AbstractContextManager[Any]:

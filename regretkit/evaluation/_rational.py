@@ -214,7 +214,7 @@ class _Payoffs:
 def _closed(tree: DecisionTree, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which sequences consist of actions that are kept."""
     taken = np.ones(tree.dimension, dtype=bool)
-    for level in tree._levels:
+    for level in tree.levels:
         before = level.inflow(taken.astype(np.float64)) > 0.0
         taken[level.sequences] = kept[level.actions] & before
     return taken

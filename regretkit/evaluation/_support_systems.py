@@ -283,7 +283,7 @@ def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
     depth = np.zeros(domain.dimension, dtype=np.int16)
     if isinstance(domain, Simplices):
         return depth, np.zeros(domain.blocks, dtype=np.int16)
-    for before, level in enumerate(domain._levels):
+    for before, level in enumerate(domain.levels):
         depth[level.sequences] = 1 + before
     return depth, np.append(0, 1 + depth[domain.parent_sequence]).astype(np.int16)
 

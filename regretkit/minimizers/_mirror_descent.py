@@ -371,7 +371,7 @@ class DilatedMirrorDescent(Proximal):
     def _behavior(self, iterate: Vector) -> Vector:
         """Return what maximizes ``<iterate, x> - psi(x)``, as a behavioural strategy."""
         scores, behavior = iterate.copy(), np.empty(self.tree.simplices.dimension)
-        for level in reversed(self.tree._levels):
+        for level in reversed(self.tree.levels):
             level_scores = scores[level.sequences]
             leader = self.regularizer.leader(level.simplices, level_scores, 1.0 / self.weight)
             behavior[level.actions] = leader

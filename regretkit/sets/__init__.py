@@ -8,6 +8,7 @@ from regretkit.sets._convex_bodies import Singleton as Singleton
 from regretkit.sets._decision_problem import DecisionDAG as DecisionDAG
 from regretkit.sets._decision_problem import DecisionProblem as DecisionProblem
 from regretkit.sets._decision_problem import DecisionTree as DecisionTree
+from regretkit.sets._decision_problem import Level as Level
 from regretkit.sets._operations import AffineImageSet as AffineImageSet
 from regretkit.sets._operations import Hull as Hull
 from regretkit.sets._operations import MinkowskiSumSet as MinkowskiSumSet

@@ -199,7 +199,7 @@ class StrategySet(abc.ABC):
         """
         return float(utility @ point)
 
-    def _gain(self, utility: Vector, point: Vector) -> float:
+    def gain(self, utility: Vector, point: Vector) -> float:
         """Return by how much the largest ``<utility, x>`` over the set exceeds that of a point."""
         return self.best_response(utility)[0] - self.value(utility, point)
 

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 from regretkit._util import _validate
 from regretkit._util._arrays import length
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote
 from regretkit.sets._base import ROUNDING, _SetOfFields
 
 
@@ -42,10 +41,10 @@ class Box(_SetOfFields):
         self.low = _validate.constant_vector(low, "low")
         self.high = _validate.constant_vector(high, "high", self.low.size)
         if (self.low > self.high).any():
-            k = int(np.flatnonzero(self.low > self.high)[0])
+            k = int((self.low > self.high).argmax())
             raise ValueError(
-                f"low must not be above high, got {self.low[k]} above {self.high[k]} "
-                f"at coordinate {k}; such a box is empty"
+                f"low must not be above high, got {self.low[k]} and {self.high[k]} "
+                f"at coordinate {k}"
             )
 
     @property
@@ -104,9 +103,7 @@ class Ball(_SetOfFields):
         self.center = _validate.constant_vector(center, "center")
         self.radius = _validate.number(radius, "radius")
         if self.radius <= 0.0:
-            raise ValueError(
-                f"radius must be above 0, got {quote(radius)}; a ball without one is a Singleton"
-            )
+            raise ValueError(f"radius must be above 0, got {self.radius}")
 
     @property
     def dimension(self) -> int:

@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -26,8 +27,9 @@ from regretkit.sets._simplices import Simplices
 class DecisionProblem(StrategySet):
     """The decisions of one player, and its sequence-form strategies: where CFR plays.
 
-    Coordinate 0 is the empty sequence; after it come the actions of decision point 0, those of
-    decision point 1, and so on. A strategy x in sequence form has
+    A sequence is an action together with all that the player did to get there. Coordinate 0 is the
+    empty sequence; after it come the actions of decision point 0, those of decision point 1, and so
+    on. A strategy x in sequence form has
 
         x[0] = 1,    sum of x over the actions of j  =  inflow of j,    x >= 0
 
@@ -45,22 +47,39 @@ class DecisionProblem(StrategySet):
 
     simplices: Simplices
     """The decision points side by side, where behavioural strategies live."""
-    _levels_built: "tuple[Level, ...] | None"
+
+    def _place(
+        self,
+        parents: Indices,
+        point_of_parent: Indices,
+        counts: Indices,
+        labels: Iterable[str] | None,
+        actions: Iterable[Sequence[str]] | None,
+    ) -> None:
+        """Take the decision points, once it is checked that their parents come first."""
+        self.simplices = Simplices(counts, labels=labels, actions=actions)
+        last = self.simplices.first[point_of_parent]
+        misplaced = np.flatnonzero((parents < 0) | (parents > last))
+        if misplaced.size:
+            edge = int(misplaced[0])
+            raise ValueError(
+                f"decision point {point_of_parent[edge]} has the parent sequence {parents[edge]}, "
+                f"but must have one from 0 to {last[edge]}; list parents first"
+            )
 
     @abc.abstractmethod
     def reach(self, strategy: Vector) -> Vector:
         """Return the weight of ``strategy`` before each decision point, shape ``(points,)``."""
 
     @abc.abstractmethod
-    def _cut(self) -> "tuple[Level, ...]":
-        """Cut the problem into its levels, those without a decision before them first."""
+    def _cut(self) -> "Iterable[Level]":
+        """Cut one decision point or more into levels."""
 
-    @property
-    def _levels(self) -> "tuple[Level, ...]":
-        # When first needed: an engine does without, and a deep tree has very many.
-        if self._levels_built is None:
-            self._levels_built = self._cut()
-        return self._levels_built
+    @cached_property
+    def levels(self) -> "tuple[Level, ...]":
+        """The decision points by the number of decisions before them, the first ones first."""
+        # Only when needed: an engine does without, and a deep tree has very many.
+        return tuple(self._cut()) if self.points else ()
 
     @property
     def dimension(self) -> int:
@@ -82,14 +101,14 @@ class DecisionProblem(StrategySet):
         return self.simplices.blocks
 
     @property
-    def _point_of_sequence(self) -> Indices:
+    def point_of_sequence(self) -> Indices:
         """The decision point of each sequence, -1 for the empty one, a new array."""
         return np.append(-1, self.simplices.block_of)
 
     @property
     def depth(self) -> int:
         """Largest number of decisions on one path."""
-        return len(self._levels)
+        return len(self.levels)
 
     # From the empty sequence to the last actions, and back
 
@@ -98,21 +117,12 @@ class DecisionProblem(StrategySet):
 
         ``behavior`` has one distribution per decision point, shape ``(dimension - 1,)``.
         """
-        behavior = self._as_behavior(behavior)
+        behavior = _validate.vector(behavior, self.simplices.dimension, "behavior")
         strategy = np.empty(self.dimension)
         strategy[0] = 1.0
-        for level in self._levels:
+        for level in self.levels:
             strategy[level.sequences] = behavior[level.actions] * level.inflow(strategy)
         return strategy
-
-    def _as_behavior(self, value: Vector) -> Vector:
-        behavior = _validate.floats(value, "behavior")
-        if behavior.shape != (self.simplices.dimension,):
-            raise ValueError(
-                f"behavior has shape {behavior.shape}, but the decision points have "
-                f"{self.simplices.dimension} actions; pass shape ({self.simplices.dimension},)"
-            )
-        return behavior
 
     def behavior(self, strategy: Vector) -> Vector:
         """Return the behavioural strategy of a sequence form, uniform where it has no weight.
@@ -130,14 +140,9 @@ class DecisionProblem(StrategySet):
 
         ``utility`` has shape ``(dimension,)``; q has shape ``(dimension - 1,)``.
         """
-        values = _validate.floats(utility, "utility").copy()
-        if values.shape != (self.dimension,):
-            raise ValueError(
-                f"utility has shape {values.shape}, but there are {self.dimension} sequences; "
-                f"pass shape ({self.dimension},)"
-            )
-        behavior = self._as_behavior(behavior)
-        for level in reversed(self._levels):
+        values = _validate.vector(utility, self.dimension, "utility").copy()
+        behavior = _validate.vector(behavior, self.simplices.dimension, "behavior")
+        for level in reversed(self.levels):
             earned = level.simplices.expectation(values[level.sequences], behavior[level.actions])
             level.add_to_parents(values, earned)
         return float(values[0]), values[1:]
@@ -150,19 +155,19 @@ class DecisionProblem(StrategySet):
         v[a] = u[a] + sum of max v over the actions of each decision point after a
         """
         values = _validate.vector(utility, self.dimension, "utility").copy()
-        for level in reversed(self._levels):
+        for level in reversed(self.levels):
             level.add_to_parents(values, level.simplices.max(values[level.sequences]))
         return values
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        return self._best_by_values(self.best_values(utility))
+        return self.best_response_by_values(self.best_values(utility))
 
-    def _best_by_values(self, values: Vector) -> tuple[float, Vector]:
-        """Return ``best_response`` from the ``best_values``."""
+    def best_response_by_values(self, values: Vector) -> tuple[float, Vector]:
+        """Return the ``best_response`` to a utility, given its ``best_values``."""
         _, behavior = self.simplices.best_response(values[1:])
         return float(values[0]), self.sequence_form(behavior)
 
-    def _gain(self, utility: Vector, point: Vector) -> float:
+    def gain(self, utility: Vector, point: Vector) -> float:
         # What is lost at each decision point where best actions follow, without differences of
         # large numbers, and added up in the order of all engines
         values, simplices = self.best_values(utility)[1:], self.simplices
@@ -189,22 +194,35 @@ class DecisionProblem(StrategySet):
 
 @frozen(eq=False)
 class Level:
-    """All decision points with the same number of decisions before them, at most."""
+    """The decision points with the same number of decisions on the longest path before them.
+
+    Decision points are joined to their parent sequences by edges: one each in a tree, and one or
+    more in a DAG.
+
+    Examples
+    --------
+    >>> from regretkit.sets import DecisionTree
+    >>> first, second = DecisionTree([0, 1, 2], [2, 3, 2]).levels
+    >>> second.simplices, second.sequences
+    (Simplices([3, 2]), slice(3, 8, None))
+    >>> second.inflow(np.array([1.0, 0.4, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    array([0.4, 0.4, 0.4, 0.6, 0.6])
+    """
 
     simplices: Simplices
     """The level's decision points side by side, without names."""
     actions: Selection
-    """Where the level's actions stand in a behavioural strategy."""
+    """Coordinates of the level's actions in a behavioural strategy."""
     sequences: Selection
-    """Where they stand in a sequence-form vector."""
+    """Coordinates of the level's actions in a sequence-form vector."""
     sources: Indices
-    """The sequence before each action's decision point; where it has several, each edge's."""
-    point_of_edge: Indices | None
-    """For each edge, the place of its decision point; None where each has one parent."""
-    parents: Indices
+    """The sequence before each action in a tree, before each edge's decision point in a DAG."""
+    _point_of_edge: Indices | None
+    """The decision point of each edge as a number within the level, None in a tree."""
+    _parents: Indices
     """The sequences before the level's decision points, each once."""
-    targets: Indices
-    """Their places, and for each edge, last to first, that of its parent sequence."""
+    _targets: Indices
+    """Indices into the parents: of each parent, and then of each edge's parent, last edge first."""
 
     @staticmethod
     def of(
@@ -219,22 +237,22 @@ class Level:
         actions = simplices.coordinates(points)
         distinct, parent_of_edge = np.unique(parents, return_inverse=True)
         return Level(
-            simplices=part,
-            actions=as_slice(actions),
-            sequences=as_slice(actions + 1),
-            sources=np.repeat(parents, part.sizes) if edges is None else parents,
-            point_of_edge=edges,
-            parents=distinct,
-            targets=np.concatenate([np.arange(distinct.size), parent_of_edge[::-1]]),
+            part,
+            as_slice(actions),
+            as_slice(actions + 1),
+            np.repeat(parents, part.sizes) if edges is None else parents,
+            edges,
+            distinct,
+            np.concatenate([np.arange(distinct.size), parent_of_edge[::-1]]),
         )
 
     def inflow(self, strategy: Vector) -> Vector:
         """Return for each action the weight of a strategy before its decision point."""
         weights = strategy[self.sources]
-        if self.point_of_edge is None:
+        if self._point_of_edge is None:
             return weights
         return self.simplices.repeat(
-            segment_sum(self.point_of_edge, weights, self.simplices.blocks)
+            segment_sum(self._point_of_edge, weights, self.simplices.blocks)
         )
 
     def add_to_parents(self, vector: Vector, values: Vector) -> None:
@@ -243,33 +261,40 @@ class Level:
         From the last decision point to the first, one order in all engines; a sum of at most
         2^-44 of the values' magnitudes is zero.
         """
-        count = self.parents.size
-        by_edge = (values if self.point_of_edge is None else values[self.point_of_edge])[::-1]
-        addends = np.concatenate([vector[self.parents], by_edge])
-        magnitudes = segment_sum(self.targets[count:], abs(by_edge), count)
-        vector[self.parents] = zero_cancelled(segment_sum(self.targets, addends, count), magnitudes)
+        count = self._parents.size
+        by_edge = (values if self._point_of_edge is None else values[self._point_of_edge])[::-1]
+        addends = np.concatenate([vector[self._parents], by_edge])
+        magnitudes = segment_sum(self._targets[count:], abs(by_edge), count)
+        totals = segment_sum(self._targets, addends, count)
+        vector[self._parents] = zero_cancelled(totals, magnitudes)
 
 
-def points_by_depth(depth: Indices) -> list[Indices]:
-    """Return the decision points of each depth, of which there must be one at least."""
+def _points_by_depth(depth: Indices) -> list[Indices]:
+    """Return the decision points of each depth."""
     # Numbers of few bits are sorted by counting them.
     order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
     return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
+
+def _counts(sizes: Iterable[int], points: int) -> Indices:
+    """Return the number of actions of each decision point, of which there are parents."""
+    counts = _validate.whole_numbers(sizes, "sizes")
+    if counts.size != points:
+        raise ValueError(
+            f"sizes has {counts.size} decision points, but there are parents of {points}"
+        )
+    return counts
 
 
 @define(eq=False, repr=False, init=False)
 class DecisionTree(DecisionProblem):
     """One player's decisions in a game of perfect recall, and its sequence-form strategies.
 
-    A sequence is an action together with all that the player did to get there. Coordinate 0
-    is the empty sequence; after it come the actions of decision point 0, those of decision
-    point 1, and so on. A strategy x in sequence form has
+    One sequence leads to each decision point j, its parent sequence, and
 
-        x[0] = 1,    sum of x over the actions of j  =  x[parent sequence of j],    x >= 0
+        inflow of j  =  x[parent sequence of j]
 
-    and a behavioural strategy b gives ``x[sequence] = b[action] x[parent sequence]``. Parents
-    come before children: a decision point's parent sequence has a smaller coordinate than its
-    own actions.
+    in the constraints of ``DecisionProblem``.
 
     Parameters
     ----------
@@ -300,7 +325,6 @@ class DecisionTree(DecisionProblem):
 
     simplices: Simplices
     """The decision points side by side, where behavioural strategies live."""
-    _levels_built: tuple[Level, ...] | None
     parent_sequence: Indices
     """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
 
@@ -313,35 +337,17 @@ class DecisionTree(DecisionProblem):
         actions: Iterable[Sequence[str]] | None = None,
     ) -> None:
         self.parent_sequence = _validate.whole_numbers(parent_sequence, "parent_sequence")
-        counts = _validate.whole_numbers(sizes, "sizes")
-        if counts.shape != self.parent_sequence.shape:
-            raise ValueError(
-                f"parent_sequence has {self.parent_sequence.size} decision points, but sizes has "
-                f"{counts.size}; pass one of each for every decision point"
-            )
-        self.simplices = Simplices(counts, labels=labels, actions=actions)
-        first = self.first_sequence
-        misplaced = np.flatnonzero((self.parent_sequence < 0) | (self.parent_sequence >= first))
-        if misplaced.size:
-            j = int(misplaced[0])
-            raise ValueError(
-                f"parent_sequence[{j}] is {self.parent_sequence[j]}, but must lie before the first "
-                f"sequence of decision point {j}, which is {first[j]}; list parents first"
-            )
-        self._levels_built = None
+        points = np.arange(self.parent_sequence.size)
+        counts = _counts(sizes, points.size)
+        self._place(self.parent_sequence, points, counts, labels, actions)
 
     def reach(self, strategy: Vector) -> Vector:
         return strategy[self.parent_sequence]
 
-    def _cut(self) -> tuple[Level, ...]:
-        if not self.points:
-            return ()
-        point_of_sequence = self._point_of_sequence
-        depth = depths(point_of_sequence[self.parent_sequence])
-        return tuple(
-            Level.of(self.simplices, points, self.parent_sequence[points])
-            for points in points_by_depth(depth)
-        )
+    def _cut(self) -> Iterable[Level]:
+        depth = depths(self.point_of_sequence[self.parent_sequence])
+        for points in _points_by_depth(depth):
+            yield Level.of(self.simplices, points, self.parent_sequence[points])
 
     def _key(self) -> tuple[object, ...]:
         return self.simplices, self.parent_sequence.tobytes()
@@ -351,12 +357,11 @@ class DecisionTree(DecisionProblem):
 class DecisionDAG(DecisionProblem):
     """Decision points that several sequences lead to, and the flows through them.
 
-    As in a ``DecisionTree``, but what enters a decision point is the sum of several weights:
+        inflow of j  =  sum of x over the parents of j
 
-        x[0] = 1,    sum of x over the actions of j  =  sum of x over the parents of j,    x >= 0
-
-    Where a sequence is a parent of several decision points, each gets all of its weight. With one
-    parent for each decision point it is a ``DecisionTree``.
+    in the constraints of ``DecisionProblem``. Where a sequence is a parent of several decision
+    points, each gets all of its weight. With one parent for each decision point it is a
+    ``DecisionTree``.
 
     Parameters
     ----------
@@ -392,7 +397,6 @@ class DecisionDAG(DecisionProblem):
 
     simplices: Simplices
     """The decision points side by side, where behavioural strategies live."""
-    _levels_built: tuple[Level, ...] | None
     parent_sequences: Indices
     """The parents of decision point 0, then those of decision point 1, and so on."""
     parent_counts: Indices
@@ -409,57 +413,30 @@ class DecisionDAG(DecisionProblem):
         actions: Iterable[Sequence[str]] | None = None,
     ) -> None:
         self.parent_sequences, self.parent_counts = _edges(parents, parent_counts)
-        counts = _validate.whole_numbers(sizes, "sizes")
-        if counts.size != self.parent_counts.size:
-            raise ValueError(
-                f"parents has {self.parent_counts.size} decision points, but sizes has "
-                f"{counts.size}; pass one of each for every decision point"
-            )
-        self.simplices = Simplices(counts, labels=labels, actions=actions)
-        self._point_of_edge = np.repeat(np.arange(self.points), self.parent_counts)
-        self._levels_built = None
-        self._check_parents()
-
-    def _check_parents(self) -> None:
-        if not self.parent_counts.all():
-            j = int(np.argmin(self.parent_counts))
-            raise ValueError(f"parents[{j}] is empty; pass 0 for a point that comes first")
-        sequences, points = self.parent_sequences, self._point_of_edge
-        first = self.first_sequence[points]
-        misplaced = np.flatnonzero((sequences < 0) | (sequences >= first))
-        if misplaced.size:
-            edge = int(misplaced[0])
-            raise ValueError(
-                f"parents[{points[edge]}] has {sequences[edge]}, but must lie before the first "
-                f"sequence of decision point {points[edge]}, which is {first[edge]}; list parents "
-                "first"
-            )
-        order = np.lexsort([sequences, points])
-        equal = (np.diff(sequences[order]) == 0) & (np.diff(points[order]) == 0)
-        if equal.any():
-            edge = int(order[np.argmax(equal)])
-            raise ValueError(f"parents[{points[edge]}] has {sequences[edge]} twice; pass it once")
+        counts = _counts(sizes, self.parent_counts.size)
+        self._point_of_edge = points = np.repeat(np.arange(counts.size), self.parent_counts)
+        self._place(self.parent_sequences, points, counts, labels, actions)
+        order = np.lexsort([self.parent_sequences, points])
+        twice = (np.diff(self.parent_sequences[order]) == 0) & (np.diff(points[order]) == 0)
+        if twice.any():
+            edge = int(order[twice.argmax()])
+            raise ValueError(f"parents[{points[edge]}] has {self.parent_sequences[edge]} twice")
 
     def reach(self, strategy: Vector) -> Vector:
         return segment_sum(self._point_of_edge, strategy[self.parent_sequences], self.points)
 
-    def _cut(self) -> tuple[Level, ...]:
-        if not self.points:
-            return ()
-        point_of_sequence = self._point_of_sequence
-        preceding = point_of_sequence[self.parent_sequences]
+    def _cut(self) -> Iterable[Level]:
+        preceding = self.point_of_sequence[self.parent_sequences]
         first = np.cumsum(self.parent_counts) - self.parent_counts
         # The longest path to each decision point: at most one more than to any before it.
         depth, longer = np.full(self.points + 1, -1), np.zeros(self.points, dtype=np.int64)
         while (longer != depth[:-1]).any():
             depth[:-1] = longer
             longer = 1 + np.maximum.reduceat(depth[preceding], first)
-        levels = []
-        for points in points_by_depth(longer):
+        for points in _points_by_depth(longer):
             edges = expand_ranges(first[points], self.parent_counts[points])
             ends = np.repeat(np.arange(points.size), self.parent_counts[points])
-            levels.append(Level.of(self.simplices, points, self.parent_sequences[edges], ends))
-        return tuple(levels)
+            yield Level.of(self.simplices, points, self.parent_sequences[edges], ends)
 
     def _key(self) -> tuple[object, ...]:
         return self.simplices, self.parent_sequences.tobytes(), self.parent_counts.tobytes()
@@ -469,19 +446,18 @@ def _edges(
     parents: Iterable[int | Iterable[int]], parent_counts: Iterable[int] | None
 ) -> tuple[Indices, Indices]:
     """Return the parents of all decision points one after the other, and how many each has."""
-    _validate.ordered(parents, "parents")
-    if not isinstance(parents, Iterable):
-        wanted = "the coordinates of each decision point's parents"
-        raise TypeError(_validate.must_be("parents", wanted, parents, "as in [0, [1, 2]]"))
     if parent_counts is None:
         listed = [_validate.whole_numbers(p, f"parents[{j}]") for j, p in enumerate(parents)]
-        flat = np.concatenate([np.zeros(0, dtype=np.int64), *listed])
-        return read_only(flat), _validate.whole_numbers(list(map(len, listed)), "parents")
-    sequences = _validate.whole_numbers(cast("Iterable[int]", parents), "parents")
-    counts = _validate.whole_numbers(parent_counts, "parent_counts")
-    if counts.min(initial=0) < 0 or counts.sum() != sequences.size:
-        raise ValueError(
-            f"parent_counts must be at least 0 and add up to {sequences.size}, the number of "
-            f"parents, got {_validate.quote(counts)}"
-        )
+        sequences = read_only(np.concatenate([np.zeros(0, dtype=np.int64), *listed]))
+        counts = _validate.whole_numbers([p.size for p in listed], "parents")
+    else:
+        sequences = _validate.whole_numbers(cast("Iterable[int]", parents), "parents")
+        counts = _validate.whole_numbers(parent_counts, "parent_counts")
+        if counts.sum() != sequences.size:
+            raise ValueError(
+                f"parent_counts must add up to {sequences.size}, the number of parents, "
+                f"got {_validate.quote(counts)}"
+            )
+    if counts.min(initial=1) < 1:
+        raise ValueError(f"decision point {counts.argmin()} has no parent; pass 0 for the first")
     return sequences, counts

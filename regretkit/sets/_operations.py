@@ -92,7 +92,7 @@ class AffineImageSet(Image):
         rows, columns = self.matrix.shape
         if columns != self.source.dimension:
             raise ValueError(
-                f"matrix has shape {self.matrix.shape}, but it is to multiply points of dimension "
+                f"matrix has shape {self.matrix.shape}, but points of the set have dimension "
                 f"{self.source.dimension}; pass shape ({rows}, {self.source.dimension})"
             )
         offset = np.zeros(rows) if offset is None else offset
@@ -150,10 +150,7 @@ class ScaledSet(Image):
             factor, "factor", minimum=-_validate.LARGEST, maximum=_validate.LARGEST
         )
         if self.factor == 0.0:
-            raise ValueError(
-                f"factor must not be 0, got {quote(factor)}; "
-                "nothing but a Singleton of zeros would be left of the set"
-            )
+            raise ValueError("factor must not be 0, which leaves a Singleton of zeros")
 
     @property
     def dimension(self) -> int:
@@ -312,13 +309,6 @@ class ProductSet(StrategySet):
 
     def join(self, parts: Iterable[Vector]) -> Vector:
         """Lay one vector for each factor into a new one: the inverse of ``split``."""
-        _validate.ordered(parts, "parts")
-        return self._join(
-            _validate.vector(part, factor.dimension, "a part")
-            for factor, part in zip(self.factors, parts, strict=True)
-        )
-
-    def _join(self, parts: Iterable[Vector]) -> Vector:
         joined = np.empty(self.dimension)
         for indices, part in zip(self._selections, parts, strict=True):
             joined[indices] = part
@@ -354,7 +344,7 @@ class ProductSet(StrategySet):
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         parts = self.split(_validate.vector(utility, self.dimension, "utility"))
         responses = [f.best_response(part) for f, part in zip(self.factors, parts, strict=True)]
-        return sum(value for value, _ in responses), self._join(best for _, best in responses)
+        return sum(value for value, _ in responses), self.join(best for _, best in responses)
 
     def value(self, utility: Vector, point: Vector) -> float:
         parts = zip(self.factors, self.split(utility), self.split(point), strict=True)
@@ -365,7 +355,7 @@ class ProductSet(StrategySet):
         return all(f.contains(part, atol) for f, part in zip(self.factors, parts, strict=True))
 
     def relative_interior_point(self) -> Vector:
-        return self._join(factor.relative_interior_point() for factor in self.factors)
+        return self.join(factor.relative_interior_point() for factor in self.factors)
 
     def _key(self) -> tuple[object, ...]:
         return self.factors, *(indices.tobytes() for indices in self.coordinates)
@@ -381,21 +371,11 @@ def _layout(
     total = sum(dimensions)
     if coordinates is None:
         return tuple(np.split(np.arange(total), np.cumsum(dimensions)[:-1]))
-    _validate.ordered(coordinates, "coordinates")
-    if not isinstance(coordinates, Iterable):
-        raise TypeError(
-            "coordinates must be a sequence of whole numbers for each factor, got "
-            f"{quote(coordinates)}"
-        )
     layout = tuple(_validate.whole_numbers(indices, "coordinates") for indices in coordinates)
-    if [indices.size for indices in layout] != list(dimensions):
+    whole = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *layout]))
+    if [indices.size for indices in layout] != [*dimensions] or (whole != np.arange(total)).any():
         raise ValueError(
-            f"coordinates must give {quote(list(dimensions))} of them to the factors, one for each "
-            f"of their dimensions, got {quote([indices.size for indices in layout])}"
-        )
-    if not np.array_equal(np.sort(np.concatenate(layout)), np.arange(total)):
-        raise ValueError(
-            f"coordinates must hold each of 0 to {total - 1} once, "
-            f"got {quote([indices.tolist() for indices in layout])}"
+            f"coordinates must give {quote([*dimensions])} of 0 to {total - 1} to the factors, "
+            f"each once, got {quote([indices.tolist() for indices in layout])}"
         )
     return layout

@@ -86,7 +86,7 @@ def assert_as_numpy(game, responder):
         assert (gains >= 0.0).all()
         for player, domain in enumerate(game.domains):
             value, strategy = best_response(game, player, profile)
-            found, same = domain._best_by_values(responder.best_values(profile, player))
+            found, same = domain.best_response_by_values(responder.best_values(profile, player))
             assert found == value
             assert np.array_equal(strategy, same)
             assert domain.contains(strategy)

@@ -176,7 +176,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "_SameDomain": "on_domain",
     "DeviationSet": "cover_constants fixed_point regret",
     "MarkovDeviations": "regret",
-    "StrategySet": "_gain _key contains value",
+    "StrategySet": "_key contains gain value",
     "Image": "constant_value",
     "Simplices": "add best_response cumulate dot expectation max newton norm normalize project "
     "regret repeat softmax sum uniform",

@@ -206,23 +206,24 @@ def test_utilities_of_the_largest_size_that_is_accepted_add_up():
 # Refusals
 
 
-test_a_tree_that_is_none_is_refused = refusals(
-    ([0, 3], [2, 2], ValueError, r"parent_sequence\[1\] is 3, but must lie before .* is 3"),
+test_an_invalid_tree_is_refused = refusals(
+    ([0, 3], [2, 2], ValueError, "decision point 1 has the parent sequence 3, .* from 0 to 2"),
     ([1], [2], ValueError, "list parents first"),
-    ([3, 0], [2, 2], ValueError, r"parent_sequence\[0\] is 3"),
-    ([0, -1], [2, 2], ValueError, r"parent_sequence\[1\] is -1"),
-    ([0, 1, 2], [2, 2], ValueError, "has 3 decision points, but sizes has 2"),
-    ([0, 1], [2, 0], ValueError, "each at least 1"),
+    ([3, 0], [2, 2], ValueError, "decision point 0 has"),
+    ([0, -1], [2, 2], ValueError, "parent sequence -1"),
+    ([0, 1, 2], [2, 2], ValueError, "sizes has 2 decision points"),
+    ([0, 1], [2, 0], ValueError, "at least 1"),
     ([0.0, 1.0], [2, 2], TypeError, "parent_sequence must be whole numbers"),
-    ([0, 1], [2, "b"], TypeError, "sizes must be whole numbers"),
-    ([None], [2], TypeError, "parent_sequence must be whole numbers"),
     call=DecisionTree,
 )
 
 
-test_a_best_response_to_no_utility_is_refused = refusals(
-    ([1.0, 2.0], ValueError, r"utility must have shape \(3,\), got \(2,\)"),
-    ([1.0, 2.0, np.nan], ValueError, "got nan at coordinate 2"),
-    (["a", "b", "c"], TypeError, "utility must be numbers"),
-    call=DecisionTree([0], [2]).best_response,
+test_a_vector_of_another_shape_is_refused = refusals(
+    (lambda tree: tree.best_response([1.0, 2.0]), r"utility must have shape .* got \(2,\)"),
+    (lambda tree: tree.counterfactual(np.zeros(2), np.zeros(2)), r"utility must have shape .* got \(2,\)"),
+    (lambda tree: tree.counterfactual(np.zeros(3), np.zeros(3)), r"behavior must have shape .* got \(3,\)"),
+    (lambda tree: tree.sequence_form(np.zeros(3)), r"behavior must have shape .* got \(3,\)"),
+    (lambda tree: tree.best_response([1.0, 2.0, np.nan]), "nan at coordinate 2"),
+    call=lambda use: use(DecisionTree([0], [2])),
+    error=ValueError,
 )
