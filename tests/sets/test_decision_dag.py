@@ -76,6 +76,7 @@ def test_values_counterfactual_utilities_and_best_responses_are_those_of_the_pat
     assert dag.value(utility, flow) == pytest.approx(utility @ flow, abs=1e-11)
     assert best == pytest.approx(tree.best_response(utility[coordinates])[0], abs=1e-12)
     assert best == pytest.approx(utility @ response, abs=1e-12)
+    assert dag.gain(utility, flow) == pytest.approx(best - utility @ flow, abs=1e-11)
     assert dag.contains(response)
 
 

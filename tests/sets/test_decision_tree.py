@@ -122,6 +122,28 @@ def test_the_order_in_which_points_are_listed_does_not_matter(case):
     assert second.depth == tree.depth
 
 
+def test_levels_hold_the_points_by_the_number_of_decisions_before_them(case):
+    tree, behavior, _, _ = case
+    owner, depth = tree.point_of_sequence, []
+    assert owner.tolist() == [-1, *(j for j in range(tree.points) for _ in range(tree.sizes[j]))]
+    for parent in tree.parent_sequence:
+        depth.append(1 + depth[owner[parent]] if parent else 0)
+    strategy = tree.sequence_form(behavior)
+    assert len(tree.levels) == tree.depth == 1 + max(depth)
+    for number, level in enumerate(tree.levels):
+        sequences = np.arange(tree.dimension)[level.sequences]
+        points = [j for j in range(tree.points) if depth[j] == number]
+        assert sequences.tolist() == [s for s in range(tree.dimension) if owner[s] in points]
+        assert (np.arange(tree.dimension - 1)[level.actions] == sequences - 1).all()
+        np.testing.assert_array_equal(level.simplices.sizes, tree.sizes[points])
+        np.testing.assert_array_equal(level.sources, tree.parent_sequence[owner[sequences]])
+        np.testing.assert_array_equal(level.inflow(strategy), strategy[level.sources])
+        sums, added = np.zeros(tree.dimension), np.arange(1.0, len(points) + 1.0)
+        level.add_to_parents(sums, added)
+        expected = np.bincount(tree.parent_sequence[points], added, tree.dimension)
+        np.testing.assert_array_equal(sums, expected)
+
+
 # As a set
 
 
@@ -137,6 +159,9 @@ def test_the_best_response_beats_every_pure_strategy_and_is_one(seed):
     assert value == pytest.approx((pure @ utility).max(), abs=1e-12)
     assert utility @ response == pytest.approx(value, abs=1e-12)
     assert (pure == response).all(axis=1).any()
+    for strategy in pure:
+        expected = value - utility @ strategy
+        assert tree.gain(utility, strategy) == pytest.approx(expected, abs=1e-12)
 
 
 def test_of_equal_best_responses_the_first_action_is_played():
