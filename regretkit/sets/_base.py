@@ -41,34 +41,15 @@ from regretkit._util._typing import Vector
 Oracle: TypeAlias = Callable[[Vector], tuple[float, Vector]]
 """From a direction to the largest inner product over the set, and a point that attains it."""
 
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""What rounding may move a point by, for each unit of the numbers it was computed from."""
+
 _FIRST_CALLS = 10
 """Oracle calls in Wolfe's own directions, which are the quickest to find."""
 _CURVED_ATOL = 1e-7
 """What cannot be decided counts as inside up to this distance, in units of the longest answer."""
 _IMAGE_ATOL = 1e-10
 """Distance to the nearest image, in units of the largest coefficient, at which its search ends."""
-
-
-def is_within(point: Vector, oracle: Oracle, atol: float) -> bool:
-    """Say whether ``point`` is no further than ``atol`` from the set, in the Euclidean norm.
-
-    A point of the set or a hyperplane proves the answer, up to rounding. Where 500 + 5 n oracle
-    calls prove neither, as may happen at the boundary of a curved set, the point counts as within
-    up to another 1e-7 of the set's size.
-    """
-    lower, upper, size = 0.0, np.inf, 0.0
-    for _, lower, upper, size in _approach(point, oracle):
-        rounding = 16.0 * np.finfo(np.float64).eps * (size + np.linalg.norm(point))
-        if upper <= atol + rounding:
-            return True
-        if lower > atol + rounding:
-            return False
-    if upper <= atol + _CURVED_ATOL * size:
-        return True
-    raise RuntimeError(
-        f"the distance from the point to the set is between {lower:.3g} and {upper:.3g} "
-        f"after {_most_calls(point)} calls of best_response"
-    )
 
 
 def nearest_image(matrix: Vector, oracle: Oracle) -> Vector:
@@ -159,17 +140,11 @@ def _unit(vector: Vector) -> Vector:
     return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-"""What rounding may move a point by, for each unit of the numbers it was computed from."""
-
-
 class StrategySet(abc.ABC):
     """A compact convex set of vectors, given by its linear oracle.
 
     A minimizer plays on one; a game has one for each player. Sets are values: they never
-    change, and two of the same shape are equal. A set is refused when it is built, with a
-    TypeError or a ValueError that names the argument, if an argument is of a wrong kind or shape,
-    is not finite, or leaves the set empty.
+    change, and two of the same shape are equal.
 
     Examples
     --------
@@ -200,23 +175,33 @@ class StrategySet(abc.ABC):
         return float(utility @ point)
 
     def gain(self, utility: Vector, point: Vector) -> float:
-        """Return by how much the largest ``<utility, x>`` over the set exceeds that of a point."""
+        """Return how much more than a point of the set a best response earns, at least 0.
+
+        max over x in X of <utility, x>  -  <utility, point>
+        """
         return self.best_response(utility)[0] - self.value(utility, point)
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether ``point`` lies in the set, up to ``atol``.
 
-        Where nothing else is said, the distance is Euclidean, and bounded by calls of
-        ``best_response`` until they decide.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When ``point`` is not a finite vector of this dimension, or ``atol`` not a number of at
-            least 0.
+        By default, the distance is Euclidean. A point of the set or a hyperplane proves the answer,
+        up to rounding. Where 500 + 5 n calls of ``best_response`` prove neither, as may happen at
+        the boundary of a curved set, a point counts as inside up to another 1e-7 of the set's size.
         """
         point = _validate.point(point, self.dimension, atol)
-        return is_within(point, self.best_response, atol)
+        lower, upper, size = 0.0, np.inf, 0.0
+        for _, lower, upper, size in _approach(point, self.best_response):
+            rounding = 4.0 * ROUNDING * (size + np.linalg.norm(point))
+            if upper <= atol + rounding:
+                return True
+            if lower > atol + rounding:
+                return False
+        if upper <= atol + _CURVED_ATOL * size:
+            return True
+        raise RuntimeError(
+            f"the distance from the point to the set is between {lower:.3g} and {upper:.3g} "
+            f"after {_most_calls(point)} calls of best_response"
+        )
 
     def _key(self) -> tuple[object, ...]:
         """Return what determines the set, hashable: sets of one class are equal if these are."""

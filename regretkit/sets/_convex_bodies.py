@@ -60,8 +60,7 @@ class Box(_SetOfFields):
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether no coordinate of ``point`` is beyond its bounds by more than ``atol``."""
         point = _validate.point(point, self.dimension, atol)
-        with np.errstate(over="ignore"):
-            return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
+        return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
 
     def relative_interior_point(self) -> Vector:
         # Halves first: the width itself may be too large a number.
