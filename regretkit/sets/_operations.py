@@ -329,9 +329,7 @@ class ProductSet(StrategySet):
     @cached_property
     def blocks(self) -> list[Indices]:
         """The blocks of each factor, where the product is canonically ``Simplices``."""
-        first = self._first_coordinates()
-        number = np.empty(first.size, dtype=np.int64)
-        number[np.argsort(first)] = np.arange(first.size)
+        number = np.argsort(np.argsort(self._first_coordinates()))
         counts = [factor.blocks for factor in self.factors if isinstance(factor, Simplices)]
         return np.split(number, np.cumsum(counts)[:-1])
 
