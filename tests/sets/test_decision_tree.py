@@ -245,8 +245,14 @@ test_an_invalid_tree_is_refused = refusals(
 
 test_a_vector_of_another_shape_is_refused = refusals(
     (lambda tree: tree.best_response([1.0, 2.0]), r"utility must have shape .* got \(2,\)"),
-    (lambda tree: tree.counterfactual(np.zeros(2), np.zeros(2)), r"utility must have shape .* got \(2,\)"),
-    (lambda tree: tree.counterfactual(np.zeros(3), np.zeros(3)), r"behavior must have shape .* got \(3,\)"),
+    (
+        lambda tree: tree.counterfactual(np.zeros(2), np.zeros(2)),
+        r"utility must have shape .* got \(2,\)",
+    ),
+    (
+        lambda tree: tree.counterfactual(np.zeros(3), np.zeros(3)),
+        r"behavior must have shape .* got \(3,\)",
+    ),
     (lambda tree: tree.sequence_form(np.zeros(3)), r"behavior must have shape .* got \(3,\)"),
     (lambda tree: tree.best_response([1.0, 2.0, np.nan]), "nan at coordinate 2"),
     call=lambda use: use(DecisionTree([0], [2])),
