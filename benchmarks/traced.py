@@ -106,10 +106,15 @@ def tracing(whose: str, quick: bool) -> Figures:
 
 # Several rules
 
-EACH = rk.PerDecisionPoint(rk.RegretMatchingPlus, merge=False)
+
+def each_its_own(simplices: rk.Simplices) -> rk.RegretMinimizer:
+    """Return one object for each decision point."""
+    return rk.Product([rk.RegretMatchingPlus(n) for n in simplices.sizes.tolist()])
+
+
 PLAYERS: dict[str, tuple[LocalRule, LocalRule]] = {
     "RM+": (rk.RegretMatchingPlus, rk.RegretMatchingPlus),
-    "RM+ for each decision point": (EACH, EACH),
+    "RM+ for each decision point": (each_its_own, each_its_own),
     "RM+ against DCFR": (rk.RegretMatchingPlus, rk.DiscountedRegretMatching),
 }
 

@@ -77,9 +77,7 @@ game = kuhn_poker()
 
 
 def mixture(actions):
-    return ConvexHull(
-        [rk.RegretMatching(actions), rk.Hedge(actions, rate=0.1)], rk.RegretMatching(2)
-    )
+    return ConvexHull([rk.RegretMatching(actions), rk.Hedge(actions, rate=0.1)], rk.RegretMatching)
 
 
 players = [

@@ -19,9 +19,6 @@ Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
 LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
 """Builds one minimizer for all decision points: a rule's class, or a ``PerDecisionPoint``."""
 
-BUILDS_PARTS = {"builds parts": True}
-"""Attrs metadata of an argument that says nothing but what the parts are."""
-
 _FRAMES = 8
 """Open calls, of those that Python allows at once, that a level of a circuit takes at most."""
 

@@ -1,17 +1,19 @@
 """CFR: one minimizer for each decision point of a tree, run as one; and local rules for it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
 
 from regretkit._regret_tracker import RegretBound
-from regretkit._state import NOT_STATE, StateDict
+from regretkit._state import NOT_STATE, StateDict, parts
 from regretkit._util._arrays import segment_sum
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote, whole_numbers
 from regretkit.circuits._base import (
+    Circuit,
     LocalRule,
     SingleMinimizerCircuit,
     TreeCircuit,
@@ -22,11 +24,11 @@ from regretkit.circuits._base import (
     coupling_reason,
     local_minimizer,
 )
-from regretkit.circuits._merge import merged, together
 from regretkit.circuits._operations import ConvexHull, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices
+from regretkit.trace import UntraceableError, find_kernel
 
 
 @define(eq=False)
@@ -260,18 +262,16 @@ class PerDecisionPoint:
 
     It is how a minimizer that is written for one simplex gets into CFR or swap regret.
 
-    Minimizers that play alike are merged into one over all their decision points, which plays as
-    they would and is faster by far: those that are equal but for their numbers of actions, draw no
-    random numbers, have an ``on_domain``, and are the library's or can be traced. Others become a
-    ``Product`` of one object for each decision point.
+    Where ``make`` takes ``Simplices`` as well, one minimizer plays all decision points, which is
+    faster by far. It must be the same as for each number of actions, and play each block by
+    itself: a rule that can be traced, or a hull, swap regret or wrapper of such. Otherwise the
+    result is a ``Product`` of one object for each decision point, as with every rule that draws
+    random numbers.
 
     Parameters
     ----------
     make
-        Called with a number of actions, returns a new minimizer on that simplex.
-    merge
-        Whether to merge minimizers that play alike. Without, those that ``make`` returned are
-        those that learn.
+        Called with a number of actions, or with all simplices, returns a new minimizer there.
 
     Examples
     --------
@@ -280,16 +280,13 @@ class PerDecisionPoint:
     >>> from regretkit.sets import DecisionTree
     >>> def hull(actions):
     ...     members = [RegretMatching(actions), RegretMatchingPlus(actions)]
-    ...     return ConvexHull(members, RegretMatching(2))
+    ...     return ConvexHull(members, RegretMatching)
     >>> tree = DecisionTree([0, 2], [2, 3])
     >>> CFR(tree, PerDecisionPoint(hull)).rule.mixing
     RegretMatching(simplices=Simplices([2] * 2))
-    >>> CFR(tree, PerDecisionPoint(RegretMatching, merge=False)).rule.parts
-    (RegretMatching(simplices=Simplices(2)), RegretMatching(simplices=Simplices(3)))
     """
 
     make: Callable[[int], RegretMinimizer] = field()
-    merge: bool = field(default=True, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if not callable(self.make):
@@ -297,9 +294,11 @@ class PerDecisionPoint:
             raise TypeError(must_be("make", "a function of a number of actions", self.make, hint))
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
-        """Return the product of one minimizer for each block."""
+        """Return a minimizer that plays each block as ``make`` does."""
         if not simplices.blocks:
             return RegretMatching(simplices)  # of dimension 0
+        if (rule := self._at_once(simplices)) is not None:
+            return rule
         made = []
         for number, size in enumerate(simplices.sizes.tolist()):
             minimizer = as_minimizer(self.make(size), "what make returned")
@@ -309,8 +308,40 @@ class PerDecisionPoint:
                     f"point {simplices.labels.block(number)}; return one on Simplices({size})"
                 )
             made.append(minimizer)
-        check_distinct(made)
-        return merged(made, simplices) if self.merge else Product(made)
+        return Product(made)
+
+    def _at_once(self, simplices: Simplices) -> RegretMinimizer | None:
+        """Return one minimizer for all blocks, None where it might play otherwise."""
+        make: Callable[[Any], RegretMinimizer] = self.make
+        try:
+            rule = make(simplices)
+            if rule.domain != simplices or not _plays_by_block(rule):
+                return None
+            # A rate may depend on the number of actions.
+            sizes = {*simplices.sizes.tolist()}
+            alike = all(repr(make(n)) == repr(rule.on_domain(Simplices(n))) for n in sizes)
+        except Exception:  # from a function that needs a number
+            return None
+        return rule if alike else None
+
+
+def _plays_by_block(rule: RegretMinimizer) -> bool:
+    """Return whether a minimizer is known to play each block as it would play it alone."""
+    try:
+        find_kernel(rule)  # no kernel sees two blocks
+    except UntraceableError:
+        inner = [part for _, part in parts(rule) if isinstance(part, RegretMinimizer)]
+        return isinstance(rule, Circuit) and bool(inner) and all(map(_plays_by_block, inner))
+    return True
+
+
+def _together(
+    players: Sequence[RegretMinimizer], simplices: Simplices, blocks: Sequence[Sequence[int]]
+) -> RegretMinimizer:
+    """Return the product of minimizers, each of which plays some blocks; the only one itself."""
+    if len(players) == 1:
+        return players[0]
+    return Product(players, [simplices.coordinates(numbers) for numbers in blocks])
 
 
 def _rules(value: Mapping[str | int, LocalRule]) -> Mapping[str | int, LocalRule]:
@@ -354,7 +385,7 @@ class ByDecisionPoint:
         for number, rule in enumerate(chosen):
             blocks.setdefault(id(rule), []).append(number)
         made = [local_minimizer(chosen[own[0]], simplices.select(own)) for own in blocks.values()]
-        return together(made, simplices, list(blocks.values()))
+        return _together(made, simplices, list(blocks.values()))
 
     def chosen(self, simplices: Simplices) -> list[LocalRule]:
         """Return the rule of each decision point."""

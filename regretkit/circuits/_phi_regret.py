@@ -13,7 +13,6 @@ from regretkit._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, must_be, quote, vector, whole_number
 from regretkit.circuits._base import (
-    BUILDS_PARTS,
     Circuit,
     LocalRule,
     as_minimizer,
@@ -380,7 +379,7 @@ class TreeSwap(Circuit):
     stops after M^layers iterations; here the slowest layer then starts afresh like the others.
     """
 
-    make: Callable[[], RegretMinimizer] = field(metadata=BUILDS_PARTS)
+    make: Callable[[], RegretMinimizer] = field()
     layers: int = field(validator=at_least_one, kw_only=True)
     branching: int = field(kw_only=True)
     members: tuple[Restart, ...] = field(init=False, repr=False)

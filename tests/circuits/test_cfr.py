@@ -1,15 +1,18 @@
 """CFR is the circuit that it denotes, and the recursion of its paper; views of it; refusals."""
 
 from functools import partial
+from itertools import count
 
 import naive
 import numpy as np
 import pytest
+from attrs import define, field
 from factories import (
     ADVERSARIES,
     LEAVES,
     MAKERS,
     PREDICTIVE,
+    apart,
     labelled_tree,
     play,
     random_tree,
@@ -18,6 +21,9 @@ from factories import (
 )
 
 import regretkit as rk
+from regretkit import circuits, games
+from regretkit.minimizers import AdaHedge, ConicBlackwell
+from regretkit.sets import Simplices
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
 each_leaf = pytest.mark.parametrize("name", LEAVES)
@@ -66,7 +72,7 @@ def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
 @each_leaf
 def test_a_minimizer_for_each_point_plays_bitwise_as_one_leaf_for_all(name):
     tree = random_tree(np.random.default_rng(1), points=20)
-    separate = rk.CFR(tree, rk.PerDecisionPoint(MAKERS[name], merge=False))
+    separate = rk.CFR(tree, apart(MAKERS[name]))
 
     same_play(rk.CFR(tree, MAKERS[name]), separate)
 
@@ -241,6 +247,134 @@ def test_a_view_of_no_single_point_is_refused(label, message):
 
     with pytest.raises(ValueError, match=message):
         rk.CFR(tree, rk.RegretMatching)[label]
+
+
+# A minimizer for each decision point
+
+
+@define(eq=False)
+class ForOneSimplex(rk.SimplexRule):
+    """A user's rule that sums over all that it plays."""
+
+    total: np.ndarray = rk.state()
+
+    def _propose(self):
+        weights = np.exp(self.total - self.total.max())
+        return weights / weights.sum()
+
+    def _learn(self, utility, strategy):
+        self.total += self.simplices.regret(utility, strategy)
+
+
+@define(eq=False)
+class AtRandom(rk.SimplexRule):
+    """A user's rule that draws."""
+
+    total: np.ndarray = rk.state()
+    generator: np.random.Generator = field(factory=lambda: np.random.default_rng(5))
+
+    def _propose(self):
+        return self.simplices.softmax(self.total)
+
+    def _learn(self, utility, strategy):
+        self.total += utility * self.generator.random()
+
+
+def hedge(actions):
+    return rk.Hedge(actions, rate=0.3)
+
+
+def hull(actions, members=(rk.RegretMatching, hedge), mixing=rk.RegretMatchingPlus):
+    return rk.ConvexHull([make(actions) for make in members], mixing)
+
+
+def nested(actions):
+    members = [circuits.Restart(hull(actions), every=7), rk.SwapRegret(actions, hull)]
+    return rk.ConvexHull(members, AdaHedge)
+
+
+NUMBERS = count()
+
+
+def scheduled(actions):
+    return rk.Hedge(actions, rate=0.1 + next(NUMBERS) % 3)
+
+
+AT_ONCE = {
+    "leaf": rk.PredictiveRegretMatching,
+    "hull": hull,
+    "nested": nested,
+    "swap": lambda n: rk.SwapRegret(n, rk.RegretMatching),
+    "discount": lambda n: circuits.Discount(hull(n), weight=float),
+    "exploration": lambda n: circuits.ExplorationMixture(hull(n), gamma=0.1),
+    "last iterate": lambda n: circuits.LastIterateByAveraging(hull(n)),
+}
+ONE_EACH = {
+    "for one simplex": ForOneSimplex,
+    "in a hull": lambda n: hull(n, members=[ForOneSimplex, rk.RegretMatching]),
+    "random": AtRandom,
+    "a rate by the number of actions": lambda n: rk.Hedge(n, rate=0.1 * n),
+    "a rate for two actions": lambda n: rk.Hedge(n, rate=0.5 if n == 2 else 0.1),
+    "another rate at each call": scheduled,
+    "conic": lambda n: ConicBlackwell(Simplices(n)),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_what_plays_by_block_plays_all_decision_points_at_once(name, seed):
+    tree = random_tree(np.random.default_rng(seed), points=12)
+    at_once = rk.CFR(tree, rk.PerDecisionPoint(AT_ONCE[name]))
+    assert at_once.rule.domain == tree.simplices
+    assert not isinstance(at_once.rule, rk.Product)
+    each = rk.CFR(tree, apart(AT_ONCE[name]))
+    same_play(at_once, each, seed, iterations=40, atol=1e-9, told="sometimes")
+
+
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_what_may_not_is_one_object_for_each_decision_point(name):
+    tree = random_tree(np.random.default_rng(0), points=12)
+    player = rk.CFR(tree, rk.PerDecisionPoint(ONE_EACH[name]))
+    assert len(player.rule.parts) == tree.points
+    if name != "another rate at each call":
+        same_play(player, rk.CFR(tree, apart(ONE_EACH[name])), iterations=40)
+
+
+def test_leduc_poker_is_played_by_as_many_parts_as_one_decision():
+    domains = rk.DecisionTree([0], [2]), *games.leduc_poker().domains
+    rules = [rk.CFR(tree, rk.PerDecisionPoint(hull)).rule for tree in domains]
+    assert [len(rule.members) for rule in rules] == [2, 2, 2]
+
+
+def test_decision_points_of_one_rule_are_one_minimizer_wherever_they_are():
+    tree = random_tree(np.random.default_rng(0), points=9)
+    rules = {n: rk.RegretMatchingPlus for n in (0, 4, 7)}
+    mixed = rk.CFR(tree, rk.ByDecisionPoint(rules, otherwise=rk.RegretMatching))
+    each = rk.circuit(tree, rk.ByDecisionPoint(rules, otherwise=rk.RegretMatching))
+    assert [type(part) for part in mixed.rule.parts] == [rk.RegretMatchingPlus, rk.RegretMatching]
+    same_play(mixed, each, atol=1e-9)
+    first = mixed.rule.parts[0]
+    np.testing.assert_array_equal(mixed[4].state["regrets"], first.regrets[first.domain.block(1)])
+
+
+def one_mixer(simplices):
+    return rk.ConvexHull([rk.RegretMatching(simplices), hedge(simplices)], rk.RegretMatching(2))
+
+
+def test_cfr_warns_of_rules_that_bound_the_sum_of_all_regrets_alone():
+    tree = rk.DecisionTree([0, 2], [2, 3])
+    for local in (one_mixer, lambda s: circuits.Restart(one_mixer(s), every=5), ConicBlackwell):
+        with pytest.warns(RuntimeWarning, match="CFR has no regret bound here: "):
+            player = rk.CFR(tree, local)
+        assert "regret_grows_slowly" in player.exemptions()
+
+
+@pytest.mark.filterwarnings("error")
+def test_cfr_does_not_warn_of_rules_by_decision_point():
+    rk.CFR(rk.DecisionTree([0, 2], [2, 3]), hull)
+    rk.CFR(rk.DecisionTree([0, 2], [2, 3]), rk.PerDecisionPoint(ONE_EACH["conic"]))
+    rk.CFR(rk.DecisionTree([0], [3]), ConicBlackwell)
+    rk.CFR(rk.DecisionTree([], []), hull)
 
 
 # Refusals

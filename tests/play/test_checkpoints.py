@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from attrs import define, field, frozen
 from engine_cases import ENGINES, RULES, assert_same_bits, started
+from factories import apart
 from refusals import refusals
 from test_contract import ROWS, trained
 
@@ -440,7 +441,7 @@ OTHERS = {
         r"minimizers\[0\]\.rule\.alpha was 1\.5 when the checkpoint was written, but is 2\.0 now",
     ),
     "structure": (
-        rk.PerDecisionPoint(LOCAL, merge=False),
+        apart(LOCAL),
         r"minimizers\[0\]\.rule was Discounted.* is Product",
     ),
 }
