@@ -179,14 +179,6 @@ class RegretMinimizer(Stateful, abc.ABC):
         """Return the value of this iteration's strategy."""
         return self.domain.value(utility, self.next_strategy())
 
-    def _values_by_block(self, utility: Vector) -> Vector:
-        """Return the same in each block of the simplices on which it plays."""
-        return cast(Simplices, self.domain).expectation(utility, self.next_strategy())
-
-    def _couples_blocks(self) -> bool:
-        """Say whether its regret is small over all blocks of simplices together, not in each."""
-        return False
-
     def _regret_bound(self, tracker_of: "TrackerOf") -> RegretBound | None:
         """Return what is proven about its regret, given the trackers of itself and its parts."""
         return None

@@ -12,6 +12,7 @@ from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import ConicBlackwell, ResponseBasedApproachability
 from regretkit.sets import DecisionTree, Simplices
 
 Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
@@ -52,15 +53,19 @@ def are_minimizers(_: object, attribute: "Attribute[Any]", value: Minimizers) ->
 
 
 def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
-    """Return what ``local`` makes for these blocks, once it is sure to fit."""
+    """Return what ``local`` makes for these blocks."""
     if isinstance(local, RegretMinimizer) or not callable(local):
         raise TypeError(must_be(name, "a rule's class, or a function of simplices", local))
     made = local(simplices)
-    rule = as_minimizer(made, f"what {name} returned")
+    return on_simplices(as_minimizer(made, f"what {name} returned"), simplices, name)
+
+
+def on_simplices(rule: RegretMinimizer, simplices: Simplices, name: str) -> RegretMinimizer:
+    """Return ``rule`` if it plays on these simplices."""
     if rule.domain != simplices:
         raise ValueError(
-            f"{name} returned a minimizer on {quote(rule.domain)}, but it is to play on "
-            f"{quote(simplices)}; a rule for one simplex goes in as PerDecisionPoint(rule)"
+            f"{name} must play on {quote(simplices)}, got a minimizer on {quote(rule.domain)}; "
+            "a rule for one simplex goes in as PerDecisionPoint(rule)"
         )
     return rule
 
@@ -113,26 +118,17 @@ def check_depth(depth: int) -> None:
         )
 
 
-def coupling(minimizer: RegretMinimizer) -> RegretMinimizer | None:
-    """Return the first part, or the minimizer itself, whose regret is not small in each block."""
-    if not isinstance(minimizer.domain, Simplices) or minimizer.domain.blocks < 2:
-        return None
-    if minimizer._couples_blocks():
-        return minimizer
-    inner = (part for _, part in parts(minimizer) if isinstance(part, RegretMinimizer))
-    return next(filter(None, map(coupling, inner)), None)
-
-
-def coupling_reason(rule: RegretMinimizer) -> str:
-    """Say why the rule of all decision points has no bound at each, empty where it has one."""
-    couples = coupling(rule)
-    if couples is None:
+def no_bound_by_block(rule: RegretMinimizer) -> str:
+    """Say why the regret of a rule may be large at some of its blocks, empty where it may not."""
+    if not isinstance(rule.domain, Simplices) or rule.domain.blocks < 2:
         return ""
-    return (
-        f"{quote(couples)} bounds the sum of the regrets at its decision points, and not the "
-        "regret at each; pass a hull's mixing minimizer as what makes one, such as "
-        "RegretMatching, and others as PerDecisionPoint(rule)"
-    )
+    if isinstance(rule, ConicBlackwell | ResponseBasedApproachability):
+        return (
+            f"{quote(rule)} bounds the sum of the regrets at its decision points, and not the "
+            "regret at each; pass PerDecisionPoint(rule)"
+        )
+    inner = (part for _, part in parts(rule) if isinstance(part, RegretMinimizer))
+    return next(filter(None, map(no_bound_by_block, inner)), "")
 
 
 @define(eq=False)

@@ -21,8 +21,8 @@ from regretkit.circuits._base import (
     check_depth,
     check_distinct,
     check_tree,
-    coupling_reason,
     local_minimizer,
+    no_bound_by_block,
 )
 from regretkit.circuits._operations import ConvexHull, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
@@ -108,7 +108,7 @@ class CFR(TreeCircuit):
         )
 
     def _weaker_guarantee(self) -> str:
-        return coupling_reason(self.rule)
+        return no_bound_by_block(self.rule)
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         positive = np.maximum(tracker_of(self.rule).blocks, 0.0)

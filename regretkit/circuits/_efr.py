@@ -21,8 +21,8 @@ from regretkit.circuits._base import (
     LocalRule,
     TreeCircuit,
     check_tree,
-    coupling_reason,
     local_minimizer,
+    no_bound_by_block,
 )
 from regretkit.circuits._stationary import LocalDeviations
 from regretkit.minimizer import TrackerOf
@@ -183,7 +183,7 @@ class EFR(TreeCircuit):
         self.domain = self.tree
         self._layout = _Layout(self.tree, self.deviations)
         self.rule = local_minimizer(self.local, self._layout.simplices)
-        if reason := coupling_reason(self.rule):
+        if reason := no_bound_by_block(self.rule):
             warnings.warn(f"EFR has no regret bound here: {reason}", RuntimeWarning, stacklevel=3)
         self._last = self._layout.tree.simplices.uniform()
 
@@ -193,7 +193,7 @@ class EFR(TreeCircuit):
                 "what is small is the regret against its deviations, which do not contain the "
                 "constant ones"
             )
-        return coupling_reason(self.rule)
+        return no_bound_by_block(self.rule)
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         inner, constant = tracker_of(self.rule), self._layout.constant

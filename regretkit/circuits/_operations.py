@@ -14,16 +14,16 @@ from regretkit._state import StateDict
 from regretkit._util import _validate
 from regretkit._util._arrays import sum_cancelling
 from regretkit._util._typing import Vector
-from regretkit._util._validate import one_space, quote, shorten
+from regretkit._util._validate import one_space, quote
 from regretkit.circuits._base import (
     Circuit,
     LocalRule,
     SingleMinimizerCircuit,
     are_minimizers,
-    as_minimizer,
     as_tuple,
     check_distinct,
     local_minimizer,
+    on_simplices,
 )
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices
@@ -117,17 +117,6 @@ class Product(_SumOfRegrets):
         split = zip(self.parts, self._layout.split(utility), strict=True)
         return sum_cancelling(part._value(part_utility) for part, part_utility in split)
 
-    def _values_by_block(self, utility: Vector) -> Vector:
-        domain = self.domain
-        if not isinstance(domain, Simplices):
-            return super()._values_by_block(utility)
-        values = np.empty(domain.blocks)
-        for part, part_utility, blocks in zip(
-            self.parts, self._layout.split(utility), self._layout.blocks, strict=True
-        ):
-            values[blocks] = part._values_by_block(part_utility)
-        return values
-
 
 @define(eq=False)
 class MinkowskiSum(_SumOfRegrets):
@@ -187,20 +176,17 @@ class ConvexHull(Circuit):
     Every member learns from u itself. The mixing minimizer learns the value of each proposal, the
     vector of ``<u, x_i>``. The regret is at most its own plus the largest of the members'.
 
-    Where all members play the same simplices, many at once, each block has weights of its own:
-    the mixing minimizer plays a block of weights for each, and learns the values there. The regret
-    in each block is then at most its own there plus the largest of the members'. That is what CFR
-    needs. A single simplex of weights for all blocks bounds the sum of their regrets alone, so that
-    CFR with it has no regret bound, and says so by a warning.
+    Where all members play the same simplices, each block has weights of its own: the mixing
+    minimizer plays a block of weights for each, and learns the values there. The regret in each
+    block is then at most its own there plus the largest of the members', which is what CFR needs.
 
     Parameters
     ----------
     members
-        Minimizers on sets in one space, two or more.
+        Minimizers on sets in one space, one or more.
     mixing
         What makes a minimizer of simplices, such as the class ``RegretMatching``: it is called
-        with one simplex of weights for each block. Or a minimizer on these simplices, or on a
-        single one, with one action for each member.
+        with one simplex of weights, or with one for each block. Or a minimizer there.
 
     Examples
     --------
@@ -224,39 +210,19 @@ class ConvexHull(Circuit):
 
     members: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
     mixing: RegretMinimizer = field(converter=_mixing)
-    _weights: Simplices = field(init=False, repr=False)
-    """One simplex for all members, or one for each block."""
 
     def __attrs_post_init__(self) -> None:
-        count = len(self.members)
-        if count < 2:
-            raise ValueError(
-                f"members of a hull must be two or more, got {count}; one alone needs no hull"
-            )
         one_space([member.dimension for member in self.members], "members")
         self.domain = sets.Hull([member.domain for member in self.members]).canonical()
         blocks = self.domain.blocks if isinstance(self.domain, Simplices) else 1
-        self._weights = Simplices([count] * blocks)
-        if callable(self.mixing):
-            self.mixing = local_minimizer(self.mixing, self._weights, "mixing")
-        as_minimizer(self.mixing, "mixing")
+        weights = Simplices([len(self.members)] * blocks)
+        if isinstance(self.mixing, RegretMinimizer):
+            on_simplices(self.mixing, weights, "mixing")
+        else:
+            self.mixing = local_minimizer(self.mixing, weights, "mixing")
         check_distinct([*self.members, self.mixing])
-        if self.mixing.domain != self._weights:
-            _check_weighs(self.mixing, count, blocks)
-            self._weights = Simplices(count)
-
-    @property
-    def _by_block(self) -> bool:
-        """Whether several blocks have weights of their own."""
-        return self._weights.blocks != 1
-
-    def _couples_blocks(self) -> bool:
-        blockwise = isinstance(self.domain, Simplices) and self.domain.blocks > 1
-        return blockwise and not self._by_block
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
-        if not isinstance(self.domain, Simplices) or self._couples_blocks():
-            return None
         members = [member.on_domain(simplices) for member in self.members]
         mixing = self.mixing.on_domain(Simplices([len(members)] * simplices.blocks))
         built = [member for member in members if member is not None]
@@ -265,7 +231,7 @@ class ConvexHull(Circuit):
         return ConvexHull(built, mixing)
 
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        if not isinstance(self.domain, Simplices) or self._couples_blocks():
+        if not isinstance(self.domain, Simplices):
             return super()._state_at(blocks)
         members = enumerate(self.members)
         return {
@@ -275,43 +241,32 @@ class ConvexHull(Circuit):
 
     def _member_values(self, utility: Vector) -> Vector:
         """Return the value of each member's strategy, in each of the mixing minimizer's blocks."""
-        if self._by_block:
-            values = [member._values_by_block(utility) for member in self.members]
-            return np.stack(values, axis=1).ravel()
-        return np.array([member._value(utility) for member in self.members])
+        domain = self.domain
+        if not isinstance(domain, Simplices):
+            return np.array([member._value(utility) for member in self.members])
+        proposals = [member.next_strategy() for member in self.members]
+        values = [domain.expectation(utility, proposal) for proposal in proposals]
+        return np.stack(values, axis=1).ravel()
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        mixing, regret = tracker_of(self.mixing), tracker_of(self).external
-        members = [tracker_of(member) for member in self.members]
-        if self._by_block:
-            statement = "R <= sum over blocks of R of the mixing minimizer + largest R of a member"
-            largest = np.max([member.blocks for member in members], axis=0)
-            return RegretBound(
-                statement, regret, float((mixing.blocks + largest).sum()), exact=False
-            )
-        bound = mixing.external + max(member.external for member in members)
+        members = [tracker_of(member).external for member in self.members]
+        bound = tracker_of(self.mixing).external + max(members)
         statement = "R <= R of the mixing minimizer + largest R of a member"
-        return RegretBound(statement, regret, bound, exact=False)
+        return RegretBound(statement, tracker_of(self).external, bound, exact=False)
 
     def _propose(self) -> Vector:
         # Summed from the first member to the last in every coordinate, which @ does not promise
         weights = self.mixing.next_strategy().reshape(-1, len(self.members)).T
         mixed = np.zeros(self.dimension)
         for weight, member in zip(weights, self.members, strict=True):
-            if isinstance(self.domain, Simplices) and self._by_block:
+            if isinstance(self.domain, Simplices):
                 weight = self.domain.repeat(weight)
             mixed += weight * member.next_strategy()
         return mixed
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         # The mixing minimizer first: once a member has learned, the point that it proposed is gone.
-        values = self._member_values(utility)
-        if not np.isfinite(values).all():
-            raise ValueError(
-                f"utility gives the members' proposals values of {shorten(str(values))}, beyond "
-                "double precision; rescale it"
-            )
-        self.mixing.observe_utility(values)
+        self.mixing.observe_utility(self._member_values(utility))
         for member in self.members:
             member.observe_utility(utility)
 
@@ -323,33 +278,7 @@ class ConvexHull(Circuit):
 
     def _value(self, utility: Vector) -> float:
         # From the members' values, without the mixed point.
-        return self._weights.value(self._member_values(utility), self.mixing.next_strategy())
-
-    def _values_by_block(self, utility: Vector) -> Vector:
-        if self._couples_blocks():
-            return super()._values_by_block(utility)
-        values = self._member_values(utility)
-        return self._weights.expectation(values, self.mixing.next_strategy())
-
-
-def _check_weighs(mixing: RegretMinimizer, count: int, blocks: int) -> None:
-    """Refuse a mixing minimizer whose strategies are not weights of ``count`` members."""
-    if mixing.dimension != count:
-        alternative = f", or on {blocks} such simplices" if blocks > 1 else ""
-        raise ValueError(
-            f"mixing plays in dimension {mixing.dimension}, but there are {count} members to "
-            f"weigh; pass one on the simplex with {count} actions{alternative}, or its class"
-        )
-    if mixing.domain == Simplices(count):
-        return
-    ones = np.ones(count)
-    total = mixing.domain.best_response(ones)[0], -mixing.domain.best_response(-ones)[0]
-    minimum = [-mixing.domain.best_response(-unit)[0] for unit in np.eye(count)]
-    if min(minimum) < -1e-9 or not np.allclose(total, 1.0, rtol=0.0, atol=1e-9):
-        raise ValueError(
-            f"mixing plays on {quote(mixing.domain)}, whose points are not weights that sum to "
-            f"one; pass one on the simplex with {count} actions"
-        )
+        return self.mixing.domain.value(self._member_values(utility), self.mixing.next_strategy())
 
 
 @define(eq=False)

@@ -52,9 +52,6 @@ class LearningWrapper(_SameDomain):
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
 
-    def _values_by_block(self, utility: Vector) -> Vector:
-        return self.minimizer._values_by_block(utility)
-
 
 @define(eq=False)
 class Restart(LearningWrapper):

@@ -35,7 +35,6 @@ _FEW = 5
 """Arrays of fewer numbers are shown."""
 _BUILDERS = ("local", "expert", "make")
 """Arguments that build parts, which are shown themselves."""
-_COUPLED = "one mixing minimizer for all blocks, so no regret bound in CFR"
 
 
 @frozen
@@ -50,8 +49,6 @@ class Node:
     """The set on which it plays,"""
     dimension: int
     """and the dimension of that."""
-    note: str
-    """A warning, empty where there is none."""
     parts: tuple["Node", ...]
 
     @property
@@ -76,14 +73,13 @@ def outline(minimizer: RegretMinimizer, role: str = "") -> Node:
         grouped.append(evolve(alike[0], role=text if len(alike) > 1 else first))
     remaining = len(grouped) - _MOST
     if remaining > 1:
-        hidden = Node("", f"... {remaining:,} more", "", 0, "", ())
+        hidden = Node("", f"... {remaining:,} more", "", 0, ())
         grouped = [*grouped[:_MOST], hidden]
     return Node(
         role.lstrip("_"),
         f"{type(minimizer).__name__}{_arguments(minimizer)}",
         _set(minimizer.domain),
         minimizer.dimension,
-        _COUPLED if minimizer._couples_blocks() else "",
         tuple(grouped),
     )
 
@@ -144,9 +140,9 @@ def circuit_text(minimizer: RegretMinimizer) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _rows(node: Node, depth: int) -> Iterator[tuple[str, str, str, str]]:
+def _rows(node: Node, depth: int) -> Iterator[tuple[str, str, str]]:
     dimension = f"dimension {node.dimension:,}" if node.domain else ""
-    yield "  " * depth + node.title, node.domain, dimension, node.note
+    yield "  " * depth + node.title, node.domain, dimension
     for part in node.parts:
         yield from _rows(part, depth + 1)
 
@@ -170,10 +166,9 @@ def _box(node: Node) -> str:
     small, look = 'style="font-size: 85%; opacity: 0.75"', _CIRCUIT if node.parts else _LEAF
     role = f"<div {small}>{escaped(node.role)}</div>" if node.role else ""
     place = f"<div {small}>{escaped(node.place)}</div>" if node.domain else ""
-    note = f'<div style="color: #D55E00">{escaped(node.note)}</div>' if node.note else ""
     inner = f"<div>{''.join(map(_box, node.parts))}</div>" if node.parts else ""
     title = f"<div><b>{escaped(node.name)}</b></div>"
-    return f'<div style="{_BOX}{look}">{role}{title}{place}{note}{inner}</div>'
+    return f'<div style="{_BOX}{look}">{role}{title}{place}{inner}</div>'
 
 
 # Figures
@@ -205,7 +200,7 @@ class CircuitFigure:
         """Return the lines of text in a box."""
         role = [plain(node.role)] if node.role else []
         place = [plain(node.place, 60)] if node.domain else []
-        return [*role, plain(node.name, 60), *place, *filter(None, [plain(node.note, 60)])]
+        return [*role, plain(node.name, 60), *place]
 
     def _add(self, node: Node, level: int) -> int:
         """Place a node below all before it, and return its number."""

@@ -13,7 +13,7 @@ from regretkit._util._arrays import length
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, positive, truth
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import Simplices, StrategySet
+from regretkit.sets import StrategySet
 from regretkit.sets._base import nearest_image
 from regretkit.sets._simplices import as_set
 
@@ -216,9 +216,6 @@ class ConicBlackwell(RegretMinimizer):
         self._payoff = np.zeros(self.dimension)
 
     scale_free = True
-
-    def _couples_blocks(self) -> bool:
-        return isinstance(self.domain, Simplices) and self.domain.blocks > 1
 
     def _weaker_guarantee(self) -> str:
         # The bound has the factor kappa + |y|^2 / kappa, and the payoffs a range of about the
@@ -442,9 +439,6 @@ class ResponseBasedApproachability(RegretMinimizer):
         return length(self._excess)
 
     scale_free = True
-
-    def _couples_blocks(self) -> bool:
-        return isinstance(self.domain, Simplices) and self.domain.blocks > 1
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)

@@ -357,13 +357,9 @@ def test_decision_points_of_one_rule_are_one_minimizer_wherever_they_are():
     np.testing.assert_array_equal(mixed[4].state["regrets"], first.regrets[first.domain.block(1)])
 
 
-def one_mixer(simplices):
-    return rk.ConvexHull([rk.RegretMatching(simplices), hedge(simplices)], rk.RegretMatching(2))
-
-
 def test_cfr_warns_of_rules_that_bound_the_sum_of_all_regrets_alone():
     tree = rk.DecisionTree([0, 2], [2, 3])
-    for local in (one_mixer, lambda s: circuits.Restart(one_mixer(s), every=5), ConicBlackwell):
+    for local in (ConicBlackwell, lambda s: circuits.Restart(ConicBlackwell(s), every=5)):
         with pytest.warns(RuntimeWarning, match="CFR has no regret bound here: "):
             player = rk.CFR(tree, local)
         assert "regret_grows_slowly" in player.exemptions()

@@ -20,6 +20,7 @@ from regretkit.circuits import (
     internal_maps,
 )
 from regretkit.evaluation import CorrelatedPlay, RegretLedger, nash_conv
+from regretkit.minimizers import ConicBlackwell
 from regretkit.play import SelfPlay, Simultaneous
 
 TYPES = list(DEVIATION_TYPES)
@@ -648,9 +649,4 @@ def test_behavioral_deviations_of_a_deep_tree_are_refused_with_their_number():
 
 def test_a_rule_without_a_bound_at_each_decision_point_is_warned_of():
     with pytest.warns(RuntimeWarning, match="EFR has no regret bound here"):
-        EFR(rk.DecisionTree([0, 1], [2, 2]), "csps", two_members)
-
-
-def two_members(simplices):
-    members = [rk.RegretMatching(simplices), rk.RegretMatchingPlus(simplices)]
-    return rk.ConvexHull(members, rk.RegretMatching(2))
+        EFR(rk.DecisionTree([0, 1], [2, 2]), "csps", ConicBlackwell)

@@ -233,14 +233,14 @@ def test_a_hull_tells_its_mixer_what_the_coming_proposals_would_be_worth():
 
 def test_where_everything_earns_the_same_a_nest_of_circuits_never_moves():
     members = [rk.Product([swap(3), rk.RegretMatching(7)]) for _ in range(3)]
-    player = rk.ConvexHull(members, rk.RegretMatching(3))
+    player = rk.ConvexHull(members, rk.RegretMatching)
     start = player.next_strategy().copy()
 
     for worth in (0.1, -1e90, 1e-200):
         player.observe_utility(np.full(10, worth))
 
     np.testing.assert_allclose(player.next_strategy(), start, atol=1e-15)
-    assert player.mixing.regrets.tolist() == [0.0] * 3
+    assert player.mixing.regrets.tolist() == [0.0] * 6
 
 
 # Hulls by block, products of blocks
@@ -254,6 +254,13 @@ def test_a_mixing_minimizer_has_weights_for_each_block():
     assert hull_of_blocks([2, 3]).mixing.domain == rk.Simplices([2, 2])
     points = [rk.Point([1.0]), rk.Point([2.0])]
     assert rk.ConvexHull(points, rk.RegretMatching).mixing.domain == rk.Simplices(2)
+
+
+def test_a_hull_of_members_on_one_tree_plays_there():
+    tree = rk.DecisionTree([0, 1], [2, 2])
+    hull = rk.ConvexHull([rk.CFR(tree, rk.RegretMatching) for _ in range(2)], rk.RegretMatching)
+    assert hull.domain == tree
+    assert hull.mixing.domain == rk.Simplices(2)
 
 
 @SEEDS

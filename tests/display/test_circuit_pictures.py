@@ -95,15 +95,6 @@ def test_of_many_parts_the_first_are_shown():
     assert lines[-1] == "  ... 28 more"
 
 
-def test_one_mixer_for_all_decision_points_is_pointed_out():
-    hull = rk.ConvexHull(
-        [rk.RegretMatching([2, 2]), rk.Hedge([2, 2], rate=0.1)], rk.RegretMatching(2)
-    )
-    assert "no regret bound in CFR" in str(hull).splitlines()[0]
-    assert "one mixing minimizer for all blocks, so no regret bound in CFR" in shown(hull)[0]
-    assert "no regret bound" not in str(nested(TREE.simplices))
-
-
 def test_a_notebook_shows_boxes_in_boxes():
     assert shown(rk.CFR(TREE, nested)) == [
         ["CFR", "tree of 3 decision points, dimension 8"],
