@@ -24,7 +24,6 @@ from regretkit.circuits._operations import AffineImage as AffineImage
 from regretkit.circuits._operations import ConvexHull as ConvexHull
 from regretkit.circuits._operations import MinkowskiSum as MinkowskiSum
 from regretkit.circuits._operations import Product as Product
-from regretkit.circuits._operations import Scaled as Scaled
 from regretkit.circuits._phi_regret import AveragedPowerIterate as AveragedPowerIterate
 from regretkit.circuits._phi_regret import FixedPoint as FixedPoint
 from regretkit.circuits._phi_regret import PhiRegret as PhiRegret
@@ -37,7 +36,5 @@ from regretkit.circuits._stationary import stationary_distribution as stationary
 from regretkit.circuits._trigger import TriggerDeviations as TriggerDeviations
 from regretkit.circuits._wrappers import Discount as Discount
 from regretkit.circuits._wrappers import ExplorationMixture as ExplorationMixture
-from regretkit.circuits._wrappers import Freeze as Freeze
 from regretkit.circuits._wrappers import LastIterateByAveraging as LastIterateByAveraging
 from regretkit.circuits._wrappers import Restart as Restart
-from regretkit.circuits._wrappers import Thresholded as Thresholded

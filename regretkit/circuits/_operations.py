@@ -353,39 +353,3 @@ class AffineImage(_Image):
     def __attrs_post_init__(self) -> None:
         self._image = sets.AffineImageSet(self.minimizer.domain, self.matrix, self.offset)
         self.domain = self._image
-
-
-@define(eq=False)
-class Scaled(_Image):
-    """Play what a minimizer plays, times a factor.
-
-    With z the minimizer's strategy on its set Z,
-
-        x  =  a z,    the minimizer learns from a u
-
-    The regret equals the minimizer's, exactly.
-
-    Parameters
-    ----------
-    minimizer
-        Plays on the set Z.
-    factor
-        a, finite and not zero. A negative one reflects the set at the origin.
-
-    Examples
-    --------
-    >>> from regretkit import RegretMatching
-    >>> player = Scaled(RegretMatching(2), -3.0)
-    >>> player.observe_utility([1.0, 0.0])
-    >>> player.next_strategy()
-    array([-0., -3.])
-
-    References
-    ----------
-    As of ``Product``. Derived here; the paper's own form could not be checked.
-    """
-
-    factor: float
-
-    def __attrs_post_init__(self) -> None:
-        self.domain = self._image = sets.ScaledSet(self.minimizer.domain, self.factor)

@@ -14,7 +14,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote, shorten, whole_number
 from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct, check_function
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import DecisionTree, Simplices
+from regretkit.sets import Simplices
 
 _EVERY = "pass 10, or a function of the iteration that says whether to restart after it"
 
@@ -195,65 +195,6 @@ class Discount(LearningWrapper):
             self._tracker.record_weighted(weight, utility, strategy)
 
 
-@define(eq=False)
-class Freeze(LearningWrapper):
-    """Let a minimizer stop learning.
-
-    After a number of iterations it neither learns nor expects anything any more, and plays the
-    strategy that it had reached for ever. There is no bound on its regret from then on: with S
-    the iterations in which it learned, and x what it plays since,
-
-        R  =  max over y of sum <u_t, y>  -  what it earned in S  -  sum over t not in S of <u_t, x>
-
-    Parameters
-    ----------
-    minimizer
-        Any.
-    after
-        From how many iterations it learns, 0 or more; with 0 it always plays its first strategy.
-
-    Examples
-    --------
-    >>> from regretkit import RegretMatching
-    >>> player = Freeze(RegretMatching(2), after=1)
-    >>> for utility in ([1.0, 0.0], [0.0, 100.0], [0.0, 100.0]):
-    ...     player.observe_utility(utility)
-    >>> player.next_strategy()
-    array([1., 0.])
-    """
-
-    after: int = field(kw_only=True)
-
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        whole_number(self.after, "after", minimum=0)
-
-    def _weaker_guarantee(self) -> str:
-        return "once it stops learning, its regret is linear in the worst case"
-
-    @property
-    def frozen(self) -> bool:
-        """Whether it has stopped learning."""
-        return self.iteration >= self.after
-
-    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
-        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
-        if not tracker.contiguous:
-            return None  # it may have been frozen at one strategy, thawed, and frozen at another
-        bound = self.domain.best_response(tracker.utilities)[0] - inner.earned
-        bound -= self.domain.value(tracker.utilities - inner.utilities, self.next_strategy())
-        statement = "R = best of all u - earned until frozen - <later u, x>"
-        return RegretBound(statement, tracker.external, bound, exact=True)
-
-    def _learn(self, utility: Vector, strategy: Vector) -> None:
-        if not self.frozen:
-            super()._learn(utility, strategy)
-
-    def _expect(self, prediction: Vector) -> None:
-        if not self.frozen:
-            super()._expect(prediction)
-
-
 # What is played of a minimizer
 
 
@@ -331,81 +272,6 @@ class ExplorationMixture(_SameDomain):
 
     def _transform(self, strategy: Vector) -> Vector:
         return (1.0 - self.gamma) * strategy + self.gamma * self._point
-
-
-@define(eq=False)
-class Thresholded(_SameDomain):
-    """Play as a minimizer does, but never what it plays too rarely.
-
-    In each block of simplices, or at each decision point of a tree, probabilities below a
-    threshold become zero and the others are scaled to sum to one. Where all are below it, the
-    largest remain. With threshold 1 that is purification: nothing but the largest is played.
-
-    The minimizer learns from the utility itself, as if it had played its own strategy. What is
-    played may earn less, and that in every iteration: of a block with n actions at most a share
-    (n - 1) threshold is cut off, and never more than 1 - 1 / n. So where a path makes several
-    decisions, the product of what these leave over it is played as it should be, and
-
-        R  <=  R of the minimizer  +  (1 - least such product) sum of the ranges of u_t
-
-    That is what may be lost; measure what a cut does cost.
-
-    Parameters
-    ----------
-    minimizer
-        A minimizer on simplices or on a decision tree.
-    threshold
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from regretkit import Hedge
-    >>> player = Thresholded(Hedge(3, rate=1.0), threshold=0.1)
-    >>> player.observe_utility(np.log([0.72, 0.24, 0.04]))
-    >>> player.next_strategy()
-    array([0.75, 0.25, 0.  ])
-
-    References
-    ----------
-    Ganzfried, Sandholm and Waugh (2012), "Strategy purification and thresholding: effective
-    non-equilibrium approaches for playing large games", AAMAS. Its text could not be checked.
-    """
-
-    threshold: float = field(validator=_validate.share, kw_only=True)
-    _simplices: Simplices = field(init=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        if not isinstance(self.domain, Simplices | DecisionTree):
-            raise TypeError(
-                "minimizer must play on simplices or on a decision tree, got "
-                f"{quote(self.minimizer)} on {quote(self.domain)}"
-            )
-        domain = self.domain
-        self._simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
-
-    def _weaker_guarantee(self) -> str:
-        return "what it cuts off may be what earns" if self.threshold > 0.0 else ""
-
-    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        # The minimizer's strategy is a mixture: of what is played, and of something else.
-        tracker, inner, sizes = tracker_of(self), tracker_of(self.minimizer), self._simplices.sizes
-        kept = 1.0 - np.minimum((sizes - 1) * self.threshold, 1.0 - 1.0 / sizes)
-        if isinstance(self.domain, DecisionTree):
-            kept = self.domain.sequence_form(self._simplices.repeat(kept))
-        bound = inner.external + (1.0 - float(kept.min(initial=1.0))) * tracker.width
-        statement = "R <= R of the minimizer + share cut off * ranges of u"
-        return RegretBound(statement, tracker.external, bound, exact=False)
-
-    def _transform(self, strategy: Vector) -> Vector:
-        if isinstance(self.domain, DecisionTree):
-            return self.domain.sequence_form(self._cut(self.domain.behavior(strategy)))
-        return self._cut(strategy)
-
-    def _cut(self, strategy: Vector) -> Vector:
-        limit = np.minimum(self._simplices.max(strategy), self.threshold)
-        kept = strategy >= self._simplices.repeat(limit)
-        return self._simplices.normalize(np.where(kept, strategy, 0.0))
 
 
 @define(eq=False)

@@ -28,13 +28,10 @@ from regretkit.circuits import (
     Discount,
     ExplorationMixture,
     FiniteDeviations,
-    Freeze,
     LastIterateByAveraging,
     MinkowskiSum,
     Restart,
-    Scaled,
     SharedStrategy,
-    Thresholded,
     TreeSwap,
     internal_maps,
     linear_swap_regret,
@@ -145,7 +142,9 @@ def constrained(minimizer, rule=rk.RegretMatchingPlus):
 
 
 def nested_images():
-    total = MinkowskiSum([image(swap(3)), Scaled(PRM(3), -2.0), rk.Hedge(3, rate=1.0)])
+    total = MinkowskiSum(
+        [image(swap(3)), AffineImage(PRM(3), -2.0 * np.eye(3)), rk.Hedge(3, rate=1.0)]
+    )
     mixed = rk.ConvexHull([total, image(rk.CFR(TREE, PRM)), rk.Point([0.0, 2.0, 0.0])], swap(3))
     return rk.Product([mixed, constrained(image(PRM(2), rows=2), PRM)])
 
@@ -154,8 +153,6 @@ def nested_images():
 ROWS |= {
     "image": lambda: image(rk.RegretMatching([2, 3])),
     "image[predictive]": lambda: image(PRM(2), rows=4),
-    "scaled": lambda: Scaled(rk.RegretMatching([2, 3]), -3.0),
-    "scaled[predictive]": lambda: Scaled(PRM(3), 0.3),
     "sum": lambda: MinkowskiSum([rk.RegretMatching(3), image(PRM(2)), rk.Point(np.ones(3))]),
     "constrained": lambda: constrained(rk.RegretMatching(4)),
     "constrained[cfr]": lambda: constrained(rk.CFR(TREE, PRM), PRM),
@@ -164,12 +161,8 @@ ROWS |= {
     "restart[random]": lambda: Restart(Trembling(3), every=5),
     "discount": lambda: Discount(rk.RegretMatching([2, 3]), weight=float),
     "discount[predictive]": lambda: Discount(PRM(3), weight=lambda t: t**0.5),
-    "freeze": lambda: Freeze(rk.RegretMatching([2, 3]), after=20),
-    "freeze[random]": lambda: Freeze(Trembling(3), after=20),
-    "freeze[restart[discount]]": lambda: Freeze(
-        Restart(Discount(PRM([2, 2]), weight=float), every=4), after=25
-    ),
-    "product[hull[sum[image, scaled], image[cfr]], constrained]": nested_images,
+    "restart[discount]": lambda: Restart(Discount(PRM([2, 2]), weight=float), every=4),
+    "product[hull[sum[image, image], image[cfr]], constrained]": nested_images,
 }
 
 # The regret matching family.
@@ -236,10 +229,9 @@ ROWS |= {
     "cfr[each conic]": partial(rk.CFR, TREE, rk.PerDecisionPoint(conic)),
     "exploring": lambda: ExplorationMixture(rk.OptimisticHedge([2, 3], rate=1.0), gamma=0.1),
     "alike": lambda: SharedStrategy(PRM([2, 3]), [0, 1, 0]),
-    "thresholded": lambda: Thresholded(rk.CFR(TREE, PRM), threshold=0.1),
     "average": lambda: LastIterateByAveraging(rk.Hedge([2, 3], rate=1.0)),
-    "thresholded[exploring[average]]": lambda: Thresholded(
-        ExplorationMixture(LastIterateByAveraging(PRM([2, 3])), gamma=0.1), threshold=0.2
+    "exploring[average]": lambda: ExplorationMixture(
+        LastIterateByAveraging(PRM([2, 3])), gamma=0.1
     ),
     "hull[dilated, exploring]": lambda: rk.ConvexHull(
         [DILATED(), ExplorationMixture(rk.CFR(TREE, PRM), gamma=0.1)], minimizers.AdaHedge(2)

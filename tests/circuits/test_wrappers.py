@@ -17,16 +17,14 @@ from regretkit.circuits import (
     Constrained,
     Discount,
     ExplorationMixture,
-    Freeze,
     LastIterateByAveraging,
     Restart,
-    Thresholded,
     TreeSwap,
 )
 from regretkit.evaluation import RegretLedger
 from regretkit.games import kuhn_poker, matching_pennies
 from regretkit.play import Last, SelfPlay, Simultaneous
-from regretkit.sets import Ball, Simplices
+from regretkit.sets import Simplices
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -206,89 +204,11 @@ def test_a_weight_out_of_range_is_refused_and_nothing_has_changed(weight, error,
     np.testing.assert_equal(player.state_dict(), state)
 
 
-# Freeze
-
-
-@each_leaf
-@pytest.mark.parametrize("after", [0, 9])
-def test_a_frozen_minimizer_plays_what_it_had_reached(make, after):
-    player, alone = Freeze(make([2, 3]), after=after), make([2, 3])
-
-    for t, (x, u) in enumerate(meets(player, seed=5)):
-        assert player.frozen == (t >= after)
-        np.testing.assert_array_equal(x, alone.next_strategy())
-        if t < after:
-            alone.observe_utility(u)
-
-    player.expect_utility(np.arange(5.0))
-    np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
-    assert (player.iteration, player.minimizer.iteration) == (60, after)
-
-
-@SEEDS
-@pytest.mark.parametrize("previous", [0, 4, 15])
-def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(seed, previous):
-    player = Freeze(rk.PredictiveRegretMatching([2, 3]), after=9)
-    list(meets(player, seed, previous))
-    ledger = RegretLedger(player, strict=True)
-
-    history = list(meets(player, seed, 30))
-
-    proven = ledger.regret_bounds()["top"]
-    learned = max(9 - previous, 0)
-    best = player.domain.best_response(sum(u for _, u in history))[0]
-    first = math.fsum(float(u @ x) for x, u in history[:learned])
-    last = math.fsum(float(u @ player.next_strategy()) for _, u in history[learned:])
-    assert proven.exact
-    assert proven.bound == pytest.approx(best - first - last, rel=1e-9, abs=1e-9)
-    assert proven.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
-
-
-def test_the_ledger_says_nothing_of_what_was_frozen_and_put_back():
-    player = Restart(Freeze(rk.RegretMatching(3), after=5), every=12)
-    ledger = RegretLedger(player, strict=True)
-
-    list(meets(player, seed=3, iterations=11))
-    assert ledger.regret_bounds().keys() == {"top", "top.minimizer"}
-    list(meets(player, seed=3, iterations=11))
-    assert ledger.regret_bounds().keys() == {"top"}
-
-
-@pytest.mark.parametrize("name", PREDICTIVE)
-def test_what_is_expected_counts_until_it_is_frozen_and_then_no_more(name):
-    make, generator = PREDICTIVE[name], np.random.default_rng(4)
-    player, alone, unaware = Freeze(make(3), after=9), make(3), make(3)
-    moved = 0.0
-
-    for utility, prediction in generator.normal(size=(9, 2, 3)):
-        for member in (player, alone):
-            member.expect_utility(prediction)
-        np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
-        moved += np.abs(alone.next_strategy() - unaware.next_strategy()).max()
-        for member in (player, alone, unaware):
-            member.observe_utility(utility)
-    assert moved > 0.1
-
-    frozen = player.next_strategy().copy()
-    for member in (player, alone):
-        member.expect_utility(-99.0 * frozen)
-    np.testing.assert_array_equal(player.next_strategy(), frozen)
-    assert np.abs(alone.next_strategy() - frozen).max() > 0.01
-
-
-def test_chance_is_frozen_too():
-    player = Freeze(Trembling(3), after=2)
-    played = [x.copy() for x, _ in meets(player, seed=6, iterations=10)]
-
-    assert len({tuple(x) for x in played}) == 3
-
-
 # All of them
 
 WRAPPED = {
     "restart": partial(Restart, every=7),
     "discount": partial(Discount, weight=float),
-    "freeze": partial(Freeze, after=9),
 }
 each_wrapper = pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
 
@@ -308,7 +228,6 @@ def test_a_wrapper_is_worth_what_it_plays(wrap):
     [
         *WRAPPED.values(),
         partial(ExplorationMixture, gamma=0.1),
-        partial(Thresholded, threshold=0.2),
         LastIterateByAveraging,
     ],
 )
@@ -414,94 +333,6 @@ def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(se
     )
 
 
-# Thresholds
-
-
-@pytest.mark.parametrize(
-    ("threshold", "expected"),
-    [
-        (0.0, [0.05, 0.15, 0.8, 0.5, 0.5]),
-        (0.1, [0.0, 0.15 / 0.95, 0.8 / 0.95, 0.5, 0.5]),
-        (0.6, [0.0, 0.0, 1.0, 0.5, 0.5]),
-        (1.0, [0.0, 0.0, 1.0, 0.5, 0.5]),
-    ],
-)
-def test_what_is_below_the_threshold_is_not_played_but_something_is(threshold, expected):
-    player = Thresholded(rk.Hedge([3, 2], rate=1.0), threshold=threshold)
-
-    player.observe_utility([*np.log([0.05, 0.15, 0.8]), 0.0, 0.0])
-
-    np.testing.assert_allclose(player.next_strategy(), expected, atol=1e-15)
-
-
-def test_on_a_tree_every_decision_point_has_its_own_threshold():
-    inner = rk.CFR(TREE, partial(rk.Hedge, rate=1.0))
-    player = train(Thresholded(inner, threshold=0.3), np.random.default_rng(4))
-
-    cut, whole = (TREE.behavior(x) for x in (player.next_strategy(), inner.next_strategy()))
-
-    assert TREE.contains(player.next_strategy())
-    for j in range(TREE.points):
-        block = TREE.simplices.block(j)
-        kept = whole[block] >= min(0.3, whole[block].max())
-        if TREE.reach(player.next_strategy())[j] > 0.0:
-            expected = np.where(kept, whole[block], 0.0) / whole[block][kept].sum()
-            np.testing.assert_allclose(cut[block], expected, atol=1e-12)
-
-
-def test_the_minimizer_learns_as_if_nothing_were_cut():
-    inner = rk.Hedge(4, rate=0.5)
-    alone = rk.Hedge(4, rate=0.5)
-
-    learn(Thresholded(inner, threshold=0.5), 5)
-    learn(alone, 5)
-
-    np.testing.assert_array_equal(inner.next_strategy(), alone.next_strategy())
-
-
-def sets_to_cut_on():
-    tree = rk.DecisionTree([0, 1, 1, 2, 7], [2, 2, 3, 2, 2])
-    return {"simplices": rk.Simplices([2, 4, 1]), "tree": tree}
-
-
-@pytest.mark.parametrize("threshold", [0.0, 0.05, 0.3, 1.0])
-@pytest.mark.parametrize("name", sets_to_cut_on())
-def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
-    domain = sets_to_cut_on()[name]
-    is_tree = name == "tree"
-    inner = rk.CFR(domain, rk.RegretMatching) if is_tree else rk.RegretMatching(domain)
-    player = Thresholded(inner, threshold=threshold)
-    ledger = RegretLedger(player, strict=True)
-    alone, history = [], []
-
-    for x, u in meets(player, seed=1):
-        alone.append((inner.next_strategy(), u))
-        history.append((x, u))
-
-    theorem = ledger.regret_bounds()["top"]
-    ranges = sum(domain.best_response(u)[0] + domain.best_response(-u)[0] for _, u in history)
-    minimum = {n: 1.0 - min((n - 1) * threshold, 1.0 - 1.0 / n) for n in (1, 2, 3, 4)}
-    # The path with the most to lose makes a decision of two, one of three and one of two.
-    kept = minimum[2] * minimum[3] * minimum[2] if is_tree else minimum[4]
-    assert theorem.regret == pytest.approx(regret(domain, history), abs=1e-9)
-    assert theorem.bound == pytest.approx(regret(domain, alone) + (1.0 - kept) * ranges, abs=1e-8)
-
-
-def test_the_bound_on_the_cost_of_a_threshold_is_tight():
-    # Two actions below the threshold, by a hair, and all utility is theirs.
-    lower = 0.2 - 1e-9
-    inner = PlayedOn(Simplices(3), np.array([1.0 - 2.0 * lower, lower, lower]))
-    player = Thresholded(inner, threshold=0.2)
-    ledger = RegretLedger(player, strict=True)
-
-    for _ in range(10):
-        player.observe_utility([0.0, 1.0, 1.0])
-
-    theorem = ledger.regret_bounds()["top"]
-    assert ledger.external(player) - ledger.external(inner) == pytest.approx(10 * 0.4, abs=1e-7)
-    assert theorem.regret == pytest.approx(theorem.bound, abs=1e-7)
-
-
 class PlayedOn(rk.RegretMinimizer):
     """Plays one strategy of a tree for ever."""
 
@@ -513,20 +344,6 @@ class PlayedOn(rk.RegretMinimizer):
 
     def _learn(self, utility, strategy):
         pass
-
-
-def test_purified_kuhn_poker_is_far_from_equilibrium():
-    game = kuhn_poker()
-    players = [rk.CFR(tree, rk.RegretMatchingPlus) for tree in game.domains]
-    average = SelfPlay(game, players).run(500).average
-
-    pure = [
-        Thresholded(PlayedOn(tree, x), threshold=1.0).next_strategy()
-        for tree, x in zip(game.domains, average, strict=True)
-    ]
-
-    assert rk.nash_conv(game, average) < 0.01
-    assert rk.nash_conv(game, pure) > 0.3
 
 
 # The average as the iterate
@@ -616,10 +433,6 @@ def explored_by(gamma):
     return lambda self, strategy: (1.0 - gamma) * strategy + gamma * self._point
 
 
-def learn_the_opposite_once_frozen(self, utility, strategy):
-    self.minimizer.observe_utility(-utility if self.frozen else utility)
-
-
 def learn_nothing(self, utility, strategy, learn=TreeSwap._learn):
     learn(self, 0.0 * utility, strategy)
 
@@ -651,22 +464,10 @@ LAYERED = partial(TreeSwap, partial(sure, "first"), layers=4, branching=2)
             for gamma in (0.0, 0.5)
         ),
         (
-            partial(Thresholded, sure(), threshold=0.05),
-            "_cut",
-            lambda self, x: 1.0 * (x == x.min()),
-            "R <= R of the min.* [+] share",
-        ),
-        (
             partial(Discount, rk.RegretMatching(3), weight=lambda t: float(t) ** 2),
             "_learn",
             lambda self, utility, strategy: self.minimizer.observe_utility(utility),
             "weighted R = R of the minimizer",
-        ),
-        (
-            partial(Freeze, rk.RegretMatching(3), after=5),
-            "_learn",
-            learn_the_opposite_once_frozen,
-            "R = best of all u",
         ),
         (LAYERED, "_learn", learn_nothing, "swap R <= "),
     ],
@@ -720,10 +521,9 @@ def test_a_ledger_with_a_wrong_tracker_is_found_out(make, part, number, by, stat
 
 
 RM = rk.RegretMatching(2)
-explore, cut = partial(ExplorationMixture, RM), partial(Thresholded, RM)
+explore = partial(ExplorationMixture, RM)
 POINT = "reference must be a point of the minimizer's domain"
 VECTOR = "reference must be numbers"
-BALL = rk.BestResponse(Ball([0.0], 1.0))
 
 
 test_what_cannot_be_wrapped_so_is_refused = refusals(
@@ -736,27 +536,19 @@ test_what_cannot_be_wrapped_so_is_refused = refusals(
     (lambda: explore(gamma=0.5, reference=[1.0]), ValueError, r"reference must have shape \(2,\)"),
     (lambda: explore(gamma=0.5, reference=[[1.0], [1.0, 2.0]]), TypeError, VECTOR),
     (lambda: explore(gamma=0.5, reference="ab"), TypeError, "reference must be numbers"),
-    (lambda: cut(threshold=math.nan), ValueError, "threshold must be from 0 to 1, got nan"),
-    (lambda: cut(threshold=-0.1), ValueError, "from 0 to 1"),
-    (lambda: Thresholded(rk.Point([1.0]), threshold=0.1), TypeError, "simplices or on a dec"),
-    (lambda: Thresholded(BALL, threshold=0.1), TypeError, "simplices or on a decision tree"),
-    (lambda: Thresholded(3, threshold=0.1), TypeError, "minimizer must be a RegretMinimizer"),
     (lambda: LastIterateByAveraging(3), TypeError, "minimizer must be a RegretMinimizer"),
     (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a RegretMinimizer"),
     (lambda: Restart(RM, every=0), ValueError, "every must be a whole number, .*got 0"),
     (lambda: Restart(RM, every=2.5), TypeError, "every must be a whole .*, got 2.5"),
     (lambda: Restart(RM, every=True), TypeError, "a whole number, at least 1, got True"),
-    (lambda: Freeze(RM, after=-1), ValueError, "a whole number, at least 0, got -1"),
-    (lambda: Freeze(RM, after="9"), TypeError, "a whole number, at least 0, got '9'"),
     (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
     (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
     (lambda: Restart(RM, every=lambda: True), TypeError, "takes 0 positional arg"),
     (lambda: Restart(RM, every=float), TypeError, r"every\(1\) must be True or False, got 1.0"),
     (lambda: Restart(None, every=3), TypeError, "must be a RegretMinimizer, got None"),
-    (lambda: Freeze(RM, after=math.nan), TypeError, "after must be a whole number, .* got nan"),
     (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9"),
     (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "takes 0 positional arg"),
     (lambda: Discount(RM, weight=str), TypeError, r"weight\(1\) must be a number, got '1'"),
     (lambda: Discount(RM, weight=lambda t: -1), ValueError, r"weight\(1\) must be from 0"),
-    (lambda: rk.Product([RM, Freeze(RM, after=3)]), ValueError, "stands in two places"),
+    (lambda: rk.Product([RM, Restart(RM, every=3)]), ValueError, "stands in two places"),
 )

@@ -9,7 +9,7 @@ from factories import apart
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.circuits import Discount, ExplorationMixture, Freeze
+from regretkit.circuits import Discount, ExplorationMixture
 from regretkit.estimators import OutcomeSampling
 from regretkit.play import Alternating, Linear, RandomPlayer, Simultaneous
 
@@ -29,7 +29,7 @@ PLAYERS = {
     "one and several": (rk.LinearRegretMatching, BY_POINT),
     "each its own": (EACH, EACH),
     "circuits": (
-        lambda s: Freeze(ExplorationMixture(HEDGE(s), gamma=0.1), after=40),
+        lambda s: ExplorationMixture(HEDGE(s), gamma=0.1),
         lambda s: Discount(DCFR(s), weight=float),
     ),
 }

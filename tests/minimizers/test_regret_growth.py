@@ -36,7 +36,7 @@ OF_ANOTHER_UNIT = {
     "smooth optimistic": partial(contrib.SmoothOptimisticRegretMatchingPlus, 3, rate=1e-6),
     "extragradient": partial(contrib.ExtragradientRegretMatchingPlus, 3, rate=1e-6),
     "stable": partial(contrib.StablePredictiveRegretMatchingPlus, 3, floor=1e6),
-    "scaled": lambda: c.Scaled(rk.Hedge(3, rate=0.2), 1e9),
+    "scaled": lambda: c.AffineImage(rk.Hedge(3, rate=0.2), 1e9 * np.eye(3)),
     "cfr": lambda: rk.CFR(TREE, partial(rk.Hedge, rate=1e-6)),
 }
 
@@ -115,7 +115,6 @@ NEEDY = {
     "DiscountedRegretMatchingPlus": partial(m.DiscountedRegretMatchingPlus, 3, alpha=1e-3),
     "DiscountedRegretMatchingPlus, shift": partial(m.DiscountedRegretMatchingPlus, 3, shift=1e6),
     "ExplorationMixture": lambda: c.ExplorationMixture(rk.RegretMatching(3), gamma=0.9),
-    "Freeze": lambda: c.Freeze(rk.RegretMatching(3), after=1),
     "MagneticMirrorDescent": partial(m.MagneticMirrorDescent, 3, rate=1.0, temperature=1.0),
     "PhiRegret": lambda: rk.PhiRegret(rk.RegretMatching(2), STAY_OR_SWAP),
     "PhiRegret, nearly": lambda: rk.PhiRegret(rk.RegretMatching(6), c.internal_maps(3), NEARLY),
@@ -123,7 +122,6 @@ NEEDY = {
         m.PredictiveDiscountedRegretMatchingPlus, 3, alpha=1e-3
     ),
     "Restart": lambda: c.Restart(rk.RegretMatching(3), every=2),
-    "Thresholded": lambda: c.Thresholded(rk.RegretMatching(3), threshold=1.0),
     "TreeSwap": lambda: c.TreeSwap(lambda: rk.RegretMatching(3), layers=1, branching=2),
 }
 
@@ -151,8 +149,8 @@ def test_no_unit_of_utility_helps_a_rule_that_discounts_too_fast(rate):
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_no_allowance_for_rounding_hides_who_never_learns(monkeypatch, factor):
     monkeypatch.setattr(_growth, "UNITS", UNITS[::8])
-    with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Scaled"):
-        run_check(regret_grows_slowly, lambda: c.Scaled(Idle(3), factor))
+    with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by AffineImage"):
+        run_check(regret_grows_slowly, lambda: c.AffineImage(Idle(3), factor * np.eye(3)))
 
 
 @pytest.mark.deep_beyond(1)

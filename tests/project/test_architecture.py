@@ -172,7 +172,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "SimplexRule": "on_domain",
     "RegretRule": "_expect _learn _propose accumulate link",
     "Proximal": "_point",
-    "SingleMinimizerCircuit": "_expect _inner _learn",
+    "SingleMinimizerCircuit": "_inner _learn",
     "_SameDomain": "on_domain",
     "DeviationSet": "cover_constants fixed_point regret",
     "MarkovDeviations": "regret",
