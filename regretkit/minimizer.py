@@ -183,12 +183,6 @@ class RegretMinimizer(Stateful, abc.ABC):
         """Return what is proven about its regret, given the trackers of itself and its parts."""
         return None
 
-    def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        """Return what has been learned at some blocks of the simplices that are the domain."""
-        learned = self.state_dict()
-        learned.pop("iteration")
-        return slice_state(learned, self.domain, blocks)
-
     # Pictures of it and its parts
 
     def __str__(self) -> str:

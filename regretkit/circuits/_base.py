@@ -1,27 +1,25 @@
 """What circuits share: checks of their parts, and the base class of those around one minimizer."""
 
 import abc
-import sys
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from attrs import Attribute, define, field
 
 from regretkit._state import Stateful, parts
-from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import ConicBlackwell, ResponseBasedApproachability
 from regretkit.sets import DecisionTree, Simplices
 
-Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
-
 LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
 """Builds one minimizer for all decision points: a rule's class, or a ``PerDecisionPoint``."""
 
-_FRAMES = 8
-"""Open calls, of those that Python allows at once, that a level of a circuit takes at most."""
+
+def as_tuple(minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
+    """Return several minimizers as a tuple; a converter of attrs fields."""
+    return tuple(minimizers)
 
 
 def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
@@ -31,25 +29,21 @@ def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
     return value
 
 
-def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: object) -> None:
-    """Require a minimizer; a validator of attrs fields."""
-    as_minimizer(value, attribute.name)  # type: ignore[arg-type]
-
-
-def as_tuple(values: Iterable[RegretMinimizer]) -> Minimizers:
-    """Return several values as a tuple, and anything else as it is, for a validator to refuse."""
-    iterable = isinstance(values, Iterable) and not isinstance(values, RegretMinimizer | Set)
-    return tuple(values) if iterable else values  # type: ignore[return-value]
-
-
-def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> Minimizers:
+def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> tuple[RegretMinimizer, ...]:
     """Return ``values`` as a tuple of minimizers."""
-    return _validate.sequence(values, RegretMinimizer, name, as_minimizer)
+    return tuple(as_minimizer(value, f"{name}[{i}]") for i, value in enumerate(values))
 
 
-def are_minimizers(_: object, attribute: "Attribute[Any]", value: Minimizers) -> None:
-    """Require several minimizers; a validator of attrs fields."""
-    as_minimizers(value, attribute.name)
+def is_minimizer(_: object, attribute: "Attribute[Any]", value: RegretMinimizer) -> None:
+    """Require a minimizer; a validator of attrs fields."""
+    as_minimizer(value, attribute.name)
+
+
+def are_minimizers(
+    _: object, attribute: "Attribute[Any]", values: tuple[RegretMinimizer, ...]
+) -> None:
+    """Require minimizers; a validator of attrs fields."""
+    as_minimizers(values, attribute.name)
 
 
 def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
@@ -76,19 +70,8 @@ def check_tree(value: object, kinds: Any = DecisionTree) -> None:
         raise TypeError(must_be("tree", "a DecisionTree", value, "pass game.domains[0]"))
 
 
-def check_function(value: object, name: str) -> None:
-    """Refuse what cannot be called."""
-    if not callable(value):
-        raise TypeError(must_be(name, "a function", value))
-
-
 def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
-    """Refuse one object in two places, at any depth, and a circuit too deep to be called.
-
-    Raises
-    ------
-    ValueError
-        When one object would learn twice in an iteration, or parts are nested too deep.
+    """Refuse one object in two places, at any depth: it would learn twice in an iteration.
 
     Examples
     --------
@@ -96,26 +79,16 @@ def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
     >>> check_distinct([RegretMatching(2), RegretMatching(2)])
     """
     seen: set[int] = set()
-    pending: list[tuple[Stateful, int]] = [(minimizer, 1) for minimizer in minimizers]
+    pending: list[Stateful] = [*minimizers]
     while pending:
-        part, depth = pending.pop()
+        part = pending.pop()
         if id(part) in seen:
             raise ValueError(
                 f"the same minimizer object, {quote(part)}, stands in two places and would learn "
                 "twice in an iteration; build one for each, as in [make() for _ in range(n)]"
             )
         seen.add(id(part))
-        check_depth(depth)
-        pending += [(child, depth + 1) for _, child in parts(part)]
-
-
-def check_depth(depth: int) -> None:
-    """Refuse a circuit that is nested deeper than Python lets functions call each other."""
-    if depth * _FRAMES > sys.getrecursionlimit():
-        raise ValueError(
-            f"parts are nested {depth} levels deep, too deep for Python's recursion limit of "
-            f"{sys.getrecursionlimit()}; raise it with sys.setrecursionlimit, or play trees by CFR"
-        )
+        pending += [child for _, child in parts(part)]
 
 
 def no_bound_by_block(rule: RegretMinimizer) -> str:

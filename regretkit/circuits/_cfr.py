@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field, frozen, validators
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._state import NOT_STATE, StateDict, parts
@@ -18,15 +18,14 @@ from regretkit.circuits._base import (
     SingleMinimizerCircuit,
     TreeCircuit,
     as_minimizer,
-    check_depth,
     check_distinct,
     check_tree,
     local_minimizer,
     no_bound_by_block,
 )
 from regretkit.circuits._operations import ConvexHull, Product
-from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.minimizers import Point, RegretMatching
+from regretkit.minimizer import RegretMinimizer, TrackerOf, slice_state
+from regretkit.minimizers import Point, RegretMatching, SimplexRule
 from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices
 from regretkit.trace import UntraceableError, find_kernel
 
@@ -104,7 +103,7 @@ class CFR(TreeCircuit):
             actions=self.tree.simplices.labels.actions(number),
             strategy=self.rule.next_strategy()[block],
             utilities=None if self._utilities is None else self._utilities[block],
-            state=self.rule._state_at([number]),
+            state=learned_at(self.rule, number),
         )
 
     def _weaker_guarantee(self) -> str:
@@ -147,6 +146,20 @@ class CFR(TreeCircuit):
     def _restored(self) -> None:
         super()._restored()
         self._utilities = None
+
+
+def learned_at(rule: RegretMinimizer, number: int) -> StateDict:
+    """Return what a rule of simplices has learned at one block; of a product, what the part has.
+
+    Arrays of the rule with a number for each action, or each block, are cut to the block.
+    """
+    if isinstance(rule, Product):
+        for part, blocks in zip(rule.parts, rule._layout.blocks, strict=True):
+            if (place := np.flatnonzero(blocks == number)).size:
+                return learned_at(part, int(place[0]))
+    learned = rule._learned() if isinstance(rule, SimplexRule) else rule.state_dict()
+    own = {name: value for name, value in learned.items() if name != "iteration"}
+    return slice_state(own, rule.domain, [number])
 
 
 @frozen(eq=False)
@@ -205,7 +218,6 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     ICML, PMLR 97.
     """
     check_tree(tree)
-    check_depth(2 * tree.depth + 1)
     following: list[list[int]] = [[] for _ in range(tree.dimension)]
     for point, parent in enumerate(tree.parent_sequence):
         following[parent].append(point)
@@ -286,12 +298,7 @@ class PerDecisionPoint:
     RegretMatching(simplices=Simplices([2] * 2))
     """
 
-    make: Callable[[int], RegretMinimizer] = field()
-
-    def __attrs_post_init__(self) -> None:
-        if not callable(self.make):
-            hint = "pass a rule's class, as PerDecisionPoint(RegretMatching)"
-            raise TypeError(must_be("make", "a function of a number of actions", self.make, hint))
+    make: Callable[[int], RegretMinimizer] = field(validator=validators.is_callable())
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
         """Return a minimizer that plays each block as ``make`` does."""

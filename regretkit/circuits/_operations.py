@@ -2,7 +2,6 @@
 
 import abc
 from collections.abc import Iterable, Sequence
-from typing import Never
 
 import numpy as np
 from attrs import define, field
@@ -14,7 +13,7 @@ from regretkit._state import StateDict
 from regretkit._util import _validate
 from regretkit._util._arrays import sum_cancelling
 from regretkit._util._typing import Vector
-from regretkit._util._validate import one_space, quote
+from regretkit._util._validate import one_space
 from regretkit.circuits._base import (
     Circuit,
     LocalRule,
@@ -35,11 +34,6 @@ class _SumOfRegrets(Circuit):
     """Parts that learn independently, and whose regrets add up."""
 
     parts: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
-
-    def __getitem__(self, part: Never) -> Never:
-        raise TypeError(
-            f"{type(self).__name__} has its minimizers in parts; write circuit.parts[{quote(part)}]"
-        )
 
     @abc.abstractmethod
     def _utilities(self, utility: Vector) -> Iterable[Vector]:
@@ -92,20 +86,9 @@ class Product(_SumOfRegrets):
     _layout: sets.ProductSet = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        if not self.parts:
-            raise ValueError("parts must be one or more minimizers, got none")
         check_distinct(self.parts)
         self._layout = sets.ProductSet([part.domain for part in self.parts], self.coordinates)
         self.domain = self._layout.canonical()
-
-    def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        if not isinstance(self.domain, Simplices):
-            return super()._state_at(blocks)
-        found = {}
-        for number, (part, own) in enumerate(zip(self.parts, self._layout.blocks, strict=True)):
-            if part_blocks := np.flatnonzero(np.isin(own, blocks)).tolist():
-                found[str(number)] = part._state_at(part_blocks)
-        return next(iter(found.values())) if len(found) == 1 else dict(found)
 
     def _utilities(self, utility: Vector) -> Iterable[Vector]:
         return self._layout.split(utility)
@@ -229,15 +212,6 @@ class ConvexHull(Circuit):
         if mixing is None or len(built) < len(members):
             return None
         return ConvexHull(built, mixing)
-
-    def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        if not isinstance(self.domain, Simplices):
-            return super()._state_at(blocks)
-        members = enumerate(self.members)
-        return {
-            "members": {str(number): member._state_at(blocks) for number, member in members},
-            "mixing": self.mixing._state_at(blocks),
-        }
 
     def _member_values(self, utility: Vector) -> Vector:
         """Return the value of each member's strategy, in each of the mixing minimizer's blocks."""

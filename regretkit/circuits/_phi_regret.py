@@ -1,15 +1,14 @@
 """Regret against maps: Gordon's construction, swap regret by experts, and TreeSwap."""
 
 import abc
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field, frozen, validators
 from typing_extensions import TypeIs
 
 from regretkit._regret_tracker import RegretBound
-from regretkit._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, must_be, quote, vector, whole_number
 from regretkit.circuits._base import (
@@ -17,7 +16,6 @@ from regretkit.circuits._base import (
     LocalRule,
     as_minimizer,
     check_distinct,
-    check_function,
     check_tree,
     is_minimizer,
     local_minimizer,
@@ -241,7 +239,9 @@ class PhiRegret(_PhiRegretBase):
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
     maps: DeviationSet
-    fixed_point: FixedPoint = field(default=stationary, repr=False)
+    fixed_point: FixedPoint = field(
+        default=stationary, repr=False, validator=validators.is_callable()
+    )
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.maps, DeviationSet):
@@ -251,7 +251,6 @@ class PhiRegret(_PhiRegretBase):
                 f"minimizer plays on {quote(self.minimizer.domain)}, but the coefficients of the "
                 f"maps live in {quote(self.maps.coefficients)}; build it there"
             )
-        check_function(self.fixed_point, "fixed_point")
         self.domain = self.maps.domain
         super().__attrs_post_init__()
 
@@ -304,12 +303,6 @@ class SwapRegret(_PhiRegretBase):
     fixed_point: FixedPoint = field(init=False, repr=False)
     simplices: Simplices = field(converter=as_simplices)
     expert: LocalRule
-
-    def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        # The experts of a block are as many blocks of theirs as it has actions.
-        last = np.cumsum(self.simplices.sizes)
-        rows = [row for b in blocks for row in range(last[b] - self.simplices.sizes[b], last[b])]
-        return self.minimizer._state_at(rows)
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer:
         return SwapRegret(simplices, self.expert)
@@ -379,14 +372,13 @@ class TreeSwap(Circuit):
     stops after M^layers iterations; here the slowest layer then starts afresh like the others.
     """
 
-    make: Callable[[], RegretMinimizer] = field()
+    make: Callable[[], RegretMinimizer] = field(validator=validators.is_callable())
     layers: int = field(validator=at_least_one, kw_only=True)
     branching: int = field(kw_only=True)
     members: tuple[Restart, ...] = field(init=False, repr=False)
     _waiting: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        check_function(self.make, "make")
         whole_number(self.branching, "branching", minimum=2)
         made = [as_minimizer(self.make(), "what make returned") for _ in range(self.layers)]
         check_distinct(made)
@@ -404,12 +396,6 @@ class TreeSwap(Circuit):
         if None in rebuilt:
             return None
         return TreeSwap(lambda: next(layers), layers=self.layers, branching=self.branching)
-
-    def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        places = cast("Simplices", self.domain).coordinates(blocks)
-        members = enumerate(self.members)
-        layers: StateDict = {str(k): member._state_at(blocks) for k, member in members}
-        return {"members": layers, "_waiting": self._waiting[:, places]}
 
     def _weaker_guarantee(self) -> str:
         return (

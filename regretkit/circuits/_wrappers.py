@@ -1,10 +1,10 @@
 """Circuits around one minimizer that change when it learns, from what, or what is played of it."""
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, evolve, field, validators
 from numpy.typing import ArrayLike
 
 from regretkit._regret_tracker import RegretBound
@@ -12,7 +12,7 @@ from regretkit._state import NOT_STATE, StateDict, generators
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote, shorten, whole_number
-from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct, check_function
+from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices
 
@@ -26,9 +26,6 @@ class _SameDomain(SingleMinimizerCircuit):
     def __attrs_post_init__(self) -> None:
         check_distinct([self.minimizer])
         self.domain = self.minimizer.domain
-
-    def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        return super()._state_at(blocks) | {"minimizer": self.minimizer._state_at(blocks)}
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
         minimizer = self.minimizer.on_domain(simplices)
@@ -164,13 +161,12 @@ class Discount(LearningWrapper):
     minimization", AAAI, for linear weights.
     """
 
-    weight: Callable[[int], float] = field(kw_only=True)
+    weight: Callable[[int], float] = field(validator=validators.is_callable(), kw_only=True)
 
     _number_functions = ("_weight_of",)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        check_function(self.weight, "weight")
         self._weight_of(self.iteration + 1)
 
     def _weaker_guarantee(self) -> str:

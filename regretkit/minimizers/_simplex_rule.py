@@ -1,17 +1,15 @@
 """What every leaf over simplices shares: its set, and where its state lives."""
 
 import inspect
-from collections.abc import Sequence
 from typing import Literal, cast
 
 import attrs
 import numpy as np
 from attrs import define, field
 
-from regretkit._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.minimizer import RegretMinimizer, slice_state
+from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices, as_simplices
 
 _PER = "per"
@@ -98,9 +96,6 @@ class SimplexRule(RegretMinimizer):
         """Return the arrays that the rule learns, by name."""
         names = [field.name for field in attrs.fields(type(self)) if _PER in field.metadata]
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
-
-    def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        return slice_state(self._learned(), self.simplices, blocks)
 
     def __attrs_post_init__(self) -> None:
         self.domain = self.simplices

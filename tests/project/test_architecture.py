@@ -167,8 +167,7 @@ def test_a_circle_is_found():
 
 HOOKS = {  # the concrete methods that subclasses may override
     "Stateful": "_access _check_state _restored",
-    "RegretMinimizer": "_expect _regret_bound _restored _state_at _value _weaker_guarantee "
-    "on_domain",
+    "RegretMinimizer": "_expect _regret_bound _restored _value _weaker_guarantee on_domain",
     "SimplexRule": "on_domain",
     "RegretRule": "_expect _learn _propose accumulate link",
     "Proximal": "_point",
