@@ -311,15 +311,15 @@ class _Memory:
     """
 
     point: Indices
-    """For each weight of each decision point of two actions or more, the decision point,"""
+    """For each pair of a decision point of two or more actions and a weight, the point."""
     weight: Indices
-    """and the number of the weight."""
+    """For each such pair, the number of the weight."""
     is_followed: NDArray[np.bool_]
-    """Whether it is that of having followed all recommendations."""
+    """For each such pair, whether the weight is that of following all recommendations."""
     parent: Indices
-    """For each weight, the weight of which it is a part,"""
+    """For each weight, the weight of which it is a product with a probability."""
     factor: Indices
-    """and the action whose probability is the part, -1 for the first."""
+    """For each weight, the action with that probability, -1 for the first."""
 
     def __init__(self, tree: DecisionTree, memory: Memory) -> None:
         self._tree, self._memory = tree, memory

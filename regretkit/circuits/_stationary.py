@@ -256,15 +256,15 @@ class LocalDeviations:
     """
 
     weight: Indices
-    """The number of the weight of each,"""
+    """For each deviation, the number of its weight."""
     source: Indices
-    """the action that is replaced, -1 where all are,"""
+    """For each deviation, the action that it replaces, -1 for all actions."""
     target: Indices
-    """and the action that is played instead, -1 for what is no deviation."""
+    """For each deviation, the action that it plays instead, -1 for no deviation."""
     parent: Indices
-    """For each weight, one of which it is a part,"""
+    """For each weight, the weight of which it is a product with a probability."""
     factor: Indices
-    """and the action whose probability is the part; -1 where there is none, and the weight is 1."""
+    """For each weight, the action with that probability, -1 for the weight 1."""
 
     def __init__(
         self,
@@ -352,21 +352,21 @@ class _Stage:
     simplices: Simplices
     """The decision points side by side."""
     actions: Selection
-    """Where their actions stand in a behavioral strategy."""
+    """The coordinates of their actions in a behavioral strategy."""
     deviations: Selection
-    """Where their deviations stand,"""
+    """The coordinates of their deviations."""
     weight: Indices
-    """the weight of each,"""
+    """The weight of each deviation."""
     rate: Indices
-    """and the rate that it adds to; a rate for each action if ``closed``, see ``fixed_point``."""
+    """The rate to which each deviation adds; one for each action if ``closed``."""
     closed: bool
-    """Whether the rates into actions say it all: external maps, or two actions."""
+    """Whether rates into actions suffice: external maps alone, or two actions."""
     entries: Selection
-    """The weights that follow from these decision points,"""
+    """The weights that are products with probabilities at these decision points."""
     parent: Indices
-    """that of which each is a part,"""
+    """For each such weight, the weight in the product."""
     factor: Indices
-    """and the action whose probability is the part."""
+    """For each such weight, the action in the product."""
 
     def fixed_point(self, flow: Vector) -> Vector:
         """Return b with ``sum_k flow_k (f_k(b) - b) = 0`` at each decision point, side by side."""
