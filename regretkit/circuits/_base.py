@@ -8,7 +8,7 @@ from attrs import Attribute, define, field
 
 from regretkit._state import Stateful, parts
 from regretkit._util._typing import Vector
-from regretkit._util._validate import must_be, quote
+from regretkit._util._validate import must_be, quote, sequence
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import ConicBlackwell, ResponseBasedApproachability
 from regretkit.sets import DecisionTree, Simplices
@@ -31,7 +31,7 @@ def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
 
 def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> tuple[RegretMinimizer, ...]:
     """Return ``values`` as a tuple of minimizers."""
-    return tuple(as_minimizer(value, f"{name}[{i}]") for i, value in enumerate(values))
+    return sequence(values, RegretMinimizer, name, as_minimizer)
 
 
 def is_minimizer(_: object, attribute: "Attribute[Any]", value: RegretMinimizer) -> None:
