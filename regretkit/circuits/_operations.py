@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound
-from regretkit._state import StateDict
 from regretkit._util import _validate
 from regretkit._util._arrays import sum_cancelling
 from regretkit._util._typing import Vector
