@@ -235,6 +235,10 @@ class FiniteDeviations(MarkovDeviations):
     coefficients: StrategySet
     matrices: NDArray[np.float64]
     """M, shape ``(maps, n, n)``, read-only."""
+    _map: Indices
+    _origin: Indices
+    _target: Indices
+    _share: Vector
 
     def __init__(self, matrices: ArrayLike, *, atol: float = 1e-9) -> None:
         wanted = f"a number from 0 to {_LARGEST_ATOL:g}"
@@ -266,6 +270,10 @@ class FiniteDeviations(MarkovDeviations):
         self.matrices.setflags(write=False)
         self.domain = Simplices(shape[1])
         self.coefficients = Simplices(shape[0])
+        # By number: of what map, from which action, to which one, how much. Most maps move little.
+        moves = self.matrices * ~np.eye(shape[1], dtype=bool)
+        self._map, self._origin, self._target = np.nonzero(moves)
+        self._share = moves[self._map, self._origin, self._target]
 
     @property
     def cover_constants(self) -> bool:
@@ -282,22 +290,28 @@ class FiniteDeviations(MarkovDeviations):
         return moved
 
     def utility(self, utility: Vector, point: Vector) -> Vector:
-        # The largest is set aside, so that where all utilities are equal no map gains by rounding.
-        top = utility.max()
-        earned: Vector = np.einsum("kij,j->ki", self.matrices, utility - top)
-        values: Vector = top + np.einsum("ki,i->k", earned, point)
-        return values
+        # So that where all utilities are equal no map gains by rounding.
+        gains = point[self._origin] * (utility[self._target] - utility[self._origin])
+        return self.domain.value(utility, point) + self._total(gains)
 
     def stationary(self, coefficients: Vector) -> Vector:
-        mixture = np.einsum("k,kij->ij", coefficients, self.matrices)
-        distribution: Vector = _stationary(mixture[None])[0]
+        # The diagonal, what stays, does not matter.
+        n = self.domain.dimension
+        shares = coefficients[self._map] * self._share
+        mixture = segment_sum(self._origin * n + self._target, shares, n * n).reshape(1, n, n)
+        distribution: Vector = _stationary(mixture)[0]
         return distribution
 
     def regret(self, tracker: RegretTracker) -> float | None:
         if not tracker.on_simplices:
             return None
         joint = tracker._joint[0]
-        return float(np.einsum("kij,ij->k", self.matrices, joint).max() - np.trace(joint))
+        gains = joint[self._origin, self._target] - joint[self._origin, self._origin]
+        return float(self._total(gains).max())
+
+    def _total(self, gains: Vector) -> Vector:
+        """Return what each map gains in all, given what each of its moves gains as a whole."""
+        return segment_sum(self._map, self._share * gains, self.coefficients.dimension)
 
     def __repr__(self) -> str:
         return f"<FiniteDeviations {len(self.matrices)} matrices over {self.domain!r}>"
