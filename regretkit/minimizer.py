@@ -10,26 +10,17 @@ grows slower than the number of iterations. Nothing in this module knows what a 
 
 import abc
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import get_annotations
 from typing import ClassVar, Self, TypeAlias, cast, final
 
-import numpy as np
 from attrs import define, field
 from attrs.setters import NO_OP
 from numpy.typing import ArrayLike
 
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
-from regretkit._state import (
-    DERIVED,
-    NOT_STATE,
-    Leaf,
-    StateDict,
-    Stateful,
-    attributes,
-    parts,
-)
+from regretkit._state import DERIVED, NOT_STATE, Stateful, attributes, parts
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit.sets import Simplices, StrategySet
@@ -122,7 +113,8 @@ class RegretMinimizer(Stateful, abc.ABC):
         same array.
         """
         if self._strategy is None:
-            self._strategy = self._checked_proposal()
+            name = f"what {type(self).__name__}._propose returned"
+            self._strategy = _validate.vector(self._propose(), self.dimension, name)
         self._strategy.setflags(write=False)  # a restored one could be written to
         return self._strategy
 
@@ -151,11 +143,6 @@ class RegretMinimizer(Stateful, abc.ABC):
         if type(self)._expect is not RegretMinimizer._expect:
             self._expect(checked)
             self._strategy = None
-
-    def _checked_proposal(self) -> Vector:
-        return _validate.vector(
-            self._propose(), self.dimension, f"what {type(self).__name__}._propose returned"
-        )
 
     @abc.abstractmethod
     def _propose(self) -> Vector:
@@ -237,23 +224,3 @@ def make_fields(kind: type[RegretMinimizer]) -> None:
         decorated = "__attrs_attrs__" in vars(base)
         if issubclass(base, RegretMinimizer) and not decorated and get_annotations(base):
             define(base, eq=False, slots=False)
-
-
-def slice_state(
-    state: Mapping[str, Leaf | StateDict], domain: StrategySet, blocks: Sequence[int]
-) -> StateDict:
-    """Slice every array with a number for each action, or each block, of a domain to some blocks.
-
-    A number for a single block is returned as a number, and an array of another shape whole.
-    """
-    sliced: StateDict = {}
-    for name, value in state.items():
-        sliced[name] = value
-        if isinstance(value, dict):
-            sliced[name] = slice_state(value, domain, blocks)
-        elif isinstance(value, np.ndarray) and isinstance(domain, Simplices):
-            if value.shape == (domain.dimension,):
-                sliced[name] = value[domain.coordinates(blocks)]
-            elif value.shape == (domain.blocks,):
-                sliced[name] = value[list(blocks)] if len(blocks) > 1 else value[blocks[0]].item()
-    return sliced

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field, frozen, validators
 
 from regretkit._regret_tracker import RegretBound
-from regretkit._state import NOT_STATE, StateDict, parts
+from regretkit._state import NOT_STATE, Leaf, StateDict, parts
 from regretkit._util._arrays import segment_sum
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
@@ -24,7 +24,7 @@ from regretkit.circuits._base import (
     no_bound_by_block,
 )
 from regretkit.circuits._operations import ConvexHull, Product
-from regretkit.minimizer import RegretMinimizer, TrackerOf, slice_state
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching, SimplexRule
 from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices
 from regretkit.trace import UntraceableError, find_kernel
@@ -159,7 +159,19 @@ def learned_at(rule: RegretMinimizer, number: int) -> StateDict:
                 return learned_at(part, int(place[0]))
     learned = rule._learned() if isinstance(rule, SimplexRule) else rule.state_dict()
     own = {name: value for name, value in learned.items() if name != "iteration"}
-    return slice_state(own, rule.domain, [number])
+    return _cut(own, rule.domain, number) if isinstance(rule.domain, Simplices) else own
+
+
+def _cut(state: Mapping[str, Leaf | StateDict], simplices: Simplices, number: int) -> StateDict:
+    """Return what arrays hold of one block: its actions' numbers, or its own; others whole."""
+    cut: StateDict = {}
+    for name, value in state.items():
+        cut[name] = _cut(value, simplices, number) if isinstance(value, dict) else value
+        if isinstance(value, np.ndarray) and value.shape == (simplices.dimension,):
+            cut[name] = value[simplices.block(number)].copy()
+        elif isinstance(value, np.ndarray) and value.shape == (simplices.blocks,):
+            cut[name] = value[number].item()
+    return cut
 
 
 @frozen(eq=False)
@@ -326,10 +338,15 @@ class PerDecisionPoint:
                 return None
             # A rate may depend on the number of actions.
             sizes = {*simplices.sizes.tolist()}
-            alike = all(repr(make(n)) == repr(rule.on_domain(Simplices(n))) for n in sizes)
+            alike = all(_shown(make(n)) == _shown(rule.on_domain(Simplices(n))) for n in sizes)
         except Exception:  # from a function that needs a number
             return None
         return rule if alike else None
+
+
+def _shown(rule: RegretMinimizer | None) -> str:
+    """Return a minimizer and its state as text, which is equal where both are."""
+    return "" if rule is None else f"{rule!r} {rule.state_dict()!r}"
 
 
 def _plays_by_block(rule: RegretMinimizer) -> bool:

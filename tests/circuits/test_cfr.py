@@ -315,6 +315,7 @@ ONE_EACH = {
     "random": AtRandom,
     "a rate by the number of actions": lambda n: rk.Hedge(n, rate=0.1 * n),
     "a rate for two actions": lambda n: rk.Hedge(n, rate=0.5 if n == 2 else 0.1),
+    "optimistic with two actions": lambda n: rk.RegretMatching(n, optimistic=n == 2),
     "another rate at each call": scheduled,
     "conic": lambda n: ConicBlackwell(Simplices(n)),
 }
