@@ -202,6 +202,11 @@ class Simplices(StrategySet):
 
     def normalize(self, vector: Vector) -> Vector:
         """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
+        if self._plain:
+            total = 0.0
+            for number in vector.tolist():
+                total += number
+            return vector / total if total != 0.0 else self.uniform()
         totals = self.sum(vector)
         # Exactly zero, not merely small: no rule may depend on the unit of utility.
         empty = totals == 0.0
