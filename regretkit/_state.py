@@ -36,8 +36,8 @@ _LEAF = _NUMBER | np.generic | np.ndarray | str | None
 class Stateful:
     """Base class of everything whose state can be taken out, put back, and saved with a run.
 
-    The state is every array, number, random generator and part that is an attribute and was not
-    passed to the constructor.
+    The state is every array, number and text that is an attribute and was not passed to the
+    constructor, and every random generator and part, wherever it came from.
 
     Examples
     --------

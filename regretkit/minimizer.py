@@ -33,7 +33,7 @@ class RegretMinimizer(Stateful, abc.ABC):
     Callers use the final methods. Authors say where the minimizer plays, by setting ``domain``
     when it is built, and fill in the two abstract hooks, and those of the others that apply; they
     may rely on what the final methods have checked. A subclass is a leaf or a circuit of other
-    minimizers, never a variation of another concrete one.
+    minimizers.
 
     Constructors raise a ``TypeError`` if an argument is of a wrong kind, as where a part is no
     minimizer, and a ``ValueError`` if it is out of its range, does not fit the others, or is one
@@ -218,9 +218,13 @@ def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretM
     return minimizer
 
 
+_FIELD = type(field())
+
+
 def make_fields(kind: type[RegretMinimizer]) -> None:
     """Apply ``attrs.define`` to a class that declares fields, unless its author did."""
     for base in reversed(kind.__mro__):
-        decorated = "__attrs_attrs__" in vars(base)
-        if issubclass(base, RegretMinimizer) and not decorated and get_annotations(base):
+        if not issubclass(base, RegretMinimizer) or "__attrs_attrs__" in vars(base):
+            continue
+        if get_annotations(base) or any(isinstance(value, _FIELD) for value in vars(base).values()):
             define(base, eq=False, slots=False)

@@ -18,8 +18,8 @@ LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
 
 
 def as_tuple(minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    """Return several minimizers as a tuple; a converter of attrs fields."""
-    return tuple(minimizers)
+    """Return several minimizers as a tuple, and what is none for a validator to refuse."""
+    return tuple(minimizers) if isinstance(minimizers, Iterable) else minimizers
 
 
 def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:

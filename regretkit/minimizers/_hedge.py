@@ -44,8 +44,6 @@ class Hedge(RegretRule):
 
     rate: float = field(validator=positive, kw_only=True)
 
-    scale_free = False
-
     def link(self, regrets: Vector) -> Vector:
         return self.simplices.softmax(regrets, self.rate)
 
@@ -182,6 +180,8 @@ class NormalHedge(RegretRule):
     Chaudhuri, Freund and Hsu (2009), "A parameter-free hedging algorithm", NIPS. The rule was
     checked against a reimplementation by others, the proof not at all.
     """
+
+    scale_free = True
 
     def link(self, regrets: Vector) -> Vector:
         positive = np.maximum(regrets, 0.0)

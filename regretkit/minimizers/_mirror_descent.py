@@ -29,8 +29,6 @@ class _LeaderRule(RegretRule):
     regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
     rate: float = field(validator=positive, kw_only=True)
 
-    scale_free = False
-
     def link(self, regrets: Vector) -> Vector:
         return self.regularizer.leader(self.simplices, regrets, self.rate)
 
@@ -118,9 +116,10 @@ class OnlineMirrorDescent(_LeaderRule):
             return moved
         return self.regularizer.gradient(self.link(moved)) / self.rate
 
-    def _propose(self) -> Vector:  # the leader of a leader is itself: one search is enough
+    def _propose(self) -> Vector:
         if not self.optimistic:
-            return self.link(self.regrets)
+            return super()._propose()
+        # As of what ``accumulate`` would return, which would search for the same leader twice.
         return self.link(self.simplices.add(self.regrets, self.predicted_regrets))
 
 
@@ -205,6 +204,11 @@ class MagneticMirrorDescent(RegretRule):
         x  =  (z rho^(rate alpha) exp(rate m))^(1 / (1 + rate alpha))
         z <-  (z rho^(rate alpha) exp(rate u))^(1 / (1 + rate alpha))
 
+    It is computed from the logarithm R of x, scaled so that utilities are added as they are:
+
+        x  =  exp(rate R / (1 + rate alpha)) / their sum
+        R <-  R / (1 + rate alpha) + alpha ln rho + u - <u, x>
+
     Parameters
     ----------
     rate
@@ -238,8 +242,6 @@ class MagneticMirrorDescent(RegretRule):
     magnet: Vector | None = field(default=None, converter=_as_magnet, kw_only=True)
     _log_magnet: Vector = field(init=False, repr=False, metadata=NOT_STATE)
     """ln rho; 0 for the uniform magnet, as a constant added to R changes no strategy."""
-
-    scale_free = False
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()

@@ -37,7 +37,7 @@ class RegretRule(SimplexRule):
     Attributes
     ----------
     regrets
-        R, shape ``(dimension,)``.
+        R, shape ``(dimension,)``: what ``accumulate`` returned.
     predicted_regrets, last_strategy
         ``m - <m, x'>`` and x', shape ``(dimension,)``, where it is optimistic: zero and uniform
         before the first iteration.
@@ -59,8 +59,6 @@ class RegretRule(SimplexRule):
     regrets: Vector = state()
     predicted_regrets: Vector = state(start=None)
     last_strategy: Vector = state(start=None)
-
-    scale_free = True
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -93,7 +91,9 @@ class RegretRule(SimplexRule):
 
 
 def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
-    """Return ``f = 1 / (1 + shift s^-exponent)`` after s = ``passed`` iterations, 1 where s is 0.
+    """Return ``f = 1 / (1 + shift s^-exponent)`` after s = ``passed`` iterations.
+
+    It is 1 where s is 0 and the exponent finite.
 
     Examples
     --------
@@ -145,6 +145,8 @@ class RegretMatching(RegretRule):
     Econometrica 68(5).
     """
 
+    scale_free = True
+
 
 @define(eq=False)
 class RegretMatchingPlus(RegretRule):
@@ -172,6 +174,8 @@ class RegretMatchingPlus(RegretRule):
     ----------
     Tammelin (2014), "Solving large imperfect information games using CFR+", arXiv:1407.5042.
     """
+
+    scale_free = True
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
         return np.maximum(self.simplices.add(regrets, regret), 0.0)
@@ -202,6 +206,8 @@ class LinearRegretMatching(RegretRule):
     Brown and Sandholm (2019), "Solving imperfect-information games via discounted regret
     minimization", AAAI.
     """
+
+    scale_free = True
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
         return self.simplices.add(regrets, t * regret)
@@ -246,6 +252,8 @@ class DiscountedRegretMatching(RegretRule):
     positive regrets alike and so plays the same strategies.
     """
 
+    scale_free = True
+
     alpha: float = field(default=1.5, validator=extended, kw_only=True)
     beta: float = field(default=0.0, validator=extended, kw_only=True)
 
@@ -271,8 +279,8 @@ class DiscountedRegretMatchingPlus(RegretRule):
 
     With weights that increase at least as fast as the discounts, ``w_t >= w_(t-1) (1 + shift /
     s^alpha)``, the weighted regret is at most ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, since Q
-    is then at least the regret discounted by w. For alpha >= 1 these are the weights ``t^p`` with
-    p >= max(1, shift).
+    is then at least the regret discounted by w. For alpha >= 1 the weights ``t^p`` with
+    p >= max(1, shift) are such.
 
     Parameters
     ----------
@@ -295,6 +303,8 @@ class DiscountedRegretMatchingPlus(RegretRule):
     optimistic online mirror descent", IJCAI. The shift of 1.5 is that of the authors' code; other
     implementations read 1 in the paper, whose own text could not be checked.
     """
+
+    scale_free = True
 
     alpha: float = field(default=1.5, validator=extended, kw_only=True)
     shift: float = field(default=1.5, validator=at_least_zero, kw_only=True)
@@ -405,5 +415,5 @@ class PredictiveDiscountedRegretMatchingPlus(DiscountedRegretMatchingPlus):
     """
 
     alpha: float = field(default=2.3, validator=extended, kw_only=True)
-    shift: float = field(default=1.0, validator=at_least_zero, kw_only=True)
+    shift: float = field(default=1.0, init=False, repr=False)
     optimistic: bool = field(default=True, init=False, repr=False)

@@ -75,6 +75,7 @@ LOCALS = {"a": rk.RegretMatching, "d": PRM, 4: swap}
 # One row for each class at least; the test below finds the classes that have none.
 ROWS = {name: partial(make, [2, 3]) for name, make in MAKERS.items()}
 ROWS |= {
+    "regret rule": partial(minimizers.RegretRule, 4),
     "optimistic linear": partial(rk.LinearRegretMatching, 4, optimistic=True),
     "point": partial(rk.Point, [0.5, -1.0]),
     "best_response": partial(rk.BestResponse, TREE),

@@ -186,9 +186,9 @@ def test_a_refused_state_says_what_was_wanted_and_where():
     player = rk.CFR(rk.DecisionTree([0, 2], [2, 2]), rk.RegretMatching)
     state = player.state_dict()
 
-    missing = removed(state, "/rule/state/regrets")
-    with pytest.raises(ValueError, match=r"state\['rule'\]\['state'\] .* \['regrets'\], got \[\]"):
+    missing = removed(state, "/rule/regrets")
+    with pytest.raises(ValueError, match=r"state\['rule'\] .*'regrets'.*, got \[.*"):
         player.load_state_dict(missing)
-    longer = replaced(state, "/rule/state/regrets", np.zeros(5))
+    longer = replaced(state, "/rule/regrets", np.zeros(5))
     with pytest.raises(ValueError, match=r"must have shape \(4,\) .* got \(5,\)"):
         player.load_state_dict(longer)

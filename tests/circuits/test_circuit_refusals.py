@@ -51,10 +51,10 @@ test_one_object_in_two_places_is_refused_at_any_depth = refusals(
 test_what_cannot_be_a_circuit_is_refused = refusals(
     (lambda: rk.Product([]), ValueError, "one or more sets, got none"),
     (lambda: rk.Product([rk.RegretMatching]), TypeError, r"parts\[0\] must be a RegretMinimizer"),
-    (lambda: rk.Product(rk.RegretMatching(2)), TypeError, "is not iterable"),
+    (lambda: rk.Product(rk.RegretMatching(2)), TypeError, "must be a sequence"),
     (lambda: rk.Product([Simplices(2)]), TypeError, r"parts\[0\] must be a RegretMinimizer"),
     (lambda: rk.Product([corner()], [[0]]), ValueError, r"coordinates must give \[2\]"),
-    (lambda: rk.Product([corner()], [[1, 1]]), ValueError, "each of 0 to 1 once"),
+    (lambda: rk.Product([corner()], [[1, 1]]), ValueError, "each once"),
     (lambda: hull(rk.RegretMatching(3), rk.RegretMatching(2)), ValueError, r"\[2, 3\]"),
     (
         lambda: hull(corner(), rk.RegretMatching(3)),
@@ -65,7 +65,7 @@ test_what_cannot_be_a_circuit_is_refused = refusals(
     (lambda: hull(corner(), lambda s: None), TypeError, "what mixing returned must be"),
     (lambda: hull(corner(), 2), TypeError, "mixing must be a rule's class"),
     (lambda: hull(None, rk.RegretMatching(2)), TypeError, r"members\[1\] .* got None"),
-    (lambda: rk.ConvexHull(corner(), corner()), TypeError, "is not iterable"),
+    (lambda: rk.ConvexHull(corner(), corner()), TypeError, "must be a sequence"),
     (
         lambda: rk.PhiRegret(rk.RegretMatching, internal_maps(2)),
         TypeError,

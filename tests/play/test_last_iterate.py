@@ -169,7 +169,7 @@ def test_the_equilibrium_attracts_stable_play_where_regrets_are_long(lengths, at
     run, noise = play(stable(0.1), Simultaneous(), 0), np.random.default_rng(1)
     for player, length, x in zip(run.minimizers, lengths, EQUILIBRIUM, strict=True):
         state = player.state_dict()
-        state["state"]["regrets"] = length * x * (1.0 + 1e-8 * noise.normal(size=3))
+        state["regrets"] = length * x * (1.0 + 1e-8 * noise.normal(size=3))
         player.load_state_dict(state)
 
     distances = [distance(run.run(1))]

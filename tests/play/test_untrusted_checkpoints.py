@@ -93,11 +93,6 @@ FORGED = {
     "an unknown engine": (("_last_engine",), lambda x: "magic", "there is no engine 'magic'"),
     "a broken run": (("_failure",), lambda x: "boo", "the run broke off"),
     "strategies played": (("last_profile", "0"), lambda x: 3.0 * x, r"profile\[0\] must be one of"),
-    "negative regrets": (
-        ("minimizers", "0", "rule", "state", "regrets"),
-        negative,
-        "regrets of RegretMatchingPlus must be finite numbers, at least 0, got -1",
-    ),
 }
 
 

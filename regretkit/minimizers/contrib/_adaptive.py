@@ -47,6 +47,8 @@ class HSDiscountedRegretMatching(RegretRule):
     own text could not be checked.
     """
 
+    scale_free = True
+
     horizon: int = field(validator=at_least_one, kw_only=True)
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
@@ -209,6 +211,8 @@ class IREGPredictiveRegretMatchingPlus(RegretRule):
     whose IREG-PRM+ keeps this invariant. Only the abstract could be read: that the norm is kept
     by a constant added to all regrets is a reconstruction, which their rule may differ from.
     """
+
+    scale_free = True
 
     optimistic: bool = field(default=True, init=False, repr=False)
 

@@ -17,8 +17,6 @@ class _SmoothRule(RegretRule):
     rate: float = field(validator=positive, kw_only=True)
     optimistic: bool = field(default=True, init=False, repr=False)
 
-    scale_free = False
-
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self.regrets = self.simplices.uniform()
