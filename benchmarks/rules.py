@@ -84,6 +84,7 @@ ON_SETS: dict[str, Make] = {
 """Rules that play other sets too, and see simplices, or a tree made of them, as one set."""
 
 LEFT_OUT: dict[type[rk.RegretMinimizer], str] = {
+    minimizers.RegretRule: "is regret matching, unless a function of it is replaced",
     minimizers.Point: "plays a constant and learns nothing",
     minimizers.ResponseBasedApproachability: "costs a best response, more as an optimum comes near",
     minimizers.BestResponse: "plays what the set's oracle answers and learns nothing else",

@@ -78,13 +78,6 @@ def test_every_leaf_has_a_row_or_a_reason_to_have_none():
     assert all(LEFT_OUT.values())
 
 
-def test_a_leaf_that_can_be_optimistic_has_a_row_for_each_way():
-    # Dilated mirror descent and online gradient descent are the same code in both.
-    rows = [make(SIMPLICES) for make in RULES.values()]
-    ways = {(type(row), row.optimistic) for row in rows if hasattr(row, "optimistic")}
-    assert {(kind, not way) for kind, way in ways} == ways
-
-
 def test_every_regularizer_has_a_row_unless_it_is_that_of_a_rule():
     # With entropy, following the leader and mirror descent both are Hedge.
     rows = [make(SIMPLICES) for make in RULES.values()]

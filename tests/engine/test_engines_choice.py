@@ -272,7 +272,7 @@ class Growing(Averaging):
 @pytest.mark.parametrize("order", [Alternating, lambda: RandomPlayer(GENERATOR(1))])
 def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(engine, order):
     run, twin = (started(KUHN, RULES["rm+"], order, Growing(), engine).run(20) for _ in "ab")
-    with pytest.raises(ValueError, match=r"Growing\(\) must give a weight of at least 0, got -1.0"):
+    with pytest.raises(ValueError, match=r"weights of Growing\(\) must be at least 0, got -1.0"):
         run.run(100)
     assert run.iteration < 30
     np.testing.assert_equal(run.state_dict(), twin.run(run.iteration - 20).state_dict())
