@@ -107,7 +107,7 @@ def test_decision_points_are_worth_what_the_game_says(engine, game, seed):
     run = started(game, RULES["rm+"], Simultaneous, engine=engine)
     for rule, behavior in zip(rules_of(run), behaviors, strict=True):
         state = rule.state_dict()
-        state["state"]["regrets"] = behavior
+        state["regrets"] = behavior
         rule.load_state_dict(state)
 
     run.run(1)
@@ -138,7 +138,7 @@ def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
     )
     for rule_of_player in rules_of(run):
         state = rule_of_player.state_dict()
-        state["state"]["regrets"] = size * generator.uniform(
+        state["regrets"] = size * generator.uniform(
             1.0, 2.0, size=rule_of_player.dimension
         )
         rule_of_player.load_state_dict(state)
