@@ -138,9 +138,7 @@ def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
     )
     for rule_of_player in rules_of(run):
         state = rule_of_player.state_dict()
-        state["regrets"] = size * generator.uniform(
-            1.0, 2.0, size=rule_of_player.dimension
-        )
+        state["regrets"] = size * generator.uniform(1.0, 2.0, size=rule_of_player.dimension)
         rule_of_player.load_state_dict(state)
     moved_runs = [moved(run, engine).run(1) for engine in FAST]
     run.run(1)
