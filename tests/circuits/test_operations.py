@@ -442,7 +442,7 @@ test_what_cannot_be_an_image_or_a_sum_is_refused = refusals(
     (lambda: MinkowskiSum([SHARED, rk.Point([1.0])]), ValueError, r"of dimensions \[2, 1\]"),
     (lambda: MinkowskiSum([SHARED, SHARED]), ValueError, "stands in two places"),
     (lambda: rk.Product([SHARED, AffineImage(SHARED, np.eye(2))]), ValueError, "two places"),
-    (lambda: MinkowskiSum(SHARED), TypeError, "is not iterable"),
+    (lambda: MinkowskiSum(SHARED), TypeError, "must be a sequence"),
     (lambda: MinkowskiSum([SHARED, 1]), TypeError, r"parts\[1\] must be a RegretMinimizer"),
 )
 
