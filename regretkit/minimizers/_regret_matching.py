@@ -37,7 +37,7 @@ class RegretRule(SimplexRule):
     Attributes
     ----------
     regrets
-        R, shape ``(dimension,)``: what ``accumulate`` returned.
+        R, shape ``(dimension,)``: what ``accumulate`` returned. Copy it to keep it.
     predicted_regrets, last_strategy
         ``m - <m, x'>`` and x', shape ``(dimension,)``, where it is optimistic: zero and uniform
         before the first iteration.

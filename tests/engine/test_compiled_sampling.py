@@ -161,7 +161,7 @@ def test_averages_are_those_of_all_strategies_that_were_played_wherever_no_sampl
 
 def test_decision_points_to_which_no_sample_came_stay_as_they_were():
     run = started(LEDUC, SAMPLERS["outcome"], "compiled").run(20)
-    previous = [minimizer.rule.regrets for minimizer in run.minimizers]
+    previous = [minimizer.rule.regrets.copy() for minimizer in run.minimizers]
     run.run(1)
     for minimizer, old in zip(run.minimizers, previous, strict=True):
         moved = minimizer.rule.simplices.max(np.abs(minimizer.rule.regrets - old)) > 0.0

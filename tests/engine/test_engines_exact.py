@@ -62,7 +62,7 @@ def is_exact(run):
     return whole and (played * PLAYED_IN == np.rint(played * PLAYED_IN)).all()
 
 
-ALL_EXACT = ("rm", "rm+", "linear", "drm", "drm(inf,-inf)", "prm", "prm+", "told")
+ALL_EXACT = ("rm", "rm+", "linear", "drm", "drm(inf,-inf)", "prm", "prm+")
 
 
 @pytest.mark.parametrize("rule", ALL_EXACT)

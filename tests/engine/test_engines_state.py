@@ -156,12 +156,7 @@ def handed_out(run):
     """Return arrays that a caller may keep."""
     trees = [m for m in run.minimizers if isinstance(m, rk.CFR)]
     points = [tree[j] for tree in trees for j in range(tree.tree.points)]
-    whole = [
-        *run.current,
-        *run.average,
-        *run.last_profile,
-        *(rule.regrets for rule in rules_of(run)),
-    ]
+    whole = [*run.current, *run.average, *run.last_profile]
     return whole + [array for point in points for array in (point.strategy, point.utilities)]
 
 

@@ -138,7 +138,7 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         super()._learn(utility, strategy)
-        self.predicted_regrets = np.zeros(self.dimension)
+        self.predicted_regrets = np.zeros_like(utility)
 
     def _expect(self, prediction: Vector) -> None:
         self.predicted_regrets = self.simplices.regret(prediction, self.link(self.regrets))
