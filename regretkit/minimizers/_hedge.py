@@ -77,7 +77,7 @@ class OptimisticHedge(Hedge):
     in games", NIPS.
     """
 
-    optimistic: bool = field(default=True, init=False, repr=False)
+    optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
 
 
 @define(eq=False)

@@ -157,7 +157,7 @@ class ReflectedMirrorDescent(_LeaderRule):
     be checked; recurrence and bound are tested.
     """
 
-    optimistic: bool = field(default=True, init=False, repr=False)
+    optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         regret = self.simplices.regret(utility, strategy)

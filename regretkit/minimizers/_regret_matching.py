@@ -5,6 +5,7 @@ import math
 import numpy as np
 from attrs import define, field
 
+from regretkit._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, extended, truth
 from regretkit.minimizers._simplex_rule import SimplexRule, state
@@ -347,7 +348,7 @@ class PredictiveRegretMatching(RegretMatching):
     approachability: connecting regret matching and mirror descent", AAAI.
     """
 
-    optimistic: bool = field(default=True, init=False, repr=False)
+    optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
 
 
 @define(eq=False)
@@ -376,7 +377,7 @@ class PredictiveRegretMatchingPlus(RegretMatchingPlus):
     approachability: connecting regret matching and mirror descent", AAAI.
     """
 
-    optimistic: bool = field(default=True, init=False, repr=False)
+    optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
 
 
 @define(eq=False)
@@ -415,5 +416,5 @@ class PredictiveDiscountedRegretMatchingPlus(DiscountedRegretMatchingPlus):
     """
 
     alpha: float = field(default=2.3, validator=extended, kw_only=True)
-    shift: float = field(default=1.0, init=False, repr=False)
-    optimistic: bool = field(default=True, init=False, repr=False)
+    shift: float = field(default=1.0, init=False, repr=False, metadata=NOT_STATE)
+    optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)

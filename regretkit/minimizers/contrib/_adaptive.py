@@ -3,6 +3,7 @@
 import numpy as np
 from attrs import define, field
 
+from regretkit._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, at_least_zero, positive
 from regretkit.minimizers._regret_matching import (
@@ -214,7 +215,7 @@ class IREGPredictiveRegretMatchingPlus(RegretRule):
 
     scale_free = True
 
-    optimistic: bool = field(default=True, init=False, repr=False)
+    optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
         moved, lengths = self.simplices.add(regrets, regret), self.simplices.norm(regrets)

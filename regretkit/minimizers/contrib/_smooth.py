@@ -3,6 +3,7 @@
 import numpy as np
 from attrs import define, field
 
+from regretkit._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
 from regretkit.minimizers._regret_matching import PredictiveRegretMatchingPlus, RegretRule
@@ -15,7 +16,7 @@ class _SmoothRule(RegretRule):
     """Regrets on the chopped orthant, from 1/n on, with a learning rate."""
 
     rate: float = field(validator=positive, kw_only=True)
-    optimistic: bool = field(default=True, init=False, repr=False)
+    optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
