@@ -11,8 +11,8 @@ def lazy_import(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package of lazy imports.
 
-    ``modules`` has the public names of each module, separated by spaces; a module's own name
-    stands for the module.
+    ``modules`` has the public names of each module, separated by spaces. A module whose own name
+    is among them is a public name itself.
     """
     home = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -18,7 +18,7 @@ LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
 
 
 def as_tuple(minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    """Return several minimizers as a tuple, and what is none for a validator to refuse."""
+    """Return several minimizers as a tuple, and anything else as it is, for a validator."""
     return tuple(minimizers) if isinstance(minimizers, Iterable) else minimizers
 
 

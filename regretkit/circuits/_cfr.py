@@ -103,7 +103,7 @@ class CFR(TreeCircuit):
             actions=self.tree.simplices.labels.actions(number),
             strategy=self.rule.next_strategy()[block],
             utilities=None if self._utilities is None else self._utilities[block],
-            state=learned_at(self.rule, number),
+            state=_learned_at(self.rule, number),
         )
 
     def _weaker_guarantee(self) -> str:
@@ -148,7 +148,7 @@ class CFR(TreeCircuit):
         self._utilities = None
 
 
-def learned_at(rule: RegretMinimizer, number: int) -> StateDict:
+def _learned_at(rule: RegretMinimizer, number: int) -> StateDict:
     """Return what a rule of simplices has learned at one block; of a product, what the part has.
 
     Arrays of the rule with a number for each action, or each block, are cut to the block.
@@ -156,7 +156,7 @@ def learned_at(rule: RegretMinimizer, number: int) -> StateDict:
     if isinstance(rule, Product):
         for part, blocks in zip(rule.parts, rule._layout.blocks, strict=True):
             if (place := np.flatnonzero(blocks == number)).size:
-                return learned_at(part, int(place[0]))
+                return _learned_at(part, int(place[0]))
     learned = rule._learned() if isinstance(rule, SimplexRule) else rule.state_dict()
     own = {name: value for name, value in learned.items() if name != "iteration"}
     return _cut(own, rule.domain, number) if isinstance(rule.domain, Simplices) else own

@@ -181,8 +181,8 @@ def assert_unbiased(
     AssertionError
         When a mean is off; the message says of which player, and where.
     TypeError, ValueError
-        When the game or the estimator is none, samples are drawn in a way that cannot be
-        enumerated, are more than ``maximum``, or are not arrays of the player's dimension.
+        When an argument is not a game or an estimator; when samples cannot be enumerated, are
+        more than ``maximum``, or are not arrays of the player's dimension.
 
     Examples
     --------

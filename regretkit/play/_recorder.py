@@ -11,7 +11,6 @@ from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe, wri
 from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
 from regretkit.circuits import CFR
-from regretkit.circuits._cfr import learned_at
 from regretkit.games import Profile
 from regretkit.games._profile_table import label_of, simplices_of
 from regretkit.minimizer import RegretMinimizer
@@ -257,7 +256,7 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
     if isinstance(minimizer, CFR):
         held = minimizer[number].state.get("regrets")
     elif isinstance(minimizer.domain, Simplices):
-        held = learned_at(minimizer, number).get("regrets")
+        held = getattr(minimizer, "regrets", None)
     actions = profile[player, number].shape
     if isinstance(held, np.ndarray) and held.shape == actions:
         return held.astype(np.float64)
