@@ -22,15 +22,13 @@ from benchmarks.games import held
 from benchmarks.harness import Action, Figures, Found, benchmark, best_times, number, repeated
 from benchmarks.peers import GAMES
 from benchmarks.runs import RegretMatchingPlus, cfr_run, tree_game
-from regretkit.engine.kernels._iteration import (
-    backpropagate_values,
-    backward_pass,
-    compute_utility,
-    forward_pass,
-)
+from regretkit.engine._players import parameters_for
+from regretkit.engine.kernels._iteration import update_range
+from regretkit.engine.kernels._passes import set_values_of_range
+from regretkit.engine.kernels._payoffs import compute_utility
+from regretkit.engine.kernels._walks import backward, forward
 from regretkit.play import Checkpoint, LazyMCCFR, Linear, SelfPlay, named
 from regretkit.sets import DecisionTree
-from regretkit.trace import find_kernel
 
 CONTESTS = {contest.title: contest for contest in GAMES.values()}
 QUICK = [GAMES[name].title for name in ("kuhn", "leduc")]
@@ -44,7 +42,6 @@ ENGINES: dict[str, tuple[Kind, Kind, str]] = {
     "vectorized": (rk.CFR, rk.RegretMatchingPlus, "vectorized"),
     "compiled": (rk.CFR, rk.RegretMatchingPlus, "compiled"),
     "own rule": (rk.CFR, RegretMatchingPlus, "compiled"),
-    "compiled-exact": (rk.CFR, rk.RegretMatchingPlus, "compiled-exact"),
 }
 MOST = 6_000
 """Information sets up to which there is time for an object for each."""
@@ -57,8 +54,8 @@ def engines(title: str, quick: bool) -> Figures:
     Microseconds of processor time per iteration, in which both players learn once, the best of
     several turns: one object for each information set (``circuit``), the flat ``CFR`` in NumPy, the
     same with payoffs and trees in machine code (vectorized), and whole iterations in machine code:
-    of the library's RM+, of RM+ as one would write it (own rule), and with sums that cancel set to
-    zero. A turn takes half a second, so that what a call of ``run`` costs once hardly counts.
+    of the library's RM+, and of RM+ as one would write it (own rule). A turn takes half a second,
+    so that what a call of ``run`` costs once hardly counts.
     """
     game, runs = tree_game(CONTESTS[title].call), {}
     for name, (make, rule, engine) in ENGINES.items():
@@ -136,30 +133,27 @@ PASSES = ("payoffs", "backward", "rule", "forward and average")
 
 def go(upto: int, numbers: Any, arrays: Any, times: int) -> None:
     """Do the first pass of an iteration so often, or the first two, or three."""
-    payoffs, trees, iterates = arrays.payoffs, arrays.trees, arrays.iterates
     for _ in range(times):
         for player in range(2):
-            compute_utility(player, False, payoffs, trees, iterates)
+            compute_utility(player, arrays.payoffs, arrays.trees, arrays.iterates)
             if upto == 1:
-                backpropagate_values(player, payoffs.negligible[player], trees, iterates)
+                backward(player, set_values_of_range, (), arrays)
             if upto > 1:
-                backward_pass(player, numbers, arrays)
+                backward(player, update_range, (0, numbers), arrays)
             if upto > 2:
-                forward_pass(player, 1.0, 1.0, trees, iterates)
-
-
-def rule_of(minimizer: rk.RegretMinimizer) -> Any:
-    return getattr(minimizer, "rule", minimizer)
+                forward(player, 1.0, 1.0, arrays.trees, arrays.iterates)
 
 
 def prefixes(run: SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first pass of an iteration so often, the first two, ..."""
-    from regretkit.engine._jit import specialize
     from regretkit.engine._machine_code import MachineCode
 
-    kernel, arrays = find_kernel(rule_of(run.minimizers[0])), vars(run._executor)["_arrays"]
-    compiled = MachineCode(go, specialize(kernel, type(arrays.payoffs)))
-    numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
+    executor = run._executor
+    arrays = vars(executor)["_arrays"]
+    numbers = np.concatenate(
+        parameters_for(vars(executor)["_players"], np.full((1, 1), -1)), axis=1
+    )
+    compiled = MachineCode(go, {})
     return [partial(compiled, upto, numbers, arrays) for upto in range(len(PASSES))]
 
 

@@ -530,8 +530,7 @@ imperfect_recall = option(
 )
 engine = option(
     "--engine",
-    "How to run the iterations; the results agree up to rounding. In games with many exact ties "
-    "choose compiled-exact.",
+    "How to run the iterations; the results agree up to rounding.",
     click.Choice(engine_names()),
     default="auto",
 )

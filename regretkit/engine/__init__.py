@@ -7,5 +7,5 @@ when one is chosen.
 from regretkit.engine._compiled import Compiled
 from regretkit.engine._vectorized import Vectorized
 
-ENGINES = Compiled(), Compiled(exact=True), Vectorized()
+ENGINES = Compiled(), Vectorized()
 """The fastest first."""

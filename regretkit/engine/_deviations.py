@@ -8,9 +8,9 @@ import numpy as np
 from regretkit._util._arrays import as_uint32
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit.circuits._stationary import LocalDeviations
-from regretkit.engine._layout import FlatTrees, flatten_trees
+from regretkit.engine._layout import FlatTrees, Trees
 from regretkit.games.tree._sequences import offsets
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.sets import DecisionTree, StrategySet
 
 
 class Flows(NamedTuple):
@@ -48,9 +48,20 @@ class Pairs(NamedTuple):
     target: UInt32Array
 
 
+class Points(NamedTuple):
+    """Decision points in the order of the game."""
+
+    begin: UInt32Array
+    """First of each tree, and the number of all of them."""
+    place: Indices
+    """The number of the first action of each, the distance to the next one, and how many there are;
+    shape ``(points, 3)``."""
+
+
 class DeviationArrays(NamedTuple):
     """The ``LocalDeviations`` of all players, whose actions and weights are numbered together."""
 
+    points: Points
     learners: UInt32Array
     """For each player the number of the tree where its rule plays, its own without deviations."""
     first_weight: UInt32Array
@@ -75,10 +86,13 @@ class DeviationArrays(NamedTuple):
 
 
 def lay_out_deviations(
-    by_player: Sequence[LocalDeviations | None], trees: FlatTrees
+    by_player: Sequence[LocalDeviations | None], flat: FlatTrees, trees: Trees
 ) -> DeviationArrays:
-    """Return the deviations of players; the trees of their learners come after all players'."""
-    first = trees.sequence_offsets.astype(np.int64)
+    """Return the deviations of players; the trees of their learners come after all players'.
+
+    They are numbered in the order of the game first, and then as the ranges are.
+    """
+    first = flat.sequence_offsets.astype(np.int64)
     learners, first_weight = np.arange(len(by_player)), np.zeros(len(by_player), dtype=np.int64)
     weight, source, target = np.zeros((3, first[-1]), dtype=np.int64)
     parts, weights = [np.zeros((4, 0), dtype=np.int64)], 0
@@ -93,7 +107,7 @@ def lay_out_deviations(
         inherited = np.flatnonzero(found.factor >= 0)
         factor = action + found.factor[inherited]
         products = [weights + inherited, weights + found.parent[inherited], factor]
-        parts.append(np.stack([_point_of(factor, trees), *products]))
+        parts.append(np.stack([_point_of(factor, flat), *products]))
         first_weight[player], weights = weights, weights + found.factor.size
     # Many deviations share a pair, whose gain is computed once.
     gain, internal = target.copy(), np.flatnonzero(source)
@@ -101,48 +115,67 @@ def lay_out_deviations(
     gain[internal] = first[-1] + number
     sources, targets = np.divmod(keys, first[-1])
     begin = np.searchsorted(sources, first[: len(by_player) + 1])
-    size = (trees.last - trees.first).astype(np.int64)
-    flows, longest = _flows(weight, source, target, trees, weights)
-    maximum = int(size.max(initial=0))
+    size = (flat.last - flat.first).astype(np.int64)
+    flows, longest = _flows(weight, source, target, flat, weights)
+    products = _grouped(np.concatenate(parts, axis=1), size.size)
+    maximum, sequence = int(size.max(initial=0)), trees.sequence.astype(np.int64)
+    number_of = np.append(sequence, trees.sequences + np.arange(flows.pairs[-1] + keys.size))
+
+    def by_sequence(numbers: Indices) -> UInt32Array:
+        found = np.zeros(trees.sequences, dtype=np.int64)
+        found[sequence] = numbers
+        return as_uint32(found)
+
+    def renumbered(numbers: Indices | UInt32Array) -> UInt32Array:
+        return as_uint32(number_of[numbers])
+
+    place = sequence[flat.first]
+    distance = np.where(size > 1, sequence[np.minimum(flat.first + 1, first[-1] - 1)] - place, 1)
+    pairs = flows.pairs - first[-1] + trees.sequences
     return DeviationArrays(
+        points=Points(flat.infoset_offsets, np.stack([place, distance, size], axis=1)),
         learners=as_uint32(learners),
         first_weight=as_uint32(first_weight),
-        weight=as_uint32(weight),
-        gain=as_uint32(gain),
-        pairs=Pairs(as_uint32(begin), as_uint32(sources), as_uint32(targets)),
-        flows=flows,
-        products=Products._make(_grouped(np.concatenate(parts, axis=1), size.size)),
+        weight=by_sequence(weight),
+        gain=by_sequence(number_of[gain]),
+        pairs=Pairs(as_uint32(begin), renumbered(sources), renumbered(targets)),
+        flows=flows._replace(
+            coordinate=renumbered(flows.coordinate),
+            rate=renumbered(flows.rate),
+            pairs=as_uint32(pairs),
+        ),
+        products=Products(products[0], products[1], products[2], renumbered(products[3])),
         weights=np.ones(weights),
-        last_behavior=np.zeros(first[-1]),
-        gains=np.zeros(first[-1] + keys.size),
-        rates=np.zeros(flows.pairs[-1]),
+        last_behavior=np.zeros(trees.sequences),
+        gains=np.zeros(trees.sequences + keys.size),
+        rates=np.zeros(pairs[-1]),
         by_action=(np.zeros(maximum), np.zeros(maximum)),
         by_pair=(np.zeros(longest**2), np.zeros(longest**2)),
     )
 
 
 def _flows(
-    weight: Indices, source: Indices, target: Indices, trees: FlatTrees, weights: int
+    weight: Indices, source: Indices, target: Indices, flat: FlatTrees, weights: int
 ) -> tuple[Flows, int]:
     """Return the flows of deviations, and the largest number of actions with rates of pairs."""
-    first, size = trees.first.astype(np.int64), (trees.last - trees.first).astype(np.int64)
+    first, size = flat.first.astype(np.int64), (flat.last - flat.first).astype(np.int64)
     coordinate = np.flatnonzero(target != source)
     source, target = source[coordinate], target[coordinate]
-    point = _point_of(target, trees)
+    point = _point_of(target, flat)
     # Of two actions, each is played by the rate into it.
     is_pair = (source > 0) & (size[point] > 2)
     pairs = np.zeros(size.size, dtype=np.int64)
     pairs[point[is_pair]] = size[point[is_pair]] ** 2
-    begin = int(trees.sequence_offsets[-1]) + offsets(pairs)
+    begin = int(flat.sequence_offsets[-1]) + offsets(pairs)
     place = begin[point] + (source - first[point]) * size[point] + target - first[point]
     table = np.stack([weight[coordinate], coordinate, np.where(is_pair, place, target)])
     flows = Flows._make([*_grouped(table, weights), as_uint32(begin)])
     return flows, int(size[pairs > 0].max(initial=0))
 
 
-def _point_of(action: Indices, trees: FlatTrees) -> Indices:
+def _point_of(action: Indices, flat: FlatTrees) -> Indices:
     """Return the numbers of the decision points of actions."""
-    return np.searchsorted(trees.first, action, side="right") - 1
+    return np.searchsorted(flat.first, action, side="right") - 1
 
 
 def _grouped(table: Indices, groups: int) -> list[UInt32Array]:
@@ -150,9 +183,6 @@ def _grouped(table: Indices, groups: int) -> list[UInt32Array]:
     group, *rows = table[:, np.argsort(table[0], kind="stable")]
     counts = np.bincount(group, minlength=groups)
     return [as_uint32(offsets(counts)), *map(as_uint32, rows)]
-
-
-NO_DEVIATIONS = lay_out_deviations([], flatten_trees([Simplices([])]))
 
 
 def negligible_gains(negligible: Vector, learners: Mapping[int, StrategySet]) -> Vector:

@@ -7,9 +7,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import RESOLUTION, as_uint32
+from regretkit._util._arrays import RESOLUTION, as_uint32, expand_ranges
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import quote
+from regretkit.engine._compiler import LANES
 from regretkit.engine._public_payoffs import PublicPayoffs, public_payoffs
 from regretkit.estimators import ChanceSampling
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
@@ -19,9 +20,10 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
 class FlatTrees(NamedTuple):
-    """Decision points and sequences of all players, numbered consecutively.
+    """Decision points and sequences of several trees, in the order of the game.
 
-    A player on simplices is one whose decision points all follow the empty sequence.
+    Each tree has its empty sequence, then its actions. A player on simplices is one whose decision
+    points all follow the empty sequence.
     """
 
     first: UInt32Array
@@ -31,29 +33,17 @@ class FlatTrees(NamedTuple):
     parent: UInt32Array
     """The sequence before it."""
     infoset_offsets: UInt32Array
-    """First decision point of each player, and the number of all of them."""
+    """First decision point of each tree, and the number of all of them."""
     sequence_offsets: UInt32Array
-    """First sequence of each player, the empty one, and the number of all of them."""
-    child_offsets: UInt32Array
-    """For each sequence, where its decision points begin in ``children``, and its length."""
-    children: UInt32Array
-    """The decision points after each sequence, in decreasing order; these two may be empty where
-    nothing is compared with its terms."""
-
-    run_begin: UInt32Array
-    """Decision points in runs: where each begins,"""
-    run_actions: UInt32Array
-    """and the number of actions of all its points, 0 where they differ, or some follow others."""
-    run_offsets: UInt32Array
-    """First run of each player, and the number of all of them."""
+    """First sequence of each tree, the empty one, and the number of all of them."""
 
     @property
     def players(self) -> int:
-        """Number of players."""
+        """Number of trees."""
         return self.infoset_offsets.size - 1
 
 
-def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True) -> FlatTrees:
+def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
     """Return the decision points of these sets, which are simplices or decision trees."""
     parts: list[tuple[Simplices, Indices]] = []
     for domain in domains:
@@ -74,62 +64,149 @@ def flatten_trees(domains: Sequence[StrategySet], *, with_children: bool = True)
         np.add(part.first, 1 + begin, out=first[own], casting="unsafe")
         np.add(first[own], part.sizes, out=last[own], casting="unsafe")
         np.add(parents, begin, out=parent[own], casting="unsafe")
-    child_offsets, children = children_by_sequence(parent, sequences[-1] if with_children else 0)
-    run_begin, run_actions, run_offsets = runs_of(first, last, parent, infosets)
-    return FlatTrees(
-        first=first,
-        last=last,
-        parent=parent,
-        infoset_offsets=as_uint32(infosets),
-        sequence_offsets=sequences,
-        child_offsets=child_offsets,
-        children=children,
-        run_begin=run_begin,
-        run_actions=run_actions,
-        run_offsets=run_offsets,
+    return FlatTrees(first, last, parent, as_uint32(infosets), sequences)
+
+
+class Trees(NamedTuple):
+    """The same trees, numbered by ranges.
+
+    A range has the decision points of a tree with one rule, one height (how many decisions can
+    follow at most) and one number of actions, in the order of the game. Action k of its i-th point
+    has the number ``first + stride * k + i``, so that the numbers of one action lie side by side.
+    ``stride`` is the number of points, filled up to whole vectors, or 1. The ranges of a tree go
+    from the root to the leaves. The last sequence belongs to no tree, and comes before the points
+    that fill up.
+    """
+
+    ranges: Indices
+    """For each range its first point, its number of points, its stride, its number of actions, and
+    its first sequence; shape ``(ranges, 5)``."""
+    followed: UInt32Array
+    """Number of points that follow those of each range."""
+    range_offsets: UInt32Array
+    """First range of each tree, and the number of all of them."""
+    sequence_offsets: UInt32Array
+    """First sequence of each tree, the empty one, and the last sequence of all."""
+    parent: UInt32Array
+    """The sequence before each point."""
+    child_offsets: UInt32Array
+    """For each sequence, where its points begin in ``children``, and its length."""
+    children: UInt32Array
+    """The points after each sequence, in decreasing order of the game."""
+    sequence: UInt32Array
+    """The number here of each sequence of ``FlatTrees``,"""
+    point: UInt32Array
+    """and of each decision point."""
+    begin: UInt32Array
+    """First sequence of each tree in ``FlatTrees``, and the number of all of them."""
+    point_offsets: UInt32Array
+    """Its first decision point there, and the number of all of them."""
+
+    @property
+    def sequences(self) -> int:
+        """Number of sequences."""
+        return self.child_offsets.size - 1
+
+    @property
+    def points(self) -> int:
+        """Number of points."""
+        return self.parent.size
+
+
+_FEW = 3
+"""Actions up to which a single decision point fills a vector; with more, neighbours are actions."""
+
+
+def trees_in_ranges(
+    flat: FlatTrees, kind: Indices | None = None, group: Indices | None = None
+) -> Trees:
+    """Return trees by ranges.
+
+    Points of one ``kind`` share a range; those of a ``group``, which are alike, their height.
+    """
+    first, size = flat.first.astype(np.int64), (flat.last - flat.first).astype(np.int64)
+    points, trees = first.size, flat.players
+    tree = np.repeat(np.arange(trees), np.diff(flat.infoset_offsets))
+    kind = np.zeros(points, dtype=np.int64) if kind is None else kind
+    order = np.lexsort((size, kind, -_heights(flat, group), tree))
+    new = np.ones(points, dtype=bool)
+    keys = np.stack([size, kind, _heights(flat, group), tree])[:, order]
+    new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    begin = np.flatnonzero(new)
+    count = np.diff(np.append(begin, points))
+    actions, owner = size[order[begin]], tree[order[begin]]
+    stride = np.where((count == 1) & (actions > _FEW), 1, -(-count // LANES) * LANES)
+    first_point, first_sequence = np.cumsum(stride) - stride, np.cumsum(actions * stride)
+    first_sequence += 1 + owner - actions * stride  # each tree begins with its empty sequence
+    # Numbers of points and sequences
+    of_range = np.cumsum(new) - 1
+    within = np.arange(points) - begin[of_range]
+    point = np.empty(points, dtype=np.int64)
+    point[order] = first_point[of_range] + within
+    sizes = np.bincount(owner, actions * stride, minlength=trees).astype(np.int64)
+    roots = offsets(1 + sizes)
+    sequence = np.empty(int(flat.sequence_offsets[-1]), dtype=np.int64)
+    sequence[flat.sequence_offsets[:-1]] = roots[:-1]
+    numbers = expand_ranges(first[order], size[order])
+    step = numbers - np.repeat(first[order], size[order])
+    at = first_sequence[of_range] + within, stride[of_range]
+    sequence[numbers] = np.repeat(at[0], size[order]) + step * np.repeat(at[1], size[order])
+    sequences, before = int(roots[-1]) + 1, sequence[flat.parent]
+    parent = np.full(int(stride.sum()), sequences - 1)
+    parent[point] = before
+    after = np.lexsort((-np.arange(points), before))
+    with_children = np.bincount(of_range[_inverse(order)][_parents(flat)[1]], minlength=begin.size)
+    columns = first_point, count, stride, actions, first_sequence
+    return Trees(
+        ranges=np.stack(columns, axis=1).astype(np.int64),
+        followed=as_uint32(with_children),
+        range_offsets=as_uint32(np.searchsorted(owner, np.arange(trees + 1))),
+        sequence_offsets=as_uint32(roots),
+        parent=as_uint32(parent),
+        child_offsets=as_uint32(offsets(np.bincount(before, minlength=sequences))),
+        children=as_uint32(point[after]),
+        sequence=as_uint32(sequence),
+        point=as_uint32(point),
+        begin=flat.sequence_offsets,
+        point_offsets=flat.infoset_offsets,
     )
 
 
-_SHORTEST_RUN, LONGEST_RUN = 32, 1024
-"""Decision points of a run of one number of actions: fewer cost as much one by one, and of more,
-what there is for each would leave the cache."""
+def _inverse(order: Indices) -> Indices:
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return place
 
 
-def runs_of(
-    first: UInt32Array, last: UInt32Array, parent: UInt32Array, infosets: Indices
-) -> tuple[UInt32Array, UInt32Array, UInt32Array]:
-    """Return ``run_begin``, ``run_actions`` and ``run_offsets`` of ``FlatTrees``."""
-    size, count = last - first, first.size
-    new = np.ones(count + 1, dtype=bool)
-    new[1:-1] = (size[1:] != size[:-1]) | (first[1:] != last[:-1])
-    new[infosets] = True
-    begins = np.flatnonzero(new)
-    long = np.flatnonzero(np.diff(begins) >= _SHORTEST_RUN)
-    found = {int(begin): 0 for begin in infosets}
-    for at, end in zip(begins[long].tolist(), begins[long + 1].tolist(), strict=True):
-        while end - at >= _SHORTEST_RUN:
-            maximum = min(end - at, LONGEST_RUN)
-            follows = parent[at : at + maximum] >= first[at]
-            length = int(follows.argmax()) if follows.any() else maximum
-            if length < _SHORTEST_RUN:
-                break
-            found.setdefault(at + length, 0)
-            found[at] = int(size[at])
-            at += length
-    begin, actions = as_uint32(np.array(sorted(found.items())).T)
-    return begin, actions, as_uint32(np.searchsorted(begin, infosets))
+def _parents(flat: FlatTrees) -> tuple[Indices, Indices]:
+    """Return the points that follow others, and the points before them."""
+    owner = np.full(int(flat.sequence_offsets[-1]), -1)
+    size = (flat.last - flat.first).astype(np.int64)
+    owner[expand_ranges(flat.first.astype(np.int64), size)] = np.repeat(np.arange(size.size), size)
+    before = owner[flat.parent]
+    following = np.flatnonzero(before >= 0)
+    return following, before[following]
 
 
-def children_by_sequence(parent: UInt32Array, sequences: int) -> tuple[UInt32Array, UInt32Array]:
-    """Return ``child_offsets`` and ``children`` of ``FlatTrees``, empty for no sequences."""
-    parent = parent if sequences else parent[:0]
-    order = np.argsort(parent[::-1], kind="stable")
-    begin = offsets(np.bincount(parent, minlength=sequences))
-    return as_uint32(begin), as_uint32(parent.size - 1 - order)
+def _heights(flat: FlatTrees, group: Indices | None) -> Indices:
+    """Return how many decisions can follow each point at most."""
+    group = np.arange(flat.first.size) if group is None else group
+    following, before = _parents(flat)
+    above = np.full(group.max(initial=-1) + 1, -1)
+    above[group[following]] = group[before]
+    height, at = np.zeros_like(above), above
+    for steps in range(1, 1 + above.size):
+        alive = at >= 0
+        if not alive.any():
+            break
+        np.maximum.at(height, at[alive], steps)
+        at = np.where(alive, above[at], -1)
+    found: Indices = height[group]
+    return found
 
 
 class Iterates(NamedTuple):
-    """What changes in an iteration: one number for each sequence of each player."""
+    """What changes in an iteration: one number for each sequence, or for each point."""
 
     strategy: Vector
     """x in sequence form, followed by workspace for sums of it that payoffs share."""
@@ -141,20 +218,23 @@ class Iterates(NamedTuple):
     """Weighted sum of strategies."""
     last_strategy: Vector
     """x of the last iteration."""
-    magnitude: Vector
-    """Workspace for the magnitude of the value of each decision point."""
+    values: Vector
+    """The value of each point in the last iteration."""
+    reach: Vector
+    """Workspace for numbers of the points of a range."""
 
 
-def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
+def zero_iterates(trees: Trees, shared_sums: int) -> Iterates:
     """Return iterates of zeros, with room for sums that payoffs share."""
-    size = int(trees.sequence_offsets[-1])
+    size = trees.sequences
     return Iterates(
         strategy=np.zeros(size + shared_sums),
         behavior=np.zeros(size),
         utility=np.zeros(size),
         total=np.zeros(size),
         last_strategy=np.zeros(size),
-        magnitude=np.zeros(int(trees.infoset_offsets[-1])),
+        values=np.zeros(trees.points),
+        reach=np.zeros(trees.ranges[:, 2].max(initial=0)),
     )
 
 
@@ -186,10 +266,7 @@ class SparsePayoffs(NamedTuple):
     """The ``PayoffRows`` of two players."""
 
     row: UInt32Array
-    """The row of each sequence, shape ``(sequences,)``."""
-    singleton_row: UInt32Array
-    """The row of a removed last move after each sequence, to be added to its own, see
-    ``_layout``; empty if no move is removed."""
+    """The row of each sequence, of a sequence that fills up one that is zero."""
     rows: SlicedRows
     """Payoffs, times chance's probability."""
     shared: SlicedRows
@@ -210,8 +287,12 @@ class SparsePayoffs(NamedTuple):
 class TerminalPayoffs(NamedTuple):
     """The terminals of a game of any number of players, grouped by the last sequence of each."""
 
+    sequence: UInt32Array
+    """The sequences that have terminals, in the order of the game,"""
+    offsets: UInt32Array
+    """the first of each player, and the number of all of them,"""
     begin: UInt32Array
-    """Where the terminals after each sequence begin, and the number of entries."""
+    """and where the terminals after each begin, and the number of entries."""
     others: UInt32Array
     """The last sequences of all other players, shape ``(entries, players - 1)``."""
     payoff: Vector
@@ -224,11 +305,17 @@ class DensePayoffs(NamedTuple):
     """The payoffs of a normal form, each player's with its own actions first."""
 
     sizes: UInt32Array
-    """Number of actions of each player."""
+    """Number of actions of each player,"""
+    first: UInt32Array
+    """the number of the first,"""
+    stride: UInt32Array
+    """and the distance to the next."""
     payoff: Vector
     """All players' payoffs, one after the other."""
     workspace: Vector
-    """Workspace for payoffs contracted with others' strategies."""
+    """Workspace for payoffs contracted with others' strategies,"""
+    mixture: Vector
+    """and for one of these."""
     negligible: Vector
     """For each player, the largest utility that may be rounding of terms that cancel."""
 
@@ -277,54 +364,56 @@ def payoffs_kind(game: Game) -> type[Payoffs]:
     return SparsePayoffs if len(game.domains) == 2 else TerminalPayoffs
 
 
-def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
-    """Return the payoffs of a game whose sequences are numbered as in ``trees``."""
+def lay_out_payoffs(game: Game, trees: Trees) -> Payoffs:
+    """Return the payoffs of a game, whose players' trees are the first of these."""
     if isinstance(game, NormalFormGame):
-        return dense_payoffs(game)
+        return dense_payoffs(game, trees)
     if isinstance(game, PublicGame):
-        return public_payoffs(game, trees.sequence_offsets, _negligible(game))
+        return public_payoffs(game, trees.sequence.astype(np.int64), _negligible(game))
     if not isinstance(game, ExtensiveFormGame):
         raise TypeError(f"{quote(game)} has no payoffs that could be laid out")
     if game.players == 2:
         rows = [game._payoff_rows(player, player) for player in range(2)]
         return sparse_payoffs(rows, trees, _negligible(game))
-    sequences = game.sequences + trees.sequence_offsets[: game.players, None]
-    size = int(trees.sequence_offsets[-1])
-    return terminal_payoffs(sequences, game.payoffs, size, _negligible(game))
+    return terminal_payoffs(game, trees)
 
 
-_LAID_OUT: WeakKeyDictionary[Game, dict[tuple[bool, bool], Any]] = WeakKeyDictionary()
-"""Trees and payoffs of games that are played by several runs, by what ``lay_out`` is asked for."""
+_LAID_OUT: WeakKeyDictionary[Game, tuple[Trees, Payoffs]] = WeakKeyDictionary()
+"""Trees and payoffs of games that are played by several runs."""
 MOST_KEPT = 1_000_000
 """Entries of the largest of them."""
 
 
-def lay_out(game: Game, skipped: bool, exact: bool) -> "tuple[FlatTrees, Payoffs, SingletonMoves]":
-    """Return the trees and the payoffs of a game, without singletons if asked for.
-
-    Only with ``exact`` they have the decision points after each sequence. Runs on one game share
-    all but the workspace.
-    """
-    kept = _LAID_OUT.setdefault(game, {})
-    key = skipped and payoffs_kind(game) is SparsePayoffs, exact
-    found = kept.get(key)
+def lay_out(game: Game) -> tuple[Trees, Payoffs]:
+    """Return the trees and the payoffs of a game. Runs on one game share all but the workspace."""
+    found = _LAID_OUT.get(game)
     if found is None:
-        trees = flatten_trees(game.domains, with_children=exact)
-        payoffs = lay_out_payoffs(game, trees)
-        found = trees, payoffs, NO_SINGLETONS
-        if skipped and isinstance(payoffs, SparsePayoffs):
-            found = without_singletons(trees, payoffs)
-        if not isinstance(payoffs, PublicPayoffs) and payoffs.payoff.size > MOST_KEPT:
+        flat = flatten_trees(game.domains)
+        trees = trees_in_ranges(flat, group=groups_of(game, flat))
+        found = trees, lay_out_payoffs(game, trees)
+        if not isinstance(found[1], PublicPayoffs) and found[1].payoff.size > MOST_KEPT:
             return found
-        kept[key] = found
-    trees, payoffs, singletons = found
+        _LAID_OUT[game] = found
+    trees, payoffs = found
     own: dict[str, Any] = {
         name: np.zeros(getattr(payoffs, name).shape) for name in _WORKSPACE & {*payoffs._fields}
     }
-    return trees, payoffs._replace(**own), singletons
+    return trees, payoffs._replace(**own)
 
 
-_WORKSPACE = {"workspace", "reach", "by_card", "below", "sums", "total", "earned"}
+def groups_of(game: Game, flat: FlatTrees) -> Indices | None:
+    """Return the public node of each decision point of a public game, else None."""
+    if not isinstance(game, PublicGame):
+        return None
+    groups, begin = np.arange(flat.first.size) + flat.first.size, 0
+    for player, first in enumerate(game.layout.first_point):
+        own = groups[flat.infoset_offsets[player] : flat.infoset_offsets[player + 1]]
+        own[...] = begin + np.repeat(np.arange(first.size - 1), np.diff(first))
+        begin += first.size - 1
+    return groups
+
+
+_WORKSPACE = {"workspace", "mixture", "reach", "by_card", "below", "sums", "total", "earned"}
 """Fields of payoffs that iterations write."""
 
 
@@ -340,46 +429,51 @@ def _negligible(game: ExtensiveFormGame | NormalFormGame | PublicGame) -> Vector
     return 1.001 * RESOLUTION * np.array(largest)
 
 
-def dense_payoffs(game: NormalFormGame) -> DensePayoffs:
+def dense_payoffs(game: NormalFormGame, trees: Trees) -> DensePayoffs:
     """Return the payoffs of a normal form."""
     tables = [np.moveaxis(table, player, 0) for player, table in enumerate(game.payoffs)]
     sizes = np.array(game.payoffs.shape[1:])
     return DensePayoffs(
         sizes=as_uint32(sizes),
+        first=trees.sequence[trees.begin[: sizes.size] + 1],
+        stride=as_uint32(trees.ranges[: sizes.size, 2]),
         payoff=np.concatenate([np.ravel(table) for table in tables]),
         workspace=np.empty(2 * (game.payoffs[0].size // int(sizes.min(initial=1)))),
+        mixture=np.empty(int(sizes.max(initial=0))),
         negligible=_negligible(game),
     )
 
 
-def terminal_payoffs(
-    sequences: Indices, payoffs: NDArray[np.float64], total: int, negligible: Vector
-) -> TerminalPayoffs:
-    """Return the payoffs at terminals, of which each follows one sequence of each player."""
+def terminal_payoffs(game: ExtensiveFormGame, trees: Trees) -> TerminalPayoffs:
+    """Return the payoffs at the terminals of a game of any number of players."""
+    numbers = game.sequences + trees.begin[: game.players, None]
     moved, opponents, values = [], [], []
-    for player, payoff in enumerate(payoffs):
+    for player, payoff in enumerate(game.payoffs):
         nonzero = np.flatnonzero(payoff)
-        moved.append(sequences[player, nonzero])
-        opponents.append(np.delete(sequences, player, axis=0)[:, nonzero].T)
+        moved.append(numbers[player, nonzero])
+        opponents.append(np.delete(numbers, player, axis=0)[:, nonzero].T)
         values.append(payoff[nonzero])
     sequence = np.concatenate(moved)
     order = np.argsort(sequence, kind="stable")
+    reached, counts = np.unique(sequence, return_counts=True)
     return TerminalPayoffs(
-        begin=as_uint32(offsets(np.bincount(sequence, minlength=total))),
-        others=as_uint32(np.concatenate(opponents)[order]),
+        sequence=trees.sequence[reached],
+        offsets=as_uint32(np.searchsorted(reached, trees.begin[: game.players + 1])),
+        begin=as_uint32(offsets(counts)),
+        others=trees.sequence[np.concatenate(opponents)[order]],
         payoff=np.concatenate(values)[order],
-        negligible=negligible,
+        negligible=_negligible(game),
     )
 
 
-def chance_payoffs(game: Game, trees: FlatTrees, sampling: ChanceSampling) -> ChancePayoffs:
+def chance_payoffs(game: Game, trees: Trees, sampling: ChanceSampling) -> ChancePayoffs:
     """Return the payoffs of a game whose chance is drawn."""
     draws = sampling.draws(game)
     first = offsets(np.append(1, draws.deals.sizes))
     # A move -1, for none, becomes move 0.
     previous = np.append(0, 1 + draws.previous[draws.deals.first])
     order = np.argsort(draws.last, kind="stable")
-    sequences = draws.sequences + trees.sequence_offsets[: len(draws.sequences), None]
+    sequences = trees.sequence[draws.sequences + trees.begin[: len(draws.sequences), None]]
     return ChancePayoffs(
         first=as_uint32(first),
         previous=as_uint32(previous),
@@ -387,7 +481,7 @@ def chance_payoffs(game: Game, trees: FlatTrees, sampling: ChanceSampling) -> Ch
         high=np.append(np.inf, draws.high),
         behind=as_uint32(np.roll(draws.behind, 1)),
         begin=as_uint32(offsets(np.bincount(1 + draws.last, minlength=first[-1]))),
-        sequences=as_uint32(np.ascontiguousarray(sequences.T[order])),
+        sequences=np.ascontiguousarray(sequences.T[order]),
         payoff=np.ascontiguousarray(draws.game.tree.payoffs[order]),
         negligible=_negligible(draws.game),
         drawn=np.zeros(previous.size, dtype=np.uint32),
@@ -400,37 +494,35 @@ def chance_payoffs(game: Game, trees: FlatTrees, sampling: ChanceSampling) -> Ch
 
 
 def sparse_payoffs(
-    by_player: Sequence[PayoffRows], trees: FlatTrees, negligible: Vector
+    by_player: Sequence[PayoffRows], trees: Trees, negligible: Vector
 ) -> SparsePayoffs:
-    """Return the payoff rows of two players in sliced ELLPACK."""
-    first = trees.sequence_offsets.astype(np.int64)
-    total = int(first[-1])
-    row = np.zeros(total, dtype=np.int64)
-    parts, sums = [], []
-    rows, groups = [0], [0]
+    """Return the payoff rows of two players in sliced ELLPACK.
+
+    The sums are numbered after all sequences, those of player 0 before those of player 1.
+    """
+    first, sequence = trees.begin.astype(np.int64), trees.sequence.astype(np.int64)
+    parts, sums = list[_SlicedELL](), list[_SlicedELL]()
+    row, rows, groups = np.full(trees.sequences, -1), [0], [0]
     for player in range(2):
         given = by_player[player]
-        width = int(first[2 - player] - first[1 - player])
-        added, position, count = sliced_ell(
-            given.sums._replace(column=first[1 - player] + given.sums.column)
-        )
-        # The sums are numbered after all sequences, those of player 0 before those of player 1.
-        column = first[1 - player] + given.rows.column
-        is_sum = given.rows.column >= width
-        column[is_sum] = total + groups[-1] + position[given.rows.column[is_sum] - width]
+        opponent = sequence[first[1 - player] : first[2 - player]]
+        added, position, count = sliced_ell(given.sums._replace(column=opponent[given.sums.column]))
+        numbers = np.append(opponent, trees.sequences + groups[-1] + position)
         sums.append(added)
         groups.append(groups[-1] + count)
-        multiplied, position, count = sliced_ell(given.rows._replace(column=column))
-        row[first[player] : first[player + 1]] = rows[-1] + position[given.row]
+        multiplied, position, count = sliced_ell(
+            given.rows._replace(column=numbers[given.rows.column])
+        )
+        row[sequence[first[player] : first[player + 1]]] = rows[-1] + position[given.row]
         parts.append(multiplied)
         rows.append(rows[-1] + count)
+    zero = max(rows[-1], groups[-1])
     return SparsePayoffs(
-        row=as_uint32(row),
-        singleton_row=np.zeros(0, dtype=np.uint32),
+        row=as_uint32(np.where(row < 0, zero, row)),
         rows=_concatenated(parts, rows),
         shared=_concatenated(sums, groups)._replace(value=np.empty(0)),
         sum_offsets=as_uint32(np.array(groups)),
-        workspace=np.empty(max(rows[-1], groups[-1])),
+        workspace=np.zeros(zero + 1),
         negligible=negligible,
     )
 
@@ -497,63 +589,3 @@ def _concatenated(parts: list[_SlicedELL], rows: list[int]) -> SlicedRows:
         column=as_uint32(np.concatenate([part.column for part in parts])),
         value=np.concatenate([part.value for part in parts]),
     )
-
-
-class SingletonMoves(NamedTuple):
-    """Sequences that end in a removed move."""
-
-    move: UInt32Array
-    parent: UInt32Array
-    """The sequence before each."""
-
-
-NO_SINGLETONS = SingletonMoves(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
-
-
-def without_singletons(
-    trees: FlatTrees, payoffs: SparsePayoffs
-) -> tuple[FlatTrees, SparsePayoffs, SingletonMoves]:
-    """Remove such moves from trees, at most one after each sequence, and from the payoffs."""
-    removed = _removable(trees)
-    kept = ~removed
-    moves = SingletonMoves(trees.first[removed], trees.parent[removed])
-    if not moves.move.size:
-        return trees, payoffs, NO_SINGLETONS
-    infosets = offsets(kept.astype(np.int64))[trees.infoset_offsets]
-    columns = trees.first[kept], trees.last[kept], trees.parent[kept]
-    run_begin, run_actions, run_offsets = runs_of(*columns, infosets)
-    sequences = int(trees.sequence_offsets[-1]) if trees.children.size else 0
-    child_offsets, children = children_by_sequence(columns[2], sequences)
-    smaller = trees._replace(
-        **dict(zip(("first", "last", "parent"), columns, strict=True)),
-        infoset_offsets=as_uint32(infosets),
-        child_offsets=child_offsets,
-        children=children,
-        run_begin=run_begin,
-        run_actions=run_actions,
-        run_offsets=run_offsets,
-    )
-    # The probability of the move is that of the sequence before it.
-    name = np.arange(trees.sequence_offsets[-1] + payoffs.sum_offsets[-1], dtype=np.uint32)
-    name[moves.move] = moves.parent
-    zero = payoffs.workspace.size  # the number of a row that stays 0, for all other sequences
-    row = np.full(payoffs.row.size, zero, dtype=np.uint32)
-    row[moves.parent] = payoffs.row[moves.move]
-    merged = payoffs._replace(
-        singleton_row=row,
-        rows=payoffs.rows._replace(column=name[payoffs.rows.column]),
-        shared=payoffs.shared._replace(column=name[payoffs.shared.column]),
-        workspace=np.zeros(zero + 1),
-    )
-    return smaller, merged, moves
-
-
-def _removable(trees: FlatTrees) -> NDArray[np.bool_]:
-    """Return which decision points have one action, no successor, and no such sibling."""
-    has_children = np.zeros(trees.sequence_offsets[-1], dtype=np.bool_)
-    has_children[trees.parent] = True
-    removable: NDArray[np.bool_] = (trees.last - trees.first == 1) & ~has_children[trees.first]
-    candidates = np.flatnonzero(removable)
-    _, one_each = np.unique(trees.parent[candidates], return_index=True)
-    removable[np.delete(candidates, one_each)] = False
-    return removable

@@ -102,6 +102,12 @@ class MachineCode:
             entry = self._entries[kinds] = self._loaded(kinds, arguments)
         return entry, leaves
 
+    def address(self, *arguments: Any) -> int:
+        """Return the address of the machine code for arguments of these types."""
+        entry, _ = self.prepared(*arguments)
+        found = ctypes.cast(entry, ctypes.c_void_p).value  # type: ignore[arg-type]
+        return int(found or 0)
+
     def _loaded(self, kinds: str, arguments: tuple[Any, ...]) -> Entry:
         """Return machine code from disk, or compile it."""
         key = f"{self._name} {machine()} {self._results} {kinds}".encode()
@@ -136,6 +142,8 @@ def _flatten(argument: Any) -> tuple[list[Any], str]:
         bits: Any = argument.bit_generator.ctypes
         pointers = bits.state, bits.next_double
         return [ctypes.cast(p, ctypes.c_void_p).value for p in pointers], "address " * 2
+    if argument is None:
+        return [], "none "
     for kind, types in _KINDS.items():
         if isinstance(argument, types):
             return [argument if kind == "float" else int(argument)], f"{kind} "
@@ -319,12 +327,16 @@ def _kept_digest(function: Any, items: tuple[tuple[Any, Any], ...]) -> str:
 
     while waiting:
         used = waiting.pop()
-        options = vars(used).get("separate"), used.__globals__.get("WITHIN_BOUNDS")
+        options = vars(used).get("separate"), *map(used.__globals__.get, _OPTIONS)
         total.update(f"{used.__name__} {source(used)[0]} {options}".encode())
         add("defaults", (*(used.__defaults__ or ()), *(used.__kwdefaults__ or {}).values()), ())
         for name, value in uses(used):
             add(name, value, used.__code__.co_names)
     return total.hexdigest()[:16]
+
+
+_OPTIONS = "WITHIN_BOUNDS", "DISJOINT"
+"""Names of a module by which it says what its functions may rely on."""
 
 
 def _constant(value: object) -> bytes:

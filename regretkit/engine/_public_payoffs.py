@@ -126,12 +126,13 @@ class _Part(NamedTuple):
     factors: NDArray[np.float64]
 
 
-def public_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> PublicPayoffs:
-    """Return the payoffs of a public game whose players' sequences begin at ``first``."""
+def public_payoffs(game: PublicGame, sequence: Indices, negligible: Vector) -> PublicPayoffs:
+    """Return the payoffs of a public game whose players' sequences have these numbers."""
     layout, deal = game.layout, game.deal
     by_player = [game._terminal_utilities(player).groups for player in (0, 1)]
+    number = sequence[: game.domains[0].dimension], sequence[game.domains[0].dimension :]
     parts = [
-        _part(layout, player, group, first.astype(np.int64))
+        _part(layout, player, group, number)
         for player, groups in enumerate(by_player)
         for group in groups
     ]
@@ -192,7 +193,7 @@ def _segment_begin(parts: Sequence[_Part]) -> UInt32Array:
     return as_uint32(np.concatenate([*begins, terminals[-1:]]))
 
 
-def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
+def _part(layout: Layout, player: int, group: Group, number: Sequence[Indices]) -> _Part:
     deal, other = layout.deal, 1 - player
     own_strength, other_strength = (np.zeros(deal.sizes[i]) for i in (player, other))
     if group.order is not None:
@@ -215,9 +216,9 @@ def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
     position = np.where(compared, np.cumsum(compared), count + np.cumsum(~compared)) - 1
     columns = np.zeros((width, 4), dtype=np.int64)
     columns[:, 3] = len(layout.contexts) * sum(deal.sizes)  # zeros
-    columns[position] = _steps(layout, other, group.last, group.context, first)
+    columns[position] = _steps(layout, other, group.last, group.context, number)
     ahead = group.terminals[group.begin]
-    segments = _steps(layout, player, layout.last[player, ahead], layout.context[ahead], first)
+    segments = _steps(layout, player, layout.last[player, ahead], layout.context[ahead], number)
     return _Part(
         pays_ties=bool(factors[:, 2].any()),
         table=table,
@@ -234,12 +235,16 @@ def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
 
 
 def _steps(
-    layout: Layout, player: int, last: Indices, context: Indices, first: Indices
+    layout: Layout, player: int, last: Indices, context: Indices, number: Sequence[Indices]
 ) -> NDArray[np.int64]:
-    """Return the first sequence, its distance to the next, and begins of places and priors."""
+    """Return the first sequence, its distance to the next, and begins of places and priors.
+
+    Types have neighbouring points of one range, hence sequences at one distance.
+    """
     steps, (ahead, behind) = layout.steps[player][last], layout.deal.sizes
     begin = np.stack([steps[:, 2], context]) * (ahead + behind) + (ahead if player else 0)
-    return np.column_stack([first[player] + steps[:, 0], steps[:, 1], *begin])
+    first = number[player][steps[:, 0]]
+    return np.column_stack([first, (steps[:, 1] > 0).astype(np.int64), *begin])
 
 
 def _two_cards(cards: Sequence[Indices], absent: int) -> UInt32Array:

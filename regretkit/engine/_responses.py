@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,15 +12,10 @@ from regretkit._util._errors import warn_once
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL
 from regretkit.engine._compiler import CannotCompileError
-from regretkit.engine._jit import compile_responses
-from regretkit.engine._layout import (
-    LONGEST_RUN,
-    MOST_KEPT,
-    Iterates,
-    lay_out,
-    shared_sums,
-)
+from regretkit.engine._layout import MOST_KEPT, lay_out, shared_sums, zero_iterates
+from regretkit.engine._machine_code import MachineCode
 from regretkit.engine._support import could_overflow
+from regretkit.engine.kernels._responses import ResponseArrays, respond
 from regretkit.games import ExtensiveFormGame
 from regretkit.games.public import PublicGame
 
@@ -58,23 +53,20 @@ class Responder:
     """Best responses in one game, in arrays laid out for machine code."""
 
     def __init__(self, game: SequenceFormGame) -> None:
-        trees, payoffs, _ = lay_out(game, False, False)
-        size = int(trees.sequence_offsets[-1])
-        strategy, utility = np.zeros(size + shared_sums(payoffs)), np.zeros(size)
-        total = np.zeros(max(domain.dimension for domain in game.domains))
-        unused = utility[:0]
-        self.iterates = Iterates(strategy, unused, utility, total, unused, np.zeros(LONGEST_RUN))
-        self._found = np.zeros((trees.players, 2))
-        self._arrays: tuple[Any, ...] = self._found, payoffs, trees, self.iterates
-        begins = trees.sequence_offsets.tolist()
-        self._sequences = [slice(*ends) for ends in pairwise(begins)]
-        self._code = compile_responses(type(payoffs))
-        self._code.prepared(0, 0, *self._arrays)
+        trees, payoffs = lay_out(game)
+        self.iterates = zero_iterates(trees, shared_sums(payoffs))
+        self._sequences = [
+            trees.sequence[begin:end] for begin, end in pairwise(trees.begin.tolist())
+        ]
+        self._found = np.zeros((len(self._sequences), 2))
+        self._arrays = ResponseArrays(payoffs, trees, self.iterates, self._found)
+        self._code = MachineCode(respond, {})
+        self._code.prepared(0, 0, self._arrays)
 
     def gains(self, strategies: Sequence[Vector]) -> Vector | None:
         """Return what each player gains by a best response; None if a strategy is none."""
         self._put(strategies)
-        self._code(0, len(strategies), *self._arrays)
+        self._code(0, len(strategies), self._arrays)
         gains, errors = self._found.T
         return None if (errors > ATOL).any() else gains.copy()
 
@@ -83,11 +75,12 @@ class Responder:
 
         None if what another player plays is no strategy.
         """
-        self._put([*strategies[:player], np.zeros(1), *strategies[player + 1 :]])
-        self._code(player, player + 1, *self._arrays)
+        own = self._sequences[player].size
+        self._put([*strategies[:player], np.zeros(own), *strategies[player + 1 :]])
+        self._code(player, player + 1, self._arrays)
         if (np.delete(self._found[:, 1], player) > ATOL).any():
             return None
-        return self.iterates.utility[self._sequences[player]].copy()
+        return self.iterates.utility[self._sequences[player]]
 
     def _put(self, strategies: Iterable[Vector]) -> None:
         for own, strategy in zip(self._sequences, strategies, strict=True):

@@ -164,13 +164,3 @@ def placed_rules(minimizer: RegretMinimizer) -> list[PlacedRule]:
         ]
     count = rule.domain.blocks if isinstance(rule.domain, Simplices) else 0
     return [PlacedRule(rule, slice(0, count), slice(0, rule.dimension))]
-
-
-def all_ignore_singletons(run: SelfPlay) -> bool:
-    """Return whether no rule of a run depends on blocks with a single action."""
-    # Arrays by block would be numbered differently without them.
-    rules = [compiled_parts(minimizer) for minimizer in run.minimizers]
-    kernels = [find_kernel(rule) for parts in rules for rule in parts]
-    return all(len(parts) == 1 for parts in rules) and all(
-        kernel.traits.ignores_singleton_blocks and all(kernel.layout) for kernel in kernels
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,21 +13,16 @@ from regretkit._util._validate import quote
 from regretkit.circuits import CFR, EFR
 from regretkit.circuits._base import TreeCircuit
 from regretkit.engine._compiler import CannotCompileError
-from regretkit.engine._layout import (
-    FlatTrees,
-    Iterates,
-    Payoffs,
-    flatten_trees,
-    lay_out_payoffs,
-    shared_sums,
-    zero_iterates,
-)
-from regretkit.engine._player_buffers import advance_average, frozen_copy, load_total, weight_after
+from regretkit.engine._layout import lay_out, shared_sums, zero_iterates
+from regretkit.engine._machine_code import MachineCode
+from regretkit.engine._players import advance_average, frozen, weight_after
 from regretkit.engine._support import (
     schedule_of,
     unsupported_run,
     unsupported_traversal,
 )
+from regretkit.engine.kernels._passes import Passes, earn
+from regretkit.engine.kernels._walks import forward
 from regretkit.estimators import ChanceSampling
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games.tree._sequences import offsets
@@ -36,9 +31,6 @@ from regretkit.minimizers import SimplexRule
 from regretkit.play._engines import CannotStartError, Engine, Executor, NumpyEngine
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices
-
-if TYPE_CHECKING:
-    from regretkit.engine._jit import PartCode
 
 _FLOAT = np.dtype(np.float64)
 
@@ -197,77 +189,72 @@ class Vectorized(Engine):
 
 
 class _Player:
-    """A player's minimizer, and its slices of the arrays of all players."""
+    """A player's minimizer, and its places in the arrays of all players."""
 
-    def __init__(
-        self,
-        player: int,
-        minimizer: RegretMinimizer,
-        trees: FlatTrees,
-        iterates: Iterates,
-        payoffs: Payoffs,
-        code: "PartCode",
-    ) -> None:
+    def __init__(self, player: int, minimizer: RegretMinimizer, arrays: Passes) -> None:
         self._circuit = minimizer if isinstance(minimizer, TreeCircuit) else None
-        self._rule = minimizer
-        self._player = player
-        begin, end = trees.sequence_offsets[player : player + 2].tolist()
+        self._rule, self._player, self._arrays = minimizer, player, arrays
+        trees = arrays.trees
+        own = trees.sequence[trees.begin[player] : trees.begin[player + 1]]
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
-        sequences = slice(begin + (minimizer.dimension < end - begin), end)
-        actions = slice(begin + 1, end)
-        self.strategy, self._utility = iterates.strategy[sequences], iterates.utility[sequences]
-        self._behavior, self._counterfactual = iterates.behavior[actions], iterates.utility[actions]
-        self._utility.setflags(write=False)
-        self._counterfactual.setflags(write=False)
-        self.total = iterates.total[sequences]
-        self._held = payoffs, trees, iterates  # as machine code takes their addresses
-        self._backward, given = code.backward.prepared(player, True, True, *self._held)
-        self._backward_arrays = given[3:]
-        self._forward, given = code.forward.prepared(player, 1.0, 1.0, *self._held[1:])
-        self._forward_arrays = given[3:]
+        self.sequences, self._actions = own[own.size - minimizer.dimension :], own[1:]
+        arrays.iterates.strategy[own[0]] = 1.0
+        self._backward, self._forward = MachineCode(earn, {}), MachineCode(forward, {})
+        self._backward.prepared(player, True, True, arrays)
+        self._forward.prepared(player, 1.0, 0.0, trees, arrays.iterates)
+        self.utility: Vector = np.empty(0)
+
+    @property
+    def strategy(self) -> Vector:
+        """The current strategy, in the order of the game."""
+        return frozen(self._arrays.iterates.strategy[self.sequences])
 
     def propose(self, decay: float, weight: float) -> None:
         """Add x to the average, and compute the next one."""
+        iterates = self._arrays.iterates
         if self._circuit is not None:
-            self._behavior[...] = self._circuit._play_points()
-            self._forward(self._player, decay, weight, *self._forward_arrays)
+            iterates.behavior[self._actions] = self._circuit._play_points()
+            self._forward(self._player, decay, weight, self._arrays.trees, iterates)
             return
         self.accumulate(decay, weight)
-        self.strategy[...] = self._rule.next_strategy()
+        iterates.strategy[self.sequences] = self._rule.next_strategy()
 
     def accumulate(self, decay: float, weight: float) -> None:
         """Add x to the average."""
-        self.total *= decay
-        self.total += weight * self.strategy
+        iterates, own = self._arrays.iterates, self.sequences
+        iterates.total[own] = decay * iterates.total[own] + weight * iterates.strategy[own]
 
     def compute_utility(self) -> None:
         """Compute the utility, before anything is learned from it."""
-        self._backward(self._player, True, False, *self._backward_arrays)
+        self._earn(True, False)
 
     def learn(self, earning: bool) -> None:
         """Update the minimizer with the utility, computed first if ``earning``."""
+        self._earn(earning, self._circuit is not None)
         if self._circuit is not None:
-            self._backward(self._player, earning, True, *self._backward_arrays)
-            self._circuit._learn_points(frozen_copy(self._counterfactual))
-            return
-        if earning:
-            self.compute_utility()
-        self._rule.observe_utility(frozen_copy(self._utility))
+            self._circuit._learn_points(self.utility)
+        else:
+            self._rule.observe_utility(self.utility)
+
+    def _earn(self, earning: bool, propagating: bool) -> None:
+        self._backward(self._player, earning, propagating, self._arrays)
+        own = self._actions if self._circuit is not None else self.sequences
+        self.utility = frozen(self._arrays.iterates.utility[own])
 
     def store(self, updates: int) -> None:
         """Give a circuit its counts, its next strategy and its last utilities."""
         if self._circuit is not None:
             self._circuit.iteration += updates
-            self._circuit._strategy = frozen_copy(self.strategy)
+            self._circuit._strategy = self.strategy
             if updates and isinstance(self._circuit, CFR):
-                self._circuit._utilities = frozen_copy(self._counterfactual)
+                self._circuit._utilities = self.utility
 
 
 class VectorizedExecutor(Executor):
     """Runs the iterations of one run, whose arrays are laid out for machine code."""
 
     def __init__(self, run: SelfPlay) -> None:
-        from regretkit.engine._jit import compile_block_functions, compile_parts
+        from regretkit.engine._jit import compile_block_functions
 
         functions = compile_block_functions()
         for minimizer in run.minimizers:
@@ -276,22 +263,21 @@ class VectorizedExecutor(Executor):
                     part.simplices = CompiledSimplices(part.simplices, functions)
                 if isinstance(part, EFR):
                     part._layout.local.replace(partial(CompiledSimplices, functions=functions))
-        trees = flatten_trees(run.game.domains)
-        payoffs = lay_out_payoffs(run.game, trees)
+        trees, payoffs = lay_out(run.game)
         iterates = zero_iterates(trees, shared_sums(payoffs))
-        code = compile_parts(type(payoffs))
-        self._run = run
+        self._run, arrays = run, Passes(payoffs, trees, iterates)
+        self._iterates = iterates
         self._players = [
-            _Player(player, minimizer, trees, iterates, payoffs, code)
-            for player, minimizer in enumerate(run.minimizers)
+            _Player(player, minimizer, arrays) for player, minimizer in enumerate(run.minimizers)
         ]
-        self._played = [frozen_copy(player.strategy) for player in self._players]
+        self._played = [player.strategy for player in self._players]
         self._updates = [0] * run.players
         self._turn = 0
 
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         for player, average in zip(self._players, self._run._averages, strict=True):
-            load_total(average, player.total)
+            total = average._total
+            self._iterates.total[player.sequences] = 0.0 if total is None else total
             player.propose(1.0, 0.0)
         while iterations > 0 and not interrupted():
             # An order that draws players must not draw for iterations that are not played.
@@ -320,7 +306,7 @@ class VectorizedExecutor(Executor):
 
     def _iterate(self, turn: list[int], simultaneous: bool, decay: float, weight: float) -> None:
         players = self._players
-        played = [frozen_copy(player.strategy) for player in players]
+        played = [player.strategy for player in players]
         movers = [mover for mover in turn if mover >= 0]
         if simultaneous:
             for mover in movers:
@@ -339,8 +325,9 @@ class VectorizedExecutor(Executor):
         """Update the run and its minimizers after iterations with these weights."""
         run, count = self._run, weights.shape[0]
         weight = weight_after(run._averages[0], weights)
-        for average in run._averages:
+        for player, average in zip(self._players, run._averages, strict=True):
             advance_average(average, count, weight)
+            average._total = self._iterates.total[player.sequences]
         run.iteration += count
         for player, updates in zip(self._players, self._updates, strict=True):
             player.store(updates)

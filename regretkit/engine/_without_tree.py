@@ -15,7 +15,7 @@ from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
 from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._machine_code import MachineCode, false, true
-from regretkit.engine.kernels import _iteration
+from regretkit.engine.kernels import _point
 from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays
 from regretkit.estimators._flat_tree import InitialChance
@@ -260,8 +260,8 @@ class LazyExecutor(Executor):
                 kernels.choose: choose,
                 kernels.is_adaptive: false if choose is follow_all else true,
                 kernels.arrays_of_rule: _views(len(kernel.state), kernel.workspace),
-                _iteration.propose: kernel.propose,
-                _iteration.learn: kernel.learn,
+                _point.propose: kernel.propose,
+                _point.learn: kernel.learn,
                 search_start: even_search_start,
             },
             1,

@@ -25,7 +25,7 @@ _CALL = 5e5
 """Operations, of about a nanosecond, that count for a run, its first call, a look or a break,"""
 _SETTING_UP, _FACTORING, _EXPECTED = 25.0, 150.0, 100.0
 """for a look, by payoffs and sequences, and by its entries; as a first guess, by the former"""
-_ITERATION = {"compiled": (1e3, 2.0), "compiled-exact": (1e3, 4.0), "vectorized": (5e4, 10.0)}
+_ITERATION = {"compiled": (1e3, 2.0), "vectorized": (5e4, 10.0)}
 _NUMPY = 1.5e5, 50.0
 """and for an iteration, in any game, and by sequences, besides one for each payoff."""
 _SETTLED = 5.0

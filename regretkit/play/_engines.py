@@ -122,8 +122,7 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
         if refusal := engine.unsupported_reason(run):
             raise UnsupportedError(f"engine {quote(name)} cannot run this: {refusal}")
         return engine
-    left_out = {"compiled-exact", *_FAILED.get(run, ())}
-    engines = (engine for engine in _engines() if engine.name not in left_out)
+    engines = (engine for engine in _engines() if engine.name not in _FAILED.get(run, ()))
     return next(engine for engine in engines if engine.unsupported_reason(run) is None)
 
 
@@ -149,15 +148,15 @@ class EngineReport:
         return "\n".join([f"engine: {self.engine}", *players])
 
 
-_MACHINE_CODE = "compiled", "compiled-exact"
+_MACHINE_CODE = "compiled"
 
 
 def report_engine(run: "SelfPlay", name: str) -> EngineReport:
     """Return which engine a run has, or would have, and why."""
     chosen = run.engine if run.engine != AUTO else select_engine(run, name).name
-    if chosen in _MACHINE_CODE:
+    if chosen == _MACHINE_CODE:
         return EngineReport(chosen, ("machine code",) * run.players)
-    reason = _engines()[0].unsupported_reason(run) or _FAILED.get(run, {}).get(_MACHINE_CODE[0])
+    reason = _engines()[0].unsupported_reason(run) or _FAILED.get(run, {}).get(_MACHINE_CODE)
     reason = reason or f"engine {quote(name)} was asked for"
     told = []
     for player in range(run.players):

@@ -89,8 +89,7 @@ class SelfPlay(Stateful):
     engine
         How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
         but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the first of these that
-        supports the run. They agree up to rounding. ``"compiled"`` lets rounding decide exact
-        ties; in games with many of them pass ``"compiled-exact"``, which ``"auto"`` never chooses.
+        supports the run. They agree up to rounding.
 
     Attributes
     ----------

@@ -222,7 +222,7 @@ class Loops:
             if node.op == "where"
         ]
         by_block = [c for c in conditions if c.per is not Per.ACTION]
-        if by_block and unswitched < 2:
+        if by_block and unswitched < 0:
             for outcome in (True, False):
                 line = f"if {self._scalar(by_block[0])}:" if outcome else "else:"
                 self._write(depth, line)

@@ -223,7 +223,7 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
     rule
         A rule over simplices, or a circuit around one.
     exact
-        Whether to show the code of ``engine="compiled-exact"``.
+        Whether to show the code of whole iterations, which compares sums with their terms.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from regretkit.play import named
 TWO = rk.DecisionTree([0], [2])
 COARSE = pytest.mark.parametrize("coarse", [False, True])
 ENGINE = pytest.mark.parametrize(
-    "engine", ["numpy", pytest.param("compiled-exact", marks=pytest.mark.deep)]
+    "engine", ["numpy", pytest.param("compiled", marks=pytest.mark.deep)]
 )
 
 

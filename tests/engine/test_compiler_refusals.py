@@ -65,10 +65,9 @@ y = x.T  -> 'T' of an array
 y = k.real  -> 'real' of integer
 y = k.kind  -> 'kind' of integer
 print(k)  -> a call of print
-k()  -> a call of integer
 y = {}.get  -> '.*' is not in the subset
 y = dict()  -> a call of dict
-y = isinstance(k, int)  -> a call of isinstance
+y = isinstance(k, int)  -> isinstance of other values than tuples
 y = recursive(k)  -> recursive calls itself
 y = growing(k)  -> growing calls itself
 y = mutual(k)  -> mutual calls itself

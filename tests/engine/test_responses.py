@@ -6,14 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from engine_cases import Written
 from public_games import kuhn, leduc, liars_dice, random_profile, river
 
 import regretkit as rk
 from regretkit.engine import _responses
 from regretkit.engine._compiler import CannotCompileError
-from regretkit.engine._jit import _UTILITY
 from regretkit.engine._responses import Responder
-from regretkit.engine.kernels import _responses as written
 from regretkit.evaluation import (
     _gaps,
     best_response,
@@ -42,20 +41,8 @@ def numpy_alone(monkeypatch):
 
 @pytest.fixture
 def in_python(monkeypatch):
-    """Run what is compiled as it is written, for the payoffs of the game that is passed."""
-
-    class Written:
-        def __init__(self, kind):
-            self.utility = _UTILITY[kind]
-
-        def prepared(self, *_):
-            return None
-
-        def __call__(self, *arguments):
-            monkeypatch.setattr(written, "compute_utility", self.utility)
-            written.respond(*arguments)
-
-    monkeypatch.setattr(_responses, "compile_responses", Written)
+    """Run what is compiled as it is written."""
+    monkeypatch.setattr(_responses, "MachineCode", Written)
 
 
 @pytest.fixture

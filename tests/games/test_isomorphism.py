@@ -187,7 +187,7 @@ def test_play_is_that_of_the_whole_game(name):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("engine", ["vectorized", "compiled-exact"])
+@pytest.mark.parametrize("engine", ["vectorized", "compiled"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_turn_is_played_as_the_whole_one(name, engine):
     assert_played_alike("turn", name, engine, 100 if name == "cfr" else 20)

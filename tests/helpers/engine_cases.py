@@ -1,11 +1,13 @@
 """The ways to run self-play, what to run in them, and how to tell that they agree."""
 
+import inspect
 from functools import partial
 
 import numpy as np
 
 import regretkit as rk
 from regretkit import SelfPlay
+from regretkit.engine.kernels._iteration import over_range
 from regretkit.evaluation import nash_conv
 from regretkit.minimizers import (
     DiscountedRegretMatchingPlus,
@@ -196,3 +198,24 @@ def assert_same_bits(run, second):
 
 def gap(run):
     return nash_conv(run.game, run.average)
+
+
+class Written:
+    """In place of machine code, the Python that it is made of."""
+
+    def __init__(self, function, replaced, results=0):
+        self.function = function
+
+    def prepared(self, *arguments):
+        return None
+
+    def address(self, *arguments):
+        """Return a rule over a range; in its kernel a division by zero is no error."""
+        points = inspect.getclosurevars(self.function).nonlocals["update_points"]
+        parts = inspect.getclosurevars(points).nonlocals
+        kernel = (vars(parts[name])["py_func"] for name in ("propose", "learn"))
+        return over_range(*kernel, parts["places"])
+
+    def __call__(self, *arguments):
+        with np.errstate(all="ignore"):
+            return self.function(*arguments)

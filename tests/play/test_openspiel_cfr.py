@@ -69,7 +69,7 @@ def both(name, algorithm):
     game = games.from_openspiel(name)
     turn_based = as_turn_based(pyspiel.load_game(name))
     solver = getattr(pyspiel, SOLVERS[algorithm])(turn_based)
-    run = rk.play.named(algorithm).start(game, engine="compiled-exact")  # most games have ties
+    run = rk.play.named(algorithm).start(game, engine="compiled")
     return game, turn_based, solver, run
 
 

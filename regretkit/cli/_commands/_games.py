@@ -205,7 +205,11 @@ def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
 
 @click.command("trace", short_help="Show what a rule is compiled to.")
 @click.argument("name", metavar="NAME")
-@option("--exact", "Show the code of the engine compiled-exact.", is_flag=True)
+@option(
+    "--exact",
+    "Show the code of whole iterations, which compares sums with their terms.",
+    is_flag=True,
+)
 @arguments.as_json
 def show_trace(name: str, exact: bool) -> int:
     """Show what the rule NAME is compiled to: its graph, and the loops that are made of it.

@@ -18,7 +18,17 @@ The subset
     Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditions of truth values, entries and
     slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``, ``len``,
     ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of ``math``
-    and their namesakes in NumPy, ``generator.random()``.
+    and their namesakes in NumPy, ``generator.random()``, ``tuple`` of a generator over a constant
+    tuple, ``isinstance`` of a tuple. Entries of an array of whole numbers can be called: they are
+    addresses of machine code, which gets whole arrays of the function and numbers.
+*Vectors*
+    Entries of ``lanes(array, at, stride, width())`` are ``width()`` neighbouring numbers.
+    Arithmetic, comparisons, conditions in expressions and functions of ``math`` go lane by lane. A
+    function in which lanes would take different branches is compiled with a width of 1, which is
+    that of Python.
+
+In a module with ``DISJOINT = True``, no two arrays among the arguments may share memory, which
+LLVM is told. With ``WITHIN_BOUNDS = True`` no index counts from the end.
 
 Numbers behave as NumPy's ``float64`` and ``int64`` do: a float divided by zero is infinite or NaN,
 a whole number divided by zero is 0, whole numbers wrap around. Entries of narrower arrays become
@@ -37,14 +47,18 @@ instead, for what is large and called in several places, or called rarely.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from regretkit.engine._compiler._source import lanes as lanes
 from regretkit.engine._compiler._source import plain as plain
 from regretkit.engine._compiler._source import prefetch as prefetch
 from regretkit.engine._compiler._source import separate as separate
 from regretkit.engine._compiler._source import source as source
+from regretkit.engine._compiler._source import width as width
 from regretkit.engine._compiler._translator import SYMBOL as SYMBOL
 from regretkit.engine._compiler._translator import Specialization as Specialization
 from regretkit.engine._compiler._translator import Translator
+from regretkit.engine._compiler._values import LANES as LANES
 from regretkit.engine._compiler._values import CannotCompileError as CannotCompileError
+from regretkit.engine._compiler._values import NotInLanesError
 
 
 class ObjectCode(NamedTuple):
@@ -59,14 +73,20 @@ class ObjectCode(NamedTuple):
 
 
 def translate(
-    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
+    function: Any,
+    replaced: Specialization,
+    arguments: Sequence[Any],
+    results: int = 0,
+    width: int = LANES,
 ) -> tuple[str, tuple[str, ...]]:
     """Return a function as LLVM's text, for arguments of these types, and the symbols it needs."""
     wider: dict[Any, str] = {}
     while True:
-        translator = Translator(replaced, wider)
+        translator = Translator(replaced, wider, width)
         try:
             text = translator.module(function, arguments, results)
+        except NotInLanesError:
+            return translate(function, replaced, arguments, results, width=1)
         except RecursionError:
             translator.refuse("an expression or calls that are too deep")
         if text is not None:

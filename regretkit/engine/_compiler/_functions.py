@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from regretkit.engine._compiler._source import lanes, width
 from regretkit.engine._compiler._values import Array, Number, Range, is_number, is_tuple
 
 if TYPE_CHECKING:
@@ -43,10 +44,12 @@ def function_of(function: Any) -> _Compute | None:
         if len(given) != (2 if name in _OF_TWO else 1):
             translator.refuse(f"{name} of {len(given)} numbers")
         whole = name in ("floor", "ceil", "trunc")
-        if whole and isinstance(given[0], Number) and given[0].kind != "float":
+        if whole and isinstance(given[0], Number) and not given[0].kind.startswith("float"):
             return given[0]
         value = translator.library(name, *given)
-        return translator.call(int, [value], {}) if whole and module == "math" else value
+        if whole and module == "math" and value.kind == "float":
+            return translator.call(int, [value], {})
+        return value  # a vector has no whole numbers
 
     return compute
 
@@ -64,6 +67,8 @@ def _converter(kind: str, make: Callable[[Any], Any]) -> _Compute:
             return translator.folded(make, given)
         least = given.least if kind == "integer" and given.kind == "integer" else None
         least = 0 if kind == "integer" and given.kind == "truth" else least
+        if given.kind in ("floats", "truths") and kind == "float":
+            return Number(translator.converted(given, "floats"), "floats")
         return Number(translator.converted(given, kind), kind, least)
 
     return compute
@@ -107,12 +112,18 @@ def _extreme(comparison: type[ast.cmpop], with_nan: bool) -> _Compute:
 def _absolute(translator: "Translator", given: Any) -> Any:
     if not isinstance(given, Number):
         return translator.folded(abs, given)
-    if given.kind == "float":
+    if given.kind in ("float", "floats"):
         return translator.library("fabs", given)
     if given.kind in ("truth", "unsigned"):
         return given
     negative, test = translator.binary(ast.Sub, 0, given), translator.compare(ast.Lt, given, 0)
     return translator.chosen(test, negative, given, 0)
+
+
+def _is_instance(translator: "Translator", value: Any, kind: Any) -> Any:
+    if not isinstance(value, tuple):
+        translator.refuse("isinstance of other values than tuples")
+    return isinstance(value, kind)
 
 
 def _length(translator: "Translator", given: Any) -> Any:
@@ -191,6 +202,9 @@ _COMPUTED: dict[Any, _Compute] = {
     np.absolute: _absolute,
     np.power: lambda translator, x, y: translator.binary(ast.Pow, x, y),
     round: _rounded,
+    isinstance: _is_instance,
+    width: lambda translator: translator.width,
+    lanes: lambda translator, *given: translator.in_lanes(*given),
     min: _extreme(ast.Lt, with_nan=False),
     max: _extreme(ast.Gt, with_nan=False),
     np.minimum: _extreme(ast.Lt, with_nan=True),

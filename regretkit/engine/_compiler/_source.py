@@ -22,6 +22,19 @@ def prefetch(array: Any, k: int) -> None:
     """Load an entry into the cache in machine code; do nothing in Python."""
 
 
+def width() -> int:
+    """Return how many numbers a vector has: 1 in Python."""
+    return 1
+
+
+def lanes(array: Any, at: int, stride: int, wide: int) -> Any:
+    """Return a view of an array whose k-th entry is that at ``at + stride * k``.
+
+    With ``wide`` equal to ``width()``, an entry is that number and the next ones, in one vector.
+    """
+    return array[at::stride]
+
+
 class Definition(NamedTuple):
     """The text of a function."""
 

@@ -20,11 +20,14 @@ from regretkit.engine._compiler._functions import (
 from regretkit.engine._compiler._source import (
     Definition,
     definition_of,
+    lanes,
     plain,
     prefetch,
     source,
+    width,
 )
 from regretkit.engine._compiler._values import (
+    LANES,
     NUMBERS,
     TRUTHS,
     TYPES,
@@ -33,10 +36,12 @@ from regretkit.engine._compiler._values import (
     CannotCompileError,
     Draw,
     Generator,
+    NotInLanesError,
     Number,
     Range,
     described,
     element_type,
+    is_number,
     is_tuple,
     kinds_of,
     leaves,
@@ -100,8 +105,15 @@ class Translator:
     one, ``wider`` notes this, and all is translated again.
     """
 
-    def __init__(self, replaced: Specialization, wider: dict[Any, str]) -> None:
+    def __init__(self, replaced: Specialization, wider: dict[Any, str], width: int = 1) -> None:
         self._replaced, self._wider, self._widened = replaced, wider, False
+        self.width = width
+        """Neighbouring numbers in an entry of ``lanes``."""
+        self._disjoint = False
+        """Whether no two arrays among the arguments share memory."""
+        self._memory: dict[str, str] = {}
+        """The address of the numbers of each array among the arguments."""
+        self._scopes_of: dict[str, int] = {}
         self._declared: dict[str, str] = {}
         self._constants: dict[int, tuple[str, np.ndarray[Any, Any]]] = {}
         self._functions: list[str] = []
@@ -126,6 +138,7 @@ class Translator:
         if isinstance(function, FunctionType):
             code = function.__code__
             self._where = f"{code.co_filename}:{code.co_firstlineno}: "
+            self._disjoint = bool(function.__globals__.get("DISJOINT"))
         parameters: list[str] = []
         given = [self._argument(argument, parameters) for argument in arguments]
         value = self.call(function, given, {})
@@ -140,7 +153,8 @@ class Translator:
         if self._widened:
             return None
         constants = [_constant_text(*constant) for constant in self._constants.values()]
-        return "\n".join([*constants, *self._declared.values(), *self._functions])
+        parts = *constants, *self._declared.values(), *self._functions, *self._scopes_text()
+        return "\n".join(parts)
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -167,6 +181,8 @@ class Translator:
         self._end(f"br label %{label}", label)
 
     def _branch(self, test: Number, yes: str, no: str) -> None:
+        if test.kind == "truths":
+            self.refuse("a branch that some lanes take", NotInLanesError)
         self._end(f"br i1 {test.text}, label %{yes}, label %{no}", yes, no)
 
     def _end(self, line: str, *labels: str) -> None:
@@ -189,12 +205,12 @@ class Translator:
         head = f"define {linkage} void @{name}({', '.join(parameters)}) nounwind {{"
         self._functions.append("\n".join([head, *self._allocated, *self._lines, "}"]))
 
-    def refuse(self, reason: str) -> NoReturn:
+    def refuse(self, reason: str, kind: type[Exception] = CannotCompileError) -> NoReturn:
         """Refuse the statement at hand."""
         if not self._scopes:
-            raise CannotCompileError(f"{self._where}{reason}")
+            raise kind(f"{self._where}{reason}")
         found = self._scopes[-1].definition
-        raise CannotCompileError(f"{found.file}:{found.line + self._line}: {reason}")
+        raise kind(f"{found.file}:{found.line + self._line}: {reason}")
 
     # Arguments of the function, which ctypes passes
 
@@ -212,6 +228,8 @@ class Translator:
         if isinstance(argument, tuple):
             items = [self._argument(item, parameters) for item in argument]
             return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
+        if argument is None:
+            return None
         if isinstance(argument, TRUTHS):
             return self.emitted("truth", f"icmp ne i64 {parameter('i64')}, 0")
         if isinstance(argument, UINT64):
@@ -242,7 +260,9 @@ class Translator:
             return [self.emitted("integer", f"load i64, ptr {p.text}", least) for p in places]
 
         strides = None if example.flags.c_contiguous else numbers(field(3), None)
-        return Array(field(0), example.dtype, numbers(field(2), 0), strides)
+        data = field(0)
+        self._memory[pointer] = data.text
+        return Array(data, example.dtype, numbers(field(2), 0), strides, argument=pointer)
 
     # Numbers
 
@@ -269,6 +289,8 @@ class Translator:
         kind = "integer" if kind == "natural" else kind
         if x.kind == kind or {x.kind, kind} == {"integer", "unsigned"}:
             return x.text
+        if "floats" in (x.kind, kind) or "truths" in (x.kind, kind):
+            return self._converted_lanes(x, kind)
         match x.kind, kind:
             case "integer", "float":
                 operation = f"sitofp i64 {x.text} to double"
@@ -291,9 +313,27 @@ class Translator:
                 self.refuse(f"{x.kind} is no {kind}")
         return self.emitted(kind, operation).text
 
+    def _converted_lanes(self, x: Number, kind: str) -> str:
+        """Return the text of a vector of another kind, or of one with a number in each lane."""
+        if (x.kind, kind) == ("truths", "floats"):
+            return self.emitted(kind, f"uitofp {TYPES['truths']} {x.text} to {TYPES[kind]}").text
+        if (x.kind, kind) == ("floats", "truths"):
+            return self.emitted(kind, f"fcmp une {TYPES['floats']} {x.text}, zeroinitializer").text
+        if kind not in ("floats", "truths"):
+            self.refuse(f"a number for all lanes is needed, not {x.kind}", NotInLanesError)
+        scalar = "float" if kind == "floats" else "truth"
+        text, type_ = self.converted(x, scalar), TYPES[scalar]
+        if not text.startswith("%"):
+            return f"<{', '.join([f'{type_} {text}'] * LANES)}>"
+        first = self.emitted(kind, f"insertelement {TYPES[kind]} poison, {type_} {text}, i64 0")
+        shuffled = f"{TYPES[kind]} {first.text}, {TYPES[kind]} poison, <{LANES} x i32> "
+        return self.emitted(kind, f"shufflevector {shuffled}zeroinitializer").text
+
     def whole(self, value: Any) -> Number:
         """Return a whole number as one with a sign."""
         x = self.number(value)
+        if x.kind in ("floats", "truths"):
+            self.refuse("a whole number that differs by lane", NotInLanesError)
         if x.kind == "float":
             self.refuse("a whole number is needed, not a float")
         return x if x.kind == "integer" else Number(self.converted(x, "integer"), "integer", 0)
@@ -301,6 +341,10 @@ class Translator:
     def _common(self, x: Number, y: Number) -> str:
         """Return the kind to which both numbers are converted."""
         kinds = {x.kind, y.kind}
+        if "floats" in kinds:
+            return "floats"
+        if "truths" in kinds:
+            return "truths" if kinds <= {"truth", "truths"} else "floats"
         if "float" in kinds:
             return "float"
         if "unsigned" in kinds:
@@ -317,11 +361,29 @@ class Translator:
 
     def library(self, name: str, *values: Any) -> Number:
         """Call a function of numbers: an intrinsic of LLVM, or one of the C library."""
+        if any(self.number(value).kind in ("floats", "truths") for value in values):
+            return self._library_in_lanes(name, *values)
         if name in INTRINSICS:
             name = f"llvm.{name}.f64"
         self._declare(name, "double", ["double"] * len(values))
         given = ", ".join(f"double {self.converted(value, 'float')}" for value in values)
         return self.emitted("float", f"call double @{name}({given})")
+
+    def _library_in_lanes(self, name: str, *values: Any) -> Number:
+        """Call a function of vectors, lane by lane where it is one of the C library."""
+        type_, given = TYPES["floats"], [self.converted(value, "floats") for value in values]
+        if name in INTRINSICS:
+            name = f"llvm.{name}.v{LANES}f64"
+            self._declare(name, type_, [type_] * len(given))
+            passed = ", ".join(f"{type_} {text}" for text in given)
+            return self.emitted("floats", f"call {type_} @{name}({passed})")
+        found = Number("poison", "floats")
+        for lane in range(LANES):
+            own = [self.emitted("float", f"extractelement {type_} {x}, i64 {lane}") for x in given]
+            value = self.library(name, *own).text
+            inserted = f"insertelement {type_} {found.text}, double {value}, i64 {lane}"
+            found = self.emitted("floats", inserted)
+        return found
 
     def chosen(self, test: Number, yes: Number, no: Number, least: int | None = None) -> Number:
         """Return one of two whole numbers."""
@@ -337,19 +399,17 @@ class Translator:
         if not isinstance(left, Number) and not isinstance(right, Number):
             return self.folded(_OPERATORS[operation], left, right)
         x, y = self.number(left), self.number(right)
-        if x.kind == y.kind == "truth" and operation not in _BITWISE:
+        if {x.kind, y.kind} <= {"truth", "truths"} and operation not in _BITWISE:
             # True + True is 2 in Python, and True in NumPy.
             self.refuse("arithmetic of truth values; convert one by int")
-        if operation is ast.Div:
-            quotient = f"{self.converted(x, 'float')}, {self.converted(y, 'float')}"
-            return self.emitted("float", f"fdiv double {quotient}")
         if operation is ast.Pow:
             return self._power(x, y, right)
         kind = self._common(x, y)
-        if kind == "truth":
-            return self.emitted("truth", f"{_BITWISE[operation]} i1 {x.text}, {y.text}")
-        if kind == "float":
-            return self._of_floats(operation, x, y)
+        if kind in ("truth", "truths"):
+            both = f"{self.converted(x, kind)}, {self.converted(y, kind)}"
+            return self.emitted(kind, f"{_BITWISE[operation]} {TYPES[kind]} {both}")
+        if kind in ("float", "floats") or operation is ast.Div:
+            return self._of_floats(operation, x, y, kind if kind == "floats" else "float")
         x, y = (Number(self.converted(n, kind), kind, self._least(n)) for n in (x, y))
         if operation in (ast.LShift, ast.RShift):
             return self._shifted(operation, x, y, right)
@@ -369,12 +429,12 @@ class Translator:
         except Exception as error:
             self.refuse(f"{type(error).__name__}: {error}")
 
-    def _of_floats(self, operation: type[ast.operator], x: Number, y: Number) -> Number:
-        names = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul"}
-        given = [Number(self.converted(n, "float"), "float") for n in (x, y)]
+    def _of_floats(self, operation: type[ast.operator], x: Number, y: Number, kind: str) -> Number:
+        names = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
+        given = [Number(self.converted(n, kind), kind) for n in (x, y)]
         if operation in names:
             left, right = (n.text for n in given)
-            return self.emitted("float", f"{names[operation]} double {left}, {right}")
+            return self.emitted(kind, f"{names[operation]} {TYPES[kind]} {left}, {right}")
         if operation not in (ast.FloorDiv, ast.Mod):
             self.refuse(f"the operator {operation.__name__} of floats")
         divide: Any = floor_divide if operation is ast.FloorDiv else remainder
@@ -390,7 +450,7 @@ class Translator:
             for _ in range(given - 1):
                 result = self.binary(ast.Mult, result, x)
             return result
-        if x.kind != "float" and y.kind != "float":
+        if not {x.kind, y.kind} & {"float", "floats", "truths"}:
             self.refuse("a power of whole numbers whose exponent is not constant")
         return self.library("pow", x, y)
 
@@ -450,17 +510,16 @@ class Translator:
             return self.folded(_COMPARISONS[operation], left, right)
         x, y = self.number(left), self.number(right)
         kind = self._common(x, y)
-        kind = "integer" if kind == "truth" else kind
+        kind = {"truth": "integer", "truths": "floats"}.get(kind, kind)
         if operation not in _CONDITIONS:
             self.refuse(f"the comparison {operation.__name__}")
         sign, condition = ("u" if kind == "unsigned" else "s"), _CONDITIONS[operation]
-        if kind == "float":  # ordered, so false of NaN, unless they differ
-            command = f"fcmp {'une' if condition == 'ne' else 'o' + condition} double"
+        if kind in ("float", "floats"):  # ordered, so false of NaN, unless they differ
+            command = f"fcmp {'une' if condition == 'ne' else 'o' + condition} {TYPES[kind]}"
         else:
             command = f"icmp {condition if condition in ('eq', 'ne') else sign + condition} i64"
-        return self.emitted(
-            "truth", f"{command} {self.converted(x, kind)}, {self.converted(y, kind)}"
-        )
+        both = f"{self.converted(x, kind)}, {self.converted(y, kind)}"
+        return self.emitted("truths" if kind == "floats" else "truth", f"{command} {both}")
 
     # Variables
 
@@ -491,6 +550,8 @@ class Translator:
             key = self._scopes[-1].key, name, k
             self._wider[key] = wider_kind(wider, self._wider.get(key, wider))
             self._widened = True
+            if wider in ("floats", "truths"):  # which no narrower variable could hold
+                return
         self._store(variable, leaves(value))
 
     def _store(self, variable: Variable, given: list[Any]) -> None:
@@ -516,11 +577,13 @@ class Translator:
     def _wrapped(self, index: Any, size: Any) -> Number:
         """Return an index that counts from the beginning."""
         k = self.whole(index)
-        if k.natural or self._scopes[-1].within_bounds:
+        if k.natural:
             return k
         end = self.whole(self.binary(ast.Add, k, size))
         if isinstance(index, int):
             return end
+        if self._scopes[-1].within_bounds:
+            return k
         negative = self.emitted("truth", f"icmp slt i64 {k.text}, 0")
         return self.chosen(negative, end, k, 0)
 
@@ -549,10 +612,12 @@ class Translator:
         place, count = self._place(array, indices), len(indices)
         if count < len(array.shape):
             strides = array.strides and array.strides[count:]
-            data = Number(place, "address")
-            return Array(data, array.dtype, array.shape[count:], strides, array.constant)
+            return array.part(Number(place, "address"), array.shape[count:], strides)
         kind, type_ = array.dtype.kind, self._element(array.dtype)
-        entry = self.emitted("float", f"load {type_}, ptr {place}")
+        if array.lanes:
+            type_ = TYPES["floats"]
+            return self.emitted("floats", f"load {type_}, ptr {place}, align 8{self._apart(array)}")
+        entry = self.emitted("float", f"load {type_}, ptr {place}{self._apart(array)}")
         if kind == "f":
             return entry
         if kind == "b":
@@ -570,6 +635,10 @@ class Translator:
         if array.constant:
             self.refuse("an assignment to an entry of a constant")
         place, type_ = self._place(array, indices), self._element(array.dtype)
+        if array.lanes:
+            text, type_ = self.converted(value, "floats"), TYPES["floats"]
+            self.write(f"store {type_} {text}, ptr {place}, align 8{self._apart(array)}")
+            return
         if array.dtype.kind == "b":
             bit = self.converted(value, "truth")
             text = self.emitted("integer", f"zext i1 {bit} to i8").text
@@ -578,7 +647,39 @@ class Translator:
             text = self.converted(value, kinds.get(type_, "integer"))
         if type_ not in ("double", "i64") and array.dtype.kind != "b":
             text = self.emitted("integer", f"trunc i64 {text} to {type_}").text
-        self.write(f"store {type_} {text}, ptr {place}")
+        self.write(f"store {type_} {text}, ptr {place}{self._apart(array)}")
+
+    def _apart(self, array: Array) -> str:
+        """Return LLVM's note that no other argument has a part in this memory, where that holds."""
+        if not self._disjoint or not array.argument:
+            return ""
+        number = self._scopes_of.setdefault(array.argument, len(self._scopes_of))
+        return f", !alias.scope !{3 * number + 2}, !noalias !{3 * number + 3}"
+
+    def _scopes_text(self) -> list[str]:
+        """Return the definitions of these notes."""
+        count = len(self._scopes_of)
+        lines = ["!0 = distinct !{!0}"] * (count > 0)
+        for k in range(count):
+            others = ", ".join(f"!{3 * other + 1}" for other in range(count) if other != k)
+            lines += [
+                f"!{3 * k + 1} = distinct !{{!{3 * k + 1}, !0}}",
+                f"!{3 * k + 2} = !{{!{3 * k + 1}}}",
+                f"!{3 * k + 3} = !{{{others}}}",
+            ]
+        return lines
+
+    def in_lanes(self, array: Any, at: Any, stride: Any, wide: Any) -> Array:
+        """Return what ``lanes`` says."""
+        if not isinstance(array, Array) or array.dtype != np.float64 or len(array.shape) != 1:
+            self.refuse("lanes of something else than a vector of floats")
+        if wide not in (1, self.width):
+            self.refuse("lanes of another width than 1 and width()")
+        size = array.strides[0] if array.strides else 8
+        data = Number(self._place(array, [at]), "address")
+        found = array.part(data, array.shape, [self.binary(ast.Mult, stride, size)])
+        found.lanes = wide > 1
+        return found
 
     def _sliced(self, value: Any, node: ast.Slice) -> Any:
         ends = [None if end is None else self.expression(end) for end in (node.lower, node.upper)]
@@ -597,8 +698,7 @@ class Translator:
         data = Number(self._place(value, [begin]), "address")
         length = self.whole(self.binary(ast.Sub, end, begin))
         length = Number(length.text, "integer", 0)
-        shape = [length, *value.shape[1:]]
-        return Array(data, value.dtype, shape, value.strides, value.constant)
+        return value.part(data, [length, *value.shape[1:]], value.strides)
 
     def _element(self, dtype: "np.dtype[Any]") -> str:
         """Return LLVM's type of the numbers in an array."""
@@ -843,20 +943,21 @@ class Translator:
             test = self._condition(node.operand)
             if isinstance(test, bool):
                 return not test
-            return self.emitted("truth", f"xor i1 {test.text}, true")
+            true = self.converted(True, test.kind)
+            return self.emitted(test.kind, f"xor {TYPES[test.kind]} {test.text}, {true}")
         value = self.expression(node.operand)
         if not isinstance(value, Number):
             return self.folded(_UNARY[type(node.op)], value)
-        if value.kind == "truth":
+        if value.kind in ("truth", "truths"):
             self.refuse("arithmetic of truth values; convert one by int")
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(node.op, ast.Invert):
-            if value.kind == "float":
+            if value.kind in ("float", "floats"):
                 self.refuse("the operator Invert of floats")
             return self.emitted(value.kind, f"xor i64 {value.text}, -1")
-        if value.kind == "float":
-            return self.emitted("float", f"fneg double {value.text}")
+        if value.kind in ("float", "floats"):
+            return self.emitted(value.kind, f"fneg {TYPES[value.kind]} {value.text}")
         return self.emitted(value.kind, f"sub i64 0, {value.text}")
 
     def _expression_compare(self, node: ast.Compare) -> Any:
@@ -873,7 +974,7 @@ class Translator:
 
     def _expression_boolop(self, node: ast.BoolOp) -> Any:
         values = self._joined(node, self.expression)
-        if isinstance(values, Number) and values.kind != "truth":
+        if isinstance(values, Number) and values.kind not in ("truth", "truths"):
             self.refuse("'and' and 'or' of numbers; compare them")
         return values
 
@@ -886,7 +987,7 @@ class Translator:
                 return value
             if not isinstance(value, Number):
                 return rest(k + 1) if self._truth(value) == both else value
-            if value.kind != "truth":
+            if value.kind not in ("truth", "truths"):
                 self.refuse("'and' and 'or' of numbers; compare them")
             following = lambda: rest(k + 1)  # noqa: E731
             if both:
@@ -903,7 +1004,8 @@ class Translator:
 
     def _truth(self, value: Any) -> Any:
         if isinstance(value, Number):
-            return Number(self.converted(value, "truth"), "truth")
+            kind = "truths" if value.kind in ("floats", "truths") else "truth"
+            return Number(self.converted(value, kind), kind)
         if isinstance(value, Range):
             self.refuse("a range as a condition")
         return self.folded(bool, value)
@@ -918,6 +1020,8 @@ class Translator:
         """Return one of two values, of which only that one is computed."""
         if not isinstance(test, Number):
             return body() if test else other()
+        if test.kind == "truths":
+            return self._either_in_lanes(test, body(), other())
         yes, no, end = self._name("yes"), self._name("no"), self._name("either")
         self._branch(test, yes, no)
         self._begin(yes)
@@ -940,18 +1044,62 @@ class Translator:
         self._begin(end)
         return self._get(result)
 
+    def _either_in_lanes(self, test: Number, one: Any, other: Any) -> Any:
+        """Return one of two numbers in each lane."""
+        if not is_number(one) or not is_number(other):
+            self.refuse("a choice by lane of other values than numbers", NotInLanesError)
+        kinds = {self.number(one).kind, self.number(other).kind}
+        kind = "truths" if kinds <= {"truth", "truths"} else "floats"
+        given = ", ".join(f"{TYPES[kind]} {self.converted(value, kind)}" for value in (one, other))
+        return self.emitted(kind, f"select {TYPES['truths']} {test.text}, {given}")
+
     # Calls
 
     def _expression_call(self, node: ast.Call) -> Any:
         function = self.expression(node.func)
+        if function is tuple and [*map(type, node.args)] == [ast.GeneratorExp]:
+            return self._items(node.args[0])
         if any(isinstance(argument, ast.Starred) for argument in node.args):
             self.refuse("a starred argument")
         given = [self.expression(argument) for argument in node.args]
         named = {str(word.arg): self.expression(word.value) for word in node.keywords}
         return self.call(function, given, named)
 
+    def _items(self, node: Any) -> tuple[Any, ...]:
+        """Return a tuple that is made of a constant one."""
+        (loop,), found = node.generators, list[Any]()
+        over = self.expression(loop.iter)
+        several = isinstance(loop.target, ast.Tuple)
+        names = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
+        if loop.ifs or not is_tuple(over):
+            self.refuse("a generator over something else than a tuple")
+        for item in over:
+            values = item if several else (item,)
+            self._scopes[-1].values.update(zip(names, values, strict=True))
+            found.append(self.expression(node.elt))
+        return tuple(found)
+
+    def _pointed(self, address: Number, given: list[Any]) -> None:
+        """Call machine code by its address, with whole arrays of this function and numbers."""
+        passed = []
+        for value in given:
+            if isinstance(value, Array):
+                if self._memory.get(value.argument) != value.data.text:
+                    self.refuse("a call by address with an array that is not an argument")
+                passed.append(f"ptr {value.argument}")
+            elif is_number(value):
+                kind = self.number(value).variable_kind
+                kind = "integer" if kind == "truth" else kind
+                passed.append(f"{TYPES[kind]} {self.converted(value, kind)}")
+            else:
+                self.refuse(f"a call by address with {described(value)}")
+        place = self.emitted("address", f"inttoptr i64 {address.text} to ptr")
+        self.write(f"call void {place.text}({', '.join(passed)})")
+
     def call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call."""
+        if isinstance(function, Number) and function.kind == "integer" and not named:
+            return self._pointed(function, given)
         if isinstance(function, Draw):
             if given or named:
                 self.refuse("random numbers with arguments")
@@ -960,7 +1108,7 @@ class Translator:
         function = self._replacement(function)
         if function is prefetch and len(given) == 2 and not named:
             self._prefetch(*given)
-        elif isinstance(function, FunctionType):
+        elif isinstance(function, FunctionType) and function not in (lanes, width):
             make = self._called if vars(function).get("separate") else self._expanded
             return make(function, self._bound(function, given, named))
         elif isinstance(function, type) and hasattr(function, "_fields"):

@@ -10,8 +10,16 @@ class CannotCompileError(Exception):
     """A function cannot be compiled."""
 
 
+class NotInLanesError(CannotCompileError):
+    """A function does what vectors cannot, such as a branch that some lanes take."""
+
+
+LANES = 4
+"""Neighbouring numbers in one vector."""
+
 TYPES = {"truth": "i1", "natural": "i64", "integer": "i64", "unsigned": "i64"}
 TYPES |= {"float": "double", "address": "ptr"}
+TYPES |= {"floats": f"<{LANES} x double>", "truths": f"<{LANES} x i1>"}
 """LLVM's types of numbers, by kind. The type of an integer has no sign."""
 _WIDENING = ["truth", "natural", "integer", "float"]
 """What a variable may hold, each besides those before. A natural number is an integer from 0 on."""
@@ -52,7 +60,7 @@ class Number(_Unknown):
 class Array(_Unknown):
     """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
 
-    __slots__ = "constant", "data", "dtype", "shape", "strides"
+    __slots__ = "argument", "constant", "data", "dtype", "lanes", "shape", "strides"
 
     def __init__(
         self,
@@ -60,11 +68,30 @@ class Array(_Unknown):
         dtype: "np.dtype[Any]",
         shape: Sequence[Any],
         strides: Any = None,
+        *,
         constant: bool = False,
+        lanes: bool = False,
+        argument: str = "",
     ) -> None:
         self.data, self.dtype, self.shape, self.strides = data, dtype, tuple(shape), strides
         self.constant = constant
         """Whether its numbers are part of the code, and cannot be written."""
+        self.lanes = lanes
+        """Whether an entry is a vector: the number at its place and the next ones."""
+        self.argument = argument
+        """The address of the object in Python that it is a part of, empty where unknown."""
+
+    def part(self, data: Any, shape: Sequence[Any], strides: Any) -> "Array":
+        """Return an array of other places in the same memory."""
+        return Array(
+            data,
+            self.dtype,
+            shape,
+            strides,
+            constant=self.constant,
+            lanes=self.lanes,
+            argument=self.argument,
+        )
 
 
 class Range(NamedTuple):
@@ -114,7 +141,7 @@ def rebuilt(value: Any, given: Iterator[Any]) -> Any:
     if isinstance(value, Array):
         data, shape = next(given), [next(given) for _ in value.shape]
         strides = value.strides and [next(given) for _ in value.strides]
-        return Array(data, value.dtype, shape, strides, value.constant)
+        return Array(data, value.dtype, shape, strides, constant=value.constant, lanes=value.lanes)
     if isinstance(value, tuple):
         items = [rebuilt(item, given) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -126,7 +153,8 @@ def structure(value: Any) -> Any:
     if isinstance(value, NUMBERS):
         return None
     if isinstance(value, Array):
-        return value.dtype.str, len(value.shape), value.strides is None, value.constant
+        flags = value.strides is None, value.constant, value.lanes
+        return value.dtype.str, len(value.shape), flags
     if isinstance(value, tuple):
         return (type(value), *map(structure, value))
     return type(value), value if isinstance(value, Hashable) else id(value)
@@ -157,6 +185,8 @@ def wider_kind(one: str, other: str) -> str:
     """Return the narrowest kind that holds both, or an empty string."""
     if one == other:
         return one
+    if {one, other} & {"floats", "truths"}:
+        return "truths" if {one, other} <= {"truth", "truths"} else "floats"
     if one not in _WIDENING or other not in _WIDENING:
         return ""
     return max(one, other, key=_WIDENING.index)

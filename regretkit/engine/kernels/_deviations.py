@@ -4,89 +4,71 @@ Such a player has two trees: its own, and its learner's, with a coordinate for e
 utility becomes what the deviations gain, and the strategy that their mixture fixes is played.
 """
 
+from typing import Any
+
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Vector, as_int64, backwards, span
-from regretkit.engine._compiler import separate
+from regretkit._util._typing import Vector, as_int64, span
+from regretkit.engine._compiler import lanes, separate
 from regretkit.engine._deviations import DeviationArrays
-from regretkit.engine.kernels._iteration import (
-    Arrays,
-    backpropagate_value,
-    backward_pass,
-    forward_pass,
-    set_sequence_form,
-)
+from regretkit.engine.kernels._walks import at_points, backward, forward, value_of
 
-# Templates in place of those of CFR
+DISJOINT = True
 
 
-def update_by_deviations(player: int, parameters: Vector, arrays: Arrays) -> None:
-    """Update a player's rule, with what deviations gain where it learns over them."""
-    learner = as_int64(arrays.deviations.learners[player])
-    if learner != player:
-        set_gains(player, learner, arrays)
-    backward_pass(learner, parameters, arrays)
-
-
-def advance_by_deviations(player: int, decay: float, weight: float, arrays: Arrays) -> None:
-    """Add x to the average, and compute the next one."""
-    learner = as_int64(arrays.deviations.learners[player])
-    if learner != player:
-        set_fixed_points(player, learner, arrays)
-    forward_pass(player, decay, weight, arrays.trees, arrays.iterates)
-
-
-def initialize_fixed_points(arrays: Arrays) -> None:
+def initialize_fixed_points(arrays: Any) -> None:
     """Compute b and x of all players that learn over deviations."""
     for player in range(arrays.deviations.learners.size):
-        learner = as_int64(arrays.deviations.learners[player])
-        if learner != player:
-            set_fixed_points(player, learner, arrays)
-            set_sequence_form(player, arrays.trees, arrays.iterates)
+        set_fixed_points(player, arrays)
+        forward(player, 1.0, 0.0, arrays.trees, arrays.iterates)
 
 
 # Gains
 
 
-def set_gains(player: int, learner: int, arrays: Arrays) -> None:
+def set_gains(player: int, arrays: Any) -> None:
     """Set the utility of each deviation."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
     utility, gains, pairs = iterates.utility, deviations.gains, deviations.pairs
-    for j in backwards(trees.infoset_offsets, player):
-        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        if last - first == 2:  # unrolled, as in update_infoset
-            set_gains_of_actions(j, first, first + 2, player, arrays)
-        elif last - first == 3:
-            set_gains_of_actions(j, first, first + 3, player, arrays)
-        else:
-            set_gains_of_actions(j, first, last, player, arrays)
-    number = trees.sequence_offsets[trees.sequence_offsets.size - 1]
-    for k in span(pairs.begin, player):
-        source, target = pairs.source[k], pairs.target[k]
-        gained = difference(float(utility[target]), float(utility[source]))
-        gains[number + k] = iterates.behavior[source] * gained
-    for c in span(trees.sequence_offsets, learner):
-        utility[c] = deviations.weights[deviations.weight[c]] * gains[deviations.gain[c]]
+    learner = as_int64(deviations.learners[player])
+    if learner != player:
+        backward(player, set_gains_of_range, (), arrays)
+        for k in span(pairs.begin, player):
+            source, target = pairs.source[k], pairs.target[k]
+            gained = difference(float(utility[target]), float(utility[source]))
+            gains[utility.size + k] = iterates.behavior[source] * gained
+        for c in span(trees.sequence_offsets, learner):
+            utility[c] = deviations.weights[deviations.weight[c]] * gains[deviations.gain[c]]
 
 
-def set_gains_of_actions(j: int, first: int, last: int, player: int, arrays: Arrays) -> None:
-    """Propagate the value of a decision point; set the regrets there, and keep b."""
+def set_gains_of_range(r: int, player: int, given: tuple[()], arrays: Any) -> None:
+    """Set the values and the regrets at the points of a range, and keep b."""
+    at_points(r, set_gains_of_point, arrays.payoffs.negligible[player], arrays)
+
+
+def set_gains_of_point(
+    point: int, first: int, actions: int, stride: int, wide: int, negligible: float, arrays: Any
+) -> None:
+    """Set the value and the regrets at a point, and keep b."""
     iterates, deviations = arrays.iterates, arrays.deviations
-    negligible = arrays.payoffs.negligible[player]
-    value = backpropagate_value(j, first, last, negligible, arrays.trees, iterates)
-    set_regrets(first, last, value, iterates.utility, deviations.gains)
-    for a in range(first, last):
-        deviations.last_behavior[a] = iterates.behavior[a]
+    utility = lanes(iterates.utility, first, stride, wide)
+    played = lanes(iterates.behavior, first, stride, wide)
+    value = value_of(actions, negligible, utility, played)
+    lanes(iterates.values, point, 1, wide)[0] = value
+    set_regrets(actions, value, utility, lanes(deviations.gains, first, stride, wide))
+    kept = lanes(deviations.last_behavior, first, stride, wide)
+    for k in range(actions):
+        kept[k] = played[k]
 
 
-def set_regrets(first: int, last: int, value: float, utility: Vector, regrets: Vector) -> None:
+def set_regrets(n: int, value: float, utility: Vector, regrets: Vector) -> None:
     """Set the regrets at a decision point of this value, zero where they are rounding."""
-    top = float(utility[first])
-    for a in range(first + 1, last):
-        top = max(top, float(utility[a]))
+    top = utility[0]
+    for k in range(1, n):
+        top = max(top, utility[k])
     rounding = RESOLUTION * (abs(top) + abs(value - top))
-    for a in range(first, last):
-        regret = utility[a] - value
-        regrets[a] = 0.0 if abs(regret) <= rounding else regret
+    for k in range(n):
+        regret = utility[k] - value
+        regrets[k] = 0.0 if abs(regret) <= rounding else regret
 
 
 def difference(left: float, right: float) -> float:
@@ -97,27 +79,26 @@ def difference(left: float, right: float) -> float:
 # Fixed points
 
 
-def set_fixed_points(player: int, learner: int, arrays: Arrays) -> None:
+def set_fixed_points(player: int, arrays: Any) -> None:
     """Set the b that the learner's mixture of deviations fixes, from the root to the leaves."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
-    products, weights, rates = deviations.products, deviations.weights, deviations.rates
-    set_sequence_form(learner, trees, iterates)
-    begin, end = trees.infoset_offsets[player], trees.infoset_offsets[player + 1]
+    points, products = deviations.points, deviations.products
+    weights, rates = deviations.weights, deviations.rates
+    learner = as_int64(deviations.learners[player])
+    if learner == player:
+        return
+    forward(learner, 1.0, 0.0, trees, iterates)
+    begin, end = points.begin[player], points.begin[player + 1]
     for a in span(trees.sequence_offsets, player):
         rates[a] = 0.0
     for k in range(deviations.flows.pairs[begin], deviations.flows.pairs[end]):
         rates[k] = 0.0
     add_flows(deviations.first_weight[player], iterates.strategy, deviations)
-    for j in span(trees.infoset_offsets, player):
-        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        if last - first == 2:  # unrolled; there are no pairs then
-            normalize_rates(first, first + 2, rates, iterates.behavior)
-        elif deviations.flows.pairs[j + 1] > deviations.flows.pairs[j]:
-            set_fixed_point(j, first, last, iterates.behavior, deviations)
-        elif last - first == 3:
-            normalize_rates(first, first + 3, rates, iterates.behavior)
+    for j in span(points.begin, player):
+        if deviations.flows.pairs[j + 1] > deviations.flows.pairs[j]:
+            set_fixed_point(j, iterates.behavior, deviations)
         else:
-            normalize_rates(first, last, rates, iterates.behavior)
+            normalize_rates(j, iterates.behavior, deviations)
         for k in span(products.begin, j):
             part = weights[products.parent[k]] * iterates.behavior[products.action[k]]
             weights[products.weight[k]] = part
@@ -132,25 +113,26 @@ def add_flows(weight: int, mixture: Vector, deviations: DeviationArrays) -> None
             rates[flows.rate[k]] += factor * mixture[flows.coordinate[k]]
 
 
-def normalize_rates(first: int, last: int, rates: Vector, behavior: Vector) -> None:
+def normalize_rates(j: int, behavior: Vector, deviations: DeviationArrays) -> None:
     """Set b where deviations play an action in place of all others, or of the only other one."""
-    total = 0.0
-    for a in range(first, last):
-        total += float(rates[a])
-    for a in range(first, last):
-        behavior[a] = rates[a] / total if total > 0.0 else 1.0 / (last - first)
+    first, stride, actions = deviations.points.place[j]
+    rates, total = deviations.rates, 0.0
+    for k in range(actions):
+        total += rates[first + stride * k]
+    for k in range(actions):
+        rate = rates[first + stride * k]
+        behavior[first + stride * k] = rate / total if total > 0.0 else 1.0 / actions
 
 
-def set_fixed_point(
-    j: int, first: int, last: int, behavior: Vector, deviations: DeviationArrays
-) -> None:
+def set_fixed_point(j: int, behavior: Vector, deviations: DeviationArrays) -> None:
     """Set b where there are rates of pairs."""
+    first, stride, size = deviations.points.place[j]
     begin, end = as_int64(deviations.flows.pairs[j]), as_int64(deviations.flows.pairs[j + 1])
-    rates, size = deviations.rates, last - first
+    rates = deviations.rates
     for k in range(begin, end):
-        rates[k] += rates[first + (k - begin) % size]
-    chain = rates[begin:end]
-    set_stationary(size, first, behavior, chain, deviations.by_action, deviations.by_pair)
+        rates[k] += rates[first + stride * ((k - begin) % size)]
+    chain, at = rates[begin:end], (first, stride)
+    set_stationary(size, at, behavior, chain, deviations.by_action, deviations.by_pair)
 
 
 # Stationary distributions, as in ``circuits/_stationary.py``. Numbers that may leave the range of a
@@ -160,13 +142,14 @@ def set_fixed_point(
 @separate  # since it is rarely called
 def set_stationary(
     size: int,
-    first: int,
+    at: tuple[int, int],
     distribution: Vector,
     rates: Vector,
     by_action: tuple[Vector, Vector],
     by_pair: tuple[Vector, Vector],
 ) -> None:
     """Set the stationary distribution of a chain; with several closed classes, the mean of all."""
+    first, stride = at
     scales, closed = by_pair
     visits, visit_scales = by_action
     classes = keep_closed_classes(size, rates, scales, closed)
@@ -193,7 +176,7 @@ def set_stationary(
         while scale < 0.0 and share > 0.0:
             share *= 2.0**-512
             scale += 1.0
-        distribution[first + k] = share / classes
+        distribution[first + stride * k] = share / classes
 
 
 def keep_closed_classes(size: int, rates: Vector, scales: Vector, same: Vector) -> float:

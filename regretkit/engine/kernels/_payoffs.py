@@ -5,50 +5,52 @@ public game are summed at once; all eight numbers are read before any is written
 sees that they do not depend on each other, and takes a few in one instruction.
 """
 
+import math
 from typing import TypeAlias
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import UInt32Array, Vector, as_int64, span
+from regretkit._util._typing import Vector, as_int64, span
 from regretkit.engine._layout import (
     ChancePayoffs,
     DensePayoffs,
-    FlatTrees,
     Iterates,
+    Payoffs,
     SlicedRows,
     SparsePayoffs,
     TerminalPayoffs,
+    Trees,
 )
 from regretkit.engine._public_payoffs import LANES, PublicPayoffs
 
 
-def sparse_utility(
-    player: int, zero_cancelled: bool, payoffs: SparsePayoffs, trees: FlatTrees, iterates: Iterates
-) -> None:
+def compute_utility(player: int, payoffs: Payoffs, trees: Trees, iterates: Iterates) -> None:
+    """Set a player's utility given all strategies; what cancels up to rounding is zero."""
+    if isinstance(payoffs, SparsePayoffs):
+        sparse_utility(player, payoffs, trees, iterates)
+    elif isinstance(payoffs, TerminalPayoffs):
+        terminal_utility(player, payoffs, trees, iterates)
+    elif isinstance(payoffs, DensePayoffs):
+        dense_utility(player, payoffs, trees, iterates)
+    elif isinstance(payoffs, PublicPayoffs):
+        public_utility(player, payoffs, trees, iterates)
+    else:
+        chance_utility(player, payoffs, trees, iterates)
+
+
+def sparse_utility(player: int, payoffs: SparsePayoffs, trees: Trees, iterates: Iterates) -> None:
     """Set a player's utility to A x, with x the opponent's strategy."""
-    strategy, workspace, rows = iterates.strategy, payoffs.workspace, payoffs.rows
+    strategy, utility, workspace = iterates.strategy, iterates.utility, payoffs.workspace
+    rows, negligible = payoffs.rows, payoffs.negligible[player]
     for batch in span(payoffs.shared.offsets, player):
         multiply_batch(batch, False, payoffs.shared, strategy, workspace)
-    sequences = as_int64(trees.sequence_offsets[trees.sequence_offsets.size - 1])
+    sequences = utility.size
     for group in span(payoffs.sum_offsets, player):
         strategy[sequences + group] = workspace[group]
     for batch in span(rows.offsets, player):
         multiply_batch(batch, True, rows, strategy, workspace)
-        if zero_cancelled:
-            zero_cancelled_rows(batch, payoffs.negligible[player], rows, strategy, workspace)
-    scatter_rows(player, payoffs, iterates.utility, trees.sequence_offsets)
-
-
-def scatter_rows(
-    player: int, payoffs: SparsePayoffs, utility: Vector, sequence_offsets: UInt32Array
-) -> None:
-    """Set the utility of each sequence of a player to the value of its row."""
-    row, singleton_row, workspace = payoffs.row, payoffs.singleton_row, payoffs.workspace
-    if singleton_row.size == 0:
-        for a in span(sequence_offsets, player):
-            utility[a] = workspace[row[a]]
-    else:
-        for a in span(sequence_offsets, player):
-            utility[a] = workspace[row[a]] + workspace[singleton_row[a]]
+        zero_cancelled_rows(batch, negligible, rows, strategy, workspace)
+    for a in span(trees.sequence_offsets, player):
+        utility[a] = workspace[payoffs.row[a]]
 
 
 def zero_cancelled_rows(
@@ -56,11 +58,15 @@ def zero_cancelled_rows(
 ) -> None:
     """Set rows of a batch to zero in which the terms cancel up to rounding."""
     row, count = as_int64(rows.first[batch]), max(4 * as_int64(rows.slices[batch]), 1)
+    least = math.inf
     for r in range(count):
-        size = abs(values[row + r])
-        if 0.0 < size <= negligible:
-            magnitude = row_magnitude(r, batch, rows, strategy)
-            values[row + r] = 0.0 if size <= RESOLUTION * magnitude else values[row + r]
+        least = min(least, abs(values[row + r]) if values[row + r] != 0.0 else math.inf)
+    if least <= negligible:
+        for r in range(count):
+            size = abs(values[row + r])
+            if 0.0 < size <= negligible:
+                magnitude = row_magnitude(r, batch, rows, strategy)
+                values[row + r] = 0.0 if size <= RESOLUTION * magnitude else values[row + r]
 
 
 def row_magnitude(r: int, batch: int, rows: SlicedRows, strategy: Vector) -> float:
@@ -121,29 +127,25 @@ def term(k: int, weighted: bool, rows: SlicedRows, strategy: Vector) -> float:
 
 
 def terminal_utility(
-    player: int,
-    zero_cancelled: bool,
-    payoffs: TerminalPayoffs,
-    trees: FlatTrees,
-    iterates: Iterates,
+    player: int, payoffs: TerminalPayoffs, trees: Trees, iterates: Iterates
 ) -> None:
     """Set a player's utility to payoffs times the others' probability of playing to terminals."""
     strategy, utility = iterates.strategy, iterates.utility
     for a in span(trees.sequence_offsets, player):
+        utility[a] = 0.0
+    for number in span(payoffs.offsets, player):
         value, magnitude = 0.0, 0.0
-        for k in span(payoffs.begin, a):
+        for k in span(payoffs.begin, number):
             reach = payoffs.payoff[k]
             for o in range(payoffs.others.shape[1]):
                 reach *= strategy[payoffs.others[k, o]]
             value += reach
-            if zero_cancelled:
-                magnitude += abs(reach)
-        utility[a] = 0.0 if zero_cancelled and abs(value) <= RESOLUTION * magnitude else value
+            magnitude += abs(reach)
+        earned = 0.0 if abs(value) <= RESOLUTION * magnitude else value
+        utility[payoffs.sequence[number]] = earned
 
 
-def chance_utility(
-    player: int, zero_cancelled: bool, payoffs: ChancePayoffs, trees: FlatTrees, iterates: Iterates
-) -> None:
+def chance_utility(player: int, payoffs: ChancePayoffs, trees: Trees, iterates: Iterates) -> None:
     """Draw chance's moves, and add up a player's payoffs at the terminals that can still occur.
 
     No sum is set to zero, as none is in NumPy.
@@ -180,9 +182,7 @@ def add_terminals(move: int, player: int, payoffs: ChancePayoffs, iterates: Iter
         iterates.utility[payoffs.sequences[k, player]] += value
 
 
-def dense_utility(
-    player: int, zero_cancelled: bool, payoffs: DensePayoffs, trees: FlatTrees, iterates: Iterates
-) -> None:
+def dense_utility(player: int, payoffs: DensePayoffs, trees: Trees, iterates: Iterates) -> None:
     """Set a player's utility to its payoffs times all other strategies, the last ones first."""
     strategy, utility = iterates.strategy, iterates.utility
     sizes = payoffs.sizes
@@ -195,44 +195,44 @@ def dense_utility(
     for step in range(sizes.size):
         opponent = sizes.size - 1 - step
         if opponent != player:
-            first = as_int64(trees.sequence_offsets[opponent]) + 1
-            mixture = strategy[first : first + as_int64(sizes[opponent])]
-            entries //= as_int64(sizes[opponent])
+            size = as_int64(sizes[opponent])
+            for action in range(size):
+                payoffs.mixture[action] = strategy[action_of(opponent, action, payoffs)]
+            entries //= size
             result = payoffs.workspace[buffer * half : buffer * half + entries]
-            contract(table, mixture, result)
+            contract(table, payoffs.mixture[:size], result)
             table, buffer = result, 1 - buffer
-    root = as_int64(trees.sequence_offsets[player])
-    utility[root] = 0.0
+    for a in span(trees.sequence_offsets, player):
+        utility[a] = 0.0
     for action in range(as_int64(sizes[player])):
-        utility[root + 1 + action] = table[action]
-        size = abs(table[action])
-        if zero_cancelled and 0.0 < size <= payoffs.negligible[player]:
-            magnitude = dense_magnitude(root + 1 + action, player, payoffs, strategy)
-            if size <= RESOLUTION * magnitude:
-                utility[root + 1 + action] = 0.0
+        value = table[action]
+        if 0.0 < abs(value) <= payoffs.negligible[player]:
+            magnitude = dense_magnitude(action, player, payoffs, strategy)
+            value = 0.0 if abs(value) <= RESOLUTION * magnitude else value
+        utility[action_of(player, action, payoffs)] = value
 
 
-def dense_magnitude(a: int, player: int, payoffs: DensePayoffs, strategy: Vector) -> float:
+def action_of(player: int, action: int, payoffs: DensePayoffs) -> int:
+    """Return the number of a player's action."""
+    return as_int64(payoffs.first[player]) + as_int64(payoffs.stride[player]) * action
+
+
+def dense_magnitude(action: int, player: int, payoffs: DensePayoffs, strategy: Vector) -> float:
     """Return the magnitudes in an action's utility, outcome by outcome."""
     sizes, players = payoffs.sizes, payoffs.sizes.size
-    outcomes, root, end = 1, 0, 0
+    outcomes = 1
     for opponent in range(players):
-        end += 1 + as_int64(sizes[opponent])
         outcomes *= as_int64(sizes[opponent]) if opponent != player else 1
-        root += 1 + as_int64(sizes[opponent]) if opponent < player else 0
-    if a == root:
-        return 0.0
-    begin = outcomes * (player * as_int64(sizes[player]) + a - root - 1)
+    begin = outcomes * (player * as_int64(sizes[player]) + action)
     magnitude = 0.0
     for outcome in range(outcomes):
-        term, digits, stop = abs(payoffs.payoff[begin + outcome]), outcome, end
+        term, digits = abs(payoffs.payoff[begin + outcome]), outcome
         for step in range(players):
             opponent = players - 1 - step
             size = as_int64(sizes[opponent])
             if opponent != player:
-                term *= strategy[stop - size + digits % size]
+                term *= strategy[action_of(opponent, digits % size, payoffs)]
                 digits //= size
-            stop -= 1 + size
         magnitude += term
     return magnitude
 
@@ -267,13 +267,7 @@ Lanes: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 NONE: Lanes = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def public_utility(
-    player: int,
-    zero_cancelled: bool,
-    payoffs: PublicPayoffs,
-    trees: FlatTrees,
-    iterates: Iterates,
-) -> None:
+def public_utility(player: int, payoffs: PublicPayoffs, trees: Trees, iterates: Iterates) -> None:
     """Set a player's utility to what its types earn against the opponent's reach."""
     for a in span(trees.sequence_offsets, player):
         iterates.utility[a] = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64, span
 from regretkit.engine._layout import FlatTrees
-from regretkit.engine.kernels._iteration import State, infoset_value, learn, propose
+from regretkit.engine.kernels._point import State, infoset_value, learn, propose
 from regretkit.estimators._flat_tree import FlatTree, TraversalBuffers
 
 

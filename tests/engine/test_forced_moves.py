@@ -1,66 +1,20 @@
-"""Leaving out forced last moves from iterations does not change any result."""
+"""Decision points with a single action, calls of the engine, and runs in pieces."""
 
 import numpy as np
 import pytest
 from attrs import define
-from forests import dense, iterated, planted, shapes, some_order
 from hypothesis import given
 from hypothesis import strategies as st
 
 import regretkit as rk
 from regretkit import SelfPlay, games, state
-from regretkit.engine._compiled import _next_batch
-from regretkit.engine._layout import without_singletons
+from regretkit.engine._executor import next_batch
 from regretkit.play import Last, Linear
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
 
 
 LIARS_DICE = games.liars_dice(sides=3)
-seeds = st.integers(0, 2**32 - 1)
-
-
-# What is left out
-
-
-def is_forced_last(forest, point):
-    successors = np.flatnonzero(forest.parent == forest.first[point])
-    return forest.last[point] - forest.first[point] == 1 and not successors.size
-
-
-@given(shapes, seeds)
-def test_one_forced_last_move_behind_each_sequence_is_left_out(shape, seed):
-    forest = planted(shape, "bushes", seed=seed)
-    smaller, _, forced = without_singletons(forest, dense(forest, seed))
-
-    candidates = {p for p in range(forest.first.size) if is_forced_last(forest, p)}
-    out = {p for p in range(forest.first.size) if forest.first[p] in forced.move}
-    assert out <= candidates
-    assert sorted(forced.parent) == sorted({forest.parent[p] for p in candidates})
-    kept = [p for p in range(forest.first.size) if p not in out]
-    for name in ("first", "last", "parent"):
-        assert getattr(smaller, name).tolist() == getattr(forest, name)[kept].tolist()
-    for player in range(2):
-        infosets = range(*forest.infoset_offsets[player : player + 2])
-        assert np.diff(smaller.infoset_offsets)[player] == len(
-            [p for p in infosets if p not in out]
-        )
-
-
-@given(shapes, shapes, seeds)
-def test_iterations_come_to_the_same_with_forced_moves_and_without(first, second, seed):
-    forest = planted(first, second, seed=seed)
-    payoffs, rule = dense(forest, seed), rk.RegretMatchingPlus(1)
-    smaller, paid, forced = without_singletons(forest, payoffs)
-
-    whole = iterated(rule, forest, payoffs, some_order(seed), count=3)
-    shorter = iterated(rule, smaller, paid, some_order(seed), count=3, forced=forced)
-    # What is proposed at a forced move is known before the first iteration.
-    size = forest.sequence_offsets[-1]
-    shorter[size + forced.move.astype(int)] = 1.0
-    np.testing.assert_allclose(shorter, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
-
-
 # Visible results
 
 
@@ -78,20 +32,16 @@ class OfUtilities(rk.SimplexRule):
 
 
 RULES = {
-    "rm+": (rk.RegretMatchingPlus, True),
-    "discounted": (rk.DiscountedRegretMatching, True),
-    "predictive": (rk.PredictiveRegretMatchingPlus, True),
-    "hedge": (lambda simplices: rk.Hedge(simplices, rate=0.5), True),
-    "of utilities": (OfUtilities, False),
+    "rm+": rk.RegretMatchingPlus,
+    "discounted": rk.DiscountedRegretMatching,
+    "predictive": rk.PredictiveRegretMatchingPlus,
+    "hedge": lambda simplices: rk.Hedge(simplices, rate=0.5),
+    "of utilities": OfUtilities,
 }
 
 
 def begun(rule, engine):
     return SelfPlay(LIARS_DICE, [rk.CFR(d, rule) for d in LIARS_DICE.domains], engine=engine)
-
-
-def forced_moves(run):
-    return run._executor._arrays.singletons.move.size
 
 
 def numbers_of(run):
@@ -107,8 +57,8 @@ def numbers_of(run):
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_everything_is_there_afterwards_at_forced_moves_too(name):
-    rule, ignores = RULES[name]
+def test_forced_moves_are_played_in_machine_code_as_in_numpy(name):
+    rule = RULES[name]
     fast, slow, mixed = (begun(rule, way) for way in ("compiled", "numpy", "numpy"))
     fast.run(20)
     slow.run(20)
@@ -117,7 +67,6 @@ def test_everything_is_there_afterwards_at_forced_moves_too(name):
     moved.load_state_dict(mixed.state_dict())
     moved.run(13)
 
-    assert forced_moves(fast) == (94 if ignores else 0)
     for run in (fast, moved):
         for found, expected in zip(numbers_of(run), numbers_of(slow), strict=True):
             np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-11)
@@ -136,12 +85,11 @@ class OfUtilitiesByBlock(OfUtilities):
 
 def test_numbers_by_block_stay_where_they_are():
     fast, slow = (begun(OfUtilitiesByBlock, way).run(10) for way in ("compiled", "numpy"))
-    assert forced_moves(fast) == 0
     for found, expected in zip(numbers_of(fast), numbers_of(slow), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
-def test_among_three_players_nothing_is_left_out():
+def test_forced_moves_of_three_players():
     game = games.liars_dice(sides=2, players=3)
     assert (np.concatenate([d.simplices.sizes for d in game.domains]) == 1).any()
     fast, slow = (
@@ -149,7 +97,6 @@ def test_among_three_players_nothing_is_left_out():
         for way in ("compiled", "numpy")
     )
 
-    assert forced_moves(fast) == 0
     for found, expected in zip(fast.average, slow.average, strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
 
@@ -166,7 +113,7 @@ def test_a_run_in_pieces_has_the_same_bits(averaging):
 
 @given(st.integers(1, 4096), st.floats(1e-7, 1e4))
 def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
-    pace, seconds = _next_batch(count, took), took / count
+    pace, seconds = next_batch(count, took), took / count
     assert pace >= 1
     assert pace * seconds <= 0.1 + 1e-9 or pace <= 16
     assert pace * seconds <= 1.0 + 1e-9 or pace == 1

@@ -1,0 +1,243 @@
+"""The minimizers of a run, whose state is copied to machine code and back."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._state import is_ours, with_parts
+from regretkit._util._typing import Indices, UInt32Array, Vector
+from regretkit._util._validate import ATOL, format_array, quote
+from regretkit.circuits import CFR, EFR, PhiRegret, TriggerDeviations
+from regretkit.engine._layout import Iterates
+from regretkit.engine._support import PlacedRule, learner_of, placed_rules
+from regretkit.minimizer import RegretMinimizer
+from regretkit.play import Average
+from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
+from regretkit.trace._snapshot import held_at, hold_at, owners
+
+
+class Numbering(NamedTuple):
+    """Where the numbers of each tree are, in the order of the game and in machine code."""
+
+    begin: UInt32Array
+    """First sequence of each tree, the empty one, and the number of all of them."""
+    point_begin: UInt32Array
+    """First decision point of each tree, and the number of all of them."""
+    sequence: UInt32Array
+    """The number of each sequence in machine code,"""
+    point: UInt32Array
+    """and of each decision point."""
+
+    def sequences(self, tree: int) -> UInt32Array:
+        """Return the numbers of a tree's sequences."""
+        return self.sequence[self.begin[tree] : self.begin[tree + 1]]
+
+    def points(self, tree: int) -> UInt32Array:
+        """Return the numbers of a tree's decision points."""
+        return self.point[self.point_begin[tree] : self.point_begin[tree + 1]]
+
+
+class PlayedRule:
+    """A rule of a run, and its places in the arrays of all."""
+
+    def __init__(self, placed: PlacedRule, tree: int, numbering: Numbering, exact: bool) -> None:
+        self.rule, self._exact = placed.rule, exact
+        self.kernel: Kernel = find_kernel(placed.rule, exact=exact)
+        self.actions = numbering.sequences(tree)[1:][placed.actions]
+        self.points = numbering.points(tree)[placed.points]
+        self.foreign = not all(map(is_ours, with_parts(placed.rule)))
+        """Whether its code is not of this library."""
+        self._arrays: list[tuple[Vector, UInt32Array]] = []
+        self._numbers: Mapping[str, float] = {}
+        """What single numbers will have become after the iterations to come."""
+
+    def place(self, arrays: Sequence[Vector]) -> None:
+        """Take these arrays, of all rules, as its own."""
+        pairs = zip(arrays, self.kernel.layout, strict=True)
+        self._arrays = [(array, self.actions if part else self.points) for array, part in pairs]
+        extra = self._arrays[len(self.kernel.learned) :]
+        for (array, at), (constant, _) in zip(extra, self.kernel.further, strict=True):
+            array[at] = 0.0 if constant is None else constant
+
+    def load(self, behavior: Vector) -> None:
+        """Copy its state to the arrays, and what it proposes."""
+        behavior[self.actions] = self.rule.next_strategy()
+        for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
+            array[at] = held_at(self.rule, path)
+
+    def store(self, behavior: Vector) -> None:
+        """Copy its state from the arrays, and what it proposes."""
+        for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
+            hold_at(self.rule, path, array[at])
+        for _, part in owners(self.rule):
+            part._strategy = None
+        self.rule._strategy = frozen(behavior[self.actions])
+
+    def same_code(self) -> bool:
+        """Return whether the rule still has the functions that were compiled."""
+        try:
+            kernel = find_kernel(self.rule, exact=self._exact)
+        except UntraceableError:
+            return False
+        functions = self.kernel.propose, self.kernel.learn, self.kernel.learned
+        self.kernel = kernel  # whose parameters may have changed
+        return (kernel.propose, kernel.learn, kernel.learned) == functions
+
+    def advance(self, updates: int) -> None:
+        """Count updates of the rule, and set the numbers that it learned in them."""
+        self.rule.iteration += updates
+        for path, number in self._numbers.items() if updates else ():
+            whole = type(held_at(self.rule, path)) is int and number.is_integer()
+            hold_at(self.rule, path, int(number) if whole else number)
+
+    def check(self, behavior: Vector) -> None:
+        """Reject proposals of a kernel that are no distributions."""
+        proposed, blocks = behavior[self.actions], self.points.size
+        # Two numbers need no memory, and NaN, which is in no order with anything, fails both.
+        with np.errstate(all="ignore"):
+            total, minimum = float(proposed.sum()), float(proposed.min(initial=0.0))
+        if not (abs(total - blocks) <= ATOL * blocks and minimum >= -ATOL):
+            raise ValueError(
+                f"what the kernel of {quote(self.rule)} proposed must be a distribution at every "
+                f"decision point within {ATOL:g}, got {format_array(proposed)}; make each sum to 1 "
+                "as self.simplices.normalize does"
+            )
+
+    def parameters(self, updates: NDArray[np.bool_]) -> Vector:
+        """Return the kernel's parameters in iterations, some of which update the rule."""
+        counts = np.cumsum(updates)
+        last = int(counts[-1]) if counts.size else 0
+        try:
+            rows, self._numbers = upcoming_parameters(self.rule, self.kernel, last)
+        except ValueError as error:
+            error.args = (f"the kernel of {quote(self.rule)}: {error}",)
+            raise
+        chosen: Vector = rows[counts]
+        return chosen
+
+
+class PlayerState:
+    """One player of a run: its minimizer, its rules, and its places in the arrays of all."""
+
+    def __init__(
+        self,
+        minimizer: RegretMinimizer,
+        player: int,
+        numbering: Numbering,
+        tree: int,
+        *,
+        exact: bool,
+    ) -> None:
+        self.minimizer, self.player, self._learned = minimizer, player, False
+        self.sequences = numbering.sequences(player)
+        self._own_actions = self.sequences[1:]
+        self._root = self.sequences[0]
+        # Strategies on simplices do not have the empty sequence, which precedes the actions.
+        self.sequences = self.sequences[self.sequences.size - minimizer.dimension :]
+        self.points = numbering.points(player)
+        self._learner, self._learned_sequences = learner_of(minimizer), numbering.sequences(tree)
+        self.rules = [
+            PlayedRule(placed, tree, numbering, exact) for placed in placed_rules(minimizer)
+        ]
+        inner = {id(part) for played in self.rules for _, part in owners(played.rule)}
+        self._around = [
+            part
+            for part in with_parts(minimizer)
+            if isinstance(part, RegretMinimizer) and id(part) not in inner
+        ]
+        """The minimizer and its parts that are no rules."""
+
+    def load(self, iterates: Iterates) -> None:
+        """Copy the state of all rules to the arrays, and what they and the minimizer play."""
+        for rule in self.rules:
+            rule.load(iterates.behavior)
+        iterates.strategy[self._root] = 1.0
+        iterates.strategy[self.sequences] = self.minimizer.next_strategy()
+
+    def store(self, iterates: Iterates, last_behavior: Vector | None = None) -> None:
+        """Give the minimizer its state, its next strategy, and the utilities of its last update.
+
+        ``last_behavior`` is b in that update where players learn over deviations.
+        """
+        for rule in self.rules:
+            rule.store(iterates.behavior)
+        for part in self._around:
+            part._strategy = None
+        minimizer, learner = self.minimizer, self._learner
+        if isinstance(learner, CFR):
+            learner._strategy = frozen(iterates.strategy[self._learned_sequences])
+            if self._learned:
+                learner._utilities = frozen(iterates.utility[self._learned_sequences[1:]])
+        if minimizer is not learner or isinstance(minimizer, EFR):
+            minimizer._strategy = frozen(iterates.strategy[self.sequences])
+            if last_behavior is not None:
+                self._store_played(iterates.behavior, last_behavior)
+        self._learned = False
+
+    def _store_played(self, behavior: Vector, last_behavior: Vector) -> None:
+        """Give a minimizer over deviations what it keeps of its next and of its last strategy."""
+        minimizer, last = self.minimizer, last_behavior[self._own_actions]
+        if isinstance(minimizer, EFR):
+            minimizer._behavior = behavior[self._own_actions]
+            minimizer._weights = minimizer._layout.local.weights(minimizer._behavior)
+            minimizer._last = last if self._learned else minimizer._last
+        elif isinstance(minimizer, PhiRegret) and self._learned:
+            minimizer._last = cast("TriggerDeviations", minimizer.maps).tree.sequence_form(last)
+
+    def forget_utilities(self) -> None:
+        """Leave the minimizer without utilities of a last update."""
+        if isinstance(self.minimizer, CFR):
+            self.minimizer._utilities = None
+
+    def same_code(self) -> bool:
+        """Return whether the rules still have the functions that were compiled."""
+        unchanged = learner_of(self.minimizer) is self._learner
+        return unchanged and all(rule.same_code() for rule in self.rules)
+
+    def advance(self, updates: int) -> None:
+        """Count updates of the minimizer."""
+        self._learned = self._learned or updates > 0
+        for part in self._around:
+            part.iteration += updates
+        for rule in self.rules:
+            rule.advance(updates)
+
+
+def parameters_for(players: Sequence[PlayerState], turns: Indices) -> list[Vector]:
+    """Return each rule's parameters in iterations, in each of which these players are updated.
+
+    A single row is for all iterations.
+    """
+    rules = [rule for player in players for rule in player.rules]
+    if not any(callable(rule.kernel.parameters) for rule in rules):
+        turns = np.full((1, 1), -1)
+    return [
+        rule.parameters((turns == player.player).any(axis=1))
+        for player in players
+        for rule in player.rules
+    ]
+
+
+# Averages
+
+
+def weight_after(average: Average, factors: Vector) -> float:
+    """Return the weight of an average once strategies with these factors are added."""
+    forgotten = np.flatnonzero(factors[:, 0] == 0.0)
+    start, weight = (forgotten[-1], 0.0) if forgotten.size else (0, average._weight)
+    # One by one, in order, as they are added one by one
+    return float(np.cumsum(np.append(weight, factors[start:, 1]))[-1])
+
+
+def advance_average(average: Average, count: int, weight: float) -> None:
+    """Count strategies that were added to the sum that an average holds, and set its weight."""
+    average._weight = weight
+    average.iteration += count
+
+
+def frozen(array: Vector) -> Vector:
+    """Return a new array, read-only from now on."""
+    array.setflags(write=False)
+    return array
