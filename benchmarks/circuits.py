@@ -91,7 +91,7 @@ def linear_swap(name: str, quick: bool) -> Figures:
     }
     best = best_times({kind: run.run for kind, run in runs.items()}, 2 if quick else 10)
     sequences = sum(tree.dimension for tree in game.domains)
-    pairs = sum(LinearDeviations(tree).pairs.dimension for tree in game.domains)
+    pairs = sum(LinearDeviations(tree).coefficients.dimension for tree in game.domains)
     ratio = best["linear swap"] / best["CFR"]
     return {
         "sequences": sequences,

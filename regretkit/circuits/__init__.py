@@ -16,7 +16,6 @@ from regretkit.circuits._efr import Deviations as Deviations
 from regretkit.circuits._maps import DeviationSet as DeviationSet
 from regretkit.circuits._maps import FiniteDeviations as FiniteDeviations
 from regretkit.circuits._maps import LinearDeviations as LinearDeviations
-from regretkit.circuits._maps import MarkovDeviations as MarkovDeviations
 from regretkit.circuits._maps import StochasticMatrices as StochasticMatrices
 from regretkit.circuits._maps import constant_maps as constant_maps
 from regretkit.circuits._maps import internal_maps as internal_maps
@@ -25,12 +24,10 @@ from regretkit.circuits._operations import ConvexHull as ConvexHull
 from regretkit.circuits._operations import MinkowskiSum as MinkowskiSum
 from regretkit.circuits._operations import Product as Product
 from regretkit.circuits._phi_regret import AveragedPowerIterate as AveragedPowerIterate
-from regretkit.circuits._phi_regret import FixedPoint as FixedPoint
 from regretkit.circuits._phi_regret import PhiRegret as PhiRegret
 from regretkit.circuits._phi_regret import SwapRegret as SwapRegret
 from regretkit.circuits._phi_regret import TreeSwap as TreeSwap
 from regretkit.circuits._phi_regret import linear_swap_regret as linear_swap_regret
-from regretkit.circuits._phi_regret import stationary as stationary
 from regretkit.circuits._phi_regret import trigger_regret as trigger_regret
 from regretkit.circuits._stationary import stationary_distribution as stationary_distribution
 from regretkit.circuits._trigger import TriggerDeviations as TriggerDeviations

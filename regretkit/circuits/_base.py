@@ -2,30 +2,24 @@
 
 import abc
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from attrs import Attribute, define, field
+from attrs import define, field, validators
 
 from regretkit._state import Stateful, parts
 from regretkit._util._typing import Vector
-from regretkit._util._validate import must_be, quote, sequence
+from regretkit._util._validate import check_kind, must_be, of_kind, quote, sequence
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import ConicBlackwell, ResponseBasedApproachability
-from regretkit.sets import DecisionTree, Simplices
+from regretkit.sets import Simplices
 
 LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
 """Builds one minimizer for all decision points: a rule's class, or a ``PerDecisionPoint``."""
 
 
-def as_tuple(minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    """Return several minimizers as a tuple, and anything else as it is, for a validator."""
-    return tuple(minimizers) if isinstance(minimizers, Iterable) else minimizers
-
-
 def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
     """Return ``value`` if it is a minimizer."""
-    if not isinstance(value, RegretMinimizer):
-        raise TypeError(must_be(name, "a RegretMinimizer", value))
+    check_kind(value, RegretMinimizer, name, "RegretMatching(3)")
     return value
 
 
@@ -34,24 +28,21 @@ def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> tuple[RegretM
     return sequence(values, RegretMinimizer, name, as_minimizer)
 
 
-def is_minimizer(_: object, attribute: "Attribute[Any]", value: RegretMinimizer) -> None:
-    """Require a minimizer; a validator of attrs fields."""
-    as_minimizer(value, attribute.name)
+def as_tuple(minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
+    """Return several minimizers as a tuple; a converter of attrs fields."""
+    return tuple(minimizers)
 
 
-def are_minimizers(
-    _: object, attribute: "Attribute[Any]", values: tuple[RegretMinimizer, ...]
-) -> None:
-    """Require minimizers; a validator of attrs fields."""
-    as_minimizers(values, attribute.name)
+is_minimizer = of_kind(RegretMinimizer, "RegretMatching(3)")
+are_minimizers = validators.deep_iterable(is_minimizer)
 
 
 def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
     """Return what ``local`` makes for these blocks."""
     if isinstance(local, RegretMinimizer) or not callable(local):
         raise TypeError(must_be(name, "a rule's class, or a function of simplices", local))
-    made = local(simplices)
-    return on_simplices(as_minimizer(made, f"what {name} returned"), simplices, name)
+    made = as_minimizer(local(simplices), f"what {name} returned")
+    return on_simplices(made, simplices, name)
 
 
 def on_simplices(rule: RegretMinimizer, simplices: Simplices, name: str) -> RegretMinimizer:
@@ -62,12 +53,6 @@ def on_simplices(rule: RegretMinimizer, simplices: Simplices, name: str) -> Regr
             "a rule for one simplex goes in as PerDecisionPoint(rule)"
         )
     return rule
-
-
-def check_tree(value: object, kinds: Any = DecisionTree) -> None:
-    """Require the tree of one player."""
-    if not isinstance(value, kinds):
-        raise TypeError(must_be("tree", "a DecisionTree", value, "pass game.domains[0]"))
 
 
 def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:

@@ -1,6 +1,6 @@
 """CFR: one minimizer for each decision point of a tree, run as one; and local rules for it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from regretkit._state import NOT_STATE, Leaf, StateDict, parts
 from regretkit._util._arrays import segment_sum
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be, quote, whole_numbers
+from regretkit._util._validate import check_kind, must_be, of_kind, quote, whole_numbers
 from regretkit.circuits._base import (
     Circuit,
     LocalRule,
@@ -19,14 +19,13 @@ from regretkit.circuits._base import (
     TreeCircuit,
     as_minimizer,
     check_distinct,
-    check_tree,
     local_minimizer,
     no_bound_by_block,
 )
 from regretkit.circuits._operations import ConvexHull, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching, SimplexRule
-from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices
+from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices, StrategySet
 from regretkit.trace import UntraceableError, find_kernel
 
 
@@ -83,12 +82,11 @@ class CFR(TreeCircuit):
     composability of regret minimizers", ICML, PMLR 97.
     """
 
-    tree: DecisionProblem
+    tree: DecisionProblem = field(validator=of_kind(DecisionProblem, "game.domains[0]"))
     local: LocalRule
     _utilities: Vector | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
-        check_tree(self.tree, DecisionProblem)
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
         if reason := self._weaker_guarantee():
@@ -151,26 +149,25 @@ class CFR(TreeCircuit):
 def _learned_at(rule: RegretMinimizer, number: int) -> StateDict:
     """Return what a rule of simplices has learned at one block; of a product, what the part has.
 
-    Arrays of the rule with a number for each action, or each block, are cut to the block.
+    Arrays with a number for each action, or each block, are cut to the block.
     """
     if isinstance(rule, Product):
         for part, blocks in zip(rule.parts, rule._layout.blocks, strict=True):
             if (place := np.flatnonzero(blocks == number)).size:
                 return _learned_at(part, int(place[0]))
     learned = rule._learned() if isinstance(rule, SimplexRule) else rule.state_dict()
-    own = {name: value for name, value in learned.items() if name != "iteration"}
-    return _cut(own, rule.domain, number) if isinstance(rule.domain, Simplices) else own
+    return _cut({n: v for n, v in learned.items() if n != "iteration"}, rule.domain, number)
 
 
-def _cut(state: Mapping[str, Leaf | StateDict], simplices: Simplices, number: int) -> StateDict:
-    """Return what arrays hold of one block: its actions' numbers, or its own; others whole."""
+def _cut(state: Mapping[str, Leaf | StateDict], domain: StrategySet, number: int) -> StateDict:
     cut: StateDict = {}
     for name, value in state.items():
-        cut[name] = _cut(value, simplices, number) if isinstance(value, dict) else value
-        if isinstance(value, np.ndarray) and value.shape == (simplices.dimension,):
-            cut[name] = value[simplices.block(number)].copy()
-        elif isinstance(value, np.ndarray) and value.shape == (simplices.blocks,):
-            cut[name] = value[number].item()
+        cut[name] = _cut(value, domain, number) if isinstance(value, dict) else value
+        if isinstance(value, np.ndarray) and isinstance(domain, Simplices):
+            if value.shape == (domain.dimension,):
+                cut[name] = value[domain.block(number)].copy()
+            elif value.shape == (domain.blocks,):
+                cut[name] = value[number].item()
     return cut
 
 
@@ -229,7 +226,7 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
     ICML, PMLR 97.
     """
-    check_tree(tree)
+    check_kind(tree, DecisionTree, "tree", "game.domains[0]")
     following: list[list[int]] = [[] for _ in range(tree.dimension)]
     for point, parent in enumerate(tree.parent_sequence):
         following[parent].append(point)
@@ -359,21 +356,6 @@ def _plays_by_block(rule: RegretMinimizer) -> bool:
     return True
 
 
-def _together(
-    players: Sequence[RegretMinimizer], simplices: Simplices, blocks: Sequence[Sequence[int]]
-) -> RegretMinimizer:
-    """Return the product of minimizers, each of which plays some blocks; the only one itself."""
-    if len(players) == 1:
-        return players[0]
-    return Product(players, [simplices.coordinates(numbers) for numbers in blocks])
-
-
-def _rules(value: Mapping[str | int, LocalRule]) -> Mapping[str | int, LocalRule]:
-    if not isinstance(value, Mapping):
-        raise TypeError(must_be("rules", "a dict from labels or numbers to local rules", value))
-    return dict(value)
-
-
 @frozen
 class ByDecisionPoint:
     """Play different rules at different decision points.
@@ -397,7 +379,7 @@ class ByDecisionPoint:
     (RegretMatchingPlus(simplices=Simplices(2)), RegretMatching(simplices=Simplices(3)))
     """
 
-    rules: Mapping[str | int, LocalRule] = field(converter=_rules)
+    rules: Mapping[str | int, LocalRule]
     otherwise: LocalRule | None = field(default=None, kw_only=True)
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
@@ -409,24 +391,18 @@ class ByDecisionPoint:
         for number, rule in enumerate(chosen):
             blocks.setdefault(id(rule), []).append(number)
         made = [local_minimizer(chosen[own[0]], simplices.select(own)) for own in blocks.values()]
-        return _together(made, simplices, list(blocks.values()))
+        coordinates = [*map(simplices.coordinates, blocks.values())]
+        return made[0] if len(made) == 1 else Product(made, coordinates)
 
     def chosen(self, simplices: Simplices) -> list[LocalRule]:
         """Return the rule of each decision point."""
-        named: dict[int, LocalRule] = {}
-        for key, rule in self.rules.items():
-            number = simplices.labels.find(key)
-            if number in named:
-                raise ValueError(
-                    f"rules name decision point {number} twice, the second time as {quote(key)}"
-                )
-            named[number] = rule
+        named = {simplices.labels.find(key): rule for key, rule in self.rules.items()}
+        if len(named) < len(self.rules):
+            raise ValueError(f"rules name a decision point twice: {quote([*self.rules])}")
         missing = [n for n in range(simplices.blocks) if n not in named]
         if missing and self.otherwise is None:
-            raise ValueError(
-                f"rules leave out decision point {quote(simplices.labels.block(missing[0]))} and "
-                f"{len(missing) - 1} more; name them or pass otherwise"
-            )
+            names = quote([*map(simplices.labels.block, missing)])
+            raise ValueError(f"rules leave out decision points {names}; pass otherwise")
         return [named.get(n, self.otherwise) for n in range(simplices.blocks)]  # type: ignore[misc]
 
 
@@ -476,8 +452,9 @@ class SharedStrategy(SingleMinimizerCircuit):
         if not isinstance(inner, Simplices):
             raise TypeError(f"minimizer must play on simplices, got one on {quote(inner)}")
         if self.groups.max(initial=-1) + 1 != inner.blocks:
-            blocks = f"each of the {inner.blocks} blocks of minimizer"
-            raise ValueError(f"groups must name {blocks}, got {quote(self.groups)}")
+            raise ValueError(
+                f"groups must name all {inner.blocks} blocks, got {quote(self.groups)}"
+            )
         self.domain = Simplices(inner.sizes[self.groups])
         self._place = inner.coordinates(self.groups)
 
@@ -524,6 +501,7 @@ class SharedStrategies:
                 f"got {self.groups.size}"
             )
         _, first = np.unique(self.groups, return_index=True)
-        if not np.array_equal(simplices.sizes[first][self.groups], simplices.sizes):
+        shared = SharedStrategy(local_minimizer(self.local, simplices.select(first)), self.groups)
+        if shared.domain != simplices:
             raise ValueError("groups must not mix decision points of different numbers of actions")
-        return SharedStrategy(local_minimizer(self.local, simplices.select(first)), self.groups)
+        return shared

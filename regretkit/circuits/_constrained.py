@@ -30,7 +30,6 @@ from regretkit._util._arrays import zero_cancelled
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.circuits._base import check_distinct, is_minimizer
-from regretkit.circuits._operations import as_matrix
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import StrategySet
 
@@ -50,99 +49,76 @@ class ConstrainedSet:
     """
 
     def __init__(self, source: StrategySet, matrix: Vector, bound: Vector) -> None:
-        self.source, self.matrix, self.bound = source, matrix, bound
-        points = self._explored()
+        self.source, self.matrix = source, matrix
+        corners = [source.best_response(sign * row)[1] for row in matrix for sign in (-1.0, 1.0)]
+        points = np.array([source.relative_interior_point(), *corners])
         excess = _excess(points, matrix, bound)
-        largest = np.abs(excess).max(axis=0)
-        self._unit = np.where(largest > 0.0, largest, 1.0)
-        shares = (excess / self._unit).max(axis=1)
-        self._start = points[shares.argmin()]
-        if shares.min() > 0.0:
-            self._start = self._least_violation(self._start, float(shares.min()))
+        if (never := np.flatnonzero(np.diagonal(excess[1::2]) > 0.0)).size:
+            raise ValueError(f"constraint {never[0]} cannot be met by any x of {quote(source)}")
+        unit = np.abs(excess).max(axis=0)
+        unit[unit == 0.0] = 1.0
+        violation = (excess / unit).max(axis=1)
+        start, least = points[violation.argmin()], float(violation.min())
+        if least > 0.0:
+            # One more coordinate by which all constraints give way: the largest of its negatives
+            space = sets.ProductSet([source, sets.Box([0.0], [least])])
+            yielding = np.column_stack([matrix / unit[:, None], -np.ones(len(matrix))])
+            utility = np.append(np.zeros(start.size), -1.0)
+            begin = np.append(start, least)
+            point, lower, upper, prices = _best(space, utility, yielding, bound / unit, begin)
+            if upper < -_TOLERANCE:
+                weights = prices / unit
+                raise ValueError(
+                    "the constraints cannot be met together: added up with weights "
+                    f"{shorten(str(weights / weights.max()))} they make one that every x of "
+                    f"{quote(source)} breaks by {-upper / weights.max():.6g} at least"
+                )
+            if lower < -3.0 * _TOLERANCE:
+                raise RuntimeError(
+                    f"{_MAX_COLUMNS} points of {quote(source)} do not show whether the constraints "
+                    f"can be met together; the least violation is at most {-lower} of the largest"
+                )
+            start = point[:-1]
         # The start meets them, in floating point as well.
-        self.bound = np.maximum(bound, self._start @ matrix.T)
+        self._start, self.bound = start, np.maximum(bound, start @ matrix.T)
 
     def best_response(self, utility: Vector) -> tuple[Vector, float, float]:
         """Return the point of the largest value, its value, and an upper bound on all values."""
-        amplitude = float(np.abs(utility).max(initial=0.0)) or 1.0
-        found = _Search(self.source, utility / amplitude, self.matrix, self.bound, self._start)
-        return found.point, amplitude * found.lower, amplitude * found.upper
-
-    # Whether there are such points at all
-
-    def _explored(self) -> Vector:
-        """Return where each constraint is met best and worst, and refuse one that never is."""
-        points = [self.source.relative_interior_point()]
-        for number, (row, bound) in enumerate(zip(self.matrix, self.bound, strict=True)):
-            best, worst = (self.source.best_response(sign * row)[1] for sign in (-1.0, 1.0))
-            points += [best, worst]
-            minimum = float(row @ best)
-            if _excess(best, row[None], bound)[0] > 0.0:
-                raise ValueError(
-                    f"constraint {number} cannot be met: over {quote(self.source)}, "
-                    f"matrix[{number}] @ x is at least {minimum}, above bound[{number}] = {bound}"
-                )
-        return np.array(points)
-
-    def _least_violation(self, start: Vector, maximum: float) -> Vector:
-        """Return the mixture that breaks the constraints least; refuse one that does at all."""
-        space = sets.ProductSet([self.source, sets.Box([0.0], [maximum])])
-        matrix = np.column_stack([self.matrix / self._unit[:, None], -np.ones(len(self.matrix))])
-        utility = np.append(np.zeros(start.size), -1.0)
-        begin = np.append(start, maximum)
-        found = _Search(space, utility, matrix, self.bound / self._unit, begin)
-        if found.upper < -_TOLERANCE:
-            weights = found.prices / self._unit
-            raise ValueError(
-                "the constraints cannot be met together: added up with weights "
-                f"{shorten(str(weights / weights.max()))} they make one that every x of "
-                f"{quote(self.source)} breaks by {-found.upper / weights.max():.6g} at least"
-            )
-        if found.lower < -3.0 * _TOLERANCE:
-            raise RuntimeError(
-                f"whether the constraints can be met together was not found out from "
-                f"{_MAX_COLUMNS} points of {quote(self.source)}; the least violation is at most "
-                f"{-found.lower} of the largest"
-            )
-        return found.point[:-1]
+        size = float(np.abs(utility).max(initial=0.0)) or 1.0
+        point, lower, upper, _ = _best(
+            self.source, utility / size, self.matrix, self.bound, self._start
+        )
+        return point, size * lower, size * upper
 
 
-class _Search:
-    """The best point of a set under constraints that the start meets, by column generation.
+def _best(
+    source: StrategySet, utility: Vector, matrix: Vector, bound: Vector, start: Vector
+) -> tuple[Vector, float, float, Vector]:
+    """Return the best point under constraints that the start meets, by column generation.
 
-    On an interval from 0, with the constraint x <= 2.5:
+    With it come its value, an upper bound on the value of all points, and the prices of the
+    constraints from which the bound follows. On an interval from 0, with the constraint x <= 2.5:
 
     >>> line = sets.Box([0.0], [10.0])
-    >>> found = _Search(line, np.ones(1), np.ones((1, 1)), np.array([2.5]), start=np.zeros(1))
-    >>> found.point, found.prices, found.upper
-    (array([2.5]), array([1.]), 2.5)
+    >>> _best(line, np.ones(1), np.ones((1, 1)), np.array([2.5]), start=np.zeros(1))
+    (array([2.5]), 2.5, 2.5, array([1.]))
     """
-
-    point: Vector
-    lower: float
-    """Its value."""
-    upper: float = np.inf
-    """A bound on the value of all points, which follows from the prices."""
-    prices: Vector
-
-    def __init__(
-        self, source: StrategySet, utility: Vector, matrix: Vector, bound: Vector, start: Vector
-    ) -> None:
-        spread = source.best_response(utility)[0] + source.best_response(-utility)[0]
-        points = [start]
-        for _ in range(_MAX_COLUMNS):
-            columns = np.array(points)
-            weights, prices = _mixture(columns @ utility, _excess(columns, matrix, bound))
-            value, vertex = source.best_response(utility - prices @ matrix)
-            if value + prices @ bound < self.upper:
-                self.upper, self.prices = float(value + prices @ bound), prices
-            self.point = weights @ columns
-            self.lower = float(utility @ self.point)
-            known = (columns == vertex).all(axis=1).any()
-            if known or self.upper - self.lower <= _TOLERANCE * spread:
-                break
-            points.append(vertex)
-        self.upper = max(self.lower, self.upper)
+    spread = source.best_response(utility)[0] + source.best_response(-utility)[0]
+    points, upper, best_prices = [start], np.inf, np.zeros(len(bound))
+    point, lower = start, float(utility @ start)
+    for _ in range(_MAX_COLUMNS):
+        columns = np.array(points)
+        weights, prices = _mixture(columns @ utility, _excess(columns, matrix, bound))
+        value, vertex = source.best_response(utility - prices @ matrix)
+        if value + prices @ bound < upper:
+            upper, best_prices = float(value + prices @ bound), prices
+        point = weights @ columns
+        lower = float(utility @ point)
+        known = (columns == vertex).all(axis=1).any()
+        if known or upper - lower <= _TOLERANCE * spread:
+            break
+        points.append(vertex)
+    return point, lower, max(lower, upper), best_prices
 
 
 def _excess(points: Vector, matrix: Vector, bound: Vector) -> Vector:
@@ -177,10 +153,6 @@ def _mixture(values: Vector, excess: Vector) -> tuple[Vector, Vector]:
     weights = np.maximum(program.x, 0.0)
     prices = np.maximum(-program.ineqlin.marginals, 0.0) * spread / size
     return weights / weights.sum(), prices
-
-
-def _bound(value: ArrayLike) -> Vector:
-    return _validate.constant_vector(value, "bound")
 
 
 @define(eq=False)
@@ -220,14 +192,6 @@ class Constrained(RegretMinimizer):
         A minimizer on a set of non-negative vectors of dimension k with zero in it, such as the
         box from 0 to a cap; in units of utility over units of the constraint.
 
-    Raises
-    ------
-    ValueError
-        When the multipliers may be negative or never zero, or no point of X meets all constraints
-        up to 1e-9 of the largest violation.
-    RuntimeError
-        When it could not be found out whether the constraints can be met together.
-
     Examples
     --------
     The first of two actions earns more, and is to be played at most one time in four:
@@ -263,8 +227,8 @@ class Constrained(RegretMinimizer):
     """
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
-    matrix: Vector = field(converter=as_matrix)
-    bound: Vector = field(converter=_bound)
+    matrix: ArrayLike
+    bound: ArrayLike
     multipliers: RegretMinimizer = field(validator=is_minimizer)
     total_violation: Vector = field(init=False, repr=False)
     """Sum of all A x - b so far, shape ``(k,)``; negative where a constraint held with room."""
@@ -277,12 +241,13 @@ class Constrained(RegretMinimizer):
 
     def __attrs_post_init__(self) -> None:
         check_distinct([self.minimizer, self.multipliers])
-        self.domain = self.minimizer.domain
-        _validate.vector(self.bound, len(self.matrix), "bound")
-        self._excess = sets.AffineImageSet(self.domain, self.matrix, -self.bound)
-        _check_prices(self.multipliers, len(self.matrix))
-        self._feasible = ConstrainedSet(self.domain, self.matrix, self.bound)
-        self.total_violation, self.total_earned = np.zeros(len(self.matrix)), 0.0
+        self.domain, matrix = self.minimizer.domain, _validate.matrix(self.matrix, "matrix")
+        bound = _validate.constant_vector(self.bound, "bound", len(matrix))
+        self.matrix, self.bound = matrix, bound
+        self._excess = sets.AffineImageSet(self.domain, matrix, -bound)
+        _check_prices(self.multipliers, len(matrix))
+        self._feasible = ConstrainedSet(self.domain, matrix, bound)
+        self.total_violation, self.total_earned = np.zeros(len(matrix)), 0.0
         self.total_utility = np.zeros(self.dimension)
 
     @property
@@ -326,8 +291,10 @@ class Constrained(RegretMinimizer):
         worst = self.multipliers.domain.best_response(prices.utilities)[0]
         parts = tracker_of(self.minimizer).external + prices.external
         # The best point that pays, in each iteration, the price of what it violates.
-        paying = self.domain.best_response(tracker.utilities - prices.strategies @ self.matrix)[0]
-        paying += float(prices.strategies @ self.bound)
+        paying = self.domain.best_response(
+            tracker.utilities - prices.strategies @ self._excess.matrix
+        )[0]
+        paying -= float(prices.strategies @ self._excess.offset)
         statement = "R against points that pay + largest <lambda, V> = sum of the parts' R"
         regret = paying - tracker.earned + worst
         payers = RegretBound(statement, regret, parts, exact=True)
@@ -337,7 +304,7 @@ class Constrained(RegretMinimizer):
 
     def _priced(self, utility: Vector) -> Vector:
         """Return ``u - A' lambda`` at the current prices."""
-        return utility - self.multipliers.next_strategy() @ self.matrix
+        return utility - self.multipliers.next_strategy() @ self._excess.matrix
 
     def _propose(self) -> Vector:
         return self.minimizer.next_strategy().copy()
@@ -364,16 +331,14 @@ def _check_prices(multipliers: RegretMinimizer, count: int) -> None:
     """Refuse multipliers that do not play non-negative vectors, with zero among them."""
     if multipliers.dimension != count:
         raise ValueError(
-            f"multipliers play in dimension {multipliers.dimension}, but there are {count} rows "
-            "in matrix; pass a minimizer with one price for each"
+            f"multipliers must have dimension {count}, as matrix has rows, "
+            f"got {multipliers.dimension}"
         )
     minimum = [-multipliers.domain.best_response(-unit)[0] for unit in np.eye(count)]
     if min(minimum) < -1e-9:
         raise ValueError(
-            f"multipliers must never be negative, but those on {quote(multipliers.domain)} "
-            f"can be as low as {min(minimum)}"
+            f"multipliers must never be negative, got as low as {min(minimum)} "
+            f"on {quote(multipliers.domain)}"
         )
     if not multipliers.domain.contains(np.zeros(count)):
-        raise ValueError(
-            f"multipliers must be able to be zero, but 0 is not in {quote(multipliers.domain)}"
-        )
+        raise ValueError(f"multipliers must have 0 in their domain {quote(multipliers.domain)}")

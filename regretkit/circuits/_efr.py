@@ -16,11 +16,10 @@ from regretkit._regret_tracker import RegretBound
 from regretkit._state import NOT_STATE
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import did_you_mean, must_be, quote
+from regretkit._util._validate import check_kind, did_you_mean, must_be, quote
 from regretkit.circuits._base import (
     LocalRule,
     TreeCircuit,
-    check_tree,
     local_minimizer,
     no_bound_by_block,
 )
@@ -179,7 +178,8 @@ class EFR(TreeCircuit):
     _weights: Vector = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
-        check_tree(self.tree, DecisionTree | Simplices)
+        if not isinstance(self.tree, Simplices):
+            check_kind(self.tree, DecisionTree, "tree", "game.domains[0]")
         self.domain = self.tree
         self._layout = _Layout(self.tree, self.deviations)
         self.rule = local_minimizer(self.local, self._layout.simplices)
@@ -280,22 +280,15 @@ class _Layout:
 
     def _name(self, deviation: int) -> str:
         """Return the name of a deviation, as in ``bet -> pass after bet at 0``."""
-        local, told = self.local, []
+        local, names_of, told = self.local, self.tree.simplices.names_of, []
         weight, source = int(local.weight[deviation]), int(local.source[deviation])
         while weight:
-            point, action = self._action(local.factor[weight])
+            point, action = names_of(local.factor[weight])
             told.append(f"{action} at {point}")
             weight = int(local.parent[weight])
-        changed = f"{self._action(source)[1]} " if source >= 0 else ""
+        changed = f"{names_of(source)[1]} " if source >= 0 else ""
         continuation = f" after {', '.join(reversed(told))}" if told else ""
-        return f"{changed}-> {self._action(local.target[deviation])[1]}{continuation}"
-
-    def _action(self, action: int) -> tuple[str, str]:
-        """Return the names of an action's decision point, and of the action."""
-        points = self.tree.simplices
-        point = int(np.searchsorted(points.first, action, side="right")) - 1
-        names = points.labels.actions(point)
-        return points.labels.block(point), names[action - int(points.first[point])]
+        return f"{changed}-> {names_of(local.target[deviation])[1]}{continuation}"
 
     def values(self, utility: Vector, behavior: Vector) -> Vector:
         """Return the counterfactual utilities of all actions."""

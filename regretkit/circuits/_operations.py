@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound
-from regretkit._util import _validate
 from regretkit._util._arrays import sum_cancelling
 from regretkit._util._typing import Vector
 from regretkit._util._validate import one_space
@@ -25,7 +24,6 @@ from regretkit.circuits._base import (
 )
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices
-from regretkit.sets._operations import Image
 
 
 @define(eq=False)
@@ -255,36 +253,7 @@ class ConvexHull(Circuit):
 
 
 @define(eq=False)
-class _Image(SingleMinimizerCircuit):
-    """Plays the image of what another minimizer plays; subclasses say which image that is."""
-
-    _image: Image = field(init=False, repr=False)
-
-    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        regret, inner = tracker_of(self).external, tracker_of(self.minimizer).external
-        return RegretBound("R = R of the minimizer", regret, inner, exact=True)
-
-    def _inner(self, utility: Vector) -> Vector:
-        return self._image.pull_back(utility)
-
-    def _transform(self, strategy: Vector) -> Vector:
-        return self._image.apply(strategy)
-
-    def _value(self, utility: Vector) -> float:
-        return self.minimizer._value(self._inner(utility)) + self._image.constant_value(utility)
-
-
-def as_matrix(value: ArrayLike) -> Vector:
-    """Return an argument ``matrix`` as a matrix; a converter of attrs fields."""
-    return _validate.matrix(value, "matrix")
-
-
-def _offset(value: ArrayLike | None) -> Vector | None:
-    return None if value is None else _validate.constant_vector(value, "offset")
-
-
-@define(eq=False)
-class AffineImage(_Image):
+class AffineImage(SingleMinimizerCircuit):
     """Play where an affine map takes what a minimizer plays.
 
     With z the minimizer's strategy on its set Z,
@@ -320,9 +289,24 @@ class AffineImage(_Image):
     As of ``Product``. Derived here; the paper's own form could not be checked.
     """
 
-    matrix: Vector = field(converter=as_matrix)
-    offset: Vector | None = field(default=None, converter=_offset)
+    matrix: ArrayLike
+    offset: ArrayLike | None = None
+    _image: sets.AffineImageSet = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self._image = sets.AffineImageSet(self.minimizer.domain, self.matrix, self.offset)
-        self.domain = self._image
+        self.domain, self.matrix = self._image, self._image.matrix
+
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
+        regret, inner = tracker_of(self).external, tracker_of(self.minimizer).external
+        return RegretBound("R = R of the minimizer", regret, inner, exact=True)
+
+    def _inner(self, utility: Vector) -> Vector:
+        return utility @ self._image.matrix
+
+    def _transform(self, strategy: Vector) -> Vector:
+        return self._image.apply(strategy)
+
+    def _value(self, utility: Vector) -> float:
+        offset = float(utility @ self._image.offset)
+        return self.minimizer._value(self._inner(utility)) + offset

@@ -1,63 +1,28 @@
 """Regret against maps: Gordon's construction, swap regret by experts, and TreeSwap."""
 
-import abc
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 from attrs import define, field, frozen, validators
-from typing_extensions import TypeIs
 
 from regretkit._regret_tracker import RegretBound
+from regretkit._state import NOT_STATE
 from regretkit._util._typing import Vector
-from regretkit._util._validate import at_least_one, must_be, quote, vector, whole_number
+from regretkit._util._validate import at_least_one, of_kind, quote, whole_number
 from regretkit.circuits._base import (
     Circuit,
     LocalRule,
     as_minimizer,
     check_distinct,
-    check_tree,
     is_minimizer,
     local_minimizer,
 )
 from regretkit.circuits._cfr import CFR
-from regretkit.circuits._maps import (
-    DeviationSet,
-    FiniteDeviations,
-    LinearDeviations,
-    MarkovDeviations,
-    StochasticMatrices,
-)
+from regretkit.circuits._maps import DeviationSet, LinearDeviations, StochasticMatrices
 from regretkit.circuits._trigger import TriggerDeviations
 from regretkit.circuits._wrappers import Restart
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import DecisionTree, Simplices, SimplicesLike, StrategySet, as_simplices
-
-FixedPoint: TypeAlias = Callable[[DeviationSet, Vector], Vector]
-"""Returns a point that the map with the given coefficients sends to itself."""
-
-
-def stationary(maps: DeviationSet, coefficients: Vector) -> Vector:
-    """Return the fixed point of a map that its set computes: ``maps.fixed_point(coefficients)``.
-
-    For a stochastic matrix it is the stationary distribution; where the chain has several closed
-    classes, the mean of their stationary distributions.
-
-    Parameters
-    ----------
-    maps
-        Maps by stochastic matrices, trigger deviations, or others that have a ``fixed_point``.
-    coefficients
-        Which of the maps, shape ``(maps.coefficients.dimension,)``.
-
-    Examples
-    --------
-    >>> import numpy
-    >>> from regretkit.circuits import StochasticMatrices
-    >>> stationary(StochasticMatrices(2), numpy.array([0.5, 0.5, 0.25, 0.75]))
-    array([0.33333333, 0.66666667])
-    """
-    return maps.fixed_point(coefficients)
+from regretkit.sets import DecisionTree, Simplices, SimplicesLike, as_simplices
 
 
 @frozen
@@ -101,25 +66,57 @@ class AveragedPowerIterate:
         return total / self.steps
 
 
-_FIXED = 1e-6
-"""How far a map may move a point that is said to be fixed, relative to the point's size."""
-
-_PROVEN = FiniteDeviations | LinearDeviations | StochasticMatrices | TriggerDeviations
-"""Maps of which ``stationary`` is known to return a fixed point."""
-
-
 @define(eq=False)
-class _PhiRegretBase(Circuit):
-    """A minimizer over maps, and a fixed point of the map that it picks."""
+class PhiRegret(Circuit):
+    """Minimize regret against a set of maps.
 
-    minimizer: RegretMinimizer
-    maps: DeviationSet
-    fixed_point: FixedPoint
+    A minimizer picks coefficients c of a map, a fixed point of the map is played, and the
+    minimizer learns what each coefficient would have earned there:
+
+        x  =  map_c(x),    minimizer learns the gradient of <u, map_c(x)> in c
+
+    The regret against the set of maps equals the minimizer's external regret, exactly: x itself
+    is what map c earned.
+
+    Parameters
+    ----------
+    minimizer
+        Plays on ``maps.coefficients``.
+    maps
+        The set of maps: constants for external regret, pairs for internal regret, all stochastic
+        matrices for swap regret.
+    fixed_point
+        Called with ``maps`` and coefficients, returns a fixed point of that map, such as
+        ``AveragedPowerIterate(100)``; by default ``maps.fixed_point(coefficients)``.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.circuits import internal_maps
+    >>> player = PhiRegret(RegretMatching(6), internal_maps(3))
+    >>> player.observe_utility([0.0, 3.0, 0.0])
+    >>> player.next_strategy()
+    array([0., 1., 0.])
+
+    References
+    ----------
+    Gordon, Greenwald and Marks (2008), "No-regret learning in convex games", ICML.
+    """
+
+    minimizer: RegretMinimizer = field(validator=is_minimizer)
+    maps: DeviationSet = field(validator=of_kind(DeviationSet, "internal_maps(3)"))
+    fixed_point: Callable[[DeviationSet, Vector], Vector] | None = field(
+        default=None, validator=validators.optional(validators.is_callable()), metadata=NOT_STATE
+    )
     _last: Vector = field(init=False, repr=False)
 
-    @abc.abstractmethod
     def __attrs_post_init__(self) -> None:
-        """Say what the domain is, and take its first point for the last one."""
+        if self.minimizer.domain != self.maps.coefficients:
+            raise ValueError(
+                f"minimizer must play on maps.coefficients, {quote(self.maps.coefficients)}, "
+                f"got one on {quote(self.minimizer.domain)}"
+            )
+        self.domain = self.maps.domain
         self._last = self.next_strategy().copy()
 
     def _weaker_guarantee(self) -> str:
@@ -153,41 +150,9 @@ class _PhiRegretBase(Circuit):
 
     def _propose(self) -> Vector:
         coefficients = self.minimizer.next_strategy()
-        point = self.fixed_point(self.maps, coefficients)
-        proven = isinstance(self.maps, _PROVEN)
-        if self.fixed_point is stationary and proven:
-            return point
-        return self._fixed(coefficients, point)
-
-    def _fixed(self, coefficients: Vector, found: Vector | None) -> Vector:
-        """Return a point that was found, once it is sure that the map does not move it."""
-        name = "fixed_point"
-        if self.fixed_point is stationary:
-            is_chain = isinstance(self.maps, MarkovDeviations)
-            name = "maps.stationary" if is_chain else "maps.fixed_point"
-        if found is None:
-            raise TypeError(f"{name} returned None; return a point that the map sends to itself")
-        point = vector(found, self.dimension, f"what {name} returned").copy()
-        if not self.domain.contains(point, atol=_FIXED):
-            raise ValueError(
-                f"{name} returned {quote(point)}, which is no point of {quote(self.domain)}; "
-                "return one that the map sends to itself"
-            )
-        image = self.maps.apply(coefficients, point)
-        moved = vector(image, self.dimension, "what maps.apply returned")
-        if not self.domain.contains(moved, atol=_FIXED):
-            raise ValueError(
-                f"maps sent {quote(point)} to {quote(moved)}, which is no point of "
-                f"{quote(self.domain)}; pass maps of the domain to itself"
-            )
-        distance = float(np.abs(moved - point).max(initial=0.0))
-        allowed = _FIXED * (1.0 + float(np.abs(point).max(initial=0.0)))
-        if not isinstance(self.fixed_point, AveragedPowerIterate) and distance > allowed:
-            raise ValueError(
-                f"{name} returned {quote(point)}, which the map moves by {distance:g}, more than "
-                f"{allowed:g}; return one that the map sends to itself"
-            )
-        return point
+        if self.fixed_point is None:
+            return self.maps.fixed_point(coefficients)
+        return self.fixed_point(self.maps, coefficients)
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         self.minimizer.observe_utility(self.maps.utility(utility, strategy))
@@ -199,68 +164,12 @@ class _PhiRegretBase(Circuit):
         self.minimizer.expect_utility(self.maps.utility(prediction, self._last))
 
 
-@define(eq=False)
-class PhiRegret(_PhiRegretBase):
-    """Minimize regret against a set of maps.
-
-    A minimizer picks coefficients c of a map, a fixed point of the map is played, and the
-    minimizer learns what each coefficient would have earned there:
-
-        x  =  map_c(x),    minimizer learns the gradient of <u, map_c(x)> in c
-
-    The regret against the set of maps equals the minimizer's external regret, exactly: x itself
-    is what map c earned.
-
-    Parameters
-    ----------
-    minimizer
-        Plays on ``maps.coefficients``.
-    maps
-        The set of maps: constants for external regret, pairs for internal regret, all stochastic
-        matrices for swap regret.
-    fixed_point
-        Called with ``maps`` and coefficients, returns a fixed point of that map; by default
-        ``maps.fixed_point``, for a matrix its stationary distribution. A fixed point of your own,
-        or of maps of your own, is checked in every iteration.
-
-    Examples
-    --------
-    >>> from regretkit import RegretMatching
-    >>> from regretkit.circuits import internal_maps
-    >>> player = PhiRegret(RegretMatching(6), internal_maps(3))
-    >>> player.observe_utility([0.0, 3.0, 0.0])
-    >>> player.next_strategy()
-    array([0., 1., 0.])
-
-    References
-    ----------
-    Gordon, Greenwald and Marks (2008), "No-regret learning in convex games", ICML.
-    """
-
-    minimizer: RegretMinimizer = field(validator=is_minimizer)
-    maps: DeviationSet
-    fixed_point: FixedPoint = field(
-        default=stationary, repr=False, validator=validators.is_callable()
-    )
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.maps, DeviationSet):
-            raise TypeError(must_be("maps", "a set of maps such as internal_maps(3)", self.maps))
-        if self.minimizer.domain != self.maps.coefficients:
-            raise ValueError(
-                f"minimizer plays on {quote(self.minimizer.domain)}, but the coefficients of the "
-                f"maps live in {quote(self.maps.coefficients)}; build it there"
-            )
-        self.domain = self.maps.domain
-        super().__attrs_post_init__()
-
-
-@define(eq=False)
-class SwapRegret(_PhiRegretBase):
+class SwapRegret(PhiRegret):
     """Minimize swap regret: no rule "wherever you played a, play f(a)" would have earned more.
 
-    Every action a has an expert, who picks a row of a stochastic matrix M and learns from the
-    share of the utility that a's probability makes its own:
+    It is ``PhiRegret`` over ``StochasticMatrices``. Every action a has an expert, who picks a row
+    of a stochastic matrix M and learns from the share of the utility that a's probability makes
+    its own:
 
         x  =  x M,    expert a plays row a of M and learns from x_a u
 
@@ -278,11 +187,6 @@ class SwapRegret(_PhiRegretBase):
         Called with the simplices of all rows, returns one minimizer that plays every expert. The
         class of any leaf will do; ``PerDecisionPoint(make)`` builds one object for each expert.
 
-    Attributes
-    ----------
-    minimizer
-        All experts together.
-
     Examples
     --------
     >>> from regretkit import RegretMatching
@@ -298,20 +202,13 @@ class SwapRegret(_PhiRegretBase):
     distribution is played; here it is the mean of theirs.
     """
 
-    minimizer: RegretMinimizer = field(init=False, repr=False)
-    maps: DeviationSet = field(init=False, repr=False)
-    fixed_point: FixedPoint = field(init=False, repr=False)
-    simplices: Simplices = field(converter=as_simplices)
-    expert: LocalRule
+    def __init__(self, simplices: SimplicesLike, expert: LocalRule) -> None:
+        maps = StochasticMatrices(simplices)
+        super().__init__(local_minimizer(expert, maps.coefficients, name="expert"), maps)
 
-    def on_domain(self, simplices: Simplices) -> RegretMinimizer:
-        return SwapRegret(simplices, self.expert)
-
-    def __attrs_post_init__(self) -> None:
-        matrices = StochasticMatrices(self.simplices)
-        self.maps, self.fixed_point, self.domain = matrices, stationary, self.simplices
-        self.minimizer = local_minimizer(self.expert, matrices.rows, name="expert")
-        super().__attrs_post_init__()
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        expert = self.minimizer.on_domain(StochasticMatrices(simplices).coefficients)
+        return None if expert is None else SwapRegret(simplices, lambda _: expert)
 
 
 @define(eq=False)
@@ -466,10 +363,10 @@ def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -
     ----------
     As of ``LinearDeviations``.
     """
-    if not _is_tree(domain):
+    if not isinstance(domain, DecisionTree):
         return SwapRegret(domain, local)
     maps = LinearDeviations(domain)
-    return PhiRegret(CFR(maps.pairs, local), maps)
+    return PhiRegret(CFR(maps.coefficients, local), maps)
 
 
 def trigger_regret(
@@ -502,14 +399,7 @@ def trigger_regret(
     ----------
     As of ``TriggerDeviations``.
     """
-    if _is_tree(domain):
+    if isinstance(domain, DecisionTree):
         maps = TriggerDeviations(domain, coarse=coarse)
-        return PhiRegret(CFR(maps.mixtures, local), maps)
+        return PhiRegret(CFR(maps.coefficients, local), maps)
     return local_minimizer(local, as_simplices(domain)) if coarse else SwapRegret(domain, local)
-
-
-def _is_tree(domain: DecisionTree | SimplicesLike) -> TypeIs[DecisionTree]:
-    """Return whether the domain is a tree, not simplices; refuse other sets."""
-    if isinstance(domain, StrategySet):
-        check_tree(domain, DecisionTree | Simplices)
-    return isinstance(domain, DecisionTree)

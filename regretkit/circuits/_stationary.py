@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import Selection, add_cancelling, as_slice, depths, segment_sum
 from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import floats, format_array, number
 from regretkit.sets import DecisionTree, Simplices
 
 _Booleans: TypeAlias = NDArray[np.bool_]
@@ -51,11 +52,6 @@ def stationary_distribution(matrix: ArrayLike, *, tolerance: float = 1e-9) -> Ve
     Vector
         Shape ``(n,)``, or ``(blocks, n)``. A block has the bits that it would have alone.
 
-    Raises
-    ------
-    ValueError
-        If the matrix is not square, or not stochastic.
-
     Examples
     --------
     >>> stationary_distribution([[0.5, 0.5], [0.25, 0.75]])
@@ -74,33 +70,31 @@ def stationary_distribution(matrix: ArrayLike, *, tolerance: float = 1e-9) -> Ve
     O'Cinneide (1993), "Entrywise perturbation theory and error analysis for Markov chains",
     Numerische Mathematik 65(1): why the result is accurate in every component.
     """
-    matrices = np.asarray(matrix, dtype=np.float64)
-    _check_stochastic(matrices, tolerance)
+    matrices = check_stochastic(matrix, tolerance, "matrix", dimensions=(2, 3))
     return _stationary(matrices) if matrices.ndim == 3 else _stationary(matrices[None])[0]
 
 
-def _check_stochastic(matrices: Vector, tolerance: float) -> None:
+def check_stochastic(
+    value: ArrayLike, tolerance: float, name: str, *, dimensions: tuple[int, ...]
+) -> Vector:
+    """Return square matrices of nonnegative rows that sum to one, up to a small tolerance."""
+    number(tolerance, "tolerance", minimum=0.0, maximum=1e-3)
+    matrices = floats(value, name)
     shape = matrices.shape
-    if len(shape) not in (2, 3) or shape[-1] != shape[-2] or shape[-1] == 0:
-        raise ValueError(
-            f"matrix has shape {shape}, but a chain over n states needs one row and one column a "
-            f"state; pass shape (n, n), or (blocks, n, n) for many chains"
-        )
-    # NaN passes through min, and a comparison with it is false.
-    if not (matrices.min(initial=0.0) >= 0.0 and matrices.max(initial=0.0) < np.inf):
-        position = tuple(np.argwhere(~((matrices >= 0.0) & (matrices < np.inf)))[0].tolist())
-        raise ValueError(
-            f"matrix must be finite and nonnegative, but entry {position} is {matrices[position]}; "
-            "pass transition probabilities"
-        )
+    if len(shape) not in dimensions or shape[-1] != shape[-2] or not shape[-1]:
+        forms = " or ".join("(n, n)" if n == 2 else "(k, n, n)" for n in dimensions)
+        raise ValueError(f"{name} must have shape {forms}, got {shape}")
     with np.errstate(over="ignore"):
-        sums = matrices.sum(axis=-1)
-    if (deviation := np.abs(sums - 1.0)).max(initial=0.0) > tolerance:
-        position = tuple(np.argwhere(deviation > tolerance)[0].tolist())
+        deviation = np.abs(matrices.sum(axis=-1) - 1.0)
+    # Written so that NaN, which is in no order with anything, fails it too.
+    wrong = ~((matrices >= 0.0).all(axis=-1) & (deviation <= tolerance))
+    if wrong.any():
+        row = tuple(np.argwhere(wrong)[0].tolist())
         raise ValueError(
-            f"matrix must have rows that sum to one, but row {position} sums to {sums[position]}; "
-            "divide each row by its sum"
+            f"{name} must have nonnegative rows that sum to one, but row {row} is "
+            f"{format_array(matrices[row])}"
         )
+    return matrices
 
 
 def _stationary(matrices: Vector) -> Vector:

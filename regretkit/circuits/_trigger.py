@@ -5,23 +5,20 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from attrs import define
 
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be
-from regretkit.circuits._base import check_tree
-from regretkit.circuits._maps import DeviationSet, mapped
+from regretkit._util._validate import check_kind
+from regretkit.circuits._maps import DeviationSet
 from regretkit.circuits._stationary import LocalDeviations
-from regretkit.sets import DecisionTree, Level, StrategySet
+from regretkit.sets import DecisionTree
 from regretkit.sets._labels import LazySequence
 
 _Name: TypeAlias = Callable[[int], str]
 
 
-@define(eq=False, repr=False, init=False)
-class TriggerDeviations(DeviationSet):
+class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
     """All mixtures of trigger deviations of a decision tree, or of coarse ones.
 
     A trigger is an action a at a decision point j. Where the strategy would play it, the
@@ -62,35 +59,22 @@ class TriggerDeviations(DeviationSet):
     in extensive-form games", AAAI.
     """
 
-    domain: StrategySet
-    coefficients: StrategySet
-    tree: DecisionTree
-    """The domain."""
-    mixtures: DecisionTree
-    """Where the coefficients live."""
-    coarse: bool
-    """Whether a trigger is a decision point, and not an action there."""
     triggers: int
     """Their number. Coordinate ``1 + k`` of the coefficients is the probability of trigger k."""
-    _source: Indices
-    """For each coordinate behind a trigger: x[source] is how much the trigger passes on to it."""
-    _sequence: Indices
-    """The sequence of the tree of which it is a copy."""
     local: LocalDeviations
-    """What it does at each decision point, for all coordinates but the first."""
+    """What the coefficients do at each decision point, for all but the first of them."""
+    cover_constants = True  # All first decision points together, as triggers, are a constant map.
 
     def __init__(self, tree: DecisionTree, *, coarse: bool = False) -> None:
-        check_tree(tree)
-        if not isinstance(coarse, bool):
-            raise TypeError(must_be("coarse", "True or False", coarse))
-        self.domain = self.tree = tree
-        self.coarse = coarse
+        check_kind(tree, DecisionTree, "tree", "game.domains[0]")
+        self.domain, self.coarse = tree, coarse
         # Triggers are numbered as the decision points, or as the actions there.
         at = np.repeat(np.arange(tree.points), 1 if coarse else tree.sizes)
         self.triggers = at.size
         trigger, point = _at_or_after(tree, at)
-        self.coefficients = self.mixtures = _coefficients(tree, at, trigger, point, coarse=coarse)
+        self.coefficients = _coefficients(tree, at, trigger, point, coarse=coarse)
         copied = np.repeat(np.arange(point.size), tree.sizes[point])
+        # Each coordinate behind a trigger copies a sequence; x[source] is passed on to it.
         source = tree.parent_sequence if coarse else 1 + np.arange(self.triggers)
         self._source = source[trigger[copied]]
         self._sequence = expand_ranges(tree.first_sequence[point], tree.sizes[point])
@@ -109,21 +93,15 @@ class TriggerDeviations(DeviationSet):
             factor=factor,
         )
 
-    @property
-    def cover_constants(self) -> bool:
-        return True  # All first decision points together, as triggers, are a constant map.
-
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
-        coefficients = mapped(coefficients, self.mixtures, "coefficients")
-        point = mapped(point, self.tree, "point")
         picked = coefficients[1 : 1 + self.triggers]
         if self.coarse:
-            picked = self.tree.simplices.repeat(picked)
-        deviating = np.zeros(self.tree.dimension)
-        for level in self.tree.levels:
+            picked = self.domain.simplices.repeat(picked)
+        deviating = np.zeros(self.domain.dimension)
+        for level in self.domain.levels:
             deviating[level.sequences] = level.inflow(deviating) + picked[level.actions]
         passed = point[self._source] * coefficients[1 + self.triggers :]
-        moved = segment_sum(self._sequence, passed, self.tree.dimension)
+        moved = segment_sum(self._sequence, passed, self.domain.dimension)
         moved += point * np.maximum(1.0 - deviating, 0.0)
         return moved
 
@@ -132,8 +110,8 @@ class TriggerDeviations(DeviationSet):
         # it is taken from what is before it. The constants are such that what a trigger and all
         # behind it earn is a difference to what the strategy earns there: where both are equal,
         # the difference is zero and no rounding, which regret matching would play.
-        behavior = self.tree.behavior(point)
-        value, values = self.tree.counterfactual(utility, behavior)
+        behavior = self.domain.behavior(point)
+        value, values = self.domain.counterfactual(utility, behavior)
         return np.append(value, self.local.gains(values, behavior, point))
 
     def fixed_point(self, coefficients: Vector) -> Vector:
@@ -147,9 +125,8 @@ class TriggerDeviations(DeviationSet):
 
         and with coarse triggers it is proportional to r[a], those at j included.
         """
-        coefficients = mapped(coefficients, self.mixtures, "coefficients")
         behavior, _ = self.local.play(coefficients[1:])
-        return self.tree.sequence_form(behavior)
+        return self.domain.sequence_form(behavior)
 
     def regret(self, tracker: RegretTracker) -> float | None:
         # What follows a trigger was earned by following; against it stands the best continuation.
@@ -157,14 +134,13 @@ class TriggerDeviations(DeviationSet):
             return None
         (joint,) = tracker._joint
         earned = np.diag(joint).copy()
-        following = np.zeros(self.tree.points)
-        for level in reversed(self.tree.levels):
-            points = _points(self.tree, level)
-            following[points] = level.simplices.sum(earned[level.sequences])
-            level.add_to_parents(earned, following[points])
+        following = np.zeros(self.domain.points)
+        for level in reversed(self.domain.levels):
+            following[level.points] = level.simplices.sum(earned[level.sequences])
+            level.add_to_parents(earned, following[level.points])
         lost = following if self.coarse else earned[1:]
         gained = np.concatenate([np.zeros(1), -lost, joint[self._source, self._sequence]])
-        return self.mixtures.best_response(gained)[0]
+        return self.coefficients.best_response(gained)[0]
 
     def gains(self, utilities: Vector) -> Vector:
         """Return what each trigger gains over following the strategy, shape ``(triggers,)``.
@@ -174,7 +150,7 @@ class TriggerDeviations(DeviationSet):
         utilities
             Sum over iterations of what ``utility`` returned.
         """
-        return self.mixtures.best_values(utilities)[1 : 1 + self.triggers]
+        return self.coefficients.best_values(utilities)[1 : 1 + self.triggers]
 
     def best_gain(self, utilities: Vector, *, largest: bool = False) -> float:
         """Return what the best deviation gains over following the strategy.
@@ -192,25 +168,20 @@ class TriggerDeviations(DeviationSet):
         gains = self.gains(utilities)
         if largest:
             return float(gains.max()) if self.triggers else 0.0
-        continuation = np.zeros(self.tree.dimension)
-        for level in reversed(self.tree.levels):
+        continuation = np.zeros(self.domain.dimension)
+        for level in reversed(self.domain.levels):
             best = continuation[level.sequences]
             if not self.coarse:
                 best = np.maximum(best, gains[level.actions])
             triggered = level.simplices.sum(best)
             if self.coarse:
-                triggered = np.maximum(triggered, gains[_points(self.tree, level)])
+                triggered = np.maximum(triggered, gains[level.points])
             level.add_to_parents(continuation, triggered)
         return float(continuation[0])
 
     def __repr__(self) -> str:
         kind = "coarse triggers" if self.coarse else "triggers"
-        return f"<TriggerDeviations: {self.triggers} {kind} of {self.tree!r}>"
-
-
-def _points(tree: DecisionTree, level: Level) -> Indices:
-    """Return the numbers of the decision points of a level."""
-    return tree.point_of_sequence[level.sequences][level.simplices.first]
+        return f"<TriggerDeviations: {self.triggers} {kind} of {self.domain!r}>"
 
 
 def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
@@ -263,11 +234,8 @@ def _coefficients(
 
 def _trigger_name(tree: DecisionTree, coarse: bool, trigger: int) -> str:
     """Return the name of a trigger, a decision point or an action there."""
-    labels = tree.simplices.labels
-    if coarse:
-        return labels.block(trigger)
-    point = int(np.searchsorted(tree.simplices.first, trigger, side="right")) - 1
-    return f"{labels.block(point)}: {labels.actions(point)[trigger - tree.simplices.first[point]]}"
+    points = tree.simplices
+    return points.labels.block(trigger) if coarse else ": ".join(points.names_of(trigger))
 
 
 def _point_name(

@@ -11,12 +11,10 @@ from regretkit._regret_tracker import RegretBound
 from regretkit._state import NOT_STATE, StateDict, generators
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
-from regretkit._util._validate import must_be, quote, shorten, whole_number
+from regretkit._util._validate import quote, shorten, whole_number
 from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices
-
-_EVERY = "pass 10, or a function of the iteration that says whether to restart after it"
 
 
 @define(eq=False)
@@ -89,14 +87,8 @@ class Restart(LearningWrapper):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if callable(self.every):
-            if not isinstance(due := self.every(1), bool | np.bool_):
-                raise TypeError(f"every(1) must be True or False, got {quote(due)}; {_EVERY}")
-        elif isinstance(self.every, int | np.integer):
+        if not callable(self.every):
             whole_number(self.every, "every", minimum=1)
-        else:
-            wanted = "a whole number, at least 1, or a function"
-            raise TypeError(must_be("every", wanted, self.every, _EVERY))
         self._start = self.minimizer.state_dict()
 
     def _weaker_guarantee(self) -> str:
@@ -194,10 +186,6 @@ class Discount(LearningWrapper):
 # What is played of a minimizer
 
 
-def _reference(value: ArrayLike | None) -> Vector | None:
-    return None if value is None else _validate.constant_vector(value, "reference")
-
-
 @define(eq=False)
 class ExplorationMixture(_SameDomain):
     """Explore with some probability, and else play as a minimizer does.
@@ -237,15 +225,14 @@ class ExplorationMixture(_SameDomain):
     """
 
     gamma: float = field(validator=_validate.share, kw_only=True)
-    reference: Vector | None = field(default=None, converter=_reference, kw_only=True)
+    reference: ArrayLike | None = field(default=None, kw_only=True)
     _point: Vector = field(init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self._point = (
-            self.domain.relative_interior_point() if self.reference is None else self.reference
-        )
-        _validate.vector(self._point, self.dimension, "reference")
+        point = self.reference
+        point = self.domain.relative_interior_point() if point is None else point
+        self._point = _validate.constant_vector(point, "reference", self.dimension)
         if not self.domain.contains(self._point):
             raise ValueError(
                 f"reference must be a point of the minimizer's domain, {quote(self.domain)}, "

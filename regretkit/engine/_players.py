@@ -184,7 +184,7 @@ class PlayerState:
             minimizer._weights = minimizer._layout.local.weights(minimizer._behavior)
             minimizer._last = last if self._learned else minimizer._last
         elif isinstance(minimizer, PhiRegret) and self._learned:
-            minimizer._last = cast("TriggerDeviations", minimizer.maps).tree.sequence_form(last)
+            minimizer._last = cast("TriggerDeviations", minimizer.maps).domain.sequence_form(last)
 
     def forget_utilities(self) -> None:
         """Leave the minimizer without utilities of a last update."""

@@ -8,7 +8,7 @@ import numpy as np
 from regretkit._state import generators, with_parts
 from regretkit._util._arrays import Selection
 from regretkit._util._validate import LARGEST, quote
-from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, stationary
+from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations
 from regretkit.circuits._stationary import LocalDeviations
 from regretkit.estimators import ChanceSampling, ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
@@ -137,7 +137,7 @@ def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:
         isinstance(minimizer, PhiRegret)
         and isinstance(minimizer.maps, TriggerDeviations)
         and isinstance(minimizer.minimizer, CFR)
-        and minimizer.fixed_point is stationary
+        and minimizer.fixed_point is None
     )
     return cast(PhiRegret, minimizer).minimizer if by_triggers else minimizer
 

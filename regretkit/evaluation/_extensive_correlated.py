@@ -90,7 +90,7 @@ def trigger_deviations(domain: DecisionTree, concept: Concept) -> Deviations:
     else:
         maps = TriggerDeviations(domain, coarse=concept == "efcce")
         triggers, played, source = maps.triggers, maps._sequence, maps._source
-        parents, sizes = maps.mixtures.parent_sequence[1:], maps.mixtures.sizes[1:]
+        parents, sizes = maps.coefficients.parent_sequence[1:], maps.coefficients.sizes[1:]
     # With "no deviation" as the first action
     tree = DecisionTree(np.append(0, 1 + parents), np.append(1 + triggers, sizes))
     trigger = np.arange(tree.dimension)

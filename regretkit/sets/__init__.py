@@ -13,7 +13,6 @@ from regretkit.sets._operations import AffineImageSet as AffineImageSet
 from regretkit.sets._operations import Hull as Hull
 from regretkit.sets._operations import MinkowskiSumSet as MinkowskiSumSet
 from regretkit.sets._operations import ProductSet as ProductSet
-from regretkit.sets._operations import ScaledSet as ScaledSet
 from regretkit.sets._simplices import Simplices as Simplices
 from regretkit.sets._simplices import SimplicesLike as SimplicesLike
 from regretkit.sets._simplices import as_simplices as as_simplices

@@ -209,8 +209,10 @@ class Level:
     array([0.4, 0.4, 0.4, 0.6, 0.6])
     """
 
+    points: Indices
+    """The numbers of the level's decision points."""
     simplices: Simplices
-    """The level's decision points side by side, without names."""
+    """These decision points side by side, without names."""
     actions: Selection
     """Coordinates of the level's actions in a behavioural strategy."""
     sequences: Selection
@@ -237,6 +239,7 @@ class Level:
         actions = simplices.coordinates(points)
         distinct, parent_of_edge = np.unique(parents, return_inverse=True)
         return Level(
+            points,
             part,
             as_slice(actions),
             as_slice(actions + 1),

@@ -1,6 +1,5 @@
 """Sets made of sets: images under affine maps, hulls, Minkowski sums and products."""
 
-import abc
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -13,7 +12,6 @@ from regretkit._util._arrays import Selection, as_slice
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import (
-    ROUNDING,
     StrategySet,
     _SetOfFields,
     as_set,
@@ -24,34 +22,8 @@ from regretkit.sets._base import (
 from regretkit.sets._simplices import Simplices
 
 
-class Image(_SetOfFields):
-    """The image of a set, its source, under an affine map."""
-
-    source: StrategySet
-
-    @abc.abstractmethod
-    def apply(self, point: Vector) -> Vector:
-        """Return the image of a point of the source."""
-
-    @abc.abstractmethod
-    def pull_back(self, utility: Vector) -> Vector:
-        """Return the utility of the source's coordinates; refuse one that overflows."""
-
-    def constant_value(self, utility: Vector) -> float:
-        """Return the value of the map's offset, the same for all points of the source."""
-        return 0.0
-
-    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        utility = _validate.vector(utility, self.dimension, "utility")
-        value, best = self.source.best_response(self.pull_back(utility))
-        return value + self.constant_value(utility), self.apply(best)
-
-    def relative_interior_point(self) -> Vector:
-        return self.apply(self.source.relative_interior_point())
-
-
 @define(eq=False, repr=False, init=False)
-class AffineImageSet(Image):
+class AffineImageSet(_SetOfFields):
     """The image of a set under an affine map.
 
         { M x + b : x in X }
@@ -107,77 +79,13 @@ class AffineImageSet(Image):
         image: Vector = self.matrix @ point + self.offset
         return image
 
-    def pull_back(self, utility: Vector) -> Vector:
-        """Return ``M' u``."""
-        return utility @ self.matrix
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        utility = _validate.vector(utility, self.dimension, "utility")
+        value, best = self.source.best_response(utility @ self.matrix)
+        return value + float(utility @ self.offset), self.apply(best)
 
-    def constant_value(self, utility: Vector) -> float:
-        """Return ``<u, b>``."""
-        return float(utility @ self.offset)
-
-
-@define(eq=False, repr=False, init=False)
-class ScaledSet(Image):
-    """All multiples of the points of a set by one factor.
-
-        { a x : x in X }
-
-    It is the ``AffineImageSet`` under ``a`` times the identity, without the matrix.
-
-    Parameters
-    ----------
-    source
-        The set X.
-    factor
-        a, finite and not zero. It may be negative, which reflects the set at the origin; with
-        zero, nothing would remain of it but a ``Singleton`` of zeros.
-
-    Examples
-    --------
-    >>> from regretkit.sets import Simplices
-    >>> ScaledSet(Simplices(2), 10.0).best_response([3.0, 2.0])
-    (30.0, array([10.,  0.]))
-    """
-
-    source: StrategySet
-    """The set X."""
-    factor: float
-    """The factor a."""
-
-    def __init__(self, source: StrategySet, factor: float) -> None:
-        self.source = as_set(source, "source")
-        self.factor = _validate.number(
-            factor, "factor", minimum=-_validate.LARGEST, maximum=_validate.LARGEST
-        )
-        if self.factor == 0.0:
-            raise ValueError("factor must not be 0, which leaves a Singleton of zeros")
-
-    @property
-    def dimension(self) -> int:
-        return self.source.dimension
-
-    def apply(self, point: Vector) -> Vector:
-        """Return ``a x``."""
-        return self.factor * point
-
-    def pull_back(self, utility: Vector) -> Vector:
-        """Return ``a u``."""
-        return self.factor * utility
-
-    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether ``point`` lies in the set, up to ``atol``.
-
-        The source measures, in its own norm: it is asked about ``point / a``, with ``atol / |a|``
-        and a few units in the last place.
-        """
-        point = _validate.point(point, self.dimension, atol)
-        allowance = atol + ROUNDING * float(np.abs(point).max(initial=0.0))
-        with np.errstate(over="ignore"):
-            preimage = point / self.factor
-        # A point that far away is in no set, and no set may be asked about it.
-        if not (np.abs(preimage) <= _validate.LARGEST).all():
-            return False
-        return self.source.contains(preimage, allowance / abs(self.factor))
+    def relative_interior_point(self) -> Vector:
+        return self.apply(self.source.relative_interior_point())
 
 
 @define(eq=False, repr=False, init=False)

@@ -111,6 +111,11 @@ class Simplices(StrategySet):
         chosen = _validate.whole_numbers(blocks, "blocks")
         return expand_ranges(self.first[chosen], self.sizes[chosen])
 
+    def names_of(self, coordinate: int) -> tuple[str, str]:
+        """Return the names of the block and of the action at a coordinate."""
+        block = int(np.searchsorted(self.first, coordinate, side="right")) - 1
+        return self.labels.block(block), self.labels.actions(block)[coordinate - self.first[block]]
+
     # Operations, block by block, on arrays of shape (dimension,)
 
     def sum(self, vector: Vector) -> Vector:

@@ -254,7 +254,7 @@ def test_on_a_shifted_set_differences_count_down_to_rounding(shift):
     assert is_feasible(line, [[1.0]], [shift - 2e-16 * abs(shift)])  # that is a rounding error
     assert not is_feasible(square, matrix, [2.0 * shift + 1.0, -shift - 0.75, -shift - 0.75])
     assert is_feasible(square, matrix, [2.0 * shift + 1.5, -shift - 0.75, -shift - 0.75])
-    with pytest.raises(ValueError, match=r"constraint 0 cannot be met: .* at least .*, above"):
+    with pytest.raises(ValueError, match="constraint 0 cannot be met"):
         restricted(line, [[1.0]], [shift - 0.5])
 
 
@@ -326,5 +326,5 @@ def test_a_search_that_is_cut_short_says_so_and_its_bounds_are_true(monkeypatch)
 
     _, lower, upper = found.best_response(utility)
     assert lower < minimum <= maximum < upper
-    with pytest.raises(RuntimeError, match=r"was not found out from 4 points of Ball"):
+    with pytest.raises(RuntimeError, match=r"4 points of Ball.* do not show"):
         restricted(Ball(np.zeros(3), 1.0), matrix, np.full(2, -np.sqrt(0.5) + 1e-6))

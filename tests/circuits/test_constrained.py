@@ -333,7 +333,7 @@ test_what_cannot_be_constrained_so_is_refused = refusals(
     (
         lambda: build(bound=[-0.5]),
         ValueError,
-        r"constraint 0 cannot be met: .* at least 0.0, above bound\[0\] = -0.5",
+        "constraint 0 cannot be met",
     ),
     (
         lambda: build(
@@ -345,7 +345,7 @@ test_what_cannot_be_constrained_so_is_refused = refusals(
     (
         lambda: build(rk.BestResponse(sets.Ball([0.0, 0.0], 1.0)), [[-1.0, 0.0]], [-1.1]),
         ValueError,
-        r"at least -1.0, above bound\[0\] = -1.1",
+        "constraint 0 cannot be met by any x of Ball",
     ),
     (lambda: build(matrix=[[1.0]]), ValueError, r"matrix has shape \(1, 1\)"),
     (lambda: build(matrix=[1.0, 0.0]), ValueError, r"matrix must have shape .* got \(2,\)"),
@@ -356,9 +356,13 @@ test_what_cannot_be_constrained_so_is_refused = refusals(
     (lambda: build(matrix=None), TypeError, "matrix must be numbers, got None"),
     (lambda: build(matrix=[["1", "0"]]), TypeError, "matrix must be numbers, got"),
     (lambda: build(matrix=10**400), TypeError, "matrix must be numbers, got"),
-    (lambda: build(multipliers=prices(2, 1.0)), ValueError, "dimension 2, but there are 1"),
-    (lambda: build(multipliers=negative_prices()), ValueError, "can be as low as -0.5"),
-    (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Singleton"),
+    (
+        lambda: build(multipliers=prices(2, 1.0)),
+        ValueError,
+        "dimension 1, as matrix has rows, got 2",
+    ),
+    (lambda: build(multipliers=negative_prices()), ValueError, "got as low as -0.5"),
+    (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 in their domain Singleton"),
     (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a RegretMinimizer"),
     (lambda: build(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
 )

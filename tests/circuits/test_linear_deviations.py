@@ -15,7 +15,7 @@ from regretkit.circuits import (
     StochasticMatrices,
     TriggerDeviations,
     linear_swap_regret,
-    stationary,
+    stationary_distribution,
 )
 from regretkit.evaluation import RegretLedger
 
@@ -35,17 +35,19 @@ def small_case(seed, points=4):
 
 def random_map(maps, generator, kind="plain"):
     """Return the coefficients of a map; some kinds are nearly reducible, or have a tiny leak."""
-    simplices = maps.pairs.simplices
+    simplices = maps.coefficients.simplices
     behavior = generator.random(simplices.dimension)
     if kind == "pure":
-        return maps.pairs.best_response(generator.normal(size=maps.pairs.dimension))[1]
+        return maps.coefficients.best_response(generator.normal(size=maps.coefficients.dimension))[
+            1
+        ]
     if kind == "sparse":
         behavior *= generator.random(simplices.dimension) < 0.4
     if kind == "tiny":
         behavior = 10.0 ** (-30.0 * behavior)
     if kind == "leaking":
         behavior *= 10.0 ** -(12.0 * generator.integers(0, 2, size=behavior.size))
-    return maps.pairs.sequence_form(simplices.normalize(behavior))
+    return maps.coefficients.sequence_form(simplices.normalize(behavior))
 
 
 def constraints(tree):
@@ -142,10 +144,10 @@ def test_a_map_keeps_the_set_and_its_coefficients_earn_what_its_points_do(seed, 
 def test_there_are_as_many_coefficients_as_said_and_every_inflow_is_at_most_one(seed):
     tree, maps, _, _, generator = small_case(seed, points=8)
     length, points = tree.dimension, tree.points
-    assert maps.pairs.points == points * length
-    assert maps.pairs.dimension == 1 + length * (length - 1) + points**2
+    assert maps.coefficients.points == points * length
+    assert maps.coefficients.dimension == 1 + length * (length - 1) + points**2
     for _ in range(20):
-        assert maps.pairs.reach(random_map(maps, generator, "pure")).max() <= 1.0
+        assert maps.coefficients.reach(random_map(maps, generator, "pure")).max() <= 1.0
 
 
 @SEEDS
@@ -162,7 +164,7 @@ def test_constant_maps_and_the_identity_are_among_them(seed):
 def test_at_a_single_decision_linear_swap_regret_is_swap_regret(actions):
     generator = np.random.default_rng(actions)
     maps, matrices = LinearDeviations(rk.DecisionTree([0], [actions])), StochasticMatrices(actions)
-    gains, by_swap = np.zeros(maps.pairs.dimension), np.zeros(actions**2)
+    gains, by_swap = np.zeros(maps.coefficients.dimension), np.zeros(actions**2)
     for _ in range(10):
         utility, strategy = generator.normal(size=actions), generator.dirichlet(np.ones(actions))
         gains += maps.utility(np.append(0.0, utility), np.append(1.0, strategy))
@@ -184,16 +186,16 @@ def test_gaps_of_trigger_deviations_are_at_most_that_of_linear_maps(seed):
         some = triggers.coefficients.best_response(generator.normal(size=sums.size))[1]
         moved = [triggers.apply(some, strategy) for strategy in strategies]
         joint = sum(map(maps.utility, moved, strategies))
-        assert maps.pairs.best_response(joint)[0] >= (np.array(moved) ** 2).sum() - 1e-9
+        assert maps.coefficients.best_response(joint)[0] >= (np.array(moved) ** 2).sum() - 1e-9
     sums = sum(map(maps.utility, utilities, strategies))
-    gains.append(maps.pairs.best_response(sums)[0] - earned)
+    gains.append(maps.coefficients.best_response(sums)[0] - earned)
     assert (np.diff(gains) >= -1e-10).all()
 
 
 def test_pairs_have_the_names_of_what_they_are():
     actions = [["in", "out"], ["again", "no more"]]
     maps = LinearDeviations(rk.DecisionTree([0, 1], [2, 2], labels=["a", "b"], actions=actions))
-    labels = maps.pairs.simplices.labels
+    labels = maps.coefficients.simplices.labels
     assert [labels.block(number) for number in (0, 1, 5, 9)] == [
         "a",
         "a | a: in",
@@ -203,8 +205,8 @@ def test_pairs_have_the_names_of_what_they_are():
     assert labels.actions(0) == ("in", "out", "query a")
     assert labels.actions(6) == ("again", "no more", "query b")
     assert labels.actions(7) == ("again", "no more")
-    for number in range(maps.pairs.points):
-        assert len(labels.actions(number)) == maps.pairs.sizes[number]
+    for number in range(maps.coefficients.points):
+        assert len(labels.actions(number)) == maps.coefficients.sizes[number]
 
 
 # Fixed points
@@ -236,16 +238,16 @@ def test_the_fixed_point_of_a_matrix_is_its_stationary_distribution(leak):
     matrix = (1.0 - leak) * np.eye(5) + leak * generator.dirichlet(np.ones(5), size=5)
     maps = LinearDeviations(rk.DecisionTree([0], [5]))
     behavior = np.concatenate([np.eye(6)[5], matrix.ravel()])  # query, then a row
-    point = maps.fixed_point(maps.pairs.sequence_form(behavior))[1:]
+    point = maps.fixed_point(maps.coefficients.sequence_form(behavior))[1:]
     np.testing.assert_allclose(point @ matrix, point, rtol=0.0, atol=1e-15)
     if leak >= 1e-4:
-        np.testing.assert_allclose(point, stationary(StochasticMatrices(5), matrix.ravel()))
+        np.testing.assert_allclose(point, stationary_distribution(matrix))
 
 
 def test_what_is_left_for_good_has_no_weight_at_all():
     maps = LinearDeviations(rk.DecisionTree([0, 1], [3, 2]))
     wanted = maps.utility(np.eye(6)[2], np.ones(6))  # the second of the first three actions
-    constant = maps.pairs.best_response(wanted)[1]
+    constant = maps.coefficients.best_response(wanted)[1]
     np.testing.assert_array_equal(maps.fixed_point(constant), [1, 0, 1, 0, 0, 0])
 
 
@@ -256,7 +258,7 @@ def test_what_is_left_for_good_has_no_weight_at_all():
 @pytest.mark.parametrize("name", ["rm", "rm+", "prm+", "drm(1.5,0)", "hedge"])
 def test_regret_against_the_maps_is_that_of_cfr_over_their_pairs(seed, name):
     tree, maps, _, _, _ = small_case(seed, points=6)
-    player = PhiRegret(rk.CFR(maps.pairs, MAKERS[name]), maps)
+    player = PhiRegret(rk.CFR(maps.coefficients, MAKERS[name]), maps)
     ledger = RegretLedger(player, strict=True)
     joint = np.zeros((tree.dimension, tree.dimension))
     for strategy, utility in meets(player, seed, iterations=30):
@@ -298,16 +300,16 @@ def test_payoffs_in_other_units_are_played_alike():
 
 def test_a_player_without_decisions_has_one_map():
     maps = LinearDeviations(rk.DecisionTree([], []))
-    assert maps.pairs.dimension == 1
+    assert maps.coefficients.dimension == 1
     np.testing.assert_array_equal(maps.apply(np.ones(1), np.ones(1)), [1.0])
-    player = linear_swap_regret(maps.tree, rk.RegretMatching)
+    player = linear_swap_regret(maps.domain, rk.RegretMatching)
     player.observe_utility([2.0])
     np.testing.assert_array_equal(player.next_strategy(), [1.0])
 
 
 def test_decisions_with_a_single_action_have_one_fixed_point():
     maps = LinearDeviations(rk.DecisionTree([0, 1, 1], [1, 1, 1]))
-    point = maps.fixed_point(maps.pairs.relative_interior_point())
+    point = maps.fixed_point(maps.coefficients.relative_interior_point())
     np.testing.assert_array_equal(point, np.ones(4))
 
 

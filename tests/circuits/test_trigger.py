@@ -276,6 +276,5 @@ def test_names_say_what_triggers_and_what_follows():
 
 test_what_is_no_tree_or_no_flag_is_refused = refusals(
     (lambda: TriggerDeviations(rk.Simplices(2)), "tree must be a DecisionTree"),
-    (lambda: TriggerDeviations(TWO, coarse=1), "coarse must be True or False"),
     error=TypeError,
 )

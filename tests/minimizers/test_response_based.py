@@ -52,12 +52,12 @@ def test_the_sums_of_products_differ_by_no_more_than_the_root_of_the_squares(see
 def test_the_regret_against_a_linear_map_is_at_most_its_distance_from_the_identity_times_w(seed):
     tree = random_tree(np.random.default_rng(seed), points=4)
     maps, player = LinearDeviations(tree), ResponseBasedApproachability(tree)
-    gains, earned = np.zeros(maps.pairs.dimension), 0.0
+    gains, earned = np.zeros(maps.coefficients.dimension), 0.0
     for strategy, utility in meets(player, seed, iterations=60):
         gains += maps.utility(utility, strategy)
         earned += utility @ strategy
 
-    best, coefficients = maps.pairs.best_response(gains)
+    best, coefficients = maps.coefficients.best_response(gains)
     distance = np.linalg.norm(maps.matrix(coefficients) - np.eye(tree.dimension))
     assert best - earned <= distance * player.distance
 

@@ -173,10 +173,8 @@ HOOKS = {  # the concrete methods that subclasses may override
     "Proximal": "_point",
     "SingleMinimizerCircuit": "_inner _learn",
     "_SameDomain": "on_domain",
-    "DeviationSet": "cover_constants fixed_point regret",
-    "MarkovDeviations": "regret",
+    "DeviationSet": "fixed_point regret",
     "StrategySet": "_key contains gain value",
-    "Image": "constant_value",
     "Simplices": "add best_response cumulate dot expectation max newton norm normalize project "
     "regret repeat softmax sum uniform",
     "Averaging": "weights",

@@ -20,7 +20,6 @@ from regretkit.sets import (
     MinkowskiSumSet,
     Polytope,
     ProductSet,
-    ScaledSet,
     Simplices,
     Singleton,
 )
@@ -51,12 +50,12 @@ def polytopes(seed):
         "point": Singleton(normal(size=4)),
         "image": AffineImageSet(Simplices([2, 3]), normal(size=(3, 5)), normal(size=3)),
         "raised": AffineImageSet(Simplices(2), normal(size=(4, 2))),
-        "scaled": ScaledSet(polytope, -0.3),
+        "scaled": AffineImageSet(polytope, -0.3 * np.eye(3)),
         "sum": MinkowskiSumSet([polytope, Simplices(3), Singleton(normal(size=3))]),
         "hull of points": points,
         "hull of products": mixed,
         "nested hulls": Hull([Simplices(3), points, Hull([Singleton([0.0, 0.0, 5.0]), box])]),
-        "product": ProductSet([box, ScaledSet(polytope, 2.0)]),
+        "product": ProductSet([box, AffineImageSet(polytope, 2.0 * np.eye(3))]),
         "interleaved": interleaved(generator, [points, Simplices([2, 2]), Singleton([3.0])]),
     }
 
@@ -69,7 +68,7 @@ def curved(seed):
     return {
         "ball": ball,
         "shadow": AffineImageSet(ball, normal(size=(2, 3))),
-        "rounded box": MinkowskiSumSet([box, ScaledSet(ball, 0.25)]),
+        "rounded box": MinkowskiSumSet([box, Ball(ball.center, 0.375)]),
         "hull of a ball": Hull([ball, box]),
     }
 
@@ -97,8 +96,6 @@ def vertices(domain):
             return list(map(sum, itertools.product(*map(vertices, domain.summands))))
         case AffineImageSet():
             return [domain.matrix @ vertex + domain.offset for vertex in vertices(domain.source)]
-        case ScaledSet():
-            return [domain.factor * vertex for vertex in vertices(domain.source)]
     laid = []
     for choice in itertools.product(*map(vertices, domain.factors)):
         laid.append(np.empty(domain.dimension))
@@ -352,21 +349,12 @@ def test_the_image_of_a_ball_is_an_ellipsoid(seed):
         assert image.contains(point) == (np.linalg.norm(preimage) <= 1.0)
 
 
-def test_a_scaled_set_keeps_its_own_measure_in_the_new_unit():
-    large = ScaledSet(Box([0.0], [1.0]), 100.0)
-    assert large.contains([100.09], atol=0.1)
-    assert not large.contains([100.11], atol=0.1)
-    assert not ScaledSet(Box([0.0], [1.0]), 1e-200).contains([1e200])
-
-
 @SEEDS
 def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
     generator = np.random.default_rng(seed)
     for utility, center in 1e9 * generator.normal(size=(50, 2, 3)):
         ball = Ball(center, 1e9 * generator.random())
-        scaled = ScaledSet(Box(center, center), generator.normal())
-        for domain in (ball, scaled, ScaledSet(ball, generator.normal())):
-            assert domain.contains(domain.best_response(utility)[1])
+        assert ball.contains(ball.best_response(utility)[1])
 
 
 @SEEDS
@@ -499,8 +487,6 @@ test_an_invalid_set_is_refused = refusals(
     (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a StrategySet"),
     (lambda: AffineImageSet(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
     (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset must have shape"),
-    (lambda: ScaledSet(Simplices(2), 0), ValueError, "factor must not be 0"),
-    (lambda: ScaledSet(Simplices(1), 1e200), ValueError, "factor must be from"),
     (lambda: MinkowskiSumSet([]), ValueError, "one or more in one space"),
     (lambda: MinkowskiSumSet([Simplices(2), 1.0]), TypeError, r"summands\[1\] .* got 1.0"),
     (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"dimensions \[2, 3\]"),
