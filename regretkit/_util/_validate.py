@@ -53,10 +53,10 @@ def candidates(names: Sequence[str], limit: int = 12) -> str:
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
 
 
-def did_you_mean(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question that ends an error message, nothing where no name is close."""
-    close = difflib.get_close_matches(name, [*names][:10_000], n=1, cutoff=likeness)
-    return f"; did you mean {quote(close[0])}?" if close else ""
+    close = difflib.get_close_matches(name, [*names][:10_000])  # the nearest three
+    return f"; did you mean {' or '.join(map(quote, close))}?" if close else ""
 
 
 # Arrays

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import regretkit.checks._contract as _contract
 from regretkit._state import generators, with_parts
+from regretkit._util._validate import check_kind
 from regretkit.checks._contract import Check, Make
 from regretkit.checks._growth import regret_grows_slowly
 from regretkit.checks._kernel import kernel_agrees
@@ -121,6 +122,7 @@ def run_check(check: Check, make: Make) -> None:
 def _built(make: Make) -> RegretMinimizer:
     """Return what a factory builds, once it is sure to build new minimizers."""
     first, second = make(), make()
+    check_kind(first, RegretMinimizer, "what make returned", "RegretMatching(3)")
     held, others = ({id(x) for x in (*generators(m), *with_parts(m))} for m in (first, second))
     if held & others or first.iteration:
         raise ValueError(f"make must build a new minimizer each time it is called, got {first!r}")

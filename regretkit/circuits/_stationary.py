@@ -124,7 +124,8 @@ def _closed_classes(matrices: Vector) -> _Booleans:
     """Return whether two states are in one closed class together, shape ``(blocks, n, n)``."""
     reach = (matrices > 0.0) | np.eye(matrices.shape[1], dtype=np.bool_)
     while not reach.all():
-        longer = reach @ reach  # paths of up to twice as many steps
+        steps = reach.astype(np.float32)  # by BLAS, which has no product of truth values
+        longer = steps @ steps > 0.0  # paths of up to twice as many steps
         if (longer == reach).all():
             break
         reach = longer

@@ -82,7 +82,6 @@ def _approach(point: Vector, oracle: Oracle) -> Iterator[tuple[Vector, float, fl
     upper bound on the distance, and the length of the longest answer, as seen from ``point``.
     """
     answers = np.empty((0, point.size))
-    weights = exterior_weights = np.empty(0)
     direction = center = _unit(point if point.any() else np.ones(point.size))
     lower, longest = -np.inf, 0.0
     for call in range(_most_calls(point)):
@@ -92,48 +91,30 @@ def _approach(point: Vector, oracle: Oracle) -> Iterator[tuple[Vector, float, fl
         offset = float(direction @ point) - value
         if offset > lower:
             lower, center = offset, direction
-        weights = _projected(answers, np.zeros(point.size), weights)
+        weights = _projected(answers, np.zeros(point.size))
         nearest = weights @ answers
         yield weights, max(lower, 0.0), float(np.linalg.norm(nearest)), longest
         direction = _unit(-nearest)
         if call >= _FIRST_CALLS:
             exterior = longest * (center if call % 2 else direction)
-            exterior_weights = _projected(answers, exterior, exterior_weights)
-            direction = _unit(exterior - exterior_weights @ answers)
+            direction = _unit(exterior - _projected(answers, exterior) @ answers)
 
 
-def _projected(points: Vector, target: Vector, weights: Vector) -> Vector:
+def _projected(points: Vector, target: Vector) -> Vector:
     """Return the weights of the point nearest to ``target`` in the hull of ``points``.
 
-    The search starts from other weights, of the first of the points. With P the points as seen from
-    the target, the result is proportional to the w >= 0 that minimizes ``|w P|^2 + (sum w - 1)^2``:
-    of all w in one proportion the best has ``|p|^2 / (1 + |p|^2)``, which increases with the
-    distance |p| of their point. Lawson and Hanson's method finds it; its steps are Wolfe's.
+    With P the points as seen from the target, they are proportional to the w >= 0 that minimizes
+    ``|w P|^2 + (sum w - 1)^2``: of all w in one proportion the best has ``|p|^2 / (1 + |p|^2)``,
+    which increases with the distance |p| of their point.
     """
+    from scipy.optimize import nnls  # Lawson and Hanson's method, whose steps are Wolfe's
+
     edges = points - target
     system = np.vstack([edges.T / (np.abs(edges).max() or 1.0), np.ones(len(points))])
     goal = np.append(np.zeros(target.size), 1.0)
-    support = np.flatnonzero(weights) if weights.any() else np.zeros(1, dtype=np.int64)
-    shares = np.append(weights, 1.0)[support]
-    previous = np.full(goal.size, np.inf)
-    while True:
-        # To the best of all w on the support, or as far as none becomes negative
-        while (best := np.linalg.lstsq(system[:, support], goal)[0]).min() <= 0.0:
-            falls = np.where(best <= 0.0, shares - best, 1.0)
-            reach = np.where(best <= 0.0, shares / np.where(falls > 0.0, falls, 1.0), np.inf)
-            leaving = int(reach.argmin())
-            shares = np.delete(shares + reach[leaving] * (best - shares), leaving)
-            support = np.delete(support, leaving)
-        residual = goal - system[:, support] @ best
-        # By how much its square falls, whose two values may differ by rounding only
-        if (previous - residual) @ (previous + residual) <= 0.0:
-            return weights
-        weights, shares, previous = np.zeros(len(points)), best, residual
-        weights[support] = best / best.sum()
-        entering = int((residual @ system).argmax())
-        if entering in support:
-            return weights
-        support, shares = np.append(support, entering), np.append(shares, 0.0)
+    shares, _ = nnls(system, goal, maxiter=30 * len(points))
+    weights: Vector = shares / shares.sum()
+    return weights
 
 
 def _unit(vector: Vector) -> Vector:
