@@ -14,7 +14,7 @@ LARGEST = 10_000_000
 """Pairs of actions up to which internal and swap regret are tracked: 80 MB of sums."""
 _SUMS = (
     *("iterations", "utilities", "strategies", "earned", "width", "size", "_weighted"),
-    *("_earned_weighted", "_period", "_best_before", "_earned_by_action"),
+    *("_earned_weighted", "_period", "_best_before", "earned_by_action"),
 )
 
 
@@ -70,6 +70,11 @@ class RegretTracker:
         Sum of the ranges of <u_t, x> over the domain.
     size
         Sum of the sizes of the products in <u_t, x_t>: what rounding is relative to.
+    earned_by_action
+        Sum of u_t x_t, coordinate by coordinate, shape ``(dimension,)``.
+    products
+        Sums of x_t u_t', one matrix for each block of simplices, or one of all coordinates if
+        ``joint``; empty where they have too many entries.
 
     Examples
     --------
@@ -100,20 +105,20 @@ class RegretTracker:
     _earned_weighted: float = field(default=0.0, init=False, repr=False)
     _period: Vector = field(init=False, repr=False)
     _best_before: float = field(default=0.0, init=False, repr=False)
-    _joint: list[Vector] = field(init=False, repr=False)
-    _earned_by_action: Vector = field(init=False, repr=False)
+    products: list[Vector] = field(init=False, repr=False)
+    earned_by_action: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         zeros = np.zeros((5, self.domain.dimension))
         self.utilities, self.strategies, self._period, self._weighted = zeros[:4]
-        self._earned_by_action = zeros[4]
+        self.earned_by_action = zeros[4]
         sizes = self.domain.sizes if isinstance(self.domain, Simplices) else np.zeros(0, np.int64)
         if self.joint and not isinstance(self.domain, Simplices):
             sizes = np.array([self.domain.dimension])
         self.pairs = int(sizes @ sizes)
         tracked = self.pairs <= self.most_pairs
         self.on_simplices = isinstance(self.domain, Simplices) and tracked
-        self._joint = [np.zeros((n, n)) for n in sizes] if tracked else []
+        self.products = [np.zeros((n, n)) for n in sizes] if tracked else []
 
     def record(self, utility: Vector, strategy: Vector) -> None:
         """Enter one iteration."""
@@ -121,13 +126,13 @@ class RegretTracker:
         self.utilities += utility
         self.strategies += strategy
         self._period += utility
-        self._earned_by_action += utility * strategy
+        self.earned_by_action += utility * strategy
         self.earned += self.domain.value(utility, strategy)
         highest, lowest = self.domain.best_response(utility), self.domain.best_response(-utility)
         self.width += highest[0] + lowest[0]
         self.size += float(np.abs(utility) @ np.abs(strategy)) + float(np.abs(utility).sum())
         begin = 0
-        for joint in self._joint:
+        for joint in self.products:
             block = slice(begin, begin + len(joint))
             joint += np.outer(strategy[block], utility[block])
             begin += len(joint)
@@ -136,13 +141,13 @@ class RegretTracker:
 
     def sums(self) -> list[Any]:
         """Return all numbers and arrays that iterations were added to, those of pairs last."""
-        return [*(getattr(self, name) for name in _SUMS), *self._joint]
+        return [*(getattr(self, name) for name in _SUMS), *self.products]
 
     def load(self, sums: Sequence[Any]) -> None:
         """Continue from what ``sums`` returned for a tracker of the same domain."""
         for name, value in zip(_SUMS, sums, strict=False):
             setattr(self, name, value)
-        self._joint = [*sums[len(_SUMS) :]]
+        self.products = [*sums[len(_SUMS) :]]
 
     def record_weighted(self, weight: float, utility: Vector, strategy: Vector) -> None:
         """Record one iteration by its weight."""
@@ -178,20 +183,20 @@ class RegretTracker:
             )
         first = self.domain.first
         best = np.maximum.reduceat(self.utilities, first)
-        regrets: Vector = best - np.add.reduceat(self._earned_by_action, first)
+        regrets: Vector = best - np.add.reduceat(self.earned_by_action, first)
         return regrets
 
     @property
     def swap(self) -> float:
         """Swap regret: the largest regret against playing f(a) for a, over all f, per block."""
         self._check_simplices()
-        return float(sum((joint.max(axis=1) - np.diag(joint)).sum() for joint in self._joint))
+        return float(sum((joint.max(axis=1) - np.diag(joint)).sum() for joint in self.products))
 
     @property
     def internal(self) -> float:
         """Regret against playing b for one action a, summed over the blocks."""
         self._check_simplices()
-        return float(sum((joint - np.diag(joint)[:, None]).max() for joint in self._joint))
+        return float(sum((joint - np.diag(joint)[:, None]).max() for joint in self.products))
 
     def _check_simplices(self) -> None:
         if not self.on_simplices:

@@ -17,12 +17,11 @@ from regretkit.circuits._base import (
     LocalRule,
     SingleMinimizerCircuit,
     TreeCircuit,
-    as_minimizer,
     check_distinct,
     local_minimizer,
     no_bound_by_block,
 )
-from regretkit.circuits._operations import ConvexHull, Product
+from regretkit.circuits._operations import ConvexHull, MinkowskiSum, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching, SimplexRule
 from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices, StrategySet
@@ -41,7 +40,7 @@ class CFR(TreeCircuit):
         q[a]  =  u[a] + sum of <b_k, q_k> over the decision points k that follow a
 
     It is a circuit: at a decision point the hull of what follows each action, after an action
-    the product of what may follow; ``circuit`` builds it so. Its regret is at most the sum of
+    the product of what may follow; ``circuit`` builds it. Its regret is at most the sum of
     the local minimizers' positive regrets.
 
     Over a ``DecisionDAG``, x of the parents is a sum, and every parent's q has the V of the
@@ -198,10 +197,11 @@ class DecisionPoint:
 def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     """Build the circuit that ``CFR`` computes, one object for each decision point.
 
-    After a sequence comes the product of the decision points that may follow; at a decision
-    point comes the hull of what follows each action, weighed by the local minimizer:
+    After a sequence comes the product of the decision points that may follow, here the sum of
+    strategies with coordinates of their own; at a decision point comes the hull of what follows
+    each action, weighed by the local minimizer. With e_s the unit vector of sequence s,
 
-        after(s)  =  {1} x product of at(j) over the decision points j whose parent is s
+        after(s)  =  {e_s}  +  sum of at(j) over the decision points j whose parent is s
         at(j)     =  hull of after(a) over the actions a of j
 
     It plays as ``CFR(tree, local)`` does, and is much slower: it is the definition.
@@ -232,46 +232,20 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
         following[parent].append(point)
 
     # The names in ByDecisionPoint are those of the whole tree, not of one decision point.
-    rules = [local] * tree.points
-    if isinstance(local, ByDecisionPoint):
-        rules = local.chosen(tree.simplices)
+    rules = local.chosen(tree.simplices) if isinstance(local, ByDecisionPoint) else None
+    units = np.eye(tree.dimension)
 
-    def build(point: int) -> tuple[Indices, RegretMinimizer]:
-        """Return the coordinates below a decision point, and what plays there."""
-        size = int(tree.sizes[point])
-        sequences = tree.first_sequence[point] + np.arange(size)
-        children = [[build(child) for child in following[sequence]] for sequence in sequences]
-        child_indices = [indices for parts in children for indices, _ in parts]
-        coordinates = np.concatenate([sequences, *child_indices])
-        members = [
-            _embedded(unit, sequences, parts, coordinates)
-            for unit, parts in zip(np.eye(size), children, strict=True)
-        ]
-        mixing = local_minimizer(rules[point], tree.simplices.select([point]))
-        return coordinates, members[0] if size == 1 else ConvexHull(members, mixing)
+    def after(sequence: int) -> RegretMinimizer:
+        points = [at(point) for point in following[sequence]]
+        return MinkowskiSum([Point(units[sequence]), *points]) if points else Point(units[sequence])
 
-    parts = [build(point) for point in following[0]]
-    return _embedded(np.ones(1), np.zeros(1, dtype=np.int64), parts, np.arange(tree.dimension))
+    def at(point: int) -> RegretMinimizer:
+        first, size = int(tree.first_sequence[point]), int(tree.sizes[point])
+        members = [after(sequence) for sequence in range(first, first + size)]
+        mixing = local_minimizer(rules[point] if rules else local, tree.simplices.select([point]))
+        return members[0] if size == 1 else ConvexHull(members, mixing)
 
-
-def _embedded(
-    weights: Vector,
-    sequences: Indices,
-    parts: list[tuple[Indices, RegretMinimizer]],
-    coordinates: Indices,
-) -> RegretMinimizer:
-    """Return the product of a point and ``parts``, zero on the other ``coordinates``."""
-    order = np.argsort(coordinates)
-    layout = [
-        order[np.searchsorted(coordinates, indices, sorter=order)]
-        for indices in (sequences, *(indices for indices, _ in parts))
-    ]
-    unused = np.setdiff1d(np.arange(coordinates.size), np.concatenate(layout))
-    minimizers = [Point(weights), *(minimizer for _, minimizer in parts)]
-    if unused.size:
-        layout.append(unused)
-        minimizers.append(Point(np.zeros(unused.size)))
-    return Product(minimizers, coordinates=layout)
+    return after(0)
 
 
 # Local rules
@@ -315,16 +289,13 @@ class PerDecisionPoint:
             return RegretMatching(simplices)  # of dimension 0
         if (rule := self._at_once(simplices)) is not None:
             return rule
-        made = []
-        for number, size in enumerate(simplices.sizes.tolist()):
-            minimizer = as_minimizer(self.make(size), "what make returned")
-            if minimizer.domain != Simplices(size):
-                raise ValueError(
-                    f"make({size}) returned a minimizer on {quote(minimizer.domain)} for decision "
-                    f"point {simplices.labels.block(number)}; return one on Simplices({size})"
-                )
-            made.append(minimizer)
-        return Product(made)
+        alone = [Simplices(n) for n in simplices.sizes.tolist()]
+        return Product(
+            [local_minimizer(lambda s: self.make(s.dimension), s, "make") for s in alone]
+        )
+
+    def _by_size(self, simplices: Simplices) -> RegretMinimizer:
+        return self.make(simplices.dimension)
 
     def _at_once(self, simplices: Simplices) -> RegretMinimizer | None:
         """Return one minimizer for all blocks, None where it might play otherwise."""

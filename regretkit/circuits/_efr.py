@@ -1,7 +1,6 @@
 """EFR: one minimizer over the deviations at each decision point of a tree."""
 
 import itertools
-import warnings
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from regretkit._regret_tracker import RegretBound
 from regretkit._state import NOT_STATE
 from regretkit._util._arrays import expand_ranges
+from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_kind, did_you_mean, must_be, quote
 from regretkit.circuits._base import (
@@ -100,13 +100,11 @@ DEVIATION_TYPES: Mapping[str, Deviations] = MappingProxyType(
 def _deviations(value: str | Deviations) -> Deviations:
     if isinstance(value, Deviations):
         return value
-    if not isinstance(value, str):
-        raise TypeError(must_be("deviations", "the name of a type, or Deviations", value))
+    check_kind(value, str, "deviations", "'csps', or Deviations(memory, local)")
     if value.lower() not in DEVIATION_TYPES:
-        known = ", ".join(map(repr, DEVIATION_TYPES))
+        wanted = f"one of {', '.join(map(repr, DEVIATION_TYPES))}, or Deviations(memory, local)"
         raise ValueError(
-            f"deviations must be one of {known}, or Deviations(memory, local), got {quote(value)}"
-            f"{did_you_mean(value, DEVIATION_TYPES)}"
+            must_be("deviations", wanted, value) + did_you_mean(value, DEVIATION_TYPES)
         )
     return DEVIATION_TYPES[value.lower()]
 
@@ -184,7 +182,7 @@ class EFR(TreeCircuit):
         self._layout = _Layout(self.tree, self.deviations)
         self.rule = local_minimizer(self.local, self._layout.simplices)
         if reason := no_bound_by_block(self.rule):
-            warnings.warn(f"EFR has no regret bound here: {reason}", RuntimeWarning, stacklevel=3)
+            warn(f"EFR has no regret bound here: {reason}")
         self._last = self._layout.tree.simplices.uniform()
 
     def _weaker_guarantee(self) -> str:
@@ -197,7 +195,7 @@ class EFR(TreeCircuit):
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         inner, constant = tracker_of(self.rule), self._layout.constant
-        earned = self._layout.simplices.sum(inner._earned_by_action)
+        earned = self._layout.simplices.sum(inner.earned_by_action)
         name = "earned by the deviations at each decision point = 0"
         fixed = RegretBound(name, float(np.abs(earned).sum()), 0.0, exact=True)
         if constant is None:

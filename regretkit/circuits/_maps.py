@@ -193,7 +193,7 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
     def regret(self, tracker: RegretTracker) -> float | None:
         if not tracker.on_simplices:
             return None
-        joint = tracker._joint[0]
+        joint = tracker.products[0]
         gains = joint[self._origin, self._target] - joint[self._origin, self._origin]
         return float(self._total(gains).max())
 
@@ -363,9 +363,9 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
         return earned
 
     def regret(self, tracker: RegretTracker) -> float | None:
-        if not tracker._joint:
+        if not tracker.products:
             return None
-        (joint,) = tracker._joint
+        (joint,) = tracker.products
         earned = np.zeros(self.coefficients.dimension)
         earned[self._play] = joint[:, 1:].T
         return self.coefficients.best_response(earned)[0] + float(joint[0, 0] - np.trace(joint))

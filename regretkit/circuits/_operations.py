@@ -137,7 +137,7 @@ class MinkowskiSum(_SumOfRegrets):
         return total
 
     def _value(self, utility: Vector) -> float:
-        return sum(part._value(utility) for part in self.parts)
+        return sum_cancelling(part._value(utility) for part in self.parts)
 
 
 def _mixing(value: RegretMinimizer | LocalRule) -> RegretMinimizer:

@@ -130,9 +130,9 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
 
     def regret(self, tracker: RegretTracker) -> float | None:
         # What follows a trigger was earned by following; against it stands the best continuation.
-        if not tracker._joint:
+        if not tracker.products:
             return None
-        (joint,) = tracker._joint
+        (joint,) = tracker.products
         earned = np.diag(joint).copy()
         following = np.zeros(self.domain.points)
         for level in reversed(self.domain.levels):

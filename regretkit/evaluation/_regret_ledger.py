@@ -68,7 +68,7 @@ class RegretLedger:
         for name, node in self._nodes.items():
             joint = isinstance(node, PhiRegret)
             node._tracker = tracker = RegretTracker(node.domain, left, joint)
-            left -= tracker.pairs * bool(tracker._joint)
+            left -= tracker.pairs * bool(tracker.products)
             if self.strict and "." not in name:
                 node._tracker.then = self.check
 
@@ -137,7 +137,7 @@ class RegretLedger:
             f"internal and swap regret of {name} are not tracked: "
             f"{tracker.pairs:,} pairs of actions, of at most {tracker.most_pairs:,}"
             for name, tracker in trackers.items()
-            if tracker.pairs and not tracker._joint
+            if tracker.pairs and not tracker.products
         ]
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ from regretkit import sets
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._arrays import length
 from regretkit._util._typing import Vector
-from regretkit._util._validate import must_be, positive, truth
+from regretkit._util._validate import must_be, of_kind, positive, truth
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import StrategySet
 from regretkit.sets._base import nearest_image
@@ -347,13 +347,10 @@ class BestResponse(RegretMinimizer):
     extensive-form games", AAAI.
     """
 
-    domain: StrategySet = field()
+    domain: StrategySet = field(validator=of_kind(StrategySet, "Simplices(3)"))
     _last: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.domain, StrategySet):
-            hint = "pass Simplices(3) or a tree"
-            raise TypeError(must_be("domain", "a strategy set", self.domain, hint))
         self._last = self.domain.relative_interior_point()
 
     scale_free = True

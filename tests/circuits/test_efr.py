@@ -621,7 +621,12 @@ TREE_OF_TWO = rk.DecisionTree([0], [2])
 test_what_is_no_type_or_no_tree_is_refused = refusals(
     (TREE_OF_TWO, "csp", ValueError, "deviations must be one of 'blind_cf', .*did you mean 'csps'"),
     (TREE_OF_TWO, "causal", ValueError, r"or Deviations\(memory, local\), got 'causal'"),
-    (TREE_OF_TWO, 3, TypeError, "deviations must be the name of a type, or Deviations, got 3"),
+    (
+        TREE_OF_TWO,
+        3,
+        TypeError,
+        "deviations must be a str, got 3; pass one, such as 'csps'",
+    ),
     (rk.RegretMatching(2), "csps", TypeError, "tree must be a DecisionTree, got Regret"),
     (TREE_OF_TWO, "csps", rk.RegretMatching(2), TypeError, "local must be"),
     call=EFR,

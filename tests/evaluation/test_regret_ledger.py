@@ -123,7 +123,7 @@ def test_a_theorem_is_broken_where_a_tracker_is_tampered_with(name, by):
     tracker = ledger.tracker(player)
     tracker.earned += by
     tracker._earned_weighted += by
-    for joint in tracker._joint[:1]:
+    for joint in tracker.products[:1]:
         joint[0, 0] += by
 
     if exact or by < 0.0:

@@ -196,7 +196,7 @@ def test_a_linear_rule_counts_its_prediction_as_often_as_what_it_learns():
 
 FTRL, OMD, MMD = m.FollowTheRegularizedLeader, m.OnlineMirrorDescent, m.MagneticMirrorDescent
 SEGMENT = Hull([Singleton([0.0]), Singleton([1.0])])
-PROJECT = "domain must be a strategy set with a method project"
+PROJECT = "domain must be a StrategySet with a method project"
 
 
 test_a_rule_with_impossible_parameters_is_refused = refusals(
@@ -264,7 +264,7 @@ test_a_rule_with_impossible_parameters_is_refused = refusals(
 test_what_cannot_be_a_part_is_refused_when_it_is_built = refusals(
     (lambda: rk.RegretMatching(0), ValueError, "each at least 1"),
     (lambda: rk.RegretMatching("three"), TypeError, "sizes must be a sequence.* got .three."),
-    (lambda: rk.BestResponse(3), TypeError, "domain must be a strategy set"),
+    (lambda: rk.BestResponse(3), TypeError, "domain must be a StrategySet"),
     (lambda: rk.Point([math.nan]), ValueError, "point must be finite"),
     (lambda: Tsallis(q=1.0), ValueError, "q must be strictly between 0 and 1, got 1.0"),
     (lambda: Tsallis(q=None), TypeError, "q must be a number"),
