@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import Selection, add_cancelling, as_slice, depths, segment_sum
@@ -237,6 +237,7 @@ class _Wide:
 # Deviations at decision points
 
 
+@define(eq=False, slots=False)
 class LocalDeviations:
     """Deviations at the decision points of a tree, one for each action of a learner's set.
 
@@ -250,6 +251,7 @@ class LocalDeviations:
     decision point, where f_k is what deviation k makes of b.
     """
 
+    tree: DecisionTree
     weight: Indices
     """For each deviation, the number of its weight."""
     source: Indices
@@ -261,26 +263,18 @@ class LocalDeviations:
     factor: Indices
     """For each weight, the action with that probability, -1 for the weight 1."""
 
-    def __init__(
-        self,
-        tree: DecisionTree,
-        weight: Indices,
-        source: Indices,
-        target: Indices,
-        parent: Indices,
-        factor: Indices,
-    ) -> None:
-        self.weight, self.source, self.target = weight, source, target
-        self.parent, self.factor = parent, factor
+    def __attrs_post_init__(self) -> None:
+        tree, source, target = self.tree, self.source, self.target
         # Deviations of the same map differ in their weights alone: none, external, then internal
         self._points, actions = tree.simplices, tree.simplices.dimension
         maps, self._map = np.unique((source + 1) * actions + target, return_inverse=True)
         self._none, split = np.searchsorted(maps, [0, actions])
         self._target = maps[self._none : split]
         self._from, self._to = np.divmod(maps[split:] - actions, max(actions, 1))
-        self._stages = [*self._staged(tree)]
+        self._stages = [*self._staged()]
 
-    def _staged(self, tree: DecisionTree) -> "Iterator[_Stage]":
+    def _staged(self) -> "Iterator[_Stage]":
+        tree = self.tree
         first, sizes, owner = tree.simplices.first, tree.sizes, tree.point_of_sequence
         moving = np.flatnonzero(self.source != self.target)
         point, follows = owner[1 + self.target[moving]], owner[1 + self.factor]

@@ -102,7 +102,7 @@ def as_projectable(domain: StrategySet) -> StrategySet:
     if isinstance(domain, StrategySet) and isinstance(domain, Projectable):
         return domain
     hint = "pass Simplices(3), a Box or a Ball"
-    raise TypeError(must_be("domain", "a strategy set with a method project", domain, hint))
+    raise TypeError(must_be("domain", "a StrategySet with a method project", domain, hint))
 
 
 def project(domain: StrategySet, point: Vector) -> Vector:

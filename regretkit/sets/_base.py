@@ -29,12 +29,12 @@ convex programming", Mathematics of Operations Research 1(2).
 
 import abc
 from collections.abc import Callable, Iterable, Iterator
+from inspect import signature
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regretkit._state import attrs_fields
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 
@@ -197,11 +197,11 @@ class StrategySet(abc.ABC):
         return hash((type(self).__name__, *self._key()))
 
 
-class _SetOfFields(StrategySet):
-    """A set that is determined by its attrs fields, the arguments of its constructor."""
+class _SetOfArguments(StrategySet):
+    """A set that is determined by the arguments of its constructor."""
 
     def _arguments(self) -> list[object]:
-        return [getattr(self, field.name) for field in attrs_fields(type(self))]
+        return [getattr(self, name) for name in signature(type(self)).parameters]
 
     def _key(self) -> tuple[object, ...]:
         # Zeros of either sign are equal.
@@ -234,9 +234,3 @@ def as_sets_of_one_space(values: Iterable[StrategySet], name: str) -> tuple[Stra
     members = as_sets(values, name)
     _validate.one_space([member.dimension for member in members], name)
     return members
-
-
-def total(points: Iterable[Vector]) -> Vector:
-    """Return the sum of some points."""
-    added: Vector = np.sum(list(points), axis=0)
-    return added

@@ -1,17 +1,15 @@
 """Box, ball, polytope, and the set of a single point."""
 
 import numpy as np
-from attrs import define
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
 from regretkit._util._arrays import length
 from regretkit._util._typing import Vector
-from regretkit.sets._base import ROUNDING, _SetOfFields
+from regretkit.sets._base import ROUNDING, _SetOfArguments
 
 
-@define(eq=False, repr=False, init=False)
-class Box(_SetOfFields):
+class Box(_SetOfArguments):
     """All vectors between two bounds, coordinate by coordinate.
 
         { x : low <= x <= high }
@@ -31,11 +29,6 @@ class Box(_SetOfFields):
     >>> box.project([5.0, 0.5])
     array([2. , 0.5])
     """
-
-    low: Vector
-    """The lower bounds, read-only."""
-    high: Vector
-    """The upper bounds, read-only."""
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         self.low = _validate.constant_vector(low, "low")
@@ -71,8 +64,7 @@ class Box(_SetOfFields):
         return np.clip(_validate.vector(point, self.dimension, "point"), self.low, self.high)
 
 
-@define(eq=False, repr=False, init=False)
-class Ball(_SetOfFields):
+class Ball(_SetOfArguments):
     """All points no further from a center than a radius, in the Euclidean norm.
 
         { x : |x - center| <= radius }
@@ -92,11 +84,6 @@ class Ball(_SetOfFields):
     >>> ball.project([0.0, -5.0])
     array([ 0., -2.])
     """
-
-    center: Vector
-    """The center, read-only."""
-    radius: float
-    """The radius."""
 
     def __init__(self, center: ArrayLike, radius: float) -> None:
         self.center = _validate.constant_vector(center, "center")
@@ -141,8 +128,7 @@ def _direction(vector: Vector) -> Vector:
     return scaled / (length(scaled) or 1.0)
 
 
-@define(eq=False, repr=False, init=False)
-class Polytope(_SetOfFields):
+class Polytope(_SetOfArguments):
     """The convex hull of finitely many points.
 
         { w V : w >= 0, sum w = 1 },    with the points as the rows of V
@@ -163,9 +149,6 @@ class Polytope(_SetOfFields):
     >>> triangle.contains([2.0, 1.0]), triangle.contains([2.0, 1.1])
     (True, False)
     """
-
-    vertices: Vector
-    """The points, shape ``(k, dimension)``, read-only."""
 
     def __init__(self, vertices: ArrayLike) -> None:
         self.vertices = _validate.matrix(vertices, "vertices")
@@ -188,8 +171,7 @@ class Polytope(_SetOfFields):
         return mean
 
 
-@define(eq=False, repr=False, init=False)
-class Singleton(_SetOfFields):
+class Singleton(_SetOfArguments):
     """A set with one point in it.
 
     Parameters
@@ -202,9 +184,6 @@ class Singleton(_SetOfFields):
     >>> Singleton([0.0, 1.0]).best_response([5.0, 2.0])
     (2.0, array([0., 1.]))
     """
-
-    point: Vector
-    """The point, read-only."""
 
     def __init__(self, point: ArrayLike) -> None:
         self.point = _validate.constant_vector(point, "point")

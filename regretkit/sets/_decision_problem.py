@@ -52,12 +52,17 @@ class DecisionProblem(StrategySet):
         self,
         parents: Indices,
         point_of_parent: Indices,
-        counts: Indices,
+        points: int,
+        sizes: Iterable[int],
         labels: Iterable[str] | None,
         actions: Iterable[Sequence[str]] | None,
     ) -> None:
         """Take the decision points, once it is checked that their parents come first."""
-        self.simplices = Simplices(counts, labels=labels, actions=actions)
+        self.simplices = Simplices(sizes, labels=labels, actions=actions)
+        if self.points != points:
+            raise ValueError(
+                f"sizes has {self.points} decision points, but there are parents of {points}"
+            )
         last = self.simplices.first[point_of_parent]
         misplaced = np.flatnonzero((parents < 0) | (parents > last))
         if misplaced.size:
@@ -279,16 +284,6 @@ def _points_by_depth(depth: Indices) -> list[Indices]:
     return np.split(order, np.cumsum(np.bincount(depth))[:-1])
 
 
-def _counts(sizes: Iterable[int], points: int) -> Indices:
-    """Return the number of actions of each decision point, of which there are parents."""
-    counts = _validate.whole_numbers(sizes, "sizes")
-    if counts.size != points:
-        raise ValueError(
-            f"sizes has {counts.size} decision points, but there are parents of {points}"
-        )
-    return counts
-
-
 @define(eq=False, repr=False, init=False)
 class DecisionTree(DecisionProblem):
     """One player's decisions in a game of perfect recall, and its sequence-form strategies.
@@ -341,8 +336,7 @@ class DecisionTree(DecisionProblem):
     ) -> None:
         self.parent_sequence = _validate.whole_numbers(parent_sequence, "parent_sequence")
         points = np.arange(self.parent_sequence.size)
-        counts = _counts(sizes, points.size)
-        self._place(self.parent_sequence, points, counts, labels, actions)
+        self._place(self.parent_sequence, points, points.size, sizes, labels, actions)
 
     def reach(self, strategy: Vector) -> Vector:
         return strategy[self.parent_sequence]
@@ -416,9 +410,9 @@ class DecisionDAG(DecisionProblem):
         actions: Iterable[Sequence[str]] | None = None,
     ) -> None:
         self.parent_sequences, self.parent_counts = _edges(parents, parent_counts)
-        counts = _counts(sizes, self.parent_counts.size)
-        self._point_of_edge = points = np.repeat(np.arange(counts.size), self.parent_counts)
-        self._place(self.parent_sequences, points, counts, labels, actions)
+        count = self.parent_counts.size
+        self._point_of_edge = points = np.repeat(np.arange(count), self.parent_counts)
+        self._place(self.parent_sequences, points, count, sizes, labels, actions)
         order = np.lexsort([self.parent_sequences, points])
         twice = (np.diff(self.parent_sequences[order]) == 0) & (np.diff(points[order]) == 0)
         if twice.any():

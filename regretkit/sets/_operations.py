@@ -4,26 +4,23 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
-from attrs import define
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
-from regretkit._util._arrays import Selection, as_slice
+from regretkit._util._arrays import as_slice
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import (
     StrategySet,
-    _SetOfFields,
+    _SetOfArguments,
     as_set,
     as_sets,
     as_sets_of_one_space,
-    total,
 )
 from regretkit.sets._simplices import Simplices
 
 
-@define(eq=False, repr=False, init=False)
-class AffineImageSet(_SetOfFields):
+class AffineImageSet(_SetOfArguments):
     """The image of a set under an affine map.
 
         { M x + b : x in X }
@@ -48,13 +45,6 @@ class AffineImageSet(_SetOfFields):
     >>> segment.contains([0.5, 2.5]), segment.contains([0.5, 2.6])
     (True, False)
     """
-
-    source: StrategySet
-    """The set X."""
-    matrix: Vector
-    """M, shape ``(dimension, n)``, read-only."""
-    offset: Vector
-    """b, shape ``(dimension,)``, read-only."""
 
     def __init__(
         self, source: StrategySet, matrix: ArrayLike, offset: ArrayLike | None = None
@@ -88,8 +78,7 @@ class AffineImageSet(_SetOfFields):
         return self.apply(self.source.relative_interior_point())
 
 
-@define(eq=False, repr=False, init=False)
-class Hull(_SetOfFields):
+class Hull(_SetOfArguments):
     """All averages of points of the members.
 
     Parameters
@@ -104,9 +93,6 @@ class Hull(_SetOfFields):
     >>> segment.contains([0.5, 0.5]), segment.contains([0.5, 0.6])
     (True, False)
     """
-
-    members: tuple[StrategySet, ...]
-    """The sets."""
 
     def __init__(self, members: Iterable[StrategySet]) -> None:
         self.members = as_sets_of_one_space(members, "members")
@@ -130,8 +116,7 @@ class Hull(_SetOfFields):
         return mean
 
 
-@define(eq=False, repr=False, init=False)
-class MinkowskiSumSet(_SetOfFields):
+class MinkowskiSumSet(_SetOfArguments):
     """All sums of one point from each set.
 
         { x_1 + ... + x_k : x_i in X_i }
@@ -153,9 +138,6 @@ class MinkowskiSumSet(_SetOfFields):
     (True, False)
     """
 
-    summands: tuple[StrategySet, ...]
-    """The sets."""
-
     def __init__(self, summands: Iterable[StrategySet]) -> None:
         self.summands = as_sets_of_one_space(summands, "summands")
 
@@ -165,13 +147,15 @@ class MinkowskiSumSet(_SetOfFields):
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         responses = [summand.best_response(utility) for summand in self.summands]
-        return sum(value for value, _ in responses), total(best for _, best in responses)
+        best: Vector = np.sum([best for _, best in responses], axis=0)
+        return sum(value for value, _ in responses), best
 
     def relative_interior_point(self) -> Vector:
-        return total(summand.relative_interior_point() for summand in self.summands)
+        points = [summand.relative_interior_point() for summand in self.summands]
+        total: Vector = np.sum(points, axis=0)
+        return total
 
 
-@define(eq=False, repr=False, init=False)
 class ProductSet(StrategySet):
     """All vectors whose parts lie in the factors.
 
@@ -189,13 +173,6 @@ class ProductSet(StrategySet):
     >>> ProductSet([Simplices(2), Singleton([7.0])]).best_response([1.0, 2.0, 1.0])
     (9.0, array([0., 1., 7.]))
     """
-
-    factors: tuple[StrategySet, ...]
-    """The sets."""
-    coordinates: tuple[Indices, ...]
-    """Where each of them lies in a vector."""
-    _selections: tuple[Selection, ...]
-    _dimension: int
 
     def __init__(
         self, factors: Iterable[StrategySet], coordinates: Sequence[Iterable[int]] | None = None
