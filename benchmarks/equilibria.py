@@ -24,9 +24,9 @@ from regretkit.evaluation import (
     best_extensive_form_correlated_equilibrium,
     solve_zero_sum,
 )
-from regretkit.evaluation._extensive_correlated import Concept
-from regretkit.evaluation._finish import _Schedule
-from regretkit.evaluation._support_systems import Systems
+from regretkit.evaluation.correlated._programs import Concept
+from regretkit.evaluation.exact._finish import _Schedule
+from regretkit.evaluation.exact._support_systems import Systems
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, load, matrix_game
 from regretkit.games._extensive_form import merged_by_symmetry
 from regretkit.play import ALGORITHMS, SelfPlay

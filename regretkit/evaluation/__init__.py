@@ -9,31 +9,6 @@ says, such as a profile that does not have one strategy for each player; linear 
 ``RuntimeError`` where HiGHS finds no optimum.
 """
 
-from regretkit.evaluation._certificate import Certificate as Certificate
-from regretkit.evaluation._correlated import CorrelatedEquilibrium as CorrelatedEquilibrium
-from regretkit.evaluation._correlated import (
-    best_coarse_correlated_equilibrium as best_coarse_correlated_equilibrium,
-)
-from regretkit.evaluation._correlated import (
-    best_correlated_equilibrium as best_correlated_equilibrium,
-)
-from regretkit.evaluation._correlated import cce_gaps as cce_gaps
-from regretkit.evaluation._correlated import ce_gaps as ce_gaps
-from regretkit.evaluation._correlated_plans import CorrelatedPlan as CorrelatedPlan
-from regretkit.evaluation._correlated_play import CorrelatedPlay as CorrelatedPlay
-from regretkit.evaluation._extensive_correlated import (
-    ExtensiveFormCorrelatedEquilibrium as ExtensiveFormCorrelatedEquilibrium,
-)
-from regretkit.evaluation._extensive_correlated import MediatorGame as MediatorGame
-from regretkit.evaluation._extensive_correlated import TeamMaxmin as TeamMaxmin
-from regretkit.evaluation._extensive_correlated import (
-    best_extensive_form_correlated_equilibrium as best_extensive_form_correlated_equilibrium,
-)
-from regretkit.evaluation._extensive_correlated import team_maxmin as team_maxmin
-from regretkit.evaluation._finish import finish as finish
-from regretkit.evaluation._gap_certificate import Deviation as Deviation
-from regretkit.evaluation._gap_certificate import GapCertificate as GapCertificate
-from regretkit.evaluation._gap_certificate import certify_gaps as certify_gaps
 from regretkit.evaluation._gaps import best_response as best_response
 from regretkit.evaluation._gaps import best_response_gains as best_response_gains
 from regretkit.evaluation._gaps import duality_gap as duality_gap
@@ -43,11 +18,6 @@ from regretkit.evaluation._gaps import nash_conv as nash_conv
 from regretkit.evaluation._gaps import security_value as security_value
 from regretkit.evaluation._hold_em import hold_em_report as hold_em_report
 from regretkit.evaluation._hold_em import hold_em_table as hold_em_table
-from regretkit.evaluation._linear_programs import ExactSolution as ExactSolution
-from regretkit.evaluation._linear_programs import SecurityLevel as SecurityLevel
-from regretkit.evaluation._linear_programs import maxmin as maxmin
-from regretkit.evaluation._linear_programs import minmax as minmax
-from regretkit.evaluation._linear_programs import solve_zero_sum as solve_zero_sum
 from regretkit.evaluation._local_best_response import (
     local_best_response as local_best_response,
 )
@@ -67,5 +37,37 @@ from regretkit.evaluation._normal_form import quantal_response_path as quantal_r
 from regretkit.evaluation._purification import PurifiedProfile as PurifiedProfile
 from regretkit.evaluation._purification import purify as purify
 from regretkit.evaluation._purification import threshold as threshold
-from regretkit.evaluation._rational import certify as certify
 from regretkit.evaluation._regret_ledger import RegretLedger as RegretLedger
+from regretkit.evaluation.correlated._distributions import (
+    CorrelatedEquilibrium as CorrelatedEquilibrium,
+)
+from regretkit.evaluation.correlated._distributions import (
+    best_coarse_correlated_equilibrium as best_coarse_correlated_equilibrium,
+)
+from regretkit.evaluation.correlated._distributions import (
+    best_correlated_equilibrium as best_correlated_equilibrium,
+)
+from regretkit.evaluation.correlated._distributions import cce_gaps as cce_gaps
+from regretkit.evaluation.correlated._distributions import ce_gaps as ce_gaps
+from regretkit.evaluation.correlated._mediator import MediatorGame as MediatorGame
+from regretkit.evaluation.correlated._plans import CorrelatedPlan as CorrelatedPlan
+from regretkit.evaluation.correlated._play import CorrelatedPlay as CorrelatedPlay
+from regretkit.evaluation.correlated._programs import (
+    ExtensiveFormCorrelatedEquilibrium as ExtensiveFormCorrelatedEquilibrium,
+)
+from regretkit.evaluation.correlated._programs import (
+    best_extensive_form_correlated_equilibrium as best_extensive_form_correlated_equilibrium,
+)
+from regretkit.evaluation.correlated._team import TeamMaxmin as TeamMaxmin
+from regretkit.evaluation.correlated._team import team_maxmin as team_maxmin
+from regretkit.evaluation.exact._certificate import Certificate as Certificate
+from regretkit.evaluation.exact._finish import finish as finish
+from regretkit.evaluation.exact._gap_certificate import Deviation as Deviation
+from regretkit.evaluation.exact._gap_certificate import GapCertificate as GapCertificate
+from regretkit.evaluation.exact._gap_certificate import certify_gaps as certify_gaps
+from regretkit.evaluation.exact._rational import certify as certify
+from regretkit.evaluation.exact._zero_sum import ExactSolution as ExactSolution
+from regretkit.evaluation.exact._zero_sum import SecurityLevel as SecurityLevel
+from regretkit.evaluation.exact._zero_sum import maxmin as maxmin
+from regretkit.evaluation.exact._zero_sum import minmax as minmax
+from regretkit.evaluation.exact._zero_sum import solve_zero_sum as solve_zero_sum

@@ -12,15 +12,22 @@ from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number
 from regretkit.evaluation._linear_programs import (
-    check_normal_form,
     maximize,
     payoff_rows,
     saddle_point,
     scaled,
 )
-from regretkit.games import NormalFormGame, Profile, to_pygambit
-from regretkit.games._game import check_player
+from regretkit.games import Game, NormalFormGame, Profile, to_pygambit
+from regretkit.games._game import check_game, check_player
 from regretkit.sets import Simplices
+
+
+def check_normal_form(game: Game, hint: str = "") -> None:
+    """Require a game in normal form."""
+    check_game(game)
+    if not isinstance(game, NormalFormGame):
+        wanted = "a NormalFormGame, whose outcomes can be enumerated"
+        raise TypeError(must_be("game", wanted, game, hint))
 
 
 def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[int, ...], ...]:

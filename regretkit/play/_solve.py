@@ -9,8 +9,8 @@ from attrs import evolve
 from regretkit._util._validate import above_zero, must_be, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
-from regretkit.evaluation._finish import finish_within, unmerged
-from regretkit.evaluation._linear_programs import check_constant_sum
+from regretkit.evaluation.exact._finish import finish_within, unmerged
+from regretkit.evaluation.exact._zero_sum import check_constant_sum
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,

@@ -19,7 +19,7 @@ from regretkit.evaluation import (
     maxmin,
     team_maxmin,
 )
-from regretkit.evaluation._extensive_correlated import Program
+from regretkit.evaluation.correlated._programs import Program
 from regretkit.games import (
     ExtensiveFormGame,
     NormalFormGame,

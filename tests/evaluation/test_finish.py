@@ -14,7 +14,7 @@ from test_exact_zero_sum import DEGENERATE, LEDUC, check, matrices, random_matri
 import regretkit as rk
 from regretkit import games, matrix_game, solve
 from regretkit.evaluation import finish, nash_conv, solve_zero_sum
-from regretkit.evaluation._finish import _CALL, _Schedule
+from regretkit.evaluation.exact._finish import _CALL, _Schedule
 from regretkit.games._memory_budget import memory_capped
 from regretkit.games.poker import hold_em
 
@@ -96,7 +96,7 @@ def test_the_clock_decides_nothing(monkeypatch):
     for pace in (0.0, 1e-6, 1e-3):  # each time that the clock is read, so much has passed
         ticks = itertools.count()
         clock = SimpleNamespace(monotonic=lambda ticks=ticks, pace=pace: pace * next(ticks))
-        monkeypatch.setattr("regretkit.evaluation._finish.time", clock)
+        monkeypatch.setattr("regretkit.evaluation.exact._finish.time", clock)
         found.append(finish(solve(matrix, "cfr", iterations=1, engine="numpy")))
     assert len({solution.method for solution in found}) == 1
     for solution in found[1:]:

@@ -233,7 +233,9 @@ def test_limits_end_with_the_gaps_so_far(monkeypatch):
     ):
         certify_gaps(poker, profile)
     clock = itertools.chain([0.0] * 69, itertools.repeat(1.0))  # after the first player's numbers
-    monkeypatch.setattr("regretkit.evaluation._certificate.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(
+        "regretkit.evaluation.exact._certificate.time.monotonic", lambda: next(clock)
+    )
     with pytest.raises(RuntimeError, match=r"time_limit=1 seconds; player 0 gains 35/64$"):
         certify_gaps(poker, profile, time_limit=1.0)
 

@@ -17,7 +17,7 @@ from test_exact_zero_sum import DEGENERATE, matrices, random_matrix
 
 from regretkit import games, matrix_game, solve
 from regretkit.evaluation import certify, nash_conv, security_value, solve_zero_sum
-from regretkit.evaluation._certificate import simplest_fraction
+from regretkit.evaluation.exact._certificate import simplest_fraction
 from regretkit.games import ExtensiveFormGame
 from regretkit.games._memory_budget import memory_capped
 
@@ -188,7 +188,7 @@ def test_what_is_out_of_reach_says_how_near_the_profile_is(monkeypatch):
     profile = solve_zero_sum(KUHN).profile
     with pytest.raises(RuntimeError, match=r"no proof within time_limit=0 seconds; .* a gap of 0"):
         certify(KUHN, profile, time_limit=0.0)
-    monkeypatch.setattr("regretkit.evaluation._rational.available", lambda: 1000.0)
+    monkeypatch.setattr("regretkit.evaluation.exact._rational.available", lambda: 1000.0)
     with pytest.raises(RuntimeError, match=r"memory: 6 of 18 equations .* a gap of"):
         certify(KUHN, profile)
 

@@ -18,16 +18,13 @@ from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
     Certificate,
     GapCertificate,
-    _certificate,
-    _gap_certificate,
-    _rational,
-    _verifier,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     certify,
     certify_gaps,
     solve_zero_sum,
 )
+from regretkit.evaluation.exact import _certificate, _gap_certificate, _rational, _verifier
 from regretkit.games import GameTree, Profile
 
 

@@ -33,8 +33,8 @@ from regretkit.evaluation import (
     solve_zero_sum,
     threshold,
 )
-from regretkit.evaluation._extensive_correlated import Concept
-from regretkit.evaluation._gap_certificate import read_certificate
+from regretkit.evaluation.correlated._programs import Concept
+from regretkit.evaluation.exact._gap_certificate import read_certificate
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, VisitedProfile
 from regretkit.games.public import PublicGame
 from regretkit.play import solve

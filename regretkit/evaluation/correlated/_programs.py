@@ -1,41 +1,35 @@
 """Optimal correlated equilibria of games in extensive form, by linear programming."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 
 from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import number, quote
+from regretkit._util._validate import quote
 from regretkit.circuits import TriggerDeviations
-from regretkit.evaluation._correlated import Objective, Optimum, weighted_payoffs
-from regretkit.evaluation._correlated_plans import (
-    CorrelatedPlan,
-    CorrelationDAG,
-    ancestors,
-    correlation_dag,
-)
 from regretkit.evaluation._linear_programs import (
     Terminals,
     constraints,
     exponent_of,
     maximize,
     repaired,
-    saddle_point,
     scaled,
+)
+from regretkit.evaluation.correlated._distributions import Objective, Optimum, weighted_payoffs
+from regretkit.evaluation.correlated._plans import (
+    CorrelatedPlan,
+    CorrelationDAG,
+    ancestors,
+    correlation_dag,
 )
 from regretkit.games import ExtensiveFormGame, ImperfectRecallGame
 from regretkit.games._game import (
-    as_strategies,
     check_game,
-    check_player,
-    game_repr_html,
     tree_hint,
-    utility_arguments,
 )
-from regretkit.sets import DecisionTree, StrategySet
+from regretkit.sets import DecisionTree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -326,177 +320,3 @@ def check_tree(
             f"game must be an ExtensiveFormGame, got {quote(game)}"
             f"{tree_hint(game) or f'; {normal_form}'}"
         )
-
-
-@frozen(eq=False)
-class TeamMaxmin:
-    """What a team guarantees that agrees beforehand, and how.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> found = team_maxmin(kuhn_poker(players=3), opponent=2)
-    >>> round(found.value, 9), abs(found.gap) < 1e-9
-    (-0.041666667, True)
-    """
-
-    value: float
-    """The sum of the team's payoffs that ``plan`` guarantees."""
-    gap: float
-    """Bound on the improvement by a better plan; rounding may make it negative."""
-    plan: CorrelatedPlan = field(repr=False)
-    """A distribution over joint plans of the team."""
-    strategy: Vector = field(repr=False)
-    """The opponent's, against which the team earns at most ``value + gap``."""
-
-
-def team_maxmin(
-    game: ExtensiveFormGame, opponent: int, *, memory_limit: float | None = None
-) -> TeamMaxmin:
-    """Return the most that a team guarantees against one opponent, with ex ante coordination.
-
-        max over p of min over y of u(p, y)
-
-    All players but the opponent are the team, which earns the sum of their payoffs. They draw a
-    joint plan p before the game, and do not communicate during it.
-
-    Parameters
-    ----------
-    game
-        A game in extensive form.
-    opponent
-        The player that is not in the team; its own payoffs do not matter.
-    memory_limit
-        Largest number of bytes that building the DAG may take, by default all that are available.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> round(team_maxmin(kuhn_poker(), opponent=1).value, 9)
-    -0.055555556
-
-    References
-    ----------
-    Zhang, Farina and Sandholm (2023), "Team belief DAG: generalizing the sequence form to team
-    games for fast computation of correlated team max-min equilibria via regret minimization", ICML.
-    """
-    from scipy.sparse import csr_array
-
-    check_tree(game, "ExtensiveFormGame.from_history(as_history(game)) makes one")
-    check_player(opponent, game.players, "opponent")
-    ends = Terminals.of(game)
-    team = np.delete(np.arange(game.players), opponent)
-    events = ends.sequences.copy()
-    events[opponent] = 0
-    plans = correlation_dag(game, events, memory_limit)
-    payoffs, offset = ends.payoffs[team].sum(axis=0), float(ends.offsets[team].sum())
-    own = game.domains[opponent]
-    entries = ends.chance * payoffs, (ends.sequences[opponent], np.arange(payoffs.size))
-    paid = csr_array(entries, shape=(own.dimension, payoffs.size))
-    matrix = csr_array((paid @ plans.events).T)
-    weights, strategy, lower, upper = saddle_point(matrix, plans.domain, own)
-    plan = CorrelatedPlan(game, tuple(team.tolist()), weights, plans)
-    return TeamMaxmin(offset + lower, upper - lower, plan, strategy)
-
-
-@define(eq=False, repr=False)
-class MediatorGame:
-    """A game whose equilibria are the optimal correlated equilibria of another, to learn them.
-
-    Player 0 is a mediator, who plays a distribution p of joint plans, a point of a correlation DAG.
-    Player 1 + i is the deviator of player i, who mixes no deviation and triggers with
-    continuations, in c_i. With w the objective and g_i what a deviation gains,
-
-        the mediator earns   w(p) - penalty * sum over i of g_i(p, c_i)
-        deviator i earns     penalty * g_i(p, c_i)
-
-    ``nash_conv`` is the distance between the two bounds on the value of the zero-sum game that the
-    mediator plays against all deviators, and the upper one bounds the objective of every
-    equilibrium, for any penalty. Above some penalty, which depends on the game, the value is
-    the optimum; below it, gains remain. Where they do, a larger penalty is needed; a much larger
-    one slows down learning.
-
-    Parameters
-    ----------
-    game
-        A game in extensive form.
-    objective, concept, memory_limit
-        As in ``best_extensive_form_correlated_equilibrium``.
-    penalty
-        The price of a deviator's gain, above 0.
-
-    Examples
-    --------
-    >>> from regretkit import solve
-    >>> from regretkit.games import sheriff
-    >>> mediator = MediatorGame(sheriff(items=2, bribe=1, rounds=1), penalty=30.0)
-    >>> found = mediator.equilibrium(solve(mediator, "pdcfr+", iterations=2_000).average)
-    >>> abs(found.value - 10 / 7) < 1e-3, found.bound > 10 / 7, found.gap < 1e-4
-    (True, True, True)
-
-    References
-    ----------
-    Zhang, Farina, Anagnostides, Cacciamani, McAleer, Haupt, Celli, Gatti, Conitzer and Sandholm
-    (2023), "Computing optimal equilibria and mechanisms via learning in zero-sum extensive-form
-    games", NeurIPS.
-    """
-
-    game: ExtensiveFormGame
-    objective: Objective = "welfare"
-    concept: Concept = field(default="efce", converter=as_concept, kw_only=True)
-    penalty: float = field(kw_only=True)
-    memory_limit: float | None = field(default=None, kw_only=True)
-    domains: tuple[StrategySet, ...] = field(init=False)
-    _program: Program = field(init=False)
-    _objective: Vector = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        number(self.penalty, "penalty", minimum=0.0)
-        program = Program.of(self.game, self.objective, self.concept, self.memory_limit)
-        self._program, self._objective = program, program.objective.copy()
-        deviators = (deviations.domain for deviations in program.deviations)
-        self.domains = (self._program.plans.domain, *deviators)
-        self._objective[0] += program.minimum  # whose weight is 1
-
-    def utility(
-        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
-    ) -> Vector:
-        """Return the utility of each sequence of ``player``; see ``Game.utility``."""
-        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
-        plan, objective = strategies[0], self._objective * (payer == 0)
-        prices = {payer: self.penalty}
-        if payer == 0:  # of all deviators' gains
-            prices = dict.fromkeys(range(1, len(self.domains)), -self.penalty)
-        gains = self._program.gains
-        if player == 0:
-            terms = (price * (gains[i - 1].T @ strategies[i]) for i, price in prices.items())
-            return np.asarray(sum(terms, objective))
-        earned = {i: price * (gains[i - 1] @ plan) for i, price in prices.items()}
-        utility = np.zeros(self.domains[player].dimension)
-        utility += earned.pop(player, 0.0)
-        utility[0] += objective @ plan + sum(gain @ strategies[i] for i, gain in earned.items())
-        return utility
-
-    def value(self, profile: Sequence[Vector]) -> Vector:
-        """Return the expected payoff of every player, shape ``(players,)``."""
-        plan, *deviating = as_strategies(self, profile)
-        gains = [
-            self.penalty * float(c @ (gain @ plan))
-            for gain, c in zip(self._program.gains, deviating, strict=True)
-        ]
-        return np.array([self._objective @ plan - sum(gains), *gains])
-
-    def equilibrium(self, profile: Sequence[Vector]) -> ExtensiveFormCorrelatedEquilibrium:
-        """Return what the mediator recommends, with the bound that the deviators prove.
-
-        ``gaps`` say how far it is from an equilibrium.
-        """
-        plan = as_strategies(self, profile)[0]
-        bound, _ = self.domains[0].best_response(self.utility(0, profile))
-        return self._program.equilibrium(plan, float(self._objective @ plan), bound)
-
-    _repr_html_ = game_repr_html
-
-    def __repr__(self) -> str:
-        sequences = " + ".join(str(domain.dimension) for domain in self.domains)
-        return f"<MediatorGame of {self.game}: {sequences} sequences>"

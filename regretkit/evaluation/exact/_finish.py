@@ -12,9 +12,9 @@ from attrs import define, field
 from regretkit._util._errors import warn
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number
-from regretkit.evaluation._linear_programs import ExactSolution
 from regretkit.evaluation._purification import threshold
-from regretkit.evaluation._support_systems import Bounded, Flags, Systems
+from regretkit.evaluation.exact._support_systems import Bounded, Flags, Systems
+from regretkit.evaluation.exact._zero_sum import ExactSolution
 from regretkit.games import ExtensiveFormGame, Game, Profile
 from regretkit.games._behavioral import as_vectors
 from regretkit.games.public import PublicGame

@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import read_only
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
-from regretkit.evaluation._linear_programs import (
+from regretkit.evaluation._linear_programs import constraint_entries, exponent_of, repaired
+from regretkit.evaluation.exact._zero_sum import (
     ExactSolution,
     check_constant_sum,
     constraint_duals,
-    constraint_entries,
     exact_solution,
-    exponent_of,
-    repaired,
 )
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame

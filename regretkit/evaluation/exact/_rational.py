@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import number
-from regretkit.evaluation._certificate import (
+from regretkit.evaluation._gaps import nash_conv
+from regretkit.evaluation.exact._certificate import (
     Certificate,
     Ends,
     Shares,
@@ -23,9 +24,8 @@ from regretkit.evaluation._certificate import (
     decisions,
     too_long,
 )
-from regretkit.evaluation._gap_certificate import as_fractions
-from regretkit.evaluation._gaps import nash_conv
-from regretkit.evaluation._linear_programs import check_constant_sum
+from regretkit.evaluation.exact._gap_certificate import as_fractions
+from regretkit.evaluation.exact._zero_sum import check_constant_sum
 from regretkit.games import ExtensiveFormGame, NormalFormGame
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._memory_budget import available

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.evaluation._linear_programs import check_constant_sum
-from regretkit.evaluation._verifier import check_certificate
+from regretkit.evaluation.exact._verifier import check_certificate
+from regretkit.evaluation.exact._zero_sum import check_constant_sum
 from regretkit.games import CHANCE, GameTree, NormalFormGame, Profile, fingerprint
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._profile_table import read_json

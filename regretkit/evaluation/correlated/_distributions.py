@@ -10,12 +10,12 @@ from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, quote, shorten, vector
 from regretkit.evaluation._linear_programs import (
-    check_normal_form,
     exponent_of,
     maximize,
     payoff_rows,
     scaled,
 )
+from regretkit.evaluation._normal_form import check_normal_form
 from regretkit.games import NormalFormGame
 from regretkit.games._game import check_player
 from regretkit.sets import Simplices

@@ -12,7 +12,7 @@ from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, must_be, number, quote, vector
 from regretkit.circuits import DeviationSet, LinearDeviations, TriggerDeviations
-from regretkit.evaluation._correlated import swap_gain
+from regretkit.evaluation.correlated._distributions import swap_gain
 from regretkit.games import Game
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._game import check_game

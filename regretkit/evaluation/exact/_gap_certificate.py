@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike
 from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number, quote, vector
-from regretkit.evaluation._certificate import (
+from regretkit.evaluation.correlated._distributions import check_distribution, check_probabilities
+from regretkit.evaluation.correlated._plans import CorrelatedPlan
+from regretkit.evaluation.exact._certificate import (
     Certificate,
     Ends,
     Shares,
@@ -31,10 +33,8 @@ from regretkit.evaluation._certificate import (
     simplest_fraction,
     too_long,
 )
-from regretkit.evaluation._correlated import check_distribution, check_probabilities
-from regretkit.evaluation._correlated_plans import CorrelatedPlan
-from regretkit.evaluation._linear_programs import check_solvable
-from regretkit.evaluation._verifier import check_certificate
+from regretkit.evaluation.exact._verifier import check_certificate
+from regretkit.evaluation.exact._zero_sum import check_solvable
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._profile_table import read_json

@@ -1,0 +1,1 @@
+"""Correlated equilibria: gaps of play, optimal equilibria, mediators and teams."""

@@ -1,0 +1,1 @@
+"""Exact answers: linear programs, supports of runs, and certificates in fractions."""
