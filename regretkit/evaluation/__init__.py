@@ -61,11 +61,10 @@ from regretkit.evaluation.correlated._programs import (
 from regretkit.evaluation.correlated._team import TeamMaxmin as TeamMaxmin
 from regretkit.evaluation.correlated._team import team_maxmin as team_maxmin
 from regretkit.evaluation.exact._certificate import Certificate as Certificate
+from regretkit.evaluation.exact._certificate import Deviation as Deviation
+from regretkit.evaluation.exact._certify import certify as certify
+from regretkit.evaluation.exact._certify_gaps import certify_gaps as certify_gaps
 from regretkit.evaluation.exact._finish import finish as finish
-from regretkit.evaluation.exact._gap_certificate import Deviation as Deviation
-from regretkit.evaluation.exact._gap_certificate import GapCertificate as GapCertificate
-from regretkit.evaluation.exact._gap_certificate import certify_gaps as certify_gaps
-from regretkit.evaluation.exact._rational import certify as certify
 from regretkit.evaluation.exact._zero_sum import ExactSolution as ExactSolution
 from regretkit.evaluation.exact._zero_sum import SecurityLevel as SecurityLevel
 from regretkit.evaluation.exact._zero_sum import maxmin as maxmin

@@ -565,7 +565,7 @@ def test_a_value_is_proven_in_fractions(report, refused, folder, how):
     path = folder / "proof.json"
     path.write_text(path.read_text().replace("-1/18", "-1/19"))
     told = refused("verify", path, "kuhn_poker", code=1)
-    assert "the strategy of player 0 proves the value '-1/18'" in told
+    assert "lower of player 0 is not what the profile proves" in told
     told = refused("exact", "sheriff", "--rational")
     assert "no zero-sum game of two players; add --concept" in told
 
@@ -587,7 +587,7 @@ def test_exact_ends_in_time_with_the_gap_so_far(run, report, refused, folder):
     assert (code, "by      linear program" in out) == (0, True)
     words = "exact", "sheriff", "--concept", "efce", "--rational", "--time", "1e-6"
     told = refused(*words, code=1)
-    assert "no proof within time_limit=1e-06 seconds; no gap is known" in told
+    assert "no proof within time_limit" in told
 
 
 @pytest.mark.parametrize("how", [["--finish"], ["--linear-program"]])

@@ -132,7 +132,9 @@ def test_a_strategy_is_neither_a_result_nor_a_certificate(run, refused, folder):
     with pytest.warns(RuntimeWarning, match="no result of an experiment, but a 'regretkit strat"):
         assert not read_results(".").runs
     told = refused("verify", "a.json", "kuhn_poker", code=1)
-    assert told.endswith("CERTIFICATE: a.json holds no certificate, but a 'regretkit strategy'\n")
+    assert told.endswith(
+        "CERTIFICATE: a.json holds no certificate: its format is 'regretkit strategy'\n"
+    )
 
 
 def test_errors_that_differ_in_sizes_alone_are_told_once_with_their_games(run, folder):

@@ -25,9 +25,9 @@ def test_the_value_of_a_public_game_is_proven_in_fractions(refused, report, fold
     came = report("exact", "hold_em", "--finish", "--rational", "--certificate", "proof.json")
     assert came["fraction"] == report("verify", "proof.json", "hold_em")["fraction"] == "25"
     path = folder / "proof.json"
-    path.write_text(path.read_text().replace('"value": "25"', '"value": "24"'))
+    path.write_text(path.read_text().replace('"lower": ["25"', '"lower": ["24"'))
     told = refused("verify", path, "hold_em", code=1)
-    assert "the strategy of player 0 proves the value '25'" in told
+    assert "lower of player 0 is not what the profile proves" in told
     assert "is of another game" in refused("verify", path, "kuhn_poker", code=1)
 
 

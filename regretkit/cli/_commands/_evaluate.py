@@ -19,7 +19,6 @@ from regretkit.evaluation import (
     Certificate,
     CorrelatedEquilibrium,
     ExtensiveFormCorrelatedEquilibrium,
-    GapCertificate,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     best_response_gains,
@@ -34,7 +33,6 @@ from regretkit.evaluation import (
     threshold,
 )
 from regretkit.evaluation.correlated._programs import Concept
-from regretkit.evaluation.exact._gap_certificate import read_certificate
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, VisitedProfile
 from regretkit.games.public import PublicGame
 from regretkit.play import solve
@@ -345,7 +343,7 @@ _READINGS = 3
 """Floats whose fractions are shown at most."""
 
 
-def write_certificate(proof: Certificate | GapCertificate, path: Path | None, told: Told) -> None:
+def write_certificate(proof: Certificate, path: Path | None, told: Told) -> None:
     """Tell what a proof proves, and write it."""
     _describe(proof, told)
     told.tell(certificate=path and str(path))
@@ -354,9 +352,9 @@ def write_certificate(proof: Certificate | GapCertificate, path: Path | None, to
         told.tell(f"certificate written to {path}")
 
 
-def _describe(proof: Certificate | GapCertificate, told: Told) -> None:
+def _describe(proof: Certificate, told: Told) -> None:
     """Tell what a proof proves."""
-    if isinstance(proof, Certificate):
+    if proof.notion == "value":
         told.tell(f"exactly {proof.value}", fraction=str(proof.value))
     else:
         earned, gaps = ([*map(str, values)] for values in (proof.lower, proof.gaps))
@@ -383,7 +381,7 @@ def verify(certificate: str, game: NamedGame) -> int:
     of its tree.
     """
     try:
-        proof, played = read_certificate(certificate), game.played
+        proof, played = Certificate.from_json(certificate), game.played
         proof.verify(played.to_tree() if isinstance(played, PublicGame) else played)
     except OSError as error:
         raise Failure(f"CERTIFICATE: cannot read {certificate}: {reason(error)}") from error

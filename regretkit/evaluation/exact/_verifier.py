@@ -16,8 +16,8 @@ from regretkit.games import CHANCE, GameTree, NormalFormGame, fingerprint
 
 _WITHIN = Fraction(1, 2**50)
 """How far a fraction may be from the float that stands for it, relative to its size."""
-_NOTIONS = {True: ("nash", "ce", "cce"), False: ("nash", "efce", "efcce", "nfcce")}
-"""Of normal forms, and of trees."""
+_OF_TABLES = "value", "nash", "ce", "cce"
+_OF_TREES = "value", "nash", "efce", "efcce", "nfcce"
 
 Numbers: TypeAlias = dict[int, Fraction]
 """By sequence; 0 where there is none."""
@@ -27,39 +27,58 @@ Played: TypeAlias = list[tuple[Numbers, Numbers]]
 """What a player plays, times the probability, and what each sequence earns against the others."""
 
 
-def check_certificate(game: Any, data: Mapping[str, Any]) -> None:
-    """Require that a certificate, as its file holds it, says of a game what is so.
+def check_certificate(game: Any, certificate: Any) -> None:
+    """Raise a ValueError unless all numbers of a certificate hold for a game.
 
-    A certificate of a value holds where player 1 earns at most ``-value`` against player 0's
-    strategy, and player 0 at most ``value`` against player 1's. One of gaps holds where each of
-    its numbers is what its distribution gives.
-
-    Raises
-    ------
-    ValueError
-        When it is of another game, a strategy is none, or a number is another one.
+    Each number must be what the distribution of the certificate gives. A certificate of a value
+    is of one profile of two players, whose payoffs sum to one constant at all terminals; neither
+    of them gains.
     """
-    if fingerprint(game) != data["fingerprint"]:
+    if fingerprint(game) != certificate.fingerprint:
         raise ValueError(f"the certificate is of another game than {quote(game)}")
-    arrays = _Arrays.of(game, of_value="value" in data)
-    if arrays.readings != {float(v): Fraction(f) for v, f in data["readings"].items()}:
+    arrays = _Arrays.of(game)
+    if arrays.readings != certificate.readings:
         raise ValueError("the certificate says that other fractions are meant by the game's floats")
-    (_check_value if "value" in data else _check_gaps)(arrays, data)
+    notion, parts = certificate.notion, _distribution(arrays, certificate)
+    if notion not in (_OF_TABLES if isinstance(game, NormalFormGame) else _OF_TREES):
+        raise ValueError(f"there is no notion {quote(notion)} in games of this form")
+    if notion in ("value", "nash") and len(parts) != 1:
+        raise ValueError(f"notion {quote(notion)} is of one profile")
+    lower, upper, gains = certificate.lower, certificate.upper, certificate.gains
+    if not len(lower) == len(upper) == len(gains) == len(arrays.decisions):
+        raise ValueError("the certificate must have numbers for each player")
+    for player, decisions in enumerate(arrays.decisions):
+        played = [
+            ({s: weight * share for s, share in x[player].items()}, arrays.earned(player, x))
+            for weight, x in parts
+        ]
+        earned, gap, each = _deviations(decisions, notion, played)
+        for name, said, found in (
+            ("lower", lower[player], earned),
+            ("upper", upper[player], earned + gap),
+            ("gains", gains[player], each),
+        ):
+            if said != found:
+                raise ValueError(f"{name} of player {player} is not what the profile proves")
+    if notion == "value":
+        if lower != upper:
+            raise ValueError("a player gains, so that the profile proves no value")
+        if len(lower) != 2 or not arrays.sum_to(sum(lower)):
+            raise ValueError("payoffs of two players must sum to a constant, without any rounding")
 
 
 class _Arrays(NamedTuple):
     """A game as sequences and terminals, in fractions."""
 
     decisions: list[Decisions]
-    terminals: list[tuple[tuple[int, ...], list[Fraction]]]
-    """For each terminal the players' last sequences, and what they are paid, times chance."""
+    terminals: list[tuple[tuple[int, ...], Fraction, list[Fraction]]]
+    """For each terminal the players' last sequences, chance's probability, payoffs times chance."""
     readings: dict[float, Fraction]
-    """Which fractions the floats stand for that are others."""
-    is_normal: bool
+    """The floats that stand for other fractions."""
 
     @classmethod
-    def of(cls, game: Any, *, of_value: bool) -> "_Arrays":
-        """Return those of a game; of a value, what player 0 loses is paid to player 1."""
+    def of(cls, game: Any) -> "_Arrays":
+        """Return the arrays of a game; a table is a tree with one decision for each player."""
         tree = None if isinstance(game, NormalFormGame) else game.tree
         payoffs = game.payoffs.reshape(game.players, -1).T if tree is None else tree.payoffs
         drawn = np.zeros(0) if tree is None else tree.probability[1:][_is_drawn(tree)]
@@ -72,23 +91,20 @@ class _Arrays(NamedTuple):
             reach = [Fraction(1)] * len(payoffs)
         else:
             decisions, lasts, reach = _followed(tree, meant)
-        terminals = []
-        for last, chance, paid in zip(lasts, reach, payoffs.tolist(), strict=True):
-            earned = [chance * meant[value] for value in paid]
-            terminals.append((last, [earned[0], -earned[0]] if of_value else earned))
+        terminals = [
+            (last, chance, [chance * meant[value] for value in paid])
+            for last, chance, paid in zip(lasts, reach, payoffs.tolist(), strict=True)
+        ]
         readings = {value: fraction for value, fraction in meant.items() if fraction != value}
-        return cls(decisions, terminals, readings, tree is None)
+        return cls(decisions, terminals, readings)
 
-    def strategy(self, player: int, told: Mapping[str, Any]) -> Numbers:
-        """Return a strategy of a certificate, or refuse what is none."""
-        total, shift = int(told["denominator"]), int(self.is_normal)
-        given = {int(s) + shift: int(n) for s, n in told["numerators"].items()}
-        x = {s: Fraction(n, total or 1) for s, n in given.items()}
-        x |= {0: Fraction(1)} if self.is_normal else {}
+    def strategy(self, player: int, told: Any) -> Numbers:
+        """Return a strategy of a certificate, or raise a ValueError."""
+        x = {s: Fraction(n, told.denominator or 1) for s, n in told.numerators.items()}
         own = self.decisions[player]
         known = range(1 + sum(len(sequences) for sequences, _ in own))
         if (
-            total < 1
+            told.denominator < 1
             or x.get(0) != 1
             or not all(s in known and share >= 0 for s, share in x.items())
             or any(sum(x.get(s, 0) for s in at) != x.get(before, 0) for at, before in own)
@@ -99,7 +115,7 @@ class _Arrays(NamedTuple):
     def earned(self, player: int, strategies: Sequence[Numbers]) -> Numbers:
         """Return what each sequence of a player earns against the strategies of the others."""
         found: Numbers = defaultdict(Fraction)
-        for last, paid in self.terminals:
+        for last, _, paid in self.terminals:
             share = paid[player]
             for other, x in enumerate(strategies):
                 if share and other != player:
@@ -107,6 +123,24 @@ class _Arrays(NamedTuple):
             if share:
                 found[last[player]] += share
         return found
+
+    def sum_to(self, total: Fraction) -> bool:
+        """Return whether the payoffs at all terminals sum to a number."""
+        return all(sum(paid) == chance * total for _, chance, paid in self.terminals)
+
+
+def _distribution(arrays: _Arrays, certificate: Any) -> list[tuple[Fraction, list[Numbers]]]:
+    """Return the profiles of a certificate and their weights, or raise a ValueError."""
+    parts = []
+    for part in certificate.parts:
+        if len(part.strategies) != len(arrays.decisions):
+            raise ValueError("the certificate must have a strategy for each player")
+        strategies = [arrays.strategy(i, told) for i, told in enumerate(part.strategies)]
+        parts.append((part.weight, strategies))
+    weights = [weight for weight, _ in parts]
+    if sum(weights) != 1 or min(weights) < 0:
+        raise ValueError("the weights must be at least 0 and sum to one")
+    return parts
 
 
 def _is_drawn(tree: GameTree) -> Any:
@@ -162,49 +196,6 @@ def _best(decisions: Decisions, earned: Mapping[int, Fraction]) -> Numbers:
     return best
 
 
-def _check_value(arrays: _Arrays, data: Mapping[str, Any]) -> None:
-    value = Fraction(data["value"])
-    pair = [arrays.strategy(player, told) for player, told in enumerate(data["strategies"])]
-    for player, sign in (0, -1), (1, 1):
-        opponent = 1 - player
-        found = sign * _best(arrays.decisions[opponent], arrays.earned(opponent, pair))[0]
-        if found != value:
-            raise ValueError(
-                f"the strategy of player {player} proves the value {quote(str(found))} and not "
-                f"{quote(str(value))}"
-            )
-
-
-def _check_gaps(arrays: _Arrays, data: Mapping[str, Any]) -> None:
-    notion, parts = data["notion"], []
-    if notion not in _NOTIONS[arrays.is_normal]:
-        raise ValueError(f"there is no notion {quote(notion)} in games of this form")
-    for part in data["parts"]:
-        if len(part["strategies"]) != len(arrays.decisions):
-            raise ValueError("the certificate must have a strategy for each player")
-        strategies = [arrays.strategy(i, told) for i, told in enumerate(part["strategies"])]
-        parts.append((Fraction(part["weight"]), strategies))
-    weights = [weight for weight, _ in parts]
-    if sum(weights) != 1 or min(weights) < 0 or (notion == "nash" and len(parts) != 1):
-        raise ValueError("the weights must be at least 0 and sum to one, and nash is of a profile")
-    if not len(data["lower"]) == len(data["upper"]) == len(data["gains"]) == len(arrays.decisions):
-        raise ValueError("the certificate must have numbers for each player")
-    for player, decisions in enumerate(arrays.decisions):
-        played = [
-            ({s: weight * share for s, share in x[player].items()}, arrays.earned(player, x))
-            for weight, x in parts
-        ]
-        lower, gap, gains = _deviations(decisions, notion, played)
-        told = {tuple(at): Fraction(gain) for *at, gain in data["gains"][player]}
-        for name, said, found in (
-            ("lower", Fraction(data["lower"][player]), lower),
-            ("upper", Fraction(data["upper"][player]), lower + gap),
-            ("gains", told, gains),
-        ):
-            if said != found:
-                raise ValueError(f"{name} of player {player} is not what the profile proves")
-
-
 def _deviations(
     decisions: Decisions, notion: str, played: Played
 ) -> tuple[Fraction, Fraction, dict[tuple[int | None, ...], Fraction]]:
@@ -215,7 +206,7 @@ def _deviations(
             follow[s] += x[s] * earned[s]
     for sequences, before in reversed(decisions):
         follow[before] += sum(follow[s] for s in sequences)
-    if notion == "nfcce":
+    if notion in ("value", "nfcce"):  # another strategy for the whole game
         gain = _best(decisions, _where(played, 0, {*follow}))[0] - follow[0]
         return follow[0], max(gain, Fraction(0)), {(None, None, None): gain}
     together: Numbers = defaultdict(Fraction)  # by the sequence before

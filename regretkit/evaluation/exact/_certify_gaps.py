@@ -1,213 +1,42 @@
 """Gaps of given profiles and correlated plans in fractions: any players, any payoffs."""
 
-import json
 import math
-import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import field, frozen
 from numpy.typing import ArrayLike
 
-from regretkit._util._files import FilePath, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number, quote, vector
 from regretkit.evaluation.correlated._distributions import check_distribution, check_probabilities
 from regretkit.evaluation.correlated._plans import CorrelatedPlan
 from regretkit.evaluation.exact._certificate import (
     Certificate,
+    Deviation,
+    Notion,
+    Part,
+    check_digits,
+)
+from regretkit.evaluation.exact._fractions import (
     Ends,
     Shares,
-    as_texts,
     as_tree,
-    certificate_data,
     check_size,
     check_time,
     decisions,
-    from_texts,
+    end_of,
     readings,
     simplest_fraction,
-    too_long,
 )
-from regretkit.evaluation.exact._verifier import check_certificate
 from regretkit.evaluation.exact._zero_sum import check_solvable
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
-from regretkit.games._profile_table import read_json
 from regretkit.sets import DecisionTree
 
-Notion: TypeAlias = Literal["nash", "ce", "cce", "efce", "efcce", "nfcce"]
-"""Of which equilibrium gaps are measured."""
-
-Item = TypeVar("Item")
-
-_FORMAT = "regretkit gap certificate 1"
 _OF_TABLES, _OF_TREES = ("nash", "ce", "cce"), ("nash", "efce", "efcce", "nfcce")
-
-
-class Deviation(NamedTuple):
-    """When a player stops following, and the action that it takes then; the best comes after.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> Deviation(information_set=0, recommended=1, action=0).named(kuhn_poker().domains[0])
-    'J: b -> p'
-    """
-
-    information_set: int | None
-    """The number of the information set; None for a strategy that is chosen before all."""
-    recommended: int | None
-    """The number of the recommended action; None before the player knows it."""
-    action: int | None
-    """The number of the action that it takes instead."""
-
-    def named(self, domain: Any) -> str:
-        """Return it in the names of a player's set, as ``"J: bet -> pass"``."""
-        if self.information_set is None or self.action is None:
-            return "another strategy"
-        labels = getattr(domain, "simplices", domain).labels
-        actions = labels.actions(self.information_set)
-        told = "" if self.recommended is None else f"{actions[self.recommended]} "
-        place = f"{labels.block(self.information_set)}: " if labels.named else ""
-        return f"{place}{told}-> {actions[self.action]}"
-
-
-class Part(NamedTuple):
-    """One of the profiles of a distribution, and its probability."""
-
-    weight: Fraction
-    strategies: tuple[Shares, ...]
-
-
-@frozen(eq=False)
-class GapCertificate:
-    """What each player gains by each deviation from a profile or a correlated plan, in fractions.
-
-    Player i earns ``lower[i]`` by following, and at most ``upper[i]`` by deviations of the notion,
-    without any rounding; it is an equilibrium where both are equal for all players. ``verify``
-    computes all of it again from the game.
-
-    Examples
-    --------
-    >>> from regretkit.evaluation import best_correlated_equilibrium, certify_gaps
-    >>> from regretkit.games import chicken
-    >>> game = chicken()
-    >>> certificate = certify_gaps(game, best_correlated_equilibrium(game), "ce")
-    >>> print(certificate)
-    ce: player 0 earns 21/4 and gains 0, player 1 earns 21/4 and gains 0
-    >>> for deviation, gain in certificate.gains[0].items():
-    ...     print(deviation.named(game.domains[0]), gain)
-    dare -> dare 0
-    dare -> yield -1/4
-    yield -> dare 0
-    yield -> yield 0
-    """
-
-    notion: Notion
-    """Of which equilibrium: "nash", "ce", "cce", "efce", "efcce" or "nfcce"."""
-    lower: tuple[Fraction, ...]
-    """What each player earns."""
-    upper: tuple[Fraction, ...]
-    """The most that each player can earn by deviating, at several information sets if it likes."""
-    gains: tuple[Mapping[Deviation, Fraction], ...] = field(repr=False)
-    """For each player what each single deviation gains; it may be negative."""
-    parts: tuple[Part, ...] = field(repr=False)
-    """The distribution: profiles in fractions and their probabilities."""
-    fingerprint: str
-    """Of the game, as ``games.fingerprint`` returns it."""
-    readings: Mapping[float, Fraction] = field(repr=False)
-    """The payoffs and chances of the game that stand for other fractions, as 0.1 for 1/10."""
-
-    @property
-    def gaps(self) -> tuple[Fraction, ...]:
-        """``upper - lower`` of each player, at least 0."""
-        return tuple(u - v for u, v in zip(self.upper, self.lower, strict=True))
-
-    def verify(self, game: Any) -> None:
-        """Compute all numbers again, from the terminals or the table of a game, in fractions.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When ``game`` is another game, a strategy is none, or a number is another one.
-        MemoryError
-            When the game does not fit into memory as fractions.
-        """
-        check_solvable(game)
-        check_size(game)
-        check_certificate(game, self._data())
-
-    def to_json(self, path: FilePath) -> None:
-        """Write it into a file, which ``from_json`` reads; numbers are decimal texts."""
-        replace_file(path, [json.dumps(self._data()).encode()])
-
-    def _data(self) -> dict[str, Any]:
-        return {
-            "format": _FORMAT,
-            "fingerprint": self.fingerprint,
-            "readings": as_texts(self.readings),
-            "notion": self.notion,
-            "lower": [str(value) for value in self.lower],
-            "upper": [str(value) for value in self.upper],
-            "gains": [[[*d, str(gain)] for d, gain in own.items()] for own in self.gains],
-            "parts": [
-                {"weight": str(part.weight), "strategies": [x.to_dict() for x in part.strategies]}
-                for part in self.parts
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, path: FilePath) -> "GapCertificate":
-        """Return the certificate in a file; it proves nothing until ``verify`` has passed.
-
-        Raises
-        ------
-        OSError
-            When the file cannot be read.
-        ValueError
-            When it holds no certificate.
-        """
-        with certificate_data(path, _FORMAT) as data:
-            return cls(
-                data["notion"],
-                tuple(Fraction(str(value)) for value in data["lower"]),
-                tuple(Fraction(str(value)) for value in data["upper"]),
-                tuple(
-                    {Deviation(*deviation): Fraction(str(gain)) for *deviation, gain in own}
-                    for own in data["gains"]
-                ),
-                tuple(
-                    Part(
-                        Fraction(str(part["weight"])),
-                        tuple(map(Shares.from_dict, part["strategies"])),
-                    )
-                    for part in data["parts"]
-                ),
-                str(data["fingerprint"]),
-                from_texts(data["readings"]),
-            )
-
-    def __str__(self) -> str:
-        players = enumerate(zip(self.lower, self.gaps, strict=True))
-        told = (f"player {i} earns {_shown(v)} and gains {_shown(gap)}" for i, (v, gap) in players)
-        return f"{self.notion}: {', '.join(told)}"
-
-
-def _shown(value: Fraction) -> str:
-    small = max(map(abs, value.as_integer_ratio())) < 10**20
-    return str(value) if small else f"{float(value):.12g}"
-
-
-def read_certificate(path: FilePath) -> Certificate | GapCertificate:
-    """Return the certificate in a file, of whichever kind it is."""
-    data = read_json(Path(path))
-    is_of_gaps = isinstance(data, dict) and data.get("format") == _FORMAT
-    return (GapCertificate if is_of_gaps else Certificate).from_json(path)
 
 
 def certify_gaps(
@@ -218,7 +47,7 @@ def certify_gaps(
     weights: ArrayLike | None = None,
     rounding: float = 1e-12,
     time_limit: float | None = None,
-) -> GapCertificate:
+) -> Certificate:
     """Return what the players gain by deviating from a profile or a correlated plan, exactly.
 
     Probabilities become the first fractions within ``rounding`` that their continued fractions
@@ -247,20 +76,14 @@ def certify_gaps(
     weights
         The probability of each profile.
     rounding
-        How far a probability may be from the fraction that it stands for.
+        How far a probability may be from the fraction that it stands for, at most 1e-3.
     time_limit
         Give up after about this number of seconds; by default never.
 
     Raises
     ------
-    TypeError, ValueError
-        When the game, the play or the notion is none of these, or chances do not sum to one as
-        fractions.
-    MemoryError
-        When the game in fractions does not fit into memory.
     RuntimeError
-        When time was used up, or fractions have more digits than Python writes, by default 4,300;
-        with the gaps that are proven until then.
+        If the time is over, or a fraction has more than 4,300 digits.
 
     Examples
     --------
@@ -280,49 +103,19 @@ def certify_gaps(
     The deviations are those of von Stengel and Forges (2008), "Extensive-form correlated
     equilibrium: definition and computational complexity", Mathematics of Operations Research 33(4).
     """
-    check_solvable(game)
     allowed = Fraction(number(rounding, "rounding", minimum=0.0, maximum=1e-3))
-    _check_notion(game, notion)
-    limit = math.inf if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
-    end, found = time.monotonic() + limit, list[_Found]()
-    check_size(game)
-    try:
-        every = _parts(game, play, notion, weights, allowed, end)
-        parts = tuple(part for part in _timely(every, end) if part.weight)
-        found.extend(_computed(game, notion, parts, end))  # and keeps those before the end
-    except TimeoutError:
-        problem = f"no proof within time_limit={limit:g} seconds"
-        raise RuntimeError(f"{problem}; {_told(found)}") from None
-    lower, upper, gains = zip(*found, strict=True)
-    numbers = [*lower, *upper, *(Fraction(1, x.denominator) for p in parts for x in p.strategies)]
-    if problem := too_long(numbers):
-        advice = f"pass a larger rounding than {rounding:g}"
-        raise RuntimeError(f"no proof that can be saved: {problem}; {advice}; {_told(found)}")
-    return GapCertificate(notion, lower, upper, gains, parts, fingerprint(game), readings(game))
-
-
-_Found: TypeAlias = tuple[Fraction, Fraction, Mapping[Deviation, Fraction]]
-"""What a player earns, at most earns by deviating, and gains by each deviation."""
-
-
-def _told(found: Sequence[_Found]) -> str:
-    gaps = (
-        f"player {i} gains {_shown(upper - lower)}" for i, (lower, upper, _) in enumerate(found)
-    )
-    return ", ".join(gaps) or "no gap is known yet"
-
-
-def _timely(items: Iterable[Item], end: float) -> Iterator[Item]:
-    """Yield items until some time."""
-    for item in items:
-        check_time(end)
-        yield item
-
-
-def _check_notion(game: Any, notion: object) -> None:
-    known = _OF_TABLES if isinstance(game, NormalFormGame) else _OF_TREES
+    known = _OF_TABLES if isinstance(check_solvable(game), NormalFormGame) else _OF_TREES
     if notion not in known:
         raise ValueError(f"notion must be one of {', '.join(known)} here, got {quote(notion)}")
+    check_size(game)
+    end = end_of(time_limit)
+    parts = tuple(p for p in _parts(game, play, notion, weights, allowed, end) if p.weight)
+    if notion == "nash" and len(parts) != 1:
+        raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
+    lower, upper, gains = zip(*_computed(game, notion, parts, end), strict=True)
+    return check_digits(
+        Certificate(notion, lower, upper, gains, parts, fingerprint(game), readings(game))
+    )
 
 
 # The distribution in fractions
@@ -340,16 +133,15 @@ def _parts(
         yield Part(Fraction(1), as_fractions(game, play, allowed, end))
     elif isinstance(game, NormalFormGame):
         mu = check_distribution(game, getattr(play, "distribution", play))
-        for outcome, weight in zip(
-            np.ndindex(mu.shape), _rounded(mu.ravel(), allowed), strict=True
-        ):
-            yield Part(weight, tuple(Shares({action: 1}, 1) for action in outcome))
+        probabilities = _rounded(mu.ravel(), allowed)
+        for outcome, weight in zip(np.ndindex(mu.shape), probabilities, strict=True):
+            yield Part(weight, tuple(Shares({0: 1, 1 + action: 1}, 1) for action in outcome))
     else:
         plan = getattr(play, "plan", play)
         if not isinstance(plan, CorrelatedPlan) or plan.players != tuple(range(game.players)):
             wanted = "a Profile, several and their weights, or a CorrelatedPlan of all players"
             raise TypeError(must_be("play", wanted, play))
-        yield from _plans(game, plan, allowed)
+        yield from _plans(game, plan, allowed, end)
 
 
 def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
@@ -368,20 +160,19 @@ def as_fractions(
         tree = as_tree(domain)
         behavior = strategy if domain is not tree else tree.behavior(strategy)
         weights = [Fraction(1)] + [Fraction(0)] * behavior.size
-        for sequences, parent in _timely(decisions(tree), end):
+        for sequences, parent in decisions(tree):
+            check_time(end)
             if weights[parent]:
                 shares = _rounded(behavior[[s - 1 for s in sequences]], allowed)
                 for s, share in zip(sequences, shares, strict=True):
                     weights[s] = weights[parent] * share
-        if domain is not tree:
-            del weights[0]
         unit = math.lcm(*(weight.denominator for weight in weights))
         numerators = {s: int(weight * unit) for s, weight in enumerate(weights) if weight}
         strategies.append(Shares(numerators, unit))
     return tuple(strategies)
 
 
-def _plans(game: Any, plan: CorrelatedPlan, allowed: Fraction) -> Iterator[Part]:
+def _plans(game: Any, plan: CorrelatedPlan, allowed: Fraction, end: float) -> Iterator[Part]:
     """Yield joint plans of a mediator that decides as a correlated plan does.
 
     One after the other has as much probability as the flow through the DAG leaves to it, so that
@@ -401,6 +192,7 @@ def _plans(game: Any, plan: CorrelatedPlan, allowed: Fraction) -> Iterator[Part]
             for s, share in zip(sequences, _rounded(behavior[sequences], allowed), strict=True):
                 flow[s] = inflow * share
     while flow[0]:
+        check_time(end)
         taken, choices = {0}, [[0] * len(tree.sizes) for tree in game.domains]
         for before, sequences, player, information_set in points:
             if not taken.isdisjoint(before):
@@ -425,6 +217,28 @@ def _pure(tree: DecisionTree, actions: Sequence[int]) -> Shares:
 # What deviations gain
 
 
+_Weighted: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
+"""For each profile what a player plays, times the probability, and what each sequence earns."""
+
+
+def _computed(
+    game: Any, notion: Notion, parts: tuple[Part, ...], end: float
+) -> Iterator[tuple[Fraction, Fraction, Mapping[Deviation, Fraction]]]:
+    """Yield for each player what it earns, at most earns by deviating, and each gain."""
+    ends, played = Ends.of(game), [[x.numerators for x in p.strategies] for p in parts]
+    scales = [p.weight / math.prod(x.denominator for x in p.strategies) for p in parts]
+    unit = math.lcm(*(scale.denominator for scale in scales))
+    for player, tree in enumerate(ends.trees):
+        weighted = []
+        for scale, x in zip(scales, played, strict=True):
+            check_time(end)
+            own = {s: int(scale * unit) * n for s, n in x[player].items()}
+            weighted.append((own, _utility(ends, player, x)))
+        earned, gap, each = _deviations(tree, notion, weighted, end)
+        gains = {d: Fraction(gain, unit * ends.unit) for d, gain in each.items()}
+        yield Fraction(earned, unit * ends.unit), Fraction(earned + gap, unit * ends.unit), gains
+
+
 def _utility(ends: Ends, player: int, strategies: Sequence[Mapping[int, int]]) -> dict[int, int]:
     """Return what each sequence of a player earns against the numerators of the others."""
     earned: dict[int, int] = defaultdict(int)
@@ -436,30 +250,6 @@ def _utility(ends: Ends, player: int, strategies: Sequence[Mapping[int, int]]) -
         if paid:
             earned[s] += paid
     return earned
-
-
-def _computed(game: Any, notion: Notion, parts: tuple[Part, ...], end: float) -> Iterator[_Found]:
-    """Yield what each player earns and gains."""
-    if notion == "nash" and len(parts) != 1:
-        raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
-    shift, played, scales = isinstance(game, NormalFormGame), [], []
-    for weight, strategies in parts:
-        whole = [x.shifted(-shift) for x in strategies]
-        played.append([x.numerators for x in whole])
-        scales.append(weight / math.prod(x.denominator for x in whole))
-    unit, ends = math.lcm(*(scale.denominator for scale in scales)), Ends.of(game)
-    for player, tree in enumerate(ends.trees):
-        weighted = [
-            ({s: int(scale * unit) * n for s, n in x[player].items()}, _utility(ends, player, x))
-            for scale, x in _timely(zip(scales, played, strict=True), end)
-        ]
-        earned, gap, each = _deviations(tree, notion, weighted, end)
-        gains = {d: Fraction(gain, unit * ends.unit) for d, gain in each.items()}
-        yield Fraction(earned, unit * ends.unit), Fraction(earned + gap, unit * ends.unit), gains
-
-
-_Weighted: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
-"""For each profile what a player plays, times the probability, and what each sequence earns."""
 
 
 def _deviations(
@@ -480,7 +270,8 @@ def _deviations(
     gains: dict[Deviation, int] = {}
     together: dict[int, int] = defaultdict(int)  # the most that triggers after a sequence gain
     regions = _regions(tree)
-    for j, (sequences, parent) in _timely(reversed([*enumerate(points)]), end):
+    for j, (sequences, parent) in reversed([*enumerate(points)]):
+        check_time(end)
         largest = []
         for told, source in [(None, parent)] if coarse else enumerate(sequences):
             lost = sum(followed[s] for s in sequences) if told is None else followed[source]

@@ -1,7 +1,5 @@
 """Equilibria of zero-sum games in fractions, found by linear systems that are solved exactly."""
 
-import math
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -13,20 +11,20 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import number
-from regretkit.evaluation._gaps import nash_conv
-from regretkit.evaluation.exact._certificate import (
-    Certificate,
+from regretkit.evaluation.exact._certificate import Certificate, Deviation, Part, check_digits
+from regretkit.evaluation.exact._certify_gaps import as_fractions
+from regretkit.evaluation.exact._fractions import (
     Ends,
     Shares,
     check_size,
     check_time,
+    constant_sum,
     decisions,
-    too_long,
+    end_of,
+    readings,
 )
-from regretkit.evaluation.exact._gap_certificate import as_fractions
 from regretkit.evaluation.exact._zero_sum import check_constant_sum
-from regretkit.games import ExtensiveFormGame, NormalFormGame
+from regretkit.games import ExtensiveFormGame, NormalFormGame, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._memory_budget import available
 from regretkit.games.public import PublicGame
@@ -75,14 +73,10 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
 
     Raises
     ------
-    TypeError, ValueError
-        When the game or the profile is none, or the chances of a history do not sum to one as
-        fractions.
-    MemoryError
-        When the game in fractions, or the tree of a public one, does not fit into memory; with the
-        gap of the profile.
+    ValueError
+        If the payoffs sum to a constant only up to rounding, and not as fractions.
     RuntimeError
-        When no equilibrium with these supports was found, or time or memory was used up; with the
+        If no equilibrium with these supports was found, or time or memory was used up; with the
         bounds that the profile itself proves in fractions.
 
     Examples
@@ -91,8 +85,8 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     >>> from regretkit.games import kuhn_poker
     >>> game = kuhn_poker()
     >>> certificate = certify(game, solve_zero_sum(game).profile)
-    >>> certificate.value
-    Fraction(-1, 18)
+    >>> print(certificate)
+    value: player 0 earns -1/18 and gains 0, player 1 earns 1/18 and gains 0
     >>> certificate.verify(game)
 
     References
@@ -101,29 +95,22 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     Journal of Symbolic Computation 41(6), for the refinement.
     """
     given = as_vectors(check_constant_sum(game, public=True), profile)
-    limit = math.inf if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
-    end, problem = time.monotonic() + limit, ""
-    try:
-        if isinstance(game, PublicGame):
-            game, given = _as_tree(game, given)
-        check_size(game)
-    except MemoryError as error:
-        gap = float(nash_conv(game, given))
-        raise MemoryError(f"no proof: {error}; the profile has a gap of {gap:.3g}") from error
-    payoffs = _Payoffs.of(game)
-    try:
-        for minimum in _LEAST:
-            try:
-                return _certified(game, payoffs, given, minimum, end)
-            except _UnprovenError as error:
-                problem = str(error)
-    except MemoryError as error:
-        problem = f"too little memory: {error}"
-    except TimeoutError:
-        problem = f"no proof within time_limit={limit:g} seconds"
-    shift = int(isinstance(game, NormalFormGame))
+    end, problem = end_of(time_limit), ""
+    if isinstance(game, PublicGame):
+        game, given = _as_tree(game, given)
+    check_size(game)
+    total, payoffs = constant_sum(game), _Payoffs.of(game)
+    for minimum in _LEAST:
+        try:
+            value, *strategies = _equilibrium(game, payoffs, given, minimum, end)
+            values, gains = (value, total - value), {Deviation(None, None, None): Fraction(0)}
+            part = Part(Fraction(1), tuple(strategies))
+            of = fingerprint(game), readings(game)
+            return check_digits(Certificate("value", values, values, (gains,) * 2, (part,), *of))
+        except (RuntimeError, MemoryError) as error:
+            problem = str(error)
     rounded = as_fractions(game, given, Fraction(1, 2**50))
-    lower, upper = (payoffs.guaranteed(i, x.shifted(-shift)) for i, x in enumerate(rounded))
+    lower, upper = (payoffs.guaranteed(player, x) for player, x in enumerate(rounded))
     raise RuntimeError(
         f"{problem}; the profile itself proves a value of {float(lower):.17g} to "
         f"{float(upper):.17g}, a gap of {float(upper - lower):.3g}; pass one of a smaller gap, as "
@@ -142,14 +129,10 @@ def _as_tree(game: PublicGame, given: Sequence[Vector]) -> tuple[ExtensiveFormGa
     return tree, strategies
 
 
-class _UnprovenError(RuntimeError):
-    """No equilibrium has these supports."""
-
-
-def _certified(
+def _equilibrium(
     game: Any, payoffs: "_Payoffs", given: Sequence[Vector], minimum: float, end: float
-) -> Certificate:
-    """Return the certificate with the supports above a probability."""
+) -> tuple[Fraction, Shares, Shares]:
+    """Return the value and strategies with the supports above a probability."""
     taken, tight, near = [], [], []
     shift = int(isinstance(game, NormalFormGame))
     for player, tree in enumerate(payoffs.trees):
@@ -164,13 +147,11 @@ def _certified(
     x, lower = _solved(payoffs, 0, taken[0], tight[1], near[0], end)
     y, upper = _solved(payoffs, 1, taken[1], tight[0], near[1], end)
     if lower != upper:
-        raise _UnprovenError(
+        raise RuntimeError(
             f"no equilibrium with these supports: player 0 is sure of {float(lower):.17g}, and "
             f"player 1 of {float(upper):.17g}"
         )
-    if problem := too_long([lower, *(Fraction(1, shares.denominator) for shares in (x, y))]):
-        raise _UnprovenError(f"no proof that can be saved: {problem}")
-    return Certificate.of(game, lower, [x.shifted(shift), y.shifted(shift)])
+    return lower, x, y
 
 
 @frozen(eq=False)
@@ -248,7 +229,7 @@ def _solved(
             claimed = Fraction(shares.get(size, 0), denominator << digits) * payoffs.scale
             if earned == claimed:
                 return strategy, earned
-    raise _UnprovenError(f"player {player} has no optimal strategy with the support of the profile")
+    raise RuntimeError(f"player {player} has no optimal strategy with the support of the profile")
 
 
 def _equations(
@@ -309,7 +290,7 @@ def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterato
             reduced[column] = (len(reduced), scaled)
             room -= len(scaled)
             if room < 0:
-                raise MemoryError(f"{len(reduced)} of {len(rows)} equations fill it")
+                raise MemoryError(f"{len(reduced)} of {len(rows)} equations fill the memory")
             yield i, column
 
 
