@@ -43,8 +43,8 @@ Rules: TypeAlias = History | HistoryBatch
 
 _FINISHED = 4_500
 """Sequences of a tree from which on to finish, by ``python -m benchmarks exact_choice``."""
-_OPERATIONS = 1e5
-"""Operations for each sequence, at most, before the linear program, which takes about as many."""
+_ITERATIONS = 12_000
+"""Iterations, at most, before the linear program, which takes about as long."""
 _ROUNDING = 1e-12
 """Gaps smaller than this, relative to the largest payoff, are made of rounding."""
 
@@ -146,11 +146,11 @@ def solve(
         Return no run, but an ``ExactSolution``: an equilibrium of a two-player constant-sum game,
         exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
         of 4,500 sequences and more by ``finish`` of a run of DCFR, or of PDCFR+ without chance
-        moves, and where that takes more than a number of operations by the linear program again,
-        unless memory is short; public games by ``finish`` alone. Sizes and counted operations
-        decide, no clock. ``method`` of the solution says which it was. With an algorithm, an
-        engine or a time limit ``finish`` solves the game, in at most one minute by default, and
-        warns if the time limit ends it.
+        moves, and where that takes more than 12,000 iterations by the linear program again,
+        unless memory is short; public games by ``finish`` alone. Sizes and iterations decide, no
+        clock. ``method`` of the solution says which it was. With an algorithm, an engine or a time
+        limit ``finish`` solves the game, in at most one minute by default, and warns if the time
+        limit ends it.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
     run = named(likely_first(game)).start(game)
     if isinstance(game, PublicGame):
         return finish(run)
-    solution = finish_within(run, _OPERATIONS * sequences)
+    solution = finish_within(run, _ITERATIONS)
     exact = solution.gap <= _ROUNDING * float(np.ptp(game.tree.payoffs[:, 0]))
     if exact:
         return solution

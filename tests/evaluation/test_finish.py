@@ -14,7 +14,6 @@ from test_exact_zero_sum import DEGENERATE, LEDUC, check, matrices, random_matri
 import regretkit as rk
 from regretkit import games, matrix_game, solve
 from regretkit.evaluation import finish, nash_conv, solve_zero_sum
-from regretkit.evaluation.exact._finish import _CALL, _Schedule
 from regretkit.games._memory_budget import memory_capped
 from regretkit.games.poker import hold_em
 
@@ -63,8 +62,7 @@ def test_random_games_have_the_value_of_the_linear_program(seed):
 def test_the_unit_of_payoff_changes_no_bit():
     matrix = random_matrix(3)
     plain, scaled = (
-        finish(solve(matrix_game(unit * matrix), "dcfr", iterations=500), time_limit=0.0)
-        for unit in (1.0, 2.0**40)
+        finish(solve(matrix_game(unit * matrix), "dcfr", iterations=500)) for unit in (1.0, 2.0**40)
     )
     assert scaled.value == 2.0**40 * plain.value
     assert plain.gap < 1e-14
@@ -103,38 +101,12 @@ def test_the_clock_decides_nothing(monkeypatch):
         np.testing.assert_array_equal(solution.profile[0], found[0].profile[0])
 
 
-class Looks:
-    """What the run and all looks had cost after each look, where there was one."""
-
-    def __init__(self, monkeypatch):
-        self.costs = []
-        plain = _Schedule._look
-        monkeypatch.setattr(_Schedule, "_look", lambda *given: self.look(plain, *given))
-
-    def look(self, plain, schedule, *given):
-        found = plain(schedule, *given)
-        self.costs += [(schedule.ran + _CALL, schedule.spent)] * (found is not None)
-        return found
-
-
-@pytest.mark.parametrize(
-    ("call", "engine"),
-    [
-        ("random", "numpy"),
-        ("leduc_poker", "compiled"),
-        ("liars_dice(sides=5)", "compiled"),
-        ("leduc_poker(merge_suits=True)", "vectorized"),
-    ],
-)
-@pytest.mark.deep_beyond(2)
-def test_looks_never_cost_more_than_the_run(call, engine, monkeypatch):
-    looks = Looks(monkeypatch)
-    game = matrix_game(random_matrix(3, (60, 60))) if call == "random" else games.load(call)
-    rule = "cfr" if call == "random" else "dcfr"
-    assert finish(solve(game, rule, iterations=1, engine=engine)).gap < 1e-11
-    assert len(looks.costs) > 1
-    assert all(spent <= ran for ran, spent in looks.costs)
-    assert looks.costs == sorted(set(looks.costs))
+@pytest.mark.parametrize("begun", [1, 60])
+def test_iterations_double_from_look_to_look(begun):
+    game = games.liars_dice(sides=5)
+    method = finish(solve(game, "pdcfr+", iterations=begun)).method
+    played = int(method.split()[2])
+    assert played in [max(begun, 50) * 2**k for k in range(12)]
 
 
 @pytest.mark.parametrize("of", ["run", "average", "merged", "river"])
@@ -229,7 +201,7 @@ def test_solve_takes_what_is_faster_and_says_what(call, monkeypatch):
     small = not call.startswith("liars")
     assert solution.method.startswith("linear program" if small else "finish after ")
     assert solution.value == pytest.approx(KNOWN.get(call, 0.0), abs=1e-12)
-    monkeypatch.setattr("regretkit.play._solve._OPERATIONS", 0.0)
+    monkeypatch.setattr("regretkit.play._solve._ITERATIONS", 1)
     assert solve(game, exact=True).method == "linear program"
 
 
@@ -239,10 +211,10 @@ def test_without_memory_for_the_linear_program_it_is_the_best_of_the_run(monkeyp
 
     game = games.load("liars_dice(sides=4)")
     monkeypatch.setattr("regretkit.play._solve._FINISHED", 0)
-    monkeypatch.setattr("regretkit.play._solve._OPERATIONS", 0.0)
+    monkeypatch.setattr("regretkit.play._solve._ITERATIONS", 1)
     monkeypatch.setattr("regretkit.play._solve.solve_zero_sum", lacks)
     solution = solve(game, exact=True)
-    assert "out of operations, linear program out of memory" in solution.method
+    assert "out of iterations, linear program out of memory" in solution.method
     assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
 
 

@@ -157,16 +157,6 @@ class Systems:
         """Whether they fit into memory."""
         return not isinstance(self.matrices, PublicGame)
 
-    @property
-    def sequences(self) -> int:
-        """Sequences of both players."""
-        return sum(domain.dimension for domain in self.domains)
-
-    @property
-    def size(self) -> int:
-        """How many payoffs and sequences."""
-        return self.payoffs.value.size + self.sequences
-
     def utilities(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
         """Return ``A y`` and ``A^T x``."""
         if isinstance(self.matrices, PublicGame):
@@ -263,13 +253,6 @@ class System(NamedTuple):
     """The sequences of each player, and the number of each sequence among them."""
     flows: list[_Flow]
     payoffs: _Entries
-
-    @property
-    def entries(self) -> int:
-        """How many entries the equations and the solutions have."""
-        found = self.payoffs.value.size + sum(flow.entries.value.size for flow in self.flows)
-        solved = sum(flow.totals.size for flow in self.flows)
-        return 2 * found + solved + sum(own.size for own, _ in self.unknowns)
 
 
 _KEPT: WeakKeyDictionary[Game, Systems] = WeakKeyDictionary()

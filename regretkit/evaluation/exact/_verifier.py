@@ -63,7 +63,7 @@ def check_certificate(game: Any, certificate: Any) -> None:
     if notion == "value":
         if lower != upper:
             raise ValueError("a player gains, so that the profile proves no value")
-        if len(lower) != 2 or not arrays.sum_to(sum(lower)):
+        if len(lower) != 2 or not arrays.sum_to(sum(lower, Fraction(0))):
             raise ValueError("payoffs of two players must sum to a constant, without any rounding")
 
 
