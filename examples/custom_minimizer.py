@@ -39,7 +39,7 @@ def main(iterations: int = 2_000) -> None:
     players[0].observe_utility([1.0, 0.0, 0.0])
     play = CorrelatedPlay(shapley)
     SelfPlay(shapley, players).run(iterations, callbacks=[play])
-    print(f"in swap regret, on Shapley's game: correlated gap {play.ce_gap():.5f}")
+    print(f"in swap regret, on Shapley's game: correlated gap {play.gap('ce'):.5f}")
 
     hull = ConvexHull(
         [Point([0.0, 0.0, 1.0]), SquaredRegretMatching(3)], mixing=SquaredRegretMatching(2)

@@ -31,7 +31,7 @@ def main(iterations: int = 10_000) -> None:
     print("how often      the other goes   the other stops")
     for action, row in zip(("goes", "stops"), outcomes, strict=True):
         print(f"one {action:<10} {row[0]:14.5f} {row[1]:17.5f}")
-    print(f"\nwhat a driver could still gain by a rule: {play.ce_gap():.5f} a meeting")
+    print(f"\nwhat a driver could still gain by a rule: {play.gap('ce'):.5f} a meeting")
 
     nash = np.array([1.0, 100.0]) / 101
     print("\npayoffs         one     the other")

@@ -32,7 +32,7 @@ def learn(rule):
     players = [rule(3), rule(3)]
     players[0].observe_utility([1.0, 0.0, 0.0])  # from uniform play they would never move
     play = CorrelatedPlay(game)
-    gaps = Recorder({"gap": lambda run: play.ce_gap()})
+    gaps = Recorder({"gap": lambda run: play.gap("ce")})
     path = Recorder(
         {player: lambda run, i=i: run.last_profile[i].copy() for i, player in enumerate(NAMES)}
     )
@@ -50,12 +50,12 @@ learned = {name: learn(rule) for name, rule in rules.items()}
 # %% [markdown]
 # ## Two gaps
 #
-# `CorrelatedPlay.cce_gap` is what a player could gain by committing to one action in advance, `CorrelatedPlay.ce_gap` what it could gain by a rule such as "whenever I am told rock, I play paper".
+# `CorrelatedPlay.gap("cce")` is what a player could gain by committing to one action in advance, `CorrelatedPlay.gap("ce")` what it could gain by a rule such as "whenever I am told rock, I play paper".
 # A negative gap says that it would lose.
 
 # %%
 for name, (play, _, _) in learned.items():
-    print(f"{name:<16} coarse {play.cce_gap():.4f}   correlated {play.ce_gap():.4f}")
+    print(f"{name:<16} coarse {play.gap('cce'):.4f}   correlated {play.gap('ce'):.4f}")
 
 # %%
 axes = display.convergence(

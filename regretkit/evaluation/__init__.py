@@ -27,13 +27,10 @@ from regretkit.evaluation._local_best_response import (
 from regretkit.evaluation._monte_carlo import Estimate as Estimate
 from regretkit.evaluation._monte_carlo import sampled_value as sampled_value
 from regretkit.evaluation._normal_form import Elimination as Elimination
-from regretkit.evaluation._normal_form import QuantalResponse as QuantalResponse
 from regretkit.evaluation._normal_form import dominated_actions as dominated_actions
 from regretkit.evaluation._normal_form import eliminate_dominated as eliminate_dominated
-from regretkit.evaluation._normal_form import nash_equilibria as nash_equilibria
 from regretkit.evaluation._normal_form import pareto_optimal_outcomes as pareto_optimal_outcomes
 from regretkit.evaluation._normal_form import pure_equilibria as pure_equilibria
-from regretkit.evaluation._normal_form import quantal_response_path as quantal_response_path
 from regretkit.evaluation._purification import PurifiedProfile as PurifiedProfile
 from regretkit.evaluation._purification import purify as purify
 from regretkit.evaluation._purification import threshold as threshold

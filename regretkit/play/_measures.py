@@ -263,14 +263,14 @@ class CorrelatedGap:
         play = self.shared.of_run
         if play is None or play.total_weight != run.iteration or play.game is not run.game:
             raise _unwatched(self.name)
-        return float(getattr(play, self.name)())
+        return play.gap(self.name.removesuffix("_gap"))
 
 
 AXES = "iteration", "visited", "seconds", "processor_seconds"
 """What gaps are drawn against."""
 
 GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
-"""The methods of ``CorrelatedPlay`` that are measures."""
+"""The gaps of ``CorrelatedPlay`` that are measures."""
 
 MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
     "nash_conv": lambda _: partial(_gap, "nash_conv"),

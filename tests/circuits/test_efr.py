@@ -407,7 +407,7 @@ def efce_gap(name, iterations):
     run, play = played(game, name, 0), CorrelatedPlay(game, ["efce"])
     run.minimizers[0].observe_utility(np.arange(game.domains[0].dimension))  # away from a tie
     run.run(iterations, callbacks=[play])
-    return play.efce_gaps().sum()
+    return play.gaps("efce").sum()
 
 
 @pytest.mark.deep_beyond(1)

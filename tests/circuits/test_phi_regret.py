@@ -293,7 +293,7 @@ def test_where_regret_matching_has_swap_regret_layers_have_less():
         players[0].observe_utility([0.05, 0.0, 0.0])
         play = rk.CorrelatedPlay(game)
         rk.SelfPlay(game, players, order=rk.play.Simultaneous()).run(3_000, callbacks=[play])
-        return play.ce_gap()
+        return play.gap("ce")
 
     plain = swap_gap(lambda: rk.RegretMatching(3))
     layered = swap_gap(lambda: TreeSwap(lambda: rk.RegretMatching(3), layers=3, branching=15))

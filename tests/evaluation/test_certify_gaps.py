@@ -23,7 +23,6 @@ from regretkit.evaluation import (
     certify,
     certify_gaps,
     expected_value,
-    nash_equilibria,
     solve_zero_sum,
     team_maxmin,
 )
@@ -122,7 +121,7 @@ def test_they_are_the_gaps_in_floats(call):
     for notion, gaps in [
         ("efce", play.gaps("efce")),
         ("efcce", play.gaps("efcce")),
-        ("nfcce", np.maximum(play.cce_gaps(), 0.0)),
+        ("nfcce", np.maximum(play.gaps("cce"), 0.0)),
     ]:
         found = certify_gaps(game, profiles, notion, weights=weights)
         np.testing.assert_allclose(np.array(found.gaps, dtype=float), gaps, atol=1e-9)
@@ -199,10 +198,10 @@ def test_the_devices_of_the_signalling_game():
 
 @pytest.mark.parametrize("call", ["chicken", "battle_of_the_sexes", "prisoners_dilemma"])
 def test_nash_equilibria_of_another_program_gain_nothing(call):
-    pytest.importorskip("nashpy", reason="nashpy finds the equilibria")
+    nashpy = pytest.importorskip("nashpy", reason="nashpy finds the equilibria")
     game = games.load(call)
-    for profile in nash_equilibria(game, solver="nashpy"):
-        assert certify_gaps(game, profile).gaps == (0, 0)
+    for x, y in nashpy.Game(*game.payoffs).vertex_enumeration():
+        assert certify_gaps(game, [x.clip(0.0), y.clip(0.0)]).gaps == (0, 0)
 
 
 def test_in_zero_sum_games_both_ends_are_those_of_the_certificate():
@@ -252,12 +251,14 @@ def test_pure_equilibria_that_others_found_gain_nothing():
 
 @pytest.mark.deep
 def test_equilibria_that_gambit_finds_gain_nothing():
-    pytest.importorskip("pygambit", reason="pygambit finds the equilibria, in fractions")
+    pygambit = pytest.importorskip("pygambit", reason="it finds the equilibria, in fractions")
     found = 0
     for _, expected, game in tables("pure_nash"):
         if expected["players"] == 2 and max(game.payoffs.shape) <= 6:
-            for profile in nash_equilibria(game, solver="pygambit"):
-                assert certify_gaps(game, profile).gaps == (0, 0)
+            other = games.to_pygambit(game)
+            for equilibrium in pygambit.nash.enummixed_solve(other).equilibria:
+                shares = [[float(p) for _, p in equilibrium[player]] for player in other.players]
+                assert certify_gaps(game, [*map(np.array, shares)]).gaps == (0, 0)
                 found += 1
     assert found > 500
 

@@ -95,10 +95,10 @@ def test_gaps_from_sums_are_those_of_the_whole_history(shape, seed):
     play = add_all(game, played, weights)
     for player in range(game.players):
         gaps = naive_cce_gap(game, joint, player), naive_ce_gap(game, joint, player)
-        assert play.cce_gaps()[player] == pytest.approx(gaps[0], abs=1e-12)
-        assert play.ce_gaps()[player] == pytest.approx(gaps[1], abs=1e-12)
-    assert play.cce_gap() == play.cce_gaps().max()
-    assert play.ce_gap() == play.ce_gaps().max()
+        assert play.gaps("cce")[player] == pytest.approx(gaps[0], abs=1e-12)
+        assert play.gaps("ce")[player] == pytest.approx(gaps[1], abs=1e-12)
+    assert play.gap("cce") == play.gaps("cce").max()
+    assert play.gap("ce") == play.gaps("ce").max()
 
 
 @each_shape
@@ -119,8 +119,8 @@ def test_weights_count_as_repetitions_do():
     game, played, _ = history_of(np.random.default_rng(3), (3, 4), iterations=5)
     weighted = add_all(game, played, [1.0, 2.0, 0.0, 3.0, 1.0])
     repeated = add_all(game, [played[i] for i in (0, 1, 1, 3, 3, 3, 4)], [1.0] * 7)
-    np.testing.assert_allclose(weighted.cce_gaps(), repeated.cce_gaps(), atol=1e-13)
-    np.testing.assert_allclose(weighted.ce_gaps(), repeated.ce_gaps(), atol=1e-13)
+    np.testing.assert_allclose(weighted.gaps("cce"), repeated.gaps("cce"), atol=1e-13)
+    np.testing.assert_allclose(weighted.gaps("ce"), repeated.gaps("ce"), atol=1e-13)
     assert weighted.total_weight == repeated.total_weight == 7.0
 
 
@@ -134,9 +134,9 @@ def test_in_extensive_form_the_gap_is_that_of_the_best_fixed_strategy(players):
         total = sum(game.utility(player, profile) for profile in played)
         best = game.domains[player].best_response(total)[0]
         earned = sum(game.value(profile)[player] for profile in played)
-        assert play.cce_gaps()[player] == pytest.approx((best - earned) / 10, abs=1e-12)
+        assert play.gaps("cce")[player] == pytest.approx((best - earned) / 10, abs=1e-12)
     with pytest.raises(TypeError, match="game must be in normal form for its CE gaps"):
-        play.ce_gaps()
+        play.gaps("ce")
 
 
 # Watching a run
@@ -152,8 +152,8 @@ def test_the_joint_play_of_a_run_is_evaluated_for_every_order(order):
         history.append(run.current)
         run.run(1, callbacks=[play])
     joint = distribution_of(history, [1.0] * 20)
-    np.testing.assert_allclose(play.cce_gaps(), cce_gaps(game, joint), atol=1e-13)
-    np.testing.assert_allclose(play.ce_gaps(), ce_gaps(game, joint), atol=1e-13)
+    np.testing.assert_allclose(play.gaps("cce"), cce_gaps(game, joint), atol=1e-13)
+    np.testing.assert_allclose(play.gaps("ce"), ce_gaps(game, joint), atol=1e-13)
 
 
 def test_restored_counts_continue_bitwise_identically():
@@ -163,8 +163,8 @@ def test_restored_counts_continue_bitwise_identically():
     second.load_state_dict(first.state_dict())
     for profile, weight in zip(played[11:], weights[11:], strict=True):
         second.add(profile, weight)
-    np.testing.assert_array_equal(second.cce_gaps(), whole.cce_gaps())
-    np.testing.assert_array_equal(second.ce_gaps(), whole.ce_gaps())
+    np.testing.assert_array_equal(second.gaps("cce"), whole.gaps("cce"))
+    np.testing.assert_array_equal(second.gaps("ce"), whole.gaps("ce"))
 
 
 # Distributions that are known
@@ -438,14 +438,14 @@ def test_what_is_no_joint_strategy_or_weight_is_not_added_not_even_in_part(added
     with pytest.raises(error, match=message):
         play.add(*added)
     assert play.total_weight == 1.0
-    np.testing.assert_array_equal(play.cce_gaps(), [0.0, 2.0])
+    np.testing.assert_array_equal(play.gaps("cce"), [0.0, 2.0])
 
 
 def test_gaps_of_nothing_are_refused():
     play = CorrelatedPlay(games.matching_pennies())
-    for gap in play.cce_gap, play.ce_gap:
+    for notion in "cce", "ce":
         with pytest.raises(ValueError, match="nothing was played yet"):
-            gap()
+            play.gap(notion)
 
 
 @pytest.mark.parametrize(

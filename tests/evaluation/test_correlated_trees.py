@@ -89,14 +89,15 @@ def test_gaps_are_those_of_the_definition(seed):
         play.add(named, weight)
 
     for player in range(players):
-        assert play.cce_gaps()[player] == pytest.approx(defined.nfcce(player), abs=1e-12)
-        assert play.linear_gaps()[player] == pytest.approx(defined.linear(player), abs=1e-8)
-        for gaps, coarse in (play.efcce_gaps, True), (play.efce_gaps, False):
+        assert play.gaps("cce")[player] == pytest.approx(defined.nfcce(player), abs=1e-12)
+        assert play.gaps("linear")[player] == pytest.approx(defined.linear(player), abs=1e-8)
+        for notion, coarse in ("efcce", True), ("efce", False):
             largest = defined.largest(player, coarse=coarse)
-            assert gaps(largest=True)[player] == pytest.approx(largest, abs=1e-12)
+            found = play.gaps(notion, largest=True)[player]
+            assert found == pytest.approx(largest, abs=1e-12)
             together = defined.all_at_once(player, coarse=coarse)
-            assert gaps()[player] == pytest.approx(together, abs=1e-12)
-        assert play.linear_gaps()[player] <= defined.nfce(player) + 1e-12
+            assert play.gaps(notion)[player] == pytest.approx(together, abs=1e-12)
+        assert play.gaps("linear")[player] <= defined.nfce(player) + 1e-12
 
 
 # Numbers from outside
@@ -111,10 +112,10 @@ def test_the_device_of_von_stengel_and_forges_is_an_efce():
         play.add(profile)
         payoffs.append(game.value([*play_vectors(game, profile)]))
     np.testing.assert_allclose(np.mean(payoffs, axis=0), [3.5, 6.5], rtol=0.0, atol=1e-15)
-    np.testing.assert_allclose(play.efce_gaps(), 0.0, rtol=0.0, atol=1e-15)
-    np.testing.assert_allclose(play.efcce_gaps(), 0.0, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(play.gaps("efce"), 0.0, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(play.gaps("efcce"), 0.0, rtol=0.0, atol=1e-15)
     # By a linear map a bad student sends what a good one is told to, and is always hired.
-    np.testing.assert_allclose(play.linear_gaps(), [1.5, 0.0], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(play.gaps("linear"), [1.5, 0.0], rtol=0.0, atol=1e-15)
 
 
 def play_vectors(game, profile):
@@ -126,7 +127,7 @@ def test_to_be_out_of_the_in_out_game_is_no_efce():
     # Two changes of one choice gain nothing; the definition of von Stengel and Forges gains 1.
     play = CorrelatedPlay(games.in_out(), ALL)
     play.add([{label: [0.0, 1.0] for label in ("", "in", "out")}])
-    for gap in play.efce_gap(), play.efcce_gap(), play.cce_gap(), play.linear_gap():
+    for gap in play.gap("efce"), play.gap("efcce"), play.gap("cce"), play.gap("linear"):
         assert gap == 1.0
     tree = play.game.domains[0]
     actions = naive_efr.EFR(tree.parent_sequence, tree.sizes, "informed_action")
@@ -161,7 +162,7 @@ def test_the_play_of_cfr_in_extended_shapley_has_the_gaps_that_were_published():
             player.observe_utility(game.utility(number, profile))
         if iteration:
             play.add(profile)
-            found[iteration] = play.efcce_gaps().sum(), play.efce_gaps().sum()
+            found[iteration] = play.gaps("efcce").sum(), play.gaps("efce").sum()
     for iterates, *published in EXTENDED_SHAPLEY:
         assert found[iterates] == pytest.approx(published, abs=1e-10)
 
@@ -182,7 +183,7 @@ def test_learners_of_efce_have_the_pinned_gaps(game, iterations, gaps):
         game = ExtensiveFormGame.from_history(games.as_history(game))
     play = CorrelatedPlay(game, ["efce"])
     solve(game, "efce", iterations=iterations, callbacks=[play])
-    np.testing.assert_allclose(play.efce_gaps(largest=True), gaps, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(play.gaps("efce", largest=True), gaps, rtol=0.0, atol=1e-8)
 
 
 def test_learners_in_goofspiel_have_the_gaps_of_the_formulas_in_sixty_digits():
@@ -193,7 +194,9 @@ def test_learners_in_goofspiel_have_the_gaps_of_the_formulas_in_sixty_digits():
         precise.add(profile)
     solve(game, "efce", iterations=10, callbacks=[play])
     for found in precise, play:
-        np.testing.assert_allclose(found.efce_gaps(largest=True), 0.4228953588, rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(
+            found.gaps("efce", largest=True), 0.4228953588, rtol=0.0, atol=1e-8
+        )
 
 
 @pytest.mark.parametrize("unit", [1.0, 1 / 3])
@@ -202,7 +205,7 @@ def test_learners_of_the_signalling_game_have_simple_gaps(iterations, unit):
     game = games.signalling()
     play = CorrelatedPlay(with_payoffs(game, unit * game.tree.payoffs), ["efce"])
     solve(play.game, "efce", iterations=iterations, callbacks=[play])
-    largest, fixed = play.efce_gaps(largest=True), play.cce_gaps()
+    largest, fixed = play.gaps("efce", largest=True), play.gaps("cce")
     np.testing.assert_allclose(largest, [0.0, unit / (4 * iterations)], rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(fixed, [0.0, unit / (2 * iterations)], rtol=0.0, atol=1e-12)
 
@@ -210,8 +213,8 @@ def test_learners_of_the_signalling_game_have_simple_gaps(iterations, unit):
 def test_cfr_plus_on_kuhn_poker_has_the_pinned_gaps():
     play = watched(games.kuhn_poker(), 100)
     pinned = [0.0094684998, 0.0108621872], [0.0215402958, 0.0174401002]
-    np.testing.assert_allclose(play.efce_gaps(largest=True), pinned[0], rtol=0.0, atol=1e-8)
-    np.testing.assert_allclose(play.cce_gaps(), pinned[1], rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(play.gaps("efce", largest=True), pinned[0], rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(play.gaps("cce"), pinned[1], rtol=0.0, atol=1e-8)
 
 
 # What has to hold
@@ -233,10 +236,10 @@ def test_cfr_plus_on_kuhn_poker_has_the_pinned_gaps():
 def test_finer_deviations_gain_more(game):
     for order in Simultaneous(), Alternating():
         play = watched(games.load(game), 20, RegretMatching, order=order)
-        gaps = play.cce_gaps(), play.efcce_gaps(), play.efce_gaps(), play.linear_gaps()
+        gaps = play.gaps("cce"), play.gaps("efcce"), play.gaps("efce"), play.gaps("linear")
         for coarser, finer in itertools.pairwise(gaps):
             assert (coarser <= finer + 1e-12).all()
-        assert (play.efce_gaps(largest=True) <= play.efce_gaps() + 1e-12).all()
+        assert (play.gaps("efce", largest=True) <= play.gaps("efce") + 1e-12).all()
 
 
 def guess_pair():
@@ -249,8 +252,10 @@ def guess_pair():
 def test_the_largest_trigger_may_gain_half_of_what_a_fixed_strategy_gains():
     play = CorrelatedPlay(guess_pair(), ALL)
     play.add([{label: [0.0, 1.0] for label in ("left", "right")}])
-    assert play.efce_gaps(largest=True) == play.efcce_gaps(largest=True) == [0.5]
-    assert play.cce_gaps() == play.efce_gaps() == play.efcce_gaps() == play.linear_gaps() == [1.0]
+    assert play.gaps("efce", largest=True) == play.gaps("efcce", largest=True) == [0.5]
+    assert (
+        play.gaps("cce") == play.gaps("efce") == play.gaps("efcce") == play.gaps("linear") == [1.0]
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 2)], ids=str)
@@ -262,18 +267,20 @@ def test_with_one_decision_triggers_are_swaps(shape):
         profile = [generator.dirichlet(np.ones(n)) for n in shape]
         play.add(profile, weight)
         joint += weight * np.einsum("a,b->ab", *profile) if len(shape) == 2 else 0.0
-    np.testing.assert_allclose(play.efce_gaps(), play.ce_gaps(), rtol=0.0, atol=1e-13)
-    np.testing.assert_allclose(play.linear_gaps(), play.ce_gaps(), rtol=0.0, atol=1e-13)
-    np.testing.assert_allclose(play.efcce_gaps(largest=True), play.cce_gaps(), rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(play.gaps("efce"), play.gaps("ce"), rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(play.gaps("linear"), play.gaps("ce"), rtol=0.0, atol=1e-13)
     np.testing.assert_allclose(
-        play.efcce_gaps(), play.cce_gaps().clip(min=0.0), rtol=0.0, atol=1e-13
+        play.gaps("efcce", largest=True), play.gaps("cce"), rtol=0.0, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        play.gaps("efcce"), play.gaps("cce").clip(min=0.0), rtol=0.0, atol=1e-13
     )
     if len(shape) == 2:
         mu = joint / play.total_weight
         for player, payoffs in enumerate((game.payoffs[0], game.payoffs[1].T)):
             weighted = (mu if player == 0 else mu.T) @ payoffs.T
             internal = (weighted - np.diag(weighted)[:, None]).max()
-            assert play.efce_gaps(largest=True)[player] == pytest.approx(internal, abs=1e-13)
+            assert play.gaps("efce", largest=True)[player] == pytest.approx(internal, abs=1e-13)
 
 
 class Constants(DeviationSet):
@@ -293,10 +300,10 @@ def test_deviations_of_ones_own_are_measured():
     game = games.leduc_poker(ranks=2, merge_suits=True)
     play = CorrelatedPlay(game, [Constants, "efce", TriggerDeviations])
     solve(game, "cfr", iterations=5, callbacks=[play])
-    np.testing.assert_allclose(play.gaps(Constants), play.cce_gaps(), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(play.gaps(Constants), play.gaps("cce"), rtol=0.0, atol=1e-12)
     for largest in True, False:
         own = play.gaps(TriggerDeviations, largest=largest)
-        np.testing.assert_array_equal(own, play.efce_gaps(largest=largest))
+        np.testing.assert_array_equal(own, play.gaps("efce", largest=largest))
 
 
 def certain_chance(*payoffs):
@@ -335,9 +342,9 @@ def test_learners_come_to_equilibria_in_edge_cases(edge, algorithm, gap):
 def test_a_player_without_decisions_gains_nothing():
     play = CorrelatedPlay(EDGES["a player without decisions"], ALL)
     play.add([{}, {"only": [1.0, 0.0]}])
-    for gaps in play.efcce_gaps(), play.efce_gaps(), play.linear_gaps(), play.cce_gaps():
+    for gaps in play.gaps("efcce"), play.gaps("efce"), play.gaps("linear"), play.gaps("cce"):
         np.testing.assert_array_equal(gaps, [0.0, 1.0])
-    np.testing.assert_array_equal(play.efce_gaps(largest=True), [0.0, 1.0])
+    np.testing.assert_array_equal(play.gaps("efce", largest=True), [0.0, 1.0])
 
 
 # Weights, state, and runs
@@ -366,11 +373,11 @@ def test_an_infinite_weight_discards_what_was_played_before():
         assert play.total_weight == 1.0
         for name in names:
             np.testing.assert_array_equal(play.gaps(name), last.gaps(name))
-        np.testing.assert_array_equal(play.cce_gaps(), last.cce_gaps())
+        np.testing.assert_array_equal(play.gaps("cce"), last.gaps("cce"))
         run.run(1)
         play.add(run.last_profile, 2.0)
         last.add(run.last_profile, 2.0)
-        np.testing.assert_array_equal(play.cce_gaps(), last.cce_gaps())
+        np.testing.assert_array_equal(play.gaps("cce"), last.gaps("cce"))
 
 
 def test_a_checkpoint_holds_what_was_played(tmp_path):
@@ -401,14 +408,14 @@ def test_a_recorder_measures_gaps_of_all_iterations_by_name():
     game = games.kuhn_poker()
     names = [f"{name}_gap" for name in ("cce", *ALL)]
     record, play, seen = Recorder(names), CorrelatedPlay(game, ALL), []
-    watching = [play, Every(3, record), Every(3, lambda _: seen.append(play.efce_gap()))]
+    watching = [play, Every(3, record), Every(3, lambda _: seen.append(play.gap("efce")))]
     run = solve(game, "dcfr", iterations=4, callbacks=watching)
     run.run(3, callbacks=watching)
     assert record.iterations == [3, 6]
     assert record.values["efce_gap"] == seen
     run.run(2, callbacks=[play, last := Every(9, record)])
     for name in names:
-        assert record.values[name][-1] == getattr(play, name)()
+        assert record.values[name][-1] == play.gap(name.removesuffix("_gap"))
     assert last.period == 9
     with pytest.raises(ValueError, match="efce_gap is over all iterations, and this run was not"):
         run.run(1, callbacks=[Recorder("efce_gap")])
@@ -476,7 +483,9 @@ def test_games_of_imperfect_recall_are_refused():
 def test_gaps_that_were_not_asked_for_are_refused():
     play = CorrelatedPlay(games.kuhn_poker(), ["efce"])
     with pytest.raises(ValueError, match="nothing was played yet"):
-        play.efce_gaps()
+        play.gaps("efce")
     play.add([tree.relative_interior_point() for tree in play.game.domains])
-    with pytest.raises(ValueError, match=r"built with, .*'efce'.* got 'linear'; build Correlated"):
-        play.linear_gaps()
+    with pytest.raises(
+        ValueError, match=r"notion must be .*'efce'.* got 'linear'; build Correlated"
+    ):
+        play.gaps("linear")

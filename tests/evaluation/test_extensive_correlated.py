@@ -216,7 +216,7 @@ def test_gaps_of_independent_play_are_those_that_a_run_measures(players):
     profile, behavior = random_profile(generator, game)
     play = CorrelatedPlay(game, ["efce", "efcce"])
     play.add(profile)
-    measured = play.cce_gaps(), play.efcce_gaps(), play.efce_gaps()
+    measured = play.gaps("cce"), play.gaps("efcce"), play.gaps("efce")
     for concept, gaps in zip(CONCEPTS, measured, strict=True):
         mediator = MediatorGame(game, concept=concept, penalty=1.0)
         # Whose plan draws at each information set by itself

@@ -39,7 +39,7 @@ FUNCTIONS = {
 def played_once(game, profile):
     play = evaluation.CorrelatedPlay(game)
     play.add(profile)
-    return play.cce_gaps()
+    return play.gaps("cce")
 
 
 def as_mappings(profile):

@@ -32,7 +32,7 @@ def shapley(make, iterations=3_000, looks=10):
     run, play, gaps = SelfPlay(game, players, order=SIMULTANEOUS), CorrelatedPlay(game), []
     for _ in range(looks):
         run.run(iterations // looks, callbacks=[play])
-        gaps.append(play.ce_gap())
+        gaps.append(play.gap("ce"))
     return gaps
 
 
@@ -64,8 +64,8 @@ def test_hedge_among_three_comes_as_close_to_coarse_equilibrium_as_is_proven(see
     run.run(T, callbacks=[play])
 
     bound = np.log(3) / (rate * T) + rate / 8
-    assert (play.cce_gaps() <= bound).all()
-    assert bound < 0.025 < first.cce_gap()
+    assert (play.gaps("cce") <= bound).all()
+    assert bound < 0.025 < first.gap("cce")
 
 
 @pytest.mark.deep_beyond(1)
@@ -80,7 +80,7 @@ def test_swap_regret_among_three_comes_as_close_to_equilibrium_as_is_proven(seed
 
     SelfPlay(game, players, order=SIMULTANEOUS).run(T, callbacks=[play])
 
-    assert (play.ce_gaps() <= 3 / np.sqrt(T)).all()
+    assert (play.gaps("ce") <= 3 / np.sqrt(T)).all()
 
 
 # The last iterate

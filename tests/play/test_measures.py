@@ -88,8 +88,8 @@ def test_regrets_are_those_of_the_correlated_play(every):
     run = SelfPlay(SHAPLEY, players, order=Simultaneous())
     run.run(42, callbacks=[play, Every(every, record)])
     assert record.iterations[-1] == 42
-    assert record.values["external_regret"][-1] == pytest.approx(42 * play.cce_gap())
-    assert record.values["swap_regret"][-1] == pytest.approx(42 * play.ce_gap())
+    assert record.values["external_regret"][-1] == pytest.approx(42 * play.gap("cce"))
+    assert record.values["swap_regret"][-1] == pytest.approx(42 * play.gap("ce"))
 
 
 def test_regret_on_a_tree_bounds_the_gap_of_the_average():

@@ -20,10 +20,10 @@ FOUND = {
         and left["rk"].nash_conv(left["game"], left["run"].average) < 0.02
     ),
     "correlated": lambda left: (
-        left["learned"]["swap regret"][0].ce_gap()
+        left["learned"]["swap regret"][0].gap("ce")
         < 0.02
         < 0.1
-        < left["learned"]["regret matching"][0].ce_gap()
+        < left["learned"]["regret matching"][0].gap("ce")
     ),
     "own_game": lambda left: (
         np.isclose(left["exact"].value, 1 / 18)

@@ -119,7 +119,7 @@ class CorrelatedPlay(Stateful):
     >>> play = CorrelatedPlay(matching_pennies())
     >>> play.add([np.array([1.0, 0.0]), np.array([1.0, 0.0])])
     >>> play.add([np.array([0.0, 1.0]), np.array([0.0, 1.0])])
-    >>> play.cce_gap(), play.ce_gap()
+    >>> play.gap("cce"), play.gap("ce")
     (1.0, 2.0)
 
     Out both times in the in-out game: it takes two deviations to gain, and a trigger covers both.
@@ -127,7 +127,7 @@ class CorrelatedPlay(Stateful):
     >>> from regretkit.games import in_out
     >>> play = CorrelatedPlay(in_out(), ["efce"])
     >>> play.add([{"": [0, 1], "in": [0, 1], "out": [0, 1]}])
-    >>> play.efce_gap()
+    >>> play.gap("efce")
     1.0
 
     References
@@ -219,124 +219,69 @@ class CorrelatedPlay(Stateful):
         self._check_played()
         return self._earned / self.total_weight
 
-    def cce_gaps(self) -> Vector:
-        """Return what each player gains by one fixed strategy, shape ``(players,)``.
+    def gaps(self, notion: Deviations, *, largest: bool = False) -> Vector:
+        """Return what each player gains by the best deviation, shape ``(players,)``.
 
-        It is the external regret over the number of iterations, in units of payoff. In an extensive
-        form it is the gap to a normal-form coarse correlated equilibrium, NFCCE.
-        """
-        self._check_played()
-        best = [
-            domain.best_response(utility)[0]
-            for domain, utility in zip(self.game.domains, self._utilities.values(), strict=True)
-        ]
-        return (np.array(best) - self._earned) / self.total_weight
+        In units of payoff; each is a regret over the number of iterations:
 
-    def cce_gap(self) -> float:
-        """Return the largest of ``cce_gaps`` over the players, in units of payoff."""
-        return float(self.cce_gaps().max())
-
-    def ce_gaps(self) -> Vector:
-        """Return what each player gains by a rule "play f(a) for a", shape ``(players,)``.
-
-        It is the swap regret over the number of iterations, in units of payoff.
-        """
-        self._check_played()
-        if len(self._joint) != len(self.game.domains):
-            raise TypeError(
-                f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
-                "in a tree measure cce_gap, efcce_gap, efce_gap or linear_gap"
-            )
-        gaps = [
-            sum(swap_gain(joint[domain.block(b), domain.block(b)]) for b in range(domain.blocks))
-            for joint, domain in zip(self._joint.values(), self.game.domains, strict=True)
-            if isinstance(domain, Simplices)
-        ]
-        return np.array(gaps) / self.total_weight
-
-    def ce_gap(self) -> float:
-        """Return the largest of ``ce_gaps`` over the players, in units of payoff."""
-        return float(self.ce_gaps().max())
-
-    def efcce_gaps(self, *, largest: bool = False) -> Vector:
-        """Return what each player gains by leaving its recommendations at decision points.
-
-        As ``efce_gaps``, but on coming to a decision point a player decides before it knows what is
-        recommended there.
-        """
-        return self.gaps("efcce", largest=largest)
-
-    def efcce_gap(self, *, largest: bool = False) -> float:
-        """Return the largest of ``efcce_gaps`` over the players, in units of payoff."""
-        return float(self.efcce_gaps(largest=largest).max())
-
-    def efce_gaps(self, *, largest: bool = False) -> Vector:
-        """Return what each player gains by leaving its recommendations where it is told to.
-
-        A player follows recommendations, decision point by decision point, until it is recommended
-        an action that is a trigger for it; from that decision point on it ignores them. The gap is
-        0 in an extensive-form correlated equilibrium.
+        - ``"cce"``: by one fixed strategy, the external regret. In an extensive form it is the gap
+          to a normal-form coarse correlated equilibrium, NFCCE.
+        - ``"ce"``: by a rule "play f(a) for a", the swap regret; in normal form only.
+        - ``"efce"``: by triggers. A player follows recommendations, decision point by decision
+          point, until it is recommended an action that is a trigger for it; from that decision
+          point on it ignores them.
+        - ``"efcce"``: the same, but it decides at a decision point before it knows what is
+          recommended there.
+        - ``"linear"``: by a linear map of its strategies to themselves, the linear swap regret.
 
         Parameters
         ----------
+        notion
+            ``"cce"``, ``"ce"``, or one of the ``deviations`` that the play was built with.
         largest
             Let the player choose one trigger, as many papers do, and not all of them at once, each
-            with its own continuation. Only with all at once is the gap at least ``cce_gaps``.
-
-        Returns
-        -------
-        ndarray
-            In units of payoff, shape ``(players,)``.
-        """
-        return self.gaps("efce", largest=largest)
-
-    def efce_gap(self, *, largest: bool = False) -> float:
-        """Return the largest of ``efce_gaps`` over the players, in units of payoff."""
-        return float(self.efce_gaps(largest=largest).max())
-
-    def linear_gaps(self) -> Vector:
-        """Return what each player gains by the best linear map of its strategies to themselves.
-
-        It is the linear swap regret over the number of iterations, shape ``(players,)``, in units
-        of payoff; it is 0 in a linear correlated equilibrium.
-        """
-        return self.gaps("linear")
-
-    def linear_gap(self) -> float:
-        """Return the largest of ``linear_gaps`` over the players, in units of payoff."""
-        return float(self.linear_gaps().max())
-
-    def gaps(self, deviations: Deviations, *, largest: bool = False) -> Vector:
-        """Return what each player gains by the best of some deviations, shape ``(players,)``.
-
-        Parameters
-        ----------
-        deviations
-            One of those that were asked for when it was built.
-        largest
-            Of triggers take one, as in ``efce_gaps``.
-
-        Raises
-        ------
-        ValueError
-            When it was built without them, or nothing was played.
+            with its own continuation. Only with all at once is the gap at least that of ``"cce"``.
         """
         self._check_played()
-        if deviations not in self.deviations:
-            _as_deviations([deviations])
+        if isinstance(notion, str) and notion in ("cce", "ce"):
+            gains = self._fixed() if notion == "cce" else self._swaps()
+            return gains / self.total_weight
+        if notion not in self.deviations:
+            _as_deviations([notion])
             raise ValueError(
-                f"deviations must be among those it was built with, {quote(self.deviations)}, got "
-                f"{quote(deviations)}; build CorrelatedPlay(game, [{quote(deviations)}])"
+                f"notion must be 'cce', 'ce' or among {quote(self.deviations)}, got "
+                f"{quote(notion)}; build CorrelatedPlay(game, [{quote(notion)}])"
             )
-        place, gaps = self.deviations.index(deviations), []
+        place, found = self.deviations.index(notion), []
         for player, maps in self._maps[place].items():
             total = self._sums[f"{place} of player {player}"]
             if isinstance(maps, TriggerDeviations):
-                gaps.append(maps.best_gain(total, largest=largest))
+                found.append(maps.best_gain(total, largest=largest))
             else:
-                best, _ = maps.coefficients.best_response(total)
-                gaps.append(best - self._earned[player])
-        return np.array(gaps) / self.total_weight
+                found.append(maps.coefficients.best_response(total)[0] - self._earned[player])
+        return np.array(found) / self.total_weight
+
+    def gap(self, notion: Deviations, *, largest: bool = False) -> float:
+        """Return the largest of ``gaps`` over the players, in units of payoff."""
+        return float(self.gaps(notion, largest=largest).max())
+
+    def _fixed(self) -> Vector:
+        sums = zip(self.game.domains, self._utilities.values(), strict=True)
+        return np.array([domain.best_response(u)[0] for domain, u in sums]) - self._earned
+
+    def _swaps(self) -> Vector:
+        if len(self._joint) != len(self.game.domains):
+            raise TypeError(
+                f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
+                "in a tree measure 'cce', 'efcce', 'efce' or 'linear'"
+            )
+        return np.array(
+            [
+                sum(swap_gain(joint[d.block(b), d.block(b)]) for b in range(d.blocks))
+                for joint, d in zip(self._joint.values(), self.game.domains, strict=True)
+                if isinstance(d, Simplices)
+            ]
+        )
 
     def _check_played(self) -> None:
         if self.total_weight == 0.0:
