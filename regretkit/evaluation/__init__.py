@@ -4,9 +4,8 @@ A profile has for each player a vector of its set, a function of an information 
 or a mapping from information sets to probabilities, as ``{"J": [0.8, 0.2], ...}``; functions and
 mappings say what is played at every information set of the player.
 
-Every function raises ``TypeError`` or ``ValueError`` where an argument is not what its description
-says, such as a profile that does not have one strategy for each player; linear programs raise
-``RuntimeError`` where HiGHS finds no optimum.
+Linear programs raise a ``RuntimeError`` if HiGHS finds no optimum, and a ``MemoryError`` if they do
+not fit into memory.
 """
 
 from regretkit.evaluation._gaps import best_response as best_response

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, must_be, quote
+from regretkit._util._validate import check_kind
 from regretkit.evaluation._gaps import best_response_gains
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games.poker._cards import RANKS, SUITS
@@ -19,7 +19,7 @@ _CARDS = {rank + suit for rank in RANKS for suit in SUITS}
 def hold_em_report(
     game: PublicGame, profile: ProfileLike, *, nodes: Iterable[Path] | None = None
 ) -> dict[str, Any]:
-    """Return what there is to know of a profile of ``hold_em``, in lists and numbers as in JSON.
+    """Return what each hand has, plays and earns with a profile of ``hold_em``, as JSON data.
 
     Values and EVs are in chips and counted from the middle of the pot, as the payoffs are.
 
@@ -36,18 +36,12 @@ def hold_em_report(
     Returns
     -------
     dict
-        The ``pot``; each player's ``value`` and its ``share`` of the pot;
-        the ``rake`` that is paid on average; ``exploitability``, half of the ``nash_conv``, in
-        ``chips`` and in ``percent`` of the pot; and for each of the ``nodes`` the ``player``, the
-        ``actions``, with which ``frequencies`` they are played, and for each of the player's
-        ``hands`` its ``weight`` with the play to the node, its ``equity`` against what the opponent
-        plays to the node, its ``ev``, the ``strategy``, and the ``evs`` of the actions. None stands
-        for what is not defined, such as the EV of a hand that meets no hand.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``game`` is no public game, there is no such node, or no player decides there.
+        The ``pot``; each player's ``value`` and its ``share`` of the pot; the mean ``rake``;
+        ``exploitability``, half of the ``nash_conv``, in ``chips`` and in ``percent`` of the pot;
+        and for each of the ``nodes`` the ``player``, the ``actions``, their ``frequencies``, and
+        for each of the player's ``hands`` its ``weight`` with the play to the node, its ``equity``
+        against what the opponent plays to the node, its ``ev``, the ``strategy``, and the ``evs``
+        of the actions. None is the EV of a hand that meets no hand.
 
     Examples
     --------
@@ -96,11 +90,6 @@ def hold_em_table(
         each of its first actions; 0 where it has no such action. ``pandas.DataFrame`` shows them
         as a table.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As ``hold_em_report``, and when there are no solutions.
-
     Examples
     --------
     >>> from regretkit.games import hold_em
@@ -112,21 +101,13 @@ def hold_em_table(
     >>> [(row["board"], round(row["value"])) for row in hold_em_table(solutions)]
     [('2c2d2h3c3d', 25), ('2c2d2h3cKd', -50), ('mean', -13)]
     """
-    hint = "pass {board: (game, run.average)}"
-    if not isinstance(solutions, Mapping):
-        raise TypeError(must_be("solutions", "games and profiles by board", solutions, hint))
     rows: list[dict[str, Any]] = []
-    for board, solution in solutions.items():
-        if not isinstance(solution, Sequence) or len(solution) != 2:
-            raise TypeError(must_be(f"solutions[{quote(board)}]", "a pair", solution, hint))
-        game, profile = solution
+    for board, (game, profile) in solutions.items():
         report = hold_em_report(game, profile, nodes=["/"])
         root = report["nodes"]["/"]
         row = {"board": board, "value": report["value"][0], "share": report["share"][0]}
         row |= {"percent": report["exploitability"]["percent"], "rake": report["rake"]}
         rows.append(row | dict(zip(root["actions"], root["frequencies"], strict=True)))
-    if not rows:
-        raise ValueError(must_be("solutions", "one or more games by board", solutions, hint))
     names = list(dict.fromkeys(name for row in rows for name in row if name != "board"))
     rows = [{"board": row["board"]} | {name: row.get(name, 0.0) for name in names} for row in rows]
     means = {name: float(np.mean([row[name] for row in rows])) for name in names}

@@ -1,8 +1,8 @@
 """Local best responses, exact and estimated by playing the game."""
 
-import logging
+import math
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -33,11 +33,6 @@ from regretkit.games._behavioral import (
 from regretkit.games._game import check_game, check_player, check_strategy
 from regretkit.games.tree._history import actions_of, payoffs_of
 from regretkit.sets import DecisionTree
-
-_log = logging.getLogger("regretkit")
-
-_REPORT_AFTER = 10.0
-"""Seconds of a local best response until the first report."""
 
 Belief: TypeAlias = list[tuple[History, float]]
 """Histories that may have happened, each with the probability that the others play to there."""
@@ -132,8 +127,6 @@ def sampled_local_best_response(
     information set for all later games, and so has one strategy, whose value is at most that of a
     best response: the lower end of an interval around the estimate is a lower bound of it.
 
-    The logger ``regretkit`` reports how far it is; fewer ``rollouts`` take less time.
-
     Parameters
     ----------
     game
@@ -180,22 +173,11 @@ def sampled_local_best_response(
     if continuation is not None:
         remaining[player] = behaviors([continuation] * len(played))[player]
     response = _Response(root, player, played, remaining, rollouts, generator)
-    drawn = np.array([[response.play()] for _ in _reported(samples, time_limit)])
+    begun, drawn = time.monotonic(), [[response.play()]]
+    while len(drawn) < samples and time.monotonic() - begun <= (time_limit or math.inf):
+        drawn.append([response.play()])
     known = payoff_bounds(game)
-    return estimates(drawn, known and known[player : player + 1], bounds)[0]
-
-
-def _reported(samples: int, seconds: float | None) -> Iterator[int]:
-    """Yield numbers until the time is over, and report those so far where they take long."""
-    began, due = time.monotonic(), _REPORT_AFTER
-    for played in range(samples):
-        yield played
-        if (elapsed := time.monotonic() - began) > due:
-            due = 2.0 * elapsed
-            so_far = f"{played + 1} of {samples} samples after {elapsed:.0f} seconds"
-            _log.warning("local best response: %s", so_far)
-        if seconds is not None and elapsed > seconds:
-            return
+    return estimates(np.array(drawn), known and known[player : player + 1], bounds)[0]
 
 
 @define(eq=False)

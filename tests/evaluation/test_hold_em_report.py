@@ -114,9 +114,3 @@ def test_what_is_no_endgame_is_refused():
         hold_em_report(load("kuhn_poker"), [])
     with pytest.raises(ValueError, match="no player decides at '/check/check'; name a decision"):
         hold_em_report(GAME, profile(), nodes=["/check/check"])
-    with pytest.raises(TypeError, match=r"solutions must be games and profiles by board, got \[\]"):
-        hold_em_table([])
-    with pytest.raises(TypeError, match=r"solutions\['a'\] must be a pair, got <hold_em"):
-        hold_em_table({"a": hold_em()})
-    with pytest.raises(ValueError, match=r"solutions must be one or more games by board, got \{\}"):
-        hold_em_table({})

@@ -1,6 +1,5 @@
 """Local best responses: never above best responses, and what naive recursion finds."""
 
-import re
 from collections import defaultdict
 
 import numpy as np
@@ -218,10 +217,3 @@ def test_no_further_game_is_begun_once_the_time_is_over(monkeypatch):
     assert sampled_local_best_response(*given, time_limit=1e-9).samples == 1
     with pytest.raises(ValueError, match="time_limit must be a finite number above 0"):
         sampled_local_best_response(*given, time_limit=0.0)
-
-
-def test_a_long_response_is_reported_at_doubled_times(monkeypatch, caplog):
-    monkeypatch.setattr(_local_best_response, "_REPORT_AFTER", 0.001)
-    sampled_local_best_response(games.kuhn_poker(), 0, [uniform_behavior] * 2, 1_000, 1)
-    assert 1 <= len(caplog.messages) <= 12
-    assert re.match("local best response: .* of 1000 samples after ", caplog.messages[0])

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
-from regretkit._util._validate import floats, quote, shorten, vector
+from regretkit._util._validate import floats, must_be, shorten, vector
 from regretkit.evaluation._linear_programs import (
     exponent_of,
     maximize,
@@ -85,17 +85,10 @@ def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
 
 def check_distribution(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     """Require a probability for every outcome of a game in normal form."""
-    if not isinstance(game, NormalFormGame):
-        raise TypeError(
-            f"game must be a NormalFormGame, whose outcomes are distributed, got {quote(game)}; "
-            "for play in other games use CorrelatedPlay"
-        )
-    mu = floats(distribution, "distribution")
-    if mu.shape != game.payoffs.shape[1:]:
-        raise ValueError(
-            f"distribution has shape {mu.shape}, but the outcomes of the game have shape "
-            f"{game.payoffs.shape[1:]}; pass one probability for each"
-        )
+    check_normal_form(game, "for play in other games use CorrelatedPlay")
+    mu, shape = floats(distribution, "distribution"), game.payoffs.shape[1:]
+    if mu.shape != shape:
+        raise ValueError(f"distribution must have shape {shape} of the outcomes, got {mu.shape}")
     return check_probabilities(mu, "distribution")
 
 
@@ -264,10 +257,7 @@ def weighted_payoffs(payoffs: Vector, objective: Objective) -> Vector:
         values: Vector = weights @ payoffs
         spread = values.max() - values.min()
     if not np.isfinite(spread):
-        raise ValueError(
-            f"objective must leave weighted payoffs finite, got {quote(objective)}; "
-            "only ratios of weights matter, so take smaller ones"
-        )
+        raise ValueError(must_be("objective", "smaller, so that payoffs are finite", objective))
     return values
 
 
@@ -279,11 +269,9 @@ def _weights(objective: Objective, players: int) -> Vector:
     if isinstance(objective, str) and objective == "welfare":
         return np.ones(players)
     if isinstance(objective, str) or np.ndim(objective) == 0:
-        error = ValueError if isinstance(objective, str) else TypeError
-        raise error(
-            f"objective must be 'welfare', a player or a weight for each, got {quote(objective)}; "
-            "a player is a number, a concept goes by its name, concept=..."
-        )
+        wanted = "'welfare', a player or a weight for each"
+        kind = ValueError if isinstance(objective, str) else TypeError
+        raise kind(must_be("objective", wanted, objective))
     return vector(objective, players, "objective")
 
 

@@ -273,14 +273,6 @@ def best_extensive_form_correlated_equilibrium(
     memory_limit
         Largest number of bytes that building the DAG may take, by default all that are available.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When the game is not in extensive form or has imperfect recall, or the objective or concept
-        is none.
-    MemoryError
-        When the DAG does not fit into memory, by its size so far.
-
     Examples
     --------
     The more a deviator knows, the less a mediator can promise:

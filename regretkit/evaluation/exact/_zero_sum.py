@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
-from regretkit._util._validate import number, quote
+from regretkit._util._validate import must_be, number, quote
 from regretkit.evaluation._gaps import only_opponent
 from regretkit.evaluation._linear_programs import payoff_matrix, payoff_rows, saddle_point
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
@@ -96,15 +96,6 @@ def solve_zero_sum(
         to report then, as the simplex method has no strategies of both players before it ends;
         ``finish`` always has some.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When the game is none of these, or the limit is below 0.
-    MemoryError
-        When the program does not fit into memory.
-    RuntimeError
-        When the time is over, or HiGHS finds no optimum.
-
     Examples
     --------
     >>> from regretkit.games import biased_rock_paper_scissors
@@ -127,19 +118,12 @@ def check_constant_sum(game: Any, *, public: bool = False) -> Any:
     """Require a game of two players whose payoffs add up to a constant, public ones if asked."""
     if not (public and isinstance(game, PublicGame)):
         game = check_solvable(game)
-    tree = isinstance(game, ExtensiveFormGame)
-    best = f"best_{'extensive_form_' * tree}correlated_equilibrium"
     if game.players != 2:
-        function = "team_maxmin" if tree else "maxmin"
-        raise ValueError(
-            f"game must have two players, got {game.players}; {function} says what "
-            f"{'all but one are' if tree else 'one of several is'} sure of, {best} what all can "
-            "agree on"
-        )
+        raise ValueError(f"game must have two players, got {game.players}")
     if game.constant_sum is None:
         raise ValueError(
             f"game must be constant-sum, but what both earn together differs in {quote(game)}; "
-            f"maxmin says what one of them is sure of, {best} what both can agree on"
+            "maxmin says what one of them is sure of"
         )
     return game
 
@@ -260,10 +244,8 @@ def check_solvable(game: Game) -> NormalFormGame | ExtensiveFormGame:
     """Refuse what has no matrix of payoffs."""
     check_game(game)
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
-        raise TypeError(
-            f"game must be a NormalFormGame or an ExtensiveFormGame, got {quote(game)}; "
-            f"their payoffs are what a linear program is made of{tree_hint(game)}"
-        )
+        wanted = "a NormalFormGame or an ExtensiveFormGame"
+        raise TypeError(must_be("game", wanted, game) + tree_hint(game))
     return game
 
 
