@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_exact import best_of_equilibria, careless
 from naive_games import random_game, random_profile
+from refusals import refusals
 
 from regretkit import (
     ExtensiveFormGame,
@@ -403,100 +404,37 @@ def test_where_payoffs_differ_too_much_the_bound_is_still_a_bound(coarse):
     assert worst.gap <= 1e-10 * 1e10
 
 
-def test_what_comes_out_cannot_be_written_to():
-    found = best_correlated_equilibrium(games.chicken())
-    for array in (found.distribution, found.payoffs, found.gaps):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 2.0
-    assert repr(found).startswith("CorrelatedEquilibrium(value=10.5, bound=10.5, payoffs=")
-
-
 # What is refused
 
 
 TAILS = np.array([0.0, 1.0])
+PENNIES = games.matching_pennies()
 
 
-@pytest.mark.parametrize(
-    ("added", "error", "message"),
-    [
-        ([[TAILS] * 2, -1.0], ValueError, "weight must be a finite number, at least 0, got"),
-        ([[TAILS] * 2, np.nan], ValueError, "weight must be a finite number, at least 0, got"),
-        ([[TAILS] * 2, -np.inf], ValueError, "weight must be a finite number, at least 0, got"),
-        ([[TAILS] * 2, "2"], TypeError, "weight must be a number, got"),
-        ([[TAILS] * 2, None], TypeError, "weight must be a number, got"),
-        ([[TAILS] * 2, True], TypeError, "weight must be a number, got"),
-        ([[TAILS]], ValueError, "profile"),
-        ([[TAILS, np.ones(3) / 3]], ValueError, "profile"),
-        ([[TAILS, np.array([5.0, 0.0])]], ValueError, r"profile\[1\] must be"),
-        ([[TAILS, np.array([np.nan, 0.0])]], ValueError, r"profile\[1\] must be"),
-    ],
-)
-def test_what_is_no_joint_strategy_or_weight_is_not_added_not_even_in_part(added, error, message):
-    play = CorrelatedPlay(games.matching_pennies())
+@pytest.mark.parametrize("weight", [-1.0, np.nan])
+@pytest.mark.parametrize("profile", [[TAILS] * 2, [TAILS, np.array([5.0, 0.0])]])
+def test_what_is_no_joint_strategy_or_weight_is_not_added_not_even_in_part(profile, weight):
+    play = CorrelatedPlay(PENNIES)
+    with pytest.raises(ValueError, match="nothing was played yet"):
+        play.gap("ce")
     play.add([np.array([1.0, 0.0])] * 2)
-    with pytest.raises(error, match=message):
-        play.add(*added)
+    with pytest.raises(ValueError, match=r"weight must be|profile\[1\] must be"):
+        play.add(profile, weight)
     assert play.total_weight == 1.0
     np.testing.assert_array_equal(play.gaps("cce"), [0.0, 2.0])
 
 
-def test_gaps_of_nothing_are_refused():
-    play = CorrelatedPlay(games.matching_pennies())
-    for notion in "cce", "ce":
-        with pytest.raises(ValueError, match="nothing was played yet"):
-            play.gap(notion)
-
-
-@pytest.mark.parametrize(
-    ("mu", "message"),
-    [
-        (np.ones((2, 3)) / 6, r"shape \(2, 2\) of the outcomes, got \(2, 3\)"),
-        ([[0.5, 0.5], [0.5, 0.5]], "sum to one"),
-        ([[1.5, -0.5], [0.0, 0.0]], "nonnegative"),
-        ([[np.nan, 0.5], [0.5, 0.0]], "distribution"),
-    ],
+test_other_distributions_games_and_objectives_are_refused = refusals(
+    (ce_gaps, (PENNIES, np.ones((2, 3)) / 6), ValueError, r"shape \(2, 2\) of the outcomes"),
+    (cce_gaps, (PENNIES, [[0.5, 0.5], [0.5, 0.5]]), ValueError, "sum to one"),
+    (cce_gaps, (PENNIES, [[1.5, -0.5], [0.0, 0.0]]), ValueError, "nonnegative"),
+    (ce_gaps, (PENNIES, [["a", "b"], ["c", "d"]]), TypeError, "distribution must be numbers"),
+    (ce_gaps, (games.kuhn_poker(), [[1.0]]), TypeError, "game must be a NormalFormGame, .*Corr"),
+    (BEST[True], (games.kuhn_poker(),), TypeError, "game must be a NormalFormGame"),
+    (BEST[False], (PENNIES, "wellfare"), ValueError, "objective must be 'welfare', a player or"),
+    (BEST[False], (PENNIES, 1.0), TypeError, "objective must be 'welfare', a player or .* got 1.0"),
+    (BEST[True], (PENNIES, 2), ValueError, "player must be one of 0 to 1, got 2"),
+    (BEST[True], (PENNIES, [1.0]), ValueError, r"objective must have shape .* got \(1,\)"),
+    (BEST[True], (PENNIES, [1.0, np.nan]), ValueError, "objective must be finite"),
+    call=lambda function, arguments: function(*arguments),
 )
-def test_what_is_no_distribution_is_refused(mu, message):
-    for gaps in (cce_gaps, ce_gaps):
-        with pytest.raises(ValueError, match=message):
-            gaps(games.matching_pennies(), mu)
-
-
-@pytest.mark.parametrize("gaps", [cce_gaps, ce_gaps])
-def test_distributions_are_over_the_outcomes_of_a_normal_form(gaps):
-    for game in (games.kuhn_poker(), "chicken"):
-        with pytest.raises(TypeError, match=r"game must be a (NormalFormGame, .*Corr|Game, got)"):
-            gaps(game, np.ones((2, 2)) / 4)
-    for distribution in ("x", [["a", "b"], ["c", "d"]], None, [[1.0], [1.0, 2.0]]):
-        with pytest.raises(TypeError, match="distribution"):
-            gaps(games.matching_pennies(), distribution)
-
-
-@each_kind
-@pytest.mark.parametrize(
-    ("objective", "error", "message"),
-    [
-        ("wellfare", ValueError, "objective must be 'welfare', a player or a weight for each"),
-        (2, ValueError, "player must be one of 0 to 1, got 2"),
-        (-1, ValueError, "player must be one of 0 to 1, got -1"),
-        ([1.0], ValueError, r"objective must have shape .* got \(1,\)"),
-        ([1.0, np.nan], ValueError, "objective must be finite"),
-        ([1e300, 1e300], ValueError, "objective must be smaller, so that payoffs are finite"),
-        (True, TypeError, "objective must be 'welfare', a player or a weight for each, got True"),
-        (None, TypeError, "objective must be 'welfare', a player or a weight for each, got None"),
-        (1.0, TypeError, "objective must be 'welfare', a player or a weight for each, got 1.0"),
-        (["a", "b"], TypeError, "objective must be numbers"),
-    ],
-)
-def test_an_objective_that_is_none_is_refused(coarse, objective, error, message):
-    game = NormalFormGame(1e10 * games.chicken().payoffs)
-    with pytest.raises(error, match=message):
-        BEST[coarse](game, objective)
-
-
-@each_kind
-def test_trees_and_names_are_refused(coarse):
-    for game in (games.kuhn_poker(), "chicken", None):
-        with pytest.raises(TypeError, match="game must be a"):
-            BEST[coarse](game)

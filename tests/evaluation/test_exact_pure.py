@@ -2,13 +2,13 @@
 
 import itertools
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_exact import fractions
+from refusals import refusals
 
 from regretkit import NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
@@ -368,32 +368,10 @@ def test_a_duopoly_is_solved_by_dominance():
 # What is refused
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        pure_equilibria,
-        pareto_optimal_outcomes,
-        eliminate_dominated,
-        partial(dominated_actions, player=0),
-    ],
+test_other_games_tolerances_and_players_are_refused = refusals(
+    (lambda: pure_equilibria(games.kuhn_poker()), TypeError, "game must be a NormalFormGame, .*"),
+    (lambda: pareto_optimal_outcomes("chicken"), TypeError, "game must be a Game, got its name"),
+    (lambda: pure_equilibria(games.chicken(), atol=-1e-9), ValueError, "atol must be"),
+    (lambda: eliminate_dominated(games.chicken(), rtol=np.nan), ValueError, "rtol must be"),
+    (lambda: dominated_actions(games.chicken(), 2), ValueError, "player must be one of 0 to 1"),
 )
-def test_only_games_in_normal_form_have_outcomes_to_go_through(ask):
-    with pytest.raises(TypeError, match=r"game must be a NormalFormGame, .* <kuhn_poker"):
-        ask(games.kuhn_poker())
-    with pytest.raises(TypeError, match="game must be a Game, got its name"):
-        ask("chicken")
-
-
-@pytest.mark.parametrize("value", [-1e-9, np.nan, np.inf, "0", True])
-def test_a_tolerance_that_is_none_is_refused(value):
-    error = ValueError if type(value) is float else TypeError
-    with pytest.raises(error, match="atol must be"):
-        pure_equilibria(games.chicken(), atol=value)
-    for ask in eliminate_dominated, partial(dominated_actions, player=0):
-        with pytest.raises(error, match="rtol must be"):
-            ask(games.chicken(), rtol=value)
-
-
-def test_a_player_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="player must be one of 0 to 1, got 2"):
-        dominated_actions(games.chicken(), 2)

@@ -19,7 +19,6 @@ from regretkit.evaluation import (
     maxmin,
     team_maxmin,
 )
-from regretkit.evaluation.correlated._programs import Program
 from regretkit.games import (
     ExtensiveFormGame,
     NormalFormGame,
@@ -190,7 +189,7 @@ def test_the_dag_is_no_larger_than_the_relevant_pairs(make, sequences, pairs):
     game = make()
     assert [domain.dimension for domain in game.domains] == sequences
     assert len(naive_optima.relevant_pairs(game)) == pairs
-    assert Program.of(game, "welfare", "efce").plans.domain.dimension <= pairs
+    assert MediatorGame(game, penalty=1.0).domains[0].dimension <= pairs
 
 
 @pytest.mark.parametrize("concept", CONCEPTS)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from naive_games import best_value, expected_value, pure_strategies, random_game, random_profile
+from refusals import refusals
 
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
-    CorrelatedPlay,
     best_response,
     best_response_gains,
     duality_gap,
@@ -132,96 +132,25 @@ def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(
 
 # What is refused
 
+RPS, KUHN, THREE = games.rock_paper_scissors(), games.kuhn_poker(), games.kuhn_poker(players=3)
+UNIFORM, THIRDS = uniform(KUHN), np.ones(3) / 3
 
-# Each with the game, and a profile for all; at worst cases and best responses only a part counts.
-MEASURES = {
-    "expected_value": value_of,
-    "gains": best_response_gains,
-    "nash_conv": nash_conv,
-    "exploitability": exploitability,
-    "duality_gap": duality_gap,
-    "best_response": lambda game, profile: best_response(game, 0, profile),
-    "security_value": lambda game, profile: security_value(game, 1, profile[1]),
-    "CorrelatedPlay.add": lambda game, profile: CorrelatedPlay(game).add(profile),
-}
-each_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
-RPS, KUHN = games.rock_paper_scissors(), games.kuhn_poker()
-
-
-THREE, UNIFORM = games.kuhn_poker(players=3), uniform(KUHN)
-
-
-@pytest.mark.parametrize(
-    ("measure", "arguments", "message"),
-    [
-        (duality_gap, (THREE, uniform(THREE)), "two players for a saddle point, got 3; use nash_c"),
-        (security_value, (THREE, 0, uniform(THREE)[0]), "two players in extensive form, got 3"),
-        (security_value, (KUHN, 0, np.ones(13)), "strategy must be one of player 0's, a point of"),
-        (nash_conv, (KUHN, UNIFORM[:1]), "profile has 1 strategies, but the game has 2 players"),
-        *(
-            (measure, (KUHN, player, argument), "player must be one of 0 to 1, got")
-            for player in (-1, 2, True)
-            for measure, argument in ((best_response, UNIFORM), (security_value, UNIFORM[0]))
-        ),
-    ],
+test_what_has_no_meaning_is_refused = refusals(
+    (duality_gap, (THREE, uniform(THREE)), ValueError, "two players for a saddle point, got 3"),
+    (security_value, (THREE, 0, uniform(THREE)[0]), ValueError, "two players in extensive form"),
+    (security_value, (KUHN, 0, np.ones(13)), ValueError, "strategy must be one of player 0's"),
+    (best_response, (KUHN, 2, UNIFORM), ValueError, "player must be one of 0 to 1, got 2"),
+    (nash_conv, (KUHN, UNIFORM[:1]), ValueError, "1 strategies, but the game has 2 players"),
+    (nash_conv, (RPS, [THIRDS, np.array([0.5, 0.5, -1e-3])]), ValueError, r"profile\[1\] must be"),
+    (nash_conv, (RPS, [THIRDS, np.array([np.nan, 1.0, 0.0])]), ValueError, r"profile\[1\] must be"),
+    (nash_conv, (KUHN, [d.simplices.uniform() for d in KUHN.domains]), ValueError, r"\(13,\)"),
+    (nash_conv, ("rps", [THIRDS] * 2), TypeError, "game must be a Game"),
+    (nash_conv, (RPS, 3), TypeError, "profile must be one vector for each player"),
+    call=lambda measure, arguments: measure(*arguments),
 )
-def test_what_has_no_meaning_is_refused(measure, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        measure(*arguments)
 
 
-@pytest.mark.parametrize("player", [-1, 2])
-def test_a_duality_gap_is_of_one_of_the_two_players(player):
-    with pytest.raises(ValueError, match=r"one of 0 to 1|0 or 1"):
-        duality_gap(KUHN, UNIFORM, payoff_of=player)
-
-
-@each_measure
-@pytest.mark.parametrize(
-    "vector", [[5.0, 0.0, 0.0], [0.5, 0.5, -1e-3], [np.nan, 1.0, 0.0], [np.inf, 0.0, 0.0]]
-)
-def test_what_is_no_strategy_is_not_measured(measure, vector):
-    with pytest.raises(ValueError, match=r"(profile\[1\]|strategy) must be"):
-        measure(RPS, [np.ones(3) / 3, np.array(vector)])
-
-
-@each_measure
-def test_what_is_no_strategy_on_a_tree_is_refused_with_how_to_come_by_one(measure):
-    first, second = uniform(KUHN)
-    with pytest.raises(ValueError, match=r"of player 1's.*sequence form, tree\.sequence_form\(be"):
-        measure(KUHN, [first, np.append(1.0, second[1:] / 2)])
-    measure(KUHN, [first, second])
-
-
-@each_measure
-def test_behavior_in_place_of_sequence_form_is_refused_with_how_to_come_by_it(measure):
-    behavior = [domain.simplices.uniform() for domain in KUHN.domains]
-    with pytest.raises(ValueError, match=r"\(12,\)"):
-        measure(KUHN, behavior)
-    with pytest.raises(ValueError, match=r"pass shape \(13,\); on a tree it is in sequence form"):
-        nash_conv(KUHN, behavior)
-
-
-@each_measure
-def test_rounding_of_a_long_run_is_forgiven(measure):
+def test_rounding_of_a_long_run_is_forgiven():
     profile = [np.array([0.5, 0.5, 0.0]) + 1e-8, np.array([0.5, 0.5 + 1e-8, -1e-9])]
-    measure(RPS, profile)
-
-
-@each_measure
-@pytest.mark.parametrize("game", ["rps", 3, None, games.kuhn_poker])
-def test_what_is_no_game_is_not_measured(measure, game):
-    with pytest.raises(TypeError, match=r"game must be a Game, .*games\.load\("):
-        measure(game, [np.ones(3) / 3] * 2)
-
-
-@pytest.mark.parametrize("measure", [nash_conv, value_of, duality_gap])
-@pytest.mark.parametrize("profile", [3, None, "ab", ["a", "b"], [None, None]])
-def test_what_is_no_profile_is_refused(measure, profile):
-    with pytest.raises(TypeError, match="profile must be one vector for each player"):
+    for measure in value_of, best_response_gains, duality_gap, exploitability:
         measure(RPS, profile)
-
-
-def test_a_mapping_in_place_of_a_profile_is_refused_with_what_takes_it():
-    with pytest.raises(TypeError, match=r"Profile\.from_labels\(game, \.\.\.\)"):
-        nash_conv(games.kuhn_poker(), {"J": [0.8, 0.2]})

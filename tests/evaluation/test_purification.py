@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from naive_games import expected_value, random_game, random_profile
 from naive_games import nash_conv as naive_nash_conv
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
@@ -123,33 +124,20 @@ def test_what_was_passed_is_as_it_was_and_the_result_can_be_written(tmp_path):
     np.testing.assert_array_equal(Profile.from_json(tmp_path / "pure.json")[0], [0.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize(
-    ("minimum", "error", "message"),
-    [
-        *((wrong, ValueError, "from 0 to 1") for wrong in (-0.1, 1.1, np.nan, np.inf)),
-        *((wrong, TypeError, "a number") for wrong in ("0.1", None, True)),
-    ],
+class OnAHull:
+    domains = (Hull([Simplices(2), Simplices(2)]),)
+
+    def utility(self, player, profile, payoff_of=None):
+        return np.zeros(2)
+
+    def value(self, profile):
+        return np.zeros(1)
+
+
+test_what_has_no_threshold_is_refused = refusals(
+    (RPS, [np.ones(3) / 3] * 2, 1.1, ValueError, "minimum must be from 0 to 1, got 1.1"),
+    (RPS, [np.ones(3) / 3] * 2, "0.1", TypeError, "minimum must be a number"),
+    (RPS, [np.array([0.5, 0.4, 0.0])] * 2, 0.1, ValueError, r"profile\[0\] must be one of"),
+    (OnAHull(), [np.array([0.5, 0.5])], 0.1, ValueError, "plays on Hull.* no actions to remove"),
+    call=threshold,
 )
-def test_a_threshold_that_is_no_probability_is_refused(minimum, error, message):
-    with pytest.raises(error, match=f"minimum must be {message}, got"):
-        threshold(RPS, [np.ones(3) / 3] * 2, minimum)
-
-
-@pytest.mark.parametrize("clean", [purify, lambda game, profile: threshold(game, profile, 0.1)])
-def test_strategies_without_actions_are_refused(clean):
-    with pytest.raises(TypeError, match="game must be a Game"):
-        clean("kuhn_poker", [])
-    with pytest.raises(ValueError, match=r"profile\[0\] must be one of player 0's"):
-        clean(RPS, [np.array([0.5, 0.4, 0.0]), np.ones(3) / 3])
-
-    class OnAHull:
-        domains = (Hull([Simplices(2), Simplices(2)]),)
-
-        def utility(self, player, profile, payoff_of=None):
-            return np.zeros(2)
-
-        def value(self, profile):
-            return np.zeros(1)
-
-    with pytest.raises(ValueError, match=r"player 0 plays on Hull.* no actions to remove"):
-        clean(OnAHull(), [np.array([0.5, 0.5])])
