@@ -62,10 +62,6 @@ def local_best_response(
     ----------
     game
         A game whose ``player`` has a decision tree or a single decision.
-    player
-        Who responds.
-    profile
-        A strategy for each player.
     lookahead
         Number of own decisions to optimize over, at least 1.
     continuation
@@ -132,12 +128,8 @@ def sampled_local_best_response(
     game
         A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``. The player must
         have perfect recall.
-    player
-        Who responds.
     strategies
         The strategies of all players, as ``sampled_value`` takes them.
-    samples
-        How many games to play, at least 1.
     generator
         Draws the actions of chance and of the players, also in rollouts; or its seed.
     rollouts
@@ -147,8 +139,7 @@ def sampled_local_best_response(
     bounds
         The least and the most that the player may earn, as ``sampled_value`` takes it.
     time_limit
-        Seconds after which no further game is begun: the estimate is of fewer games then, of one
-        at least.
+        Seconds after which no further game is begun.
 
     Examples
     --------

@@ -66,14 +66,9 @@ class Estimate:
 
     @classmethod
     def of(cls, samples: ArrayLike, bounds: Bounds | None = None) -> "Estimate":
-        """Return the estimate from some samples.
+        """Return the estimate from independent samples.
 
-        Parameters
-        ----------
-        samples
-            Independent samples, at least one.
-        bounds
-            Least and largest possible sample, known independently of the samples.
+        ``bounds`` are the least and the largest possible sample, known independently of them.
         """
         drawn: Vector = floats(samples, "samples")
         if drawn.ndim != 1 or not drawn.size or not np.isfinite(drawn).all():
@@ -182,9 +177,8 @@ def sampled_value(
 ) -> tuple[Estimate, ...]:
     """Estimate the expected payoff of every player by playing the game many times.
 
-    With a tree in memory all games are played in batches, and ``expected_value`` gives the
-    exact value. With rules alone the cost of a game is its length, and the tree may be of any
-    size.
+    With a tree in memory all games are played in batches. With rules alone the cost of a game is
+    its length, and the tree may be of any size.
 
     Parameters
     ----------
@@ -192,10 +186,7 @@ def sampled_value(
         A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
     strategies
         A profile, or for each player a function of an information set and its actions that returns
-        their probabilities, or a dict from information sets to such probabilities. A profile goes
-        with the rules of its game as well: information sets are then found by their labels.
-    samples
-        How many games to play, at least 1.
+        their probabilities, or a dict from information sets to such probabilities.
     generator
         Draws the actions of chance and of the players; or its seed.
     bounds

@@ -28,14 +28,8 @@ def check_normal_form(game: Game, hint: str = "") -> None:
 def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[int, ...], ...]:
     """Return the outcomes at which no player gains by another action, in lexicographic order.
 
-    Each outcome is a tuple of one action per player.
-
-    Parameters
-    ----------
-    game
-        A game in normal form.
-    atol
-        Largest gain to tolerate, in units of payoff, at least 0; comparisons are exact.
+    Each outcome is a tuple of one action per player. ``atol`` is the largest gain to tolerate, in
+    units of payoff; comparisons are exact.
 
     Examples
     --------
@@ -57,14 +51,8 @@ def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[i
 def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]:
     """Return the Pareto optimal outcomes, in lexicographic order.
 
-    An outcome is excluded if another pays every player at least as much and some player more; the
-    comparisons are exact, and only between outcomes, not lotteries over them. Each outcome is a
-    tuple of one action per player.
-
-    Parameters
-    ----------
-    game
-        A game in normal form.
+    An outcome is excluded if another pays every player at least as much and some player more.
+    Comparisons are exact, and between outcomes, not lotteries over them.
 
     Examples
     --------
@@ -118,12 +106,6 @@ def dominated_actions(
 
     Parameters
     ----------
-    game
-        A game in normal form.
-    player
-        Whose actions they are.
-    strictly
-        Whether dominance is strict.
     by_mixed
         Whether x may be mixed. Comparisons with pure x are exact; a mixed x is found by a linear
         program for each action that is left.
@@ -189,12 +171,7 @@ def eliminate_dominated(
     of two players it consists of the rationalizable actions. With weak dominance the result may
     depend on the order, and equilibria may be lost, though never all of them.
 
-    Parameters
-    ----------
-    game
-        A game in normal form.
-    strictly, by_mixed, rtol
-        As in ``dominated_actions``.
+    The options are those of ``dominated_actions``.
 
     Examples
     --------

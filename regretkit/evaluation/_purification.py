@@ -49,15 +49,10 @@ def threshold(
 
     At each information set, the remaining probabilities are scaled to sum to one. The most
     probable action always remains, with all actions of exactly the same probability. Averages of
-    iterative algorithms keep bad actions of early iterations with small probability; the gaps show
-    whether removing them helps.
+    iterative algorithms keep bad actions of early iterations with small probability.
 
     Parameters
     ----------
-    game
-        The game.
-    profile
-        A strategy for each player.
     minimum
         The threshold, from 0, which changes nothing, to 1.
     gap
@@ -97,8 +92,7 @@ def purify(
 ) -> PurifiedProfile:
     """Play the most probable action at each information set.
 
-    Actions of exactly equal, highest probability are played equally often. It is ``threshold``
-    with ``minimum=1``.
+    It is ``threshold`` with ``minimum=1``.
 
     Examples
     --------
@@ -108,8 +102,6 @@ def purify(
     >>> purified = purify(game, solve(game, "cfr+", iterations=100).average)
     >>> purified.profile["J"], purified.profile["K"]
     (array([1., 0.]), array([0., 1.]))
-    >>> purified.gap_before < purified.gap_after  # an equilibrium of poker needs to bluff
-    True
     """
     return threshold(game, profile, 1.0, gap=gap)
 

@@ -125,6 +125,7 @@ def test_they_are_the_gaps_in_floats(call):
     ]:
         found = certify_gaps(game, profiles, notion, weights=weights)
         np.testing.assert_allclose(np.array(found.gaps, dtype=float), gaps, atol=1e-9)
+        found.verify(game)
     found = certify_gaps(game, profiles[0])
     np.testing.assert_allclose(
         np.array(found.lower, dtype=float), expected_value(game, profiles[0]), atol=1e-9

@@ -249,6 +249,32 @@ def test_gaps_of_a_game_with_another_payoff_do_not_pass(name):
                 forged.verify(altered)
 
 
+def doubled(proof):
+    """Return a certificate with all weights and numbers times two."""
+    return evolve(
+        proof,
+        lower=tuple(2 * value for value in proof.lower),
+        upper=tuple(2 * value for value in proof.upper),
+        gains=tuple({d: 2 * gain for d, gain in own.items()} for own in proof.gains),
+        parts=tuple(part._replace(weight=2 * part.weight) for part in proof.parts),
+    )
+
+
+@pytest.mark.parametrize("name", ["ce", "efce", "value of a table"])
+def test_weights_and_strategies_are_probabilities(name):
+    game, proof = PROOFS[name]
+    with pytest.raises(ValueError, match="must be at least 0 and sum to one"):
+        doubled(proof).verify(game)
+    part = proof.parts[0]
+    more, less = (part._replace(weight=weight) for weight in (part.weight + 1, Fraction(-1)))
+    with pytest.raises(ValueError, match="must be at least 0 and sum to one"):
+        evolve(proof, parts=(*proof.parts[1:], more, less)).verify(game)
+    negative = part.strategies[0]._replace(numerators={0: 1, 1: 2, 2: -1}, denominator=1)
+    forged = part._replace(strategies=(negative, *part.strategies[1:]))
+    with pytest.raises(ValueError, match="strategy of player 0 is none of this game"):
+        evolve(proof, parts=(forged, *proof.parts[1:])).verify(game)
+
+
 def test_chances_must_sum_to_one_as_fractions():
     drawn = chance([1 / pi, 1 - 1 / pi], h=end(1.0, -1.0), t=end(-1.0, 1.0))
     game = ExtensiveFormGame.from_history(drawn)

@@ -30,12 +30,7 @@ def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     A coarse correlated equilibrium is a distribution at which no player gains. Shape
     ``(players,)``, in units of payoff.
 
-    Parameters
-    ----------
-    game
-        A game in normal form.
-    distribution
-        Probability of every outcome, shape ``(n_0, n_1, ...)``.
+    ``distribution`` is the probability of every outcome, shape ``(n_0, n_1, ...)``.
 
     Examples
     --------
@@ -50,13 +45,8 @@ def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
 def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     """Return what each player gains over a joint distribution by a rule "play f(a) for a".
 
-    A correlated equilibrium is a distribution at which no player gains. Shape ``(players,)``, in
-    units of payoff.
-
-    Parameters
-    ----------
-    game, distribution
-        As in ``cce_gaps``.
+    A correlated equilibrium is a distribution at which no player gains. Arguments and shape are
+    those of ``cce_gaps``.
 
     Examples
     --------
@@ -160,14 +150,11 @@ def best_correlated_equilibrium(
         maximize    sum over o of mu[o] w(o)
         subject to  sum over o with o_i = a of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
 
-    HiGHS keeps the inequalities within 1e-10 of the largest difference of that player's payoffs;
-    negative probabilities, of size 1e-10 at most, become zero, and the rest sums to one. The
-    remaining gains are in ``gaps``, and ``bound - value`` is the primal-dual gap.
+    HiGHS keeps the inequalities within 1e-10 of the largest difference of that player's payoffs.
+    The remaining gains are in ``gaps``, and ``bound - value`` is the primal-dual gap.
 
     Parameters
     ----------
-    game
-        A game in normal form.
     objective
         ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
         weight for each player; with -1 for every player it is the worst equilibrium.

@@ -257,19 +257,13 @@ def best_extensive_form_correlated_equilibrium(
     what players know privately: that of Kuhn poker for 3 players has 33,000 sequences, and takes 5
     seconds.
 
-    HiGHS keeps the inequalities within 1e-10 of the largest difference of a player's payoffs, and
-    takes entries of less than 1e-9 of it for zero. The plan is then made a distribution exactly;
-    ``gaps`` and ``bound - value`` measure what is left.
+    ``gaps`` and ``bound - value`` measure what HiGHS leaves, 1e-10 of a player's largest difference
+    of payoffs.
 
     Parameters
     ----------
-    game
-        A game in extensive form.
     objective
-        ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
-        weight for each player; with -1 for every player it is the worst equilibrium.
-    concept
-        ``"efce"``, ``"efcce"`` or ``"nfcce"``.
+        As in ``best_correlated_equilibrium``.
     memory_limit
         Largest number of bytes that building the DAG may take, by default all that are available.
 

@@ -45,8 +45,6 @@ def team_maxmin(
 
     Parameters
     ----------
-    game
-        A game in extensive form.
     opponent
         The player that is not in the team; its own payoffs do not matter.
     memory_limit

@@ -39,19 +39,17 @@ class ExactSolution:
     value: float
     """The value to player 0: the middle of the interval."""
     lower: float
-    """Security level of player 0's strategy; rounding may put it a little above the value."""
+    """Security level of player 0's strategy; rounding may put it above the value."""
     upper: float
     """The most that player 0 can earn against player 1's strategy."""
     profile: Profile = field(repr=False)
     """A Nash equilibrium; of several, any one. Off its path, play may be suboptimal."""
     duals: tuple[Vector, Vector] = field(repr=False)
-    """Dual values of the constraints on each player's strategy, in its own payoffs.
+    """The least d with ``E^T d >= u``, for each player's constraints E and utility u.
 
-    In a normal form, the value to that player, shape ``(1,)``. In an extensive form, shape
-    ``(1 + points,)``: the value, and then for each decision point the most that the player can
-    earn from there on, times the probability that chance and the other play to there. With E the
-    player's constraints and u its utility at ``profile``, they are the least d with
-    ``E^T d >= u``; a strategy earns ``d[0]`` if it takes only sequences at which both are equal.
+    ``d[0]`` is the value to the player. In an extensive form the others, shape ``(1 + points,)``,
+    are the most that it can earn from each decision point on, times the probability that chance
+    and the other play to there.
     """
     method: str
     """How it was found: "linear program", or "finish" and of what."""
@@ -78,23 +76,18 @@ def solve_zero_sum(
         maximize  <f, q>   subject to   F^T q <= A^T x,   E x = e,   x >= 0
 
     with A the payoffs of player 0, and ``E x = e`` and ``F y = f`` the constraints on strategies,
-    in sequence form where the game is in extensive form. The payoffs only have to add up
-    to a constant.
-
-    HiGHS keeps the constraints within 1e-10 of the largest entry of A, and takes entries of less
-    than 1e-9 of it for zero. Negative probabilities of that size become zero, and every decision
-    sums to one again. ``gap`` then measures the strategies by best responses, independently of
-    what HiGHS reports: 1e-12 of the largest payoff or less, but up to 1e-8 where payoffs differ
-    by more than six orders of magnitude.
+    in sequence form where the game is in extensive form. HiGHS keeps the constraints within 1e-10
+    of the largest entry of A, and takes entries of less than 1e-9 of it for zero. ``gap`` measures
+    the strategies by best responses, independently of what HiGHS reports: 1e-12 of the largest
+    payoff or less, but up to 1e-8 where payoffs differ by more than six orders of magnitude.
 
     Parameters
     ----------
     game
         A constant-sum game of two players, in normal form or in extensive form.
     time_limit
-        Give up after HiGHS ran for about this number of seconds; by default never. There is no gap
-        to report then, as the simplex method has no strategies of both players before it ends;
-        ``finish`` always has some.
+        Give up after HiGHS ran for about this number of seconds; by default never. No strategies
+        are known then; ``finish`` always has some.
 
     Examples
     --------
@@ -102,8 +95,6 @@ def solve_zero_sum(
     >>> solution = solve_zero_sum(biased_rock_paper_scissors())
     >>> solution.profile[0] * 16
     array([ 1., 10.,  5.])
-    >>> round(solution.value, 12) + 0.0
-    0.0
 
     References
     ----------
@@ -166,11 +157,11 @@ class SecurityLevel:
     """
 
     value: float
-    """The payoff of the player that ``strategy`` guarantees, in its unit."""
+    """The payoff of the player that ``strategy`` guarantees."""
     gap: float
     """Bound on the improvement by a better strategy; rounding may make it negative."""
     strategy: Vector = field(repr=False)
-    """Whose it is and its shape are described by the function that returned it."""
+    """The player's of ``maxmin``, the others' of ``minmax``."""
 
 
 def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
@@ -179,7 +170,7 @@ def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
         max over x of min over y of u(x, y)
 
     with x a mixed strategy of the player and y the joint strategy of the others, whose own
-    payoffs do not matter. By the minimax theorem it is equal to ``minmax``, up to the gap.
+    payoffs do not matter. It equals ``minmax``, up to the gap.
 
     Parameters
     ----------
@@ -210,21 +201,17 @@ def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
         min over y of max over x of u(x, y)
 
     The others act together: where there are several, y is a distribution over their joint actions,
-    the worst punishment in a repeated game whose punishers share a source of randomness. By the
-    minimax theorem it is equal to ``maxmin``, up to the gap.
+    the worst punishment in a repeated game whose punishers share a source of randomness.
 
     Parameters
     ----------
-    game
-        A game in normal form, or one of two players in extensive form.
-    player
-        The player whose payoff is limited.
+    game, player
+        As in ``maxmin``.
 
     Returns
     -------
     SecurityLevel
-        ``strategy`` is the others', and against it the player earns at most ``value``. That of a
-        single opponent has shape ``(dimension,)``; that of several is the probability of
+        ``strategy`` is the others': of one, shape ``(dimension,)``; of several the probability of
         every joint action, shape ``(n_0, n_1, ...)`` without the player's own axis.
 
     Examples
