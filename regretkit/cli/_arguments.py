@@ -47,14 +47,7 @@ from regretkit.play._engines import UnsupportedError, engine_names
 from regretkit.play._lazy_tree import players_of
 from regretkit.play._measures import GAPS
 from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
-from regretkit.workbench._expressions import (
-    algorithm_of,
-    expand,
-    load_rule,
-    rule_error,
-    split_at,
-    split_at_commas,
-)
+from regretkit.workbench._names import algorithm_of, expand, located, split
 
 Parameter: TypeAlias = click.Parameter | None
 AnyGame: TypeAlias = ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | PublicGame
@@ -296,7 +289,7 @@ def _problem(text: str) -> str:
         return checkpoint_advice(text)
     if text in ALGORITHMS:
         return f"{text} is an algorithm; name it after --algorithm(s)"
-    words, underscored = split_at_commas(text), text.replace("-", "_")
+    words, underscored = split(text, ","), text.replace("-", "_")
     name, colon, arguments = text.partition(":")
     if names_file(text):
         return ""
@@ -387,15 +380,9 @@ class Choice:
             name = name or default_algorithm(sampled=sample is not None)
             name, rule = (None, name) if ":" in name else (name, None)
         with reporting(argument):
-            algorithm = _algorithm(rule or name or "", named_only=rule is None)
+            algorithm = _algorithm(rule or name or "")
             if name is not None and rule is not None:
-                if not isinstance(algorithm, Algorithm):
-                    algorithm = evolve(named(name), local=algorithm)
-                else:
-                    raise ValueError(
-                        f"{quote(rule)} is an Algorithm, which has its own order and averaging, "
-                        f"got --algorithm {name} as well; leave one of them out"
-                    )
+                algorithm = evolve(named(name), local=algorithm.local)
             return cls(name, rule, Algorithm(algorithm, sampling=sample), argument)
 
     @property
@@ -447,7 +434,7 @@ class Choice:
         except (Exception, SystemExit) as error:
             if self.rule is None:
                 raise
-            raise Failure(f"{self.argument}: {rule_error(error, self.rule)}{IN_FULL}") from error
+            raise Failure(f"{self.argument}: {located(error, self.rule)}{IN_FULL}") from error
 
 
 def check_seeds(choices: Sequence[Choice], **given: int | None) -> None:
@@ -463,7 +450,7 @@ def check_seeds(choices: Sequence[Choice], **given: int | None) -> None:
 def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice]:
     """Return the algorithms of lists such as ``cfr+,dcfr,my_rules:MyRule(power=2)``."""
     with reporting("--algorithms"):
-        listed = [expand(word) for text in texts for word in split_at_commas(text) if word]
+        listed = [expand(word) for text in texts for word in split(text, ",") if word]
     words = dict.fromkeys(point for points in listed for point in points)
     if not words:
         known = ", ".join(ALGORITHMS)
@@ -471,17 +458,16 @@ def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice
     return [Choice.of(word, None, sample, "--algorithms") for word in words]
 
 
-def _algorithm(text: str, *, named_only: bool) -> Any:
+def _algorithm(text: str) -> Any:
     """Return the rule or the algorithm of a text, or that of a list by player."""
     parts = []
-    for word in split_at_commas(re.sub(r"\s+\(", "(", text)):
-        if len(texts := split_at(word, " ")) > 1:
+    for word in split(re.sub(r"\s+\(", "(", text), ","):
+        if len(texts := split(word, " ")) > 1:
             told = f"algorithms are separated by commas; write {','.join(filter(None, texts))}"
             raise ValueError(f"cannot read {quote(word)}; {told}")
         if len(expand(word)) > 1:
             raise ValueError(f"{quote(word)} is a grid, which compare and bench play; name a point")
-        is_named = named_only or word.partition("(")[0] in ALGORITHMS
-        parts.append(algorithm_of(word) if is_named else load_rule(word))
+        parts.append(algorithm_of(word))
     return parts[0] if len(parts) == 1 else Algorithm(parts)
 
 

@@ -31,7 +31,7 @@ from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._measures import GAPS
 from regretkit.play._self_play import EVER
 from regretkit.sets import DecisionTree
-from regretkit.workbench._expressions import rule_error
+from regretkit.workbench._names import located
 
 Run: TypeAlias = SelfPlay | LazyMCCFR
 
@@ -284,7 +284,7 @@ def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
             raise Refusal(f"{option}: {reason(cause)}") from error
         name = monitor.rule or monitor.algorithm or "the algorithm"
         raise Failure(
-            f"iteration {iteration}: {rule_error(cause, name)}{console.IN_FULL}{saved}"
+            f"iteration {iteration}: {located(cause, name)}{console.IN_FULL}{saved}"
         ) from error
 
 

@@ -5,7 +5,8 @@ from regretkit.workbench._experiment import SuiteGame as SuiteGame
 from regretkit.workbench._experiment import suite as suite
 from regretkit.workbench._figures import gap_table as gap_table
 from regretkit.workbench._figures import paper_figure as paper_figure
+from regretkit.workbench._ranking import Ranking as Ranking
+from regretkit.workbench._ranking import ranking as ranking
+from regretkit.workbench._ray import RayExecutor as RayExecutor
 from regretkit.workbench._report import html_report as html_report
-from regretkit.workbench._results import Ranking as Ranking
-from regretkit.workbench._results import ranking as ranking
 from regretkit.workbench._results import read_results as read_results

@@ -18,16 +18,15 @@ from regretkit.display._style import (
     shortened,
     style,
     title_of,
-    width_of,
 )
 from regretkit.play import Comparison
-from regretkit.workbench._results import Ranking, algorithms_of, measure_of, ranking
+from regretkit.workbench._results import algorithms_of, measure_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = ("curves", "profile", "ranking")
+KINDS = ("curves", "profile")
 WIDTHS = {"column": 3.35, "page": 7.0}
 """Inches, in a paper of two columns."""
 _FONTS: dict[Any, Any] = {
@@ -40,8 +39,6 @@ _FONTS: dict[Any, Any] = {
 }
 _PANEL = 1.75
 """Width of a panel in inches, about."""
-_SAMPLE = 34.0
-"""Points that the line beside a name in a legend takes, and the space around it."""
 _TITLE = 23
 """Characters in a line of its title, of which there are two at most."""
 
@@ -51,7 +48,7 @@ Columns = Mapping[str, Sequence[Any]]
 def paper_figure(
     results: Comparison,
     *,
-    kind: Literal["curves", "profile", "ranking"] = "curves",
+    kind: Literal["curves", "profile"] = "curves",
     x: str = "iteration",
     y: str | None = None,
     width: str = "page",
@@ -67,32 +64,20 @@ def paper_figure(
     what the best one needs there, until the gap is a share of the largest one that an algorithm has
     after the first iteration.
 
-    A ranking has average ranks of what was measured last on a line, with the critical difference
-    of ``ranking``; bars join algorithms that Nemenyi's test does not tell apart.
-
     Parameters
     ----------
     results
         What ``Experiment.run`` or ``read_results`` returned.
     kind
-        ``"curves"``, ``"profile"`` or ``"ranking"``.
+        ``"curves"`` or ``"profile"``.
     x
-        What is needed: ``"iteration"``, ``"visited"``, ``"seconds"`` or ``"processor_seconds"``; a
-        ranking is of what was measured last.
+        What is needed: ``"iteration"``, ``"visited"``, ``"seconds"`` or ``"processor_seconds"``.
     y
         The measure; by default the first one.
     width
         ``"column"`` or ``"page"``.
     share
         That of a profile, above zero.
-
-    Raises
-    ------
-    ImportError
-        When matplotlib is not installed.
-    ValueError
-        When there are no runs, they lack a column, an option is none of these, or ``ranking``
-        refuses the results.
 
     Examples
     --------
@@ -118,9 +103,7 @@ def paper_figure(
     with mpl.rc_context(_FONTS):
         if kind == "curves":
             return _curves(results, x, y, WIDTHS[width])
-        if kind == "profile":
-            return _profile(results, x, y, WIDTHS[width], share)
-        return _ranking(ranking(results, y=y), WIDTHS[width])
+        return _profile(results, x, y, WIDTHS[width], share)
 
 
 def gap_table(
@@ -140,11 +123,6 @@ def gap_table(
         The gap, above zero, in units of payoff.
     x, y
         As ``paper_figure`` takes them.
-
-    Raises
-    ------
-    ValueError
-        When there are no runs, they lack a column, or the gap is out of range.
 
     Examples
     --------
@@ -170,13 +148,6 @@ def gap_table(
         for game, found in needed.items()
     ]
     return _tabular(["game", *(_latex(title_of(name)) for name in algorithms)], rows)
-
-
-def rank_table(found: Ranking) -> str:
-    """Return a ranking as a table in LaTeX, with its tests in a comment before it."""
-    rows = [[_latex(title_of(name)), f"{rank:.2f}"] for name, rank in found.ranks.items()]
-    told = "".join(f"% {line}\n" for line in str(found).splitlines()[len(found.ranks) + 1 :])
-    return told + _tabular(["algorithm", "average rank"], rows)
 
 
 def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -247,18 +218,11 @@ def _finish(figure: "Figure", axes: Sequence["Axes"], width: float) -> "Figure":
             label = str(line.get_label())
             if line.get_linestyle() != "None" and not label.startswith("_"):  # no triangle
                 handles.setdefault(label, line)
-    names = [*handles]
-    sizes = [width_of(name, 8.0) + _SAMPLE for name in names]
-    fits = (
-        n
-        for n in range(len(names), 1, -1)
-        if sum(max(part) for part in np.array_split(sizes, n)) < 72.0 * width
-    )
-    columns = next(fits, 1)
-    figure.set_figheight(figure.get_figheight() + 0.16 * math.ceil(len(names) / columns))
+    columns = min(len(handles), 4 if width > WIDTHS["column"] else 2)
+    figure.set_figheight(figure.get_figheight() + 0.16 * math.ceil(len(handles) / columns))
     look: Any = {"loc": "outside upper center", "frameon": False, "ncols": columns}
     look["columnspacing"] = 1.2
-    figure.legend([*handles.values()], names, **look)
+    figure.legend([*handles.values()], [*handles], **look)
     return figure
 
 
@@ -309,36 +273,3 @@ def _profile(results: Comparison, x: str, y: str, width: float, share: float) ->
     ax.set_xlabel(f"{_LABELS.get(x, x)} to {number(share)} of the first gap, over the least")
     ax.set_ylabel("share of games")
     return _finish(figure, [ax], width)
-
-
-def _ranking(found: Ranking, width: float) -> "Figure":
-    """Draw average ranks on a line, the best on the left, with bars over what is not told apart."""
-    names, groups = [*found.ranks], found.groups()
-    k, half = len(names), math.ceil(len(names) / 2)
-    # A line of text is 1 high; the scale is at height 0, and the names are below.
-    first, top = 0.6 * len(groups) + 0.8, 3.0
-    height = top + first + half
-    figure, [ax] = _figure(width, 1, 0.15 * height / width)
-    ax.set_axis_off()
-    sizes = [(width_of(plain(title_of(name)), 8.0) + 12.0) / (72.0 * width) for name in names]
-    left, right = max(sizes[:half]), max(sizes[half:])  # in shares of the width, which is a unit
-    unit = (k - 1) / max(1.0 - left - right, 0.2)
-    ax.set(xlim=(1.0 - left * unit, k + right * unit), ylim=(top - height, top))
-    thin: dict[str, Any] = {"color": "black", "linewidth": 0.7}
-    ax.plot([1, k], [0, 0], **thin)
-    for tick in range(1, k + 1):
-        ax.plot([tick, tick], [0, 0.3], **thin)
-        ax.text(tick, 0.4, str(tick), ha="center", va="bottom")
-    ax.plot([1, 1 + found.critical_difference], [1.8, 1.8], marker="|", markersize=5, **thin)
-    told = f"critical difference {found.critical_difference:.2f}"
-    ax.text(1, 2.0, f"{told} (Nemenyi, level {number(found.level)})", ha="left", va="bottom")
-    for place, name in enumerate(names):
-        edge, side = (1.0, "right") if place < half else (float(k), "left")
-        lower = first + (place if place < half else k - 1 - place)
-        rank, gap = found.ranks[name], 0.01 * unit * (1 if place >= half else -1)
-        ax.plot([rank, rank, edge], [0, -lower, -lower], **thin)
-        ax.text(edge + gap, -lower, plain(title_of(name)), ha=side, va="center")
-    for row, group in enumerate(groups):
-        ends = [found.ranks[group[0]] - 0.01 * unit, found.ranks[group[-1]] + 0.01 * unit]
-        ax.plot(ends, [-0.4 - 0.6 * row] * 2, color="black", linewidth=2.5)
-    return figure

@@ -12,7 +12,7 @@ from regretkit.display._convergence import _LABELS
 from regretkit.display._style import DASHES, escaped, look_of, shortened, title_of
 from regretkit.play import ComparedRun, Comparison
 from regretkit.play._measures import AXES
-from regretkit.workbench._expressions import split_at_commas
+from regretkit.workbench._names import split
 from regretkit.workbench._results import algorithms_of, measure_of
 
 _PAGE = Path(__file__).with_name("report.html")
@@ -90,7 +90,7 @@ def html_report(
 def _hyperparameters(name: str) -> dict[str, str]:
     """Return those that stand in the name of an algorithm, ``dcfr(alpha=1.5,gamma=4)``."""
     found = re.fullmatch(r"[^(]*\((.*)\)", name)
-    pairs = [word.partition("=") for word in split_at_commas(found[1])] if found else []
+    pairs = [word.partition("=") for word in split(found[1], ",")] if found else []
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}
 
 

@@ -1,222 +1,216 @@
 """One run of an experiment: what determines its result, and how a process carries it out."""
 
-import inspect
-import platform
-import shlex
-from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import redirect_stdout, suppress
-from functools import cache
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
-from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
-from attrs import define, evolve, field, frozen
+import numpy as np
+from attrs import frozen
 
-from regretkit._state import with_parts
-from regretkit.circuits._base import local_minimizer
-from regretkit.games import fingerprint, load, load_rules
-from regretkit.games._adapters import has_rules_alone
-from regretkit.games._game import check_game
-from regretkit.games._memory_budget import is_too_large
-from regretkit.games._registry import _FACTORIES, _RULES, OPENSPIEL
-from regretkit.minimizer import RegretMinimizer
-from regretkit.play import Algorithm, Checkpoint, ComparedRun, LazyMCCFR, Recorder, SelfPlay
-from regretkit.play._callbacks import Callback, Pace
-from regretkit.play._checkpoint import CheckpointError
-from regretkit.play._checkpoint_file import RunOptions, SavedRun
-from regretkit.play._comparison import RATIO, measured
-from regretkit.play._measures import AXES, SAMPLED_GAP, sampled_gap
-from regretkit.play._solve import start_by_rules
+from regretkit import games
+from regretkit.games import History, HistoryBatch, ImperfectRecallGame, fingerprint
+from regretkit.play import (
+    Algorithm,
+    AtGeometricSteps,
+    Callback,
+    Checkpoint,
+    Recorder,
+    StopAtGap,
+    StopAtTime,
+    resume,
+    solve,
+)
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, find_kernel, upcoming_parameters
-from regretkit.trace._snapshot import is_own, is_own_class, sources_of
-from regretkit.workbench._expressions import algorithm_of, rule_error
-from regretkit.workbench._results import (
-    FORMAT,
-    Identity,
-    digest,
-    find_run,
-    key_of,
-    plain,
-    write_run,
+from regretkit.workbench._names import (
+    algorithm_of,
+    file_of,
+    imports_beside,
+    is_own,
+    load_game,
+    load_rules_of,
+    located,
 )
+from regretkit.workbench._results import Identity, key_of, plain
 
-UNFINISHED = "unfinished"
-"""The folder within that of the results for checkpoints of runs that are not whole."""
-CLOCKS = AXES[1:]
+CLOCKS = ("visited", "seconds", "processor_seconds")
 """What every run measures beside its measures."""
-_SAVE_EVERY = 10.0
-"""Seconds between two checkpoints of a run."""
-_KEPT = 1_000_000
-"""Histories of a game that a process keeps for its next task."""
-
-_SAMPLE = "pass sampling='outcome' or 'external', or --sample in the shell, to play without a tree"
-
-Run = SelfPlay | LazyMCCFR
-Report = Callable[[int, float | None, float], object]
-"""Is told the iteration, the last value of the first measure, and the seconds."""
+AT_END = "local_best_response"
+"""What is measured without a tree, at the end of the run unless it is asked for."""
+RATIO, RATIO_TO_GAP = 1.25, 1.05
+"""By how much iterations grow between two measurements; the second is that of a target."""
+SAVE_EVERY = 10.0
+"""Seconds between two checkpoints of a run with a tree; without one, state may be large."""
 
 
 @frozen
 class Task:
     """A run: an algorithm on a game, for some iterations, with a seed if it draws at random."""
 
+    names: tuple[str, str]
+    """What results call the game and the algorithm."""
     game: Any
-    """As text, or an object."""
+    """A text, or an object."""
     algorithm: Any
     """An expression, or an ``Algorithm``."""
-    names: tuple[str, str]
-    """What results call them."""
+    sources: tuple[bytes | None, bytes | None]
+    """The content of the files that define them."""
+    histories: int
+    """Those of the game's tree, 0 if unknown."""
     seed: int | None
     iterations: int
     measures: tuple[str, ...]
     sampling: str | None = None
-    histories: int = 0
-    """Those of the game, 0 if unknown."""
-    without_tree: bool = False
-    """Whether a game is played by the rules of its name, because its tree does not fit."""
-
-    def start(self, game: Any) -> Run:
-        """Return the run before its first iteration."""
-        if has_rules_alone(game):
-            algorithm = self._algorithm()
-            if algorithm.sampling is None:
-                told = f"{self.names[1]} needs a tree, and {self.names[0]} has its rules alone"
-                raise ValueError(f"{told}; {_SAMPLE}")
-            return start_by_rules(game, algorithm, **self._options())
-        return self._algorithm().start(game, **self._options())
+    target_gap: float | None = None
+    time_limit: float | None = None
+    imperfect_recall: bool = False
 
     @property
-    def command(self) -> str:
-        """How a shell runs it again, in another folder; empty where that cannot be written."""
-        if not isinstance(self.game, str) or not isinstance(self.algorithm, str):
-            return ""
-        words = ["regretkit", "bench", self.algorithm, "--game", self.game]
-        words += ["--iterations", str(self.iterations), "--measures", ",".join(self.measures)]
-        words += ["--sample", self.sampling] if self.sampling else []
-        words += ["--seeds", str(self.seed + 1)] if self.seed else []
-        return shlex.join([*words, "--out", "again"])
+    def resumable(self) -> bool:
+        """Whether iterations alone end the run, so that a checkpoint tells what is left of it."""
+        return self.target_gap is None and self.time_limit is None
 
-    def result(self, columns: dict[str, list[Any]]) -> ComparedRun:
-        """Return what was measured, by the names of the task."""
-        return ComparedRun(*self.names, self.seed, columns, command=self.command)
-
-    def _options(self) -> dict[str, Any]:
-        return {"seed": self.seed or 0, "horizon": max(self.iterations, 1)}
-
-    def _algorithm(self) -> Algorithm:
+    def made(self) -> Algorithm:
+        """Return the algorithm."""
         given = self.algorithm
-        made = algorithm_of(given) if isinstance(given, str) else given
+        made = algorithm_of(given, self.sources[1]) if isinstance(given, str) else given
         return made if self.sampling is None else Algorithm(made, sampling=self.sampling)
 
-    @property
-    def lacks_tree(self) -> bool:
-        """Whether it is known before the game is loaded that it has no tree."""
-        if not isinstance(self.game, str):
-            return has_rules_alone(self.game)
-        name = self.game.partition("(")[0].strip()
-        return self.without_tree or (name in _RULES and name not in _FACTORIES)
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether ``load_rules`` knows the game."""
-        game = self.game if isinstance(self.game, str) else ""
-        return game.startswith(OPENSPIEL) or game.partition("(")[0].strip() in _RULES
-
-    def by_rules(self) -> "Task | None":
-        """Return the same without a tree, None where that cannot be played."""
-        samples = self._algorithm().sampling not in (None, "chance")
-        known = self.has_rules and not self.lacks_tree
-        return evolve(self, without_tree=True, histories=0) if known and samples else None
-
-    def load(self) -> Any:
-        """Return the game, or its rules, which is kept for the next task if it is not large."""
+    def load(self, algorithm: Algorithm) -> Any:
+        """Return the game; its rules alone where an algorithm samples and no tree fits."""
         if not isinstance(self.game, str):
             return self.game
-        place = self.game, self.lacks_tree
-        if place not in _LOADED:
-            _LOADED.clear()
-            _LOADED[place] = load_rules(self.game) if self.lacks_tree else load(self.game)
-        return _LOADED[place]
+        return _loaded(self.game, self.sources[0], algorithm.sampling is not None)
 
 
-_LOADED: dict[tuple[str, bool], Any] = {}
-
-
-def forget_games() -> None:
-    """Forget the game that is kept."""
-    _LOADED.clear()
+@lru_cache(maxsize=1)
+def _loaded(text: str, source: bytes | None, sampled: bool) -> Any:
+    try:
+        return load_game(text, source)
+    except MemoryError:
+        if not sampled:
+            raise
+    return load_rules_of(text, source)
 
 
 # What determines a result
 
 
-def identity_of(task: Task, run: Run) -> dict[str, Any]:
-    """Return what determines the result of a run that was not begun."""
-    built, parts, state, engine = _description(task, run)
+def identity_of(task: Task, codes: dict[str, Any] | None = None) -> Identity:
+    """Return what determines the result of a task, as far as code in this process tells.
+
+    ``codes`` keeps the code of games and algorithms that several tasks share.
+    """
+    known: dict[str, Any] = {} if codes is None else codes
+    for key, find in (
+        (f"game {task.names[0]}", _code_of_game),
+        (task.names[1], _code_of_algorithm),
+    ):
+        if key not in known:
+            known[key] = find(task)
     return {
-        "format": FORMAT,
-        "game": fingerprint(run.game),
-        "built": digest(built),
-        "state": digest(state),
-        "code": digest(sorted({*_code_of(parts, task.iterations)})),
+        "game": task.game if isinstance(task.game, str) else "",
+        "algorithm": task.algorithm if isinstance(task.algorithm, str) else "",
+        "code": [known[f"game {task.names[0]}"], known[task.names[1]]],
+        "seed": task.seed,
         "iterations": task.iterations,
         "measures": list(task.measures),
-        "ratio": RATIO,
-        "engine": engine,
-        "seed": task.seed,
-        "versions": versions(),
+        "sampling": task.sampling,
+        "target_gap": task.target_gap,
+        "time_limit": task.time_limit,
+        "imperfect_recall": task.imperfect_recall,
+        "versions": _versions(),
     }
 
 
+def is_known(identity: Identity) -> bool:
+    """Return whether an identity tells all code that computes the result."""
+    return None not in identity["code"]
+
+
 @cache
-def versions() -> dict[str, str]:
-    """Return the versions that results may depend on."""
-    found = {name: version(name) for name in ("regretkit", "numpy", "llvmlite")}
-    return {"python": ".".join(platform.python_version_tuple()[:2]), **found}
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("regretkit", "numpy")}
 
 
-def _description(task: Task, run: Run) -> tuple[Any, list[Any], Any, str]:
-    """Return how a run was built, the parts of which code matters, its state, and its engine."""
-    parts = [run.order, run.averaging, run.estimator]
-    if not isinstance(run, LazyMCCFR):
-        return run._built(), [*run.minimizers, *parts], run.state_dict(), run.engine
-    # Of rules, the fingerprint knows some plays; which numbers of actions there are it does not.
-    sizes = map(Simplices, (2, 3))
-    rules = [local_minimizer(rule, simplices) for simplices in sizes for rule in run._rules]
-    return run._built(), [task.load(), *rules, *parts], run._saved(), "without tree"
+def _code_of_game(task: Task) -> str | None:
+    """Return what identifies a game beside its text, None where that is unknown."""
+    text = task.game if isinstance(task.game, str) else ""
+    if hasattr(games, text.partition("(")[0].strip()):
+        return ""
+    game = task.load(task.made())
+    if isinstance(game, History | HistoryBatch):
+        # Of rules, a fingerprint knows a few random plays.
+        own = not type(game).__module__.startswith("regretkit.")
+        return _digest(task.sources[0], text) if own else fingerprint(game)
+    if isinstance(game, ImperfectRecallGame):
+        shared = b"".join(np.asarray(group).tobytes() for group in game.coarse_information_set)
+        return fingerprint(game.refinement) + hashlib.sha256(shared).hexdigest()
+    return fingerprint(game)
 
 
-def _code_of(things: Iterable[Any], iterations: int) -> Iterator[str]:
-    """Yield what the parts of a run compute: rules as they are traced, and else their source.
-
-    So a comment may change, and a function that a rule calls may not.
-    """
-    for thing in things:
-        for part in with_parts(thing):
-            if isinstance(part, RegretMinimizer):
-                try:
-                    kernel = find_kernel(part)
-                except UntraceableError:
-                    pass
-                else:
-                    yield kernel.source
-                    yield digest(upcoming_parameters(part, kernel, min(iterations, 10_000)))
-                    continue
-            own = {kind.__module__ for kind in type(part).__mro__ if is_own_class(kind)}
-            if own and isinstance(part, RegretMinimizer):
-                used = (value for *_, value in sources_of(part))
-                kinds = (v.__module__ for v in used if isinstance(v, FunctionType | type))
-                own |= {name for name in kinds if name and is_own(name)}
-            yield from map(_source, own)
+def _code_of_algorithm(task: Task) -> str | None:
+    """Return what identifies an algorithm beside its text: its traced rules, or its file."""
+    text = task.algorithm if isinstance(task.algorithm, str) else ""
+    if text and (not is_own(text) or text.startswith("regretkit.")):
+        return ""
+    algorithm = task.made()
+    parts = [
+        _described(algorithm.circuit),
+        *map(_described, (algorithm.order, algorithm.averaging)),
+    ]
+    rules = algorithm.local if isinstance(algorithm.local, tuple) else (algorithm.local,)
+    parts += [_traced(rule, task.iterations) for rule in rules]
+    if None not in parts:
+        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+    return _digest(task.sources[1], text)
 
 
-def _source(module: str) -> str:
-    with suppress(ImportError, OSError, TypeError):
-        return inspect.getsource(__import__("sys").modules[module])
-    return module
+def _digest(source: bytes | None, text: str) -> str | None:
+    """Return the digest of a file, None where its code may depend on another one."""
+    path = file_of(text) if is_own(text) else None
+    if source is None or path is None or imports_beside(path):
+        return None
+    return hashlib.sha256(source).hexdigest()
+
+
+def _described(part: Any) -> str | None:
+    """Return a text for a part of an algorithm that is made of the library's code alone."""
+    if isinstance(part, partial):
+        function = _described(part.func)
+        return function and f"{function}{part.args}{sorted(part.keywords.items())}"
+    kind = part if hasattr(part, "__qualname__") else type(part)
+    if not kind.__module__.startswith("regretkit."):
+        return None
+    return f"{kind.__module__}.{kind.__qualname__}" if kind is part else repr(part)
+
+
+def _traced(rule: Any, iterations: int) -> str | None:
+    """Return the code that a rule is traced to, with its numbers; None where it cannot be."""
+    parts = list[str]()
+    for simplices in (Simplices([2, 3]), Simplices(4)):
+        try:
+            made = Algorithm(rule).minimizer(simplices)
+            kernel = find_kernel(made)
+        except UntraceableError:
+            return None
+        rows, _ = upcoming_parameters(made, kernel, min(iterations, 10_000))
+        parts += [kernel.source, hashlib.sha256(rows.tobytes()).hexdigest()]
+        parts += _numbers(made.state_dict())
+    return "\n".join(parts)
+
+
+def _numbers(state: Mapping[str, Any]) -> Iterable[str]:
+    for name, value in state.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value)
+        else:
+            yield f"{name} {np.asarray(value).tolist()}"
 
 
 # Carrying it out
@@ -226,117 +220,75 @@ def _source(module: str) -> str:
 class Outcome:
     """What became of a task."""
 
-    run: ComparedRun | None = None
+    identity: Identity | None = None
+    columns: dict[str, list[Any]] | None = None
     reason: str = ""
-    """Why there is no run."""
-    was_found: bool = False
-    needs_memory: bool = False
-    identity: Identity = field(factory=dict)
-    """What determines the result."""
+    """Why there is no result."""
 
 
-@define(eq=False)
-class _Watch:
-    """A callback that reports how far a run is, now and then."""
-
-    record: Recorder
-    report: Report
-    _pace: Pace = field(factory=Pace)
-
-    def next_call(self, run: SelfPlay) -> int:
-        return self._pace.next_call(run)
-
-    def __call__(self, run: SelfPlay) -> None:
-        self._pace(run)
-        first = next(iter(self.record.values.values()))
-        self.report(run.iteration, cast("Any", first[-1]) if first else None, run.seconds)
-
-
-def execute(
-    task: Task, folder: Path, report: Report, known: Container[str] = frozenset()
-) -> Outcome:
-    """Carry a task out, unless its result is there or known; a rule that fails is an outcome.
-
-    Raises
-    ------
-    OSError
-        When the result cannot be written.
-    """
-    label = task.names[1]
-    try:
-        game = task.load()
-        if not has_rules_alone(game):
-            check_game(game)
-    except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        if not is_too_large(error):
-            return Outcome(reason=told)
-        return Outcome(reason=f"{error}; {_SAMPLE}" if task.has_rules else told, needs_memory=True)
-    histories = int(getattr(getattr(game, "tree", None), "histories", 0))
+def execute(task: Task, folder: Path | None) -> Outcome:
+    """Carry a task out, with checkpoints in a folder; a rule that fails is an outcome."""
     try:
         with redirect_stdout(StringIO()):  # rules may print
-            run = task.start(game)
-            identity = identity_of(task, run)
+            algorithm = task.made()
+            identity = identity_of(task)
+            game = task.load(algorithm)
+            path = None
+            if task.resumable and is_known(identity) and folder is not None and folder.is_dir():
+                path = folder / f"{key_of(identity)}.checkpoint"
+            columns = _measured(task, game, algorithm, path)
     except (Exception, SystemExit) as error:
-        return Outcome(reason=rule_error(error, label))
-    key = key_of(identity)
-    columns = find_run(folder, key)
-    was_found = columns is not None
-    if columns is None and key in known:
-        return Outcome(was_found=True, identity=identity)
-    if columns is None:
-        unfinished = folder / UNFINISHED / key
-        try:
-            with redirect_stdout(StringIO()):
-                columns = _measured(task, run, unfinished, report)
-        except CheckpointError:
-            raise
-        except (Exception, SystemExit) as error:
-            cause = error.__cause__ if isinstance(error, RuntimeError) else None
-            unfinished.unlink(missing_ok=True)
-            return Outcome(reason=rule_error(cause or error, label))
-        write_run(folder, task.result(columns), identity)
-        unfinished.unlink(missing_ok=True)
-    if histories > _KEPT:
-        forget_games()
-    found = task.result(columns)
-    return Outcome(found, was_found=was_found, identity=identity)
-
-
-def _measured(task: Task, run: Run, path: Path, report: Report) -> dict[str, list[Any]]:
-    """Play to the end, from the last checkpoint on if there is one, and return the columns."""
-    by_rules = isinstance(run, LazyMCCFR)
-    names = [name for name in task.measures if name == SAMPLED_GAP or not by_rules]
-    record = Recorder([*names, *CLOCKS])
-
-    def play(callbacks: list[Callback]) -> Run:
-        watching: list[Callback] = [*callbacks, _Watch(record, report)]
-        played = _resumed(run, path, watching) if path.exists() else run
-        path.parent.mkdir(exist_ok=True)
-        seconds = _SAVE_EVERY * (10 if by_rules else 1)  # what is learned may be large
-        saving = Checkpoint(path, seconds=seconds, callbacks=watching)
-        return played.run(task.iterations - played.iteration, callbacks=[saving])
-
-    try:
-        columns = measured(play, record, gap=None if names else sampled_gap)
-    except _DamagedError:
+        cause = error.__cause__ if isinstance(error, RuntimeError) else None
+        return Outcome(reason=located(cause or error, task.names[1]))
+    if path is not None:
         path.unlink(missing_ok=True)
-        return _measured(task, task.start(run.game), path, report)
+    return Outcome(identity, columns)
+
+
+def _watching(task: Task, names: Iterable[str], by_rules: bool) -> tuple[Recorder, list[Callback]]:
+    """Return what measures a run, and the callbacks that measure and stop it."""
+    record = Recorder([*names, *CLOCKS])
+    ratio = RATIO if task.target_gap is None else RATIO_TO_GAP
+    callbacks: list[Callback] = [AtGeometricSteps(record, ratio=ratio)]
+    if task.target_gap is not None and not by_rules:
+        callbacks.append(AtGeometricSteps(StopAtGap(task.target_gap), ratio=RATIO_TO_GAP))
+    if task.time_limit is not None:
+        callbacks.append(StopAtTime(task.time_limit))
+    return record, callbacks
+
+
+def _measured(
+    task: Task, game: Any, algorithm: Algorithm, path: Path | None
+) -> dict[str, list[Any]]:
+    """Play to the end, from the last checkpoint on if there is one, and return the columns."""
+    by_rules = isinstance(game, History | HistoryBatch)
+    if by_rules and algorithm.sampling is None:
+        told = f"{task.names[1]} needs a tree, and {task.names[0]} has its rules alone"
+        raise ValueError(f"{told}; pass sampling='external' or 'outcome'")
+    names = [name for name in task.measures if name == AT_END or not by_rules]
+    record, callbacks = _watching(task, names, by_rules)
+    saving = callbacks
+    if path is not None:
+        seconds = SAVE_EVERY * (10.0 if by_rules else 1.0)
+        saving = [Checkpoint(path, seconds=seconds, callbacks=callbacks)]
+    run: Any = None
+    if path is not None and path.exists():
+        try:
+            run = resume(path, game, algorithm=algorithm, callbacks=callbacks)
+        except (OSError, ValueError):  # damaged: begin anew
+            path.unlink(missing_ok=True)
+            return _measured(task, game, algorithm, path)
+        run.run(task.iterations - run.iteration, callbacks=saving)
+    else:
+        options: dict[str, Any] = {} if by_rules else {"imperfect_recall": task.imperfect_recall}
+        seed = None if algorithm.sampling is None else task.seed
+        run = solve(game, algorithm, task.iterations, seed=seed, callbacks=saving, **options)
+    if record.iterations[-1:] != [run.iteration]:
+        record(run)
+    columns: dict[str, list[Any]] = {"iteration": record.iterations, **record.values}
+    if not names:
+        last = Recorder([AT_END])
+        last(run)
+        columns = {name: values[-1:] for name, values in columns.items()}
+        columns = {"iteration": columns.pop("iteration"), **last.values, **columns}
     return {name: [plain(value) for value in values] for name, values in columns.items()}
-
-
-class _DamagedError(Exception):
-    """A checkpoint cannot be read, so that the run begins anew."""
-
-
-def _resumed(run: Run, path: Path, watching: list[Callback]) -> Run:
-    """Return a run as it was saved."""
-    parts = RunOptions(order=run.order, averaging=run.averaging, callbacks=watching)
-    try:
-        if isinstance(run, LazyMCCFR):
-            options: Any = {**parts, "horizon": run.horizon}
-            return LazyMCCFR.load(path, run.game, run.rule, run.estimator, **options)
-        parts["estimator"] = run.estimator
-        return SavedRun.read(path).start(SelfPlay, run.game, run.minimizers, parts)
-    except (OSError, ValueError) as error:
-        raise _DamagedError from error

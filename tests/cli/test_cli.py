@@ -408,7 +408,6 @@ def test_a_rule_that_fails_is_blamed_with_its_line(run):
     [
         ("Quits", "iteration 21: rules_of_my_own:Quits failed with SystemExit: 0 (rules_of_my_own"),
         ("QuitsAtOnce", "rules_of_my_own:QuitsAtOnce failed with SystemExit: 0 (rules_of_my_own"),
-        ("quits_when_built", "rules_of_my_own:quits_when_built failed with SystemExit: 0 (rules"),
     ],
 )
 def test_a_rule_that_ends_the_program_is_a_rule_that_fails(refused, engine, rule, told):

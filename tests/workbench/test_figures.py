@@ -82,7 +82,7 @@ def drawing(**options):
 
 
 test_what_cannot_be_shown_is_refused = refusals(
-    (drawing(kind="bars"), "kind must be one of curves, profile, ranking, got 'bars'"),
+    (drawing(kind="bars"), "kind must be one of curves, profile, got 'bars'"),
     (drawing(width="wide"), "width must be one of column, page"),
     (drawing(x="hours"), "has no column 'hours', only iteration, nash_conv, visited"),
     (drawing(y="gap"), "has no column 'gap'"),
@@ -95,15 +95,7 @@ test_what_cannot_be_shown_is_refused = refusals(
 )
 
 
-def test_panels_leave_few_places_empty_and_one_line_of_legend_is_used_where_it_fits():
+def test_panels_leave_few_places_empty():
     runs = [run(f"game {n}", name, [1.0, 0.1, 0.01]) for n in range(6) for name in "abcd"]
     figure = paper_figure(Comparison(runs))
     assert figure.axes[0].get_gridspec().get_geometry() == (2, 3)
-    assert paper_figure(Comparison(runs), width="column").legends[0]._ncols == 4
-    long = [run("game", f"an_algorithm_of_some_name_{n}", [1.0, 0.1, 0.01]) for n in range(4)]
-    for width, columns in (("column", 1), ("page", 3)):
-        figure = paper_figure(Comparison(long), width=width)
-        figure.draw_without_rendering()
-        [legend] = figure.legends
-        assert legend._ncols == columns
-        assert legend.get_window_extent().width <= figure.bbox.width

@@ -1,32 +1,27 @@
 """``regretkit bench``, ``figure`` and ``report``: experiments in parallel, and their results."""
 
 import re
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from statistics import median
-from time import monotonic
 from typing import Any
 
 import click
 from attrs import asdict
 
-from regretkit._util._errors import printable
 from regretkit._util._validate import candidates, quote
 from regretkit.cli import _arguments as arguments
 from regretkit.cli import _console as console
-from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, Number, OutputFile, option
-from regretkit.cli._console import Failure, Refusal, answer, asked_for, reason, reporting, say
+from regretkit.cli._arguments import COUNT, FROM_ZERO, GAP, OutputFile, option
+from regretkit.cli._console import Failure, Refusal, answer, reason, reporting, say
 from regretkit.cli._run import Told, summary_lines, write_file
-from regretkit.display._style import file_of, number
+from regretkit.display._style import file_of
 from regretkit.estimators._mccfr import SAMPLINGS
 from regretkit.play import Comparison
 from regretkit.play._measures import AXES
 from regretkit.workbench import (
     Experiment,
+    RayExecutor,
     SuiteGame,
     gap_table,
     html_report,
@@ -36,17 +31,11 @@ from regretkit.workbench import (
     suite,
 )
 from regretkit.workbench._experiment import suite_names
-from regretkit.workbench._expressions import split_at_commas
-from regretkit.workbench._figures import KINDS, WIDTHS, rank_table
-from regretkit.workbench._pool import Entry, cores, seconds_left
+from regretkit.workbench._figures import KINDS, WIDTHS
+from regretkit.workbench._names import split
 
-_COLUMNS = 8
-"""The most algorithms, or games, that are columns of the live table."""
 _REASONS = 5
-"""The most failures that are told below it."""
-_TOLD_EVERY = 30.0
-"""Seconds between two lines where there is no terminal."""
-_GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
+"""The most games that are told of a failure."""
 
 
 @click.command(short_help="Run algorithms on suites of games, and keep the results.")
@@ -76,7 +65,6 @@ _GIB = Number("gib", "a finite number above 0", lambda x: 0.0 < x < 2.0**40)
 @option("--out", "The folder of the results.", metavar="FOLDER", default="results")
 @option("--workers", "Processes; as many as there are cores by default.", FROM_ZERO)
 @option("--on", "'ray', or the address of a Ray cluster.", metavar="ray|HOST:PORT")
-@option("--memory", "GiB that games may take together; by default most of what is there.", _GIB)
 @arguments.quiet
 @arguments.as_json
 def bench(
@@ -88,7 +76,6 @@ def bench(
     out: str,
     on: str | None,
     workers: int | None,
-    memory: float | None,
     **options: Any,
 ) -> int:
     """Run every algorithm on every game, in parallel, and keep the results in a folder.
@@ -101,12 +88,17 @@ def bench(
     """
     played, listed = _games(games, suites), _listed((*algorithms, *against))
     with reporting("bench"), console.silent_descriptor():  # OpenSpiel lists all of its games
-        experiment = Experiment(played, listed, measures=split_at_commas(measures), **options)
-    shown = cores() if workers is None and on is None else workers or 0
-    memory = memory and memory * 2**30
-    with reporting("bench"), _live(shown) as watch:
+        experiment = Experiment(played, listed, measures=split(measures, ","), **options)
+    with reporting("bench"), ExitStack() as stack, console.progress() as show:
+
+        def watch(done: int, total: int, told: str) -> None:
+            show([f"{done} of {total} runs", told], done, total - done)
+
+        executor = None
+        if on is not None:
+            executor = stack.enter_context(RayExecutor(None if on == "ray" else on, workers))
         try:
-            results = experiment.run(out, watch=watch, on=on, workers=workers, memory=memory)
+            results = experiment.run(out, watch=watch, executor=executor, workers=workers)
         except OSError as error:
             told = f"--out: cannot write {quote(out)}: {reason(error)}; what was written before"
             raise Failure(f"{told} stays") from error
@@ -124,7 +116,7 @@ def bench(
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
-    listed = [word for text in texts for word in split_at_commas(text) if word]
+    listed = [word for text in texts for word in split(text, ",") if word]
     if not listed:
         raise Refusal("ALGORITHMS: name one at least, as my_rule.py:MyRule or --against cfr+,dcfr")
     return list(dict.fromkeys(listed))
@@ -134,7 +126,7 @@ def _games(games: Sequence[str], suites: Sequence[str]) -> list[str | SuiteGame]
     if not suites and not games:
         raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
     with reporting("--suite"):
-        listed = [game for text in suites for name in split_at_commas(text) for game in suite(name)]
+        listed = [game for text in suites for name in split(text, ",") for game in suite(name)]
     unique = {game.game: game for game in listed}
     return [*dict.fromkeys(text for text in games if text not in unique), *unique.values()]
 
@@ -166,7 +158,7 @@ def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Compar
         raise Refusal(
             f"FOLDER: there are no results in {quote(folder)}; regretkit bench writes them"
         )
-    listed, chosen = split_at_commas(algorithms) if algorithms else [], runs
+    listed, chosen = split(algorithms, ",") if algorithms else [], runs
     for given, asked, part in (("--only", games, "game"), ("--algorithms", listed, "algorithm")):
         known = [*dict.fromkeys(getattr(run, part) for run in runs)]
         for name in asked:
@@ -187,9 +179,8 @@ these = option("--algorithms", "Only these, with commas between them.", metavar=
     "--out",
     "The figure, as .pdf, .svg or .png; or a table in LaTeX, as .tex.",
     OutputFile(".pdf", ".svg", ".png", ".tex"),
-    required=True,
 )
-@option("--kind", "What to draw.", click.Choice(KINDS), default="curves")
+@option("--kind", "What to draw.", click.Choice([*KINDS, "ranking"]), default="curves")
 @option("--against x", "What is needed for the gap.", click.Choice(AXES), default="iteration")
 @option("--measure y", "The measure; the first one by default.", metavar="NAME")
 @option("--width", "In a paper of two columns.", click.Choice([*WIDTHS]), default="page")
@@ -200,7 +191,7 @@ these = option("--algorithms", "Only these, with commas between them.", metavar=
 @arguments.as_json
 def figure(
     folder: str,
-    out: Path,
+    out: Path | None,
     games: tuple[str, ...],
     algorithms: str | None,
     gap: float,
@@ -210,25 +201,25 @@ def figure(
 
     Small panels have the median over seeds of each algorithm, and a band between the quartiles. A
     performance profile says for how many games an algorithm needs at most a multiple of what the
-    best one needs to reach a share of the first gap. A ranking has average ranks of the last gaps
-    with Nemenyi's critical difference, and prints them with Friedman's test. A table says what it
-    takes to reach a gap.
+    best one needs to reach a share of the first gap. A ranking, which is printed, has average ranks
+    of the last gaps, with the tests of Friedman and Nemenyi. A table says what it takes to reach a
+    gap.
     """
     chosen, kind = _chosen(folder, games, algorithms), options["kind"]
     with reporting("FOLDER"):
-        ranks = ranking(chosen, y=options["y"]) if kind == "ranking" else None
+        if kind == "ranking":
+            ranks = ranking(chosen, y=options["y"])
+            return answer(asdict(ranks), str(ranks).splitlines())
+        if out is None:
+            raise ValueError("--out is missing: a file in .pdf, .svg, .png or .tex")
         if out.suffix.lower() != ".tex":
             content = file_of(paper_figure(chosen, **options), out.suffix[1:].lower())
         elif kind == "profile":
             raise ValueError("a profile is no table; choose --out FILE.pdf, or another --kind")
         else:
             axes = {"x": options["x"], "y": options["y"]}
-            latex = rank_table(ranks) if ranks else gap_table(chosen, gap, **axes)
-            content = latex.encode() + b"\n"
-    told = Told({"runs": len(chosen.runs), "out": str(out)}, str(ranks or "").splitlines())
-    if ranks:
-        pairs = [[*names, p] for names, p in ranks.pairs.items()]
-        told.tell(ranking=asdict(ranks) | {"pairs": pairs})
+            content = gap_table(chosen, gap, **axes).encode() + b"\n"
+    told = Told({"runs": len(chosen.runs), "out": str(out)}, [])
     return _written(out, content, told)
 
 
@@ -261,87 +252,3 @@ def report(
         page = html_report(chosen, title=f"Results in {folder}", **axes)
     told = Told({"runs": len(chosen.runs), "out": str(out)}, [])
     return _written(out, page.encode(), told)
-
-
-# The live table
-
-
-@contextmanager
-def _live(workers: int) -> Iterator[Callable[[Sequence[Entry]], object]]:
-    """Show all tasks on standard error; now and then a line, if that is no terminal."""
-    if asked_for("quiet"):
-        yield lambda _: None
-        return
-    if not console.is_terminal(sys.stderr):
-        told = monotonic()
-
-        def tell(entries: Sequence[Entry]) -> None:
-            nonlocal told
-            if monotonic() - told >= _TOLD_EVERY:
-                told = monotonic()
-                running = [entry for entry in entries if entry.state == "running"][:_COLUMNS]
-                names = [f"{_place((*e.task.names, e.task.seed))} {_cell([e])}" for e in running]
-                say("; ".join([_status(entries, workers), *names]))
-
-        yield tell
-        return
-    from rich.live import Live
-
-    stream = console.rich_console(sys.stderr)
-    with Live(console=stream, transient=True, refresh_per_second=4) as live:
-        yield lambda entries: live.update(_drawn(entries, workers))
-
-
-def _drawn(entries: Sequence[Entry], workers: int) -> Any:
-    """Return the table of games by algorithms, or of what runs if that is too wide."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    games, algorithms = (list(dict.fromkeys(e.task.names[k] for e in entries)) for k in (0, 1))
-    turned = len(algorithms) > _COLUMNS
-    rows, columns = (algorithms, games) if turned else (games, algorithms)
-    drawn = Table(box=None, pad_edge=False)
-    if len(columns) > _COLUMNS:
-        entries_shown = [e for e in entries if e.state == "running"]
-        rows, columns = [_place((*e.task.names, e.task.seed)) for e in entries_shown], ["so far"]
-        cells = [[_cell([entry])] for entry in entries_shown]
-    else:
-        groups: dict[tuple[str, str], list[Entry]] = {}
-        for entry in entries:
-            groups.setdefault(entry.task.names, []).append(entry)
-        pairs = [[(c, r) if turned else (r, c) for c in columns] for r in rows]
-        cells = [[_cell(groups.get(pair, [])) for pair in row] for row in pairs]
-    for name in ("", *columns):
-        drawn.add_column(Text(printable(name)), justify="left" if not name else "right")
-    for name, row in zip(rows, cells, strict=True):
-        drawn.add_row(Text(printable(name)), *map(Text, row))
-    failures = {
-        (*e.task.names, e.task.seed): e.outcome.reason
-        for e in entries
-        if e.state == "failed" and e.outcome is not None
-    }
-    told = map(Text, map(printable, islice(_failures(failures), _REASONS)))
-    return Group(Text(_status(entries, workers)), drawn, *told)
-
-
-def _status(entries: Sequence[Entry], workers: int) -> str:
-    states = Counter(entry.state for entry in entries)
-    left = seconds_left(entries, workers or states["running"])
-    ended = sum(states[state] for state in ("done", "found", "failed"))
-    facts = [f"{ended} of {len(entries)} runs"]
-    facts += [f"{states[state]} {state}" for state in ("found", "failed") if states[state]]
-    if left is not None:
-        facts.append(f"about {left / 60:.0f} min left" if left > 90 else f"about {left:.0f} s left")
-    return ", ".join(facts)
-
-
-def _cell(entries: Sequence[Entry]) -> str:
-    """Return what is known of the runs of an algorithm on a game."""
-    values = [entry.value for entry in entries if entry.value is not None]
-    text = number(median(values)) if values else ""
-    if any(entry.state == "running" for entry in entries):
-        done = sum(entry.iteration / entry.task.iterations for entry in entries) / len(entries)
-        return f"{text} {done:.0%}".strip()
-    failed = sum(entry.state == "failed" for entry in entries)
-    return f"{text} {failed} failed".strip() if failed else text or "-"
