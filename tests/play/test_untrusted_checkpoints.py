@@ -9,7 +9,6 @@ from pathlib import Path
 import forging
 import numpy as np
 import pytest
-from run_cli import runs
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -251,29 +250,3 @@ def test_many_iterations_in_a_file_take_no_time(tmp_path):
     (tmp_path / "run").write_bytes(packed(content))
 
     assert sampled(tmp_path / "run").iteration == 2**60
-
-
-# The command line
-
-
-UNWRITTEN = [
-    *(("iterations_limit", -1), ("iterations_limit", 2.5), ("target", "x"), ("target", np.nan)),
-    *(("last_profile", np.inf), ("gaps", {"0": "x", "1": "x"}), ("why", "boo"), ("algorithm", 3)),
-]
-
-
-@pytest.mark.parametrize(("entry", "value"), UNWRITTEN)
-def test_what_the_command_line_never_writes_down_is_refused(
-    entry, value, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    run, path = runs(capsys), tmp_path / "run"
-    assert run("solve", "kuhn_poker", "--iterations", 2, "--checkpoint", "run", "--quiet")[0] == 0
-    content = unpacked(path.read_bytes(), "run")
-    content["state"]["callbacks"]["0"][entry] = value
-    path.write_bytes(packed(content))
-
-    code, out, err = run("resume", "run", "--iterations", 9)
-    assert (code, out) == (2, "")
-    assert "FILE: run does not fit" in err
-    assert json.dumps(err).count("\\n") == 1

@@ -6,12 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from run_cli import runs
 
 from regretkit import games, solve
 from regretkit.games import Profile
 from regretkit.play import SelfPlay, resume
-from regretkit.play._checkpoint_file import packed, unpacked
 
 # Each took seconds and gigabytes, or did not end, when it was built as it stands.
 COSTLY = [
@@ -102,54 +100,3 @@ def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path):
         for reading in read(path):
             with pytest.raises(OSError, match="no regular file"):
                 reading()
-
-
-# The command line
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    return runs(capsys)
-
-
-def forge(name):
-    """Let the checkpoint name another game, with a right checksum."""
-    from pathlib import Path
-
-    path = Path("run")
-    content = unpacked(path.read_bytes(), "run")
-    content["state"]["callbacks"]["0"]["game"] = name
-    path.write_bytes(packed(content))
-
-
-NAMES = ["/dev/zero", "./pipe", "/etc/passwd", "openspiel:goofspiel(num_cards=99)", "\x1b[2J", "a"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there are no pipes in folders")
-@pytest.mark.parametrize("name", NAMES)
-def test_a_forged_name_is_neither_opened_nor_loaded(run, name, monkeypatch, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    assert run("solve", "kuhn_poker", "--iterations", 5, "--checkpoint", "run")[0] == 0
-    forge(name)
-    opened = []
-    monkeypatch.setattr("regretkit.cli._arguments.load_game", lambda *words: opened.append(words))
-
-    code, out, err = run("resume", "run", "--iterations", 9)
-
-    assert (code, out, opened) == (2, "", [])
-    assert "which is not in the catalogue; pass it with --game" in err
-    assert "root" not in err
-    assert err.replace("\n", "").isprintable()
-
-
-def test_how_a_run_is_resumed_names_its_game():
-    from pathlib import Path
-
-    from regretkit.cli._run import RunMonitor, how_to_resume
-
-    monitor = RunMonitor()
-    monitor.game = "/games/a game.efg"
-
-    words = "regretkit resume run --game '/games/a game.efg' continues from here"
-    assert how_to_resume(Path("run"), monitor) == words

@@ -1,0 +1,302 @@
+"""``regretkit compare`` and ``bench``, which are experiments; ``figure`` and ``report`` of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import asdict
+
+from regretkit._util._validate import candidates, quote
+from regretkit.cli import _console as console
+from regretkit.cli import _types as types
+from regretkit.cli._console import Failure, Refusal, answer, reporting, say, table, write_file
+from regretkit.cli._solve import meaning_of_gap
+from regretkit.cli._types import COUNT, POSITIVE, OutputFile, option
+from regretkit.display._style import file_of
+from regretkit.play import Comparison
+from regretkit.workbench import (
+    Experiment,
+    RayExecutor,
+    gap_table,
+    html_report,
+    paper_figure,
+    ranking,
+    read_results,
+    suite,
+)
+from regretkit.workbench._experiment import suite_names
+from regretkit.workbench._names import split
+
+_AXES = ("iteration", "visited", "seconds", "processor_seconds")
+_GAMES = 5
+"""The most games that are named with a failure."""
+
+experiment_options = types.together(
+    types.limits,
+    option(
+        "--measures",
+        "What to measure, as a Recorder takes it; the first is shown.",
+        metavar="A,B,...",
+        default="nash_conv",
+    ),
+    option("--sample sampling", "Let all sample utilities.", click.Choice(types.SAMPLINGS)),
+    option("--seeds", "Run what samples with N seeds, from 0 on.", COUNT, default=1),
+    types.imperfect_recall,
+    types.quiet,
+    types.as_json,
+)
+
+
+def _experiment(
+    games: Sequence[Any], algorithms: Sequence[str], measures: str, **options: Any
+) -> Experiment:
+    """Return the experiment of a command."""
+    listed = [word for text in algorithms for word in split(text, ",") if word]
+    if not listed:
+        raise Refusal("ALGORITHMS: name one at least, such as cfr+ or my_rule.py:MyRule")
+    iterations = options.pop("iterations")
+    if iterations is None:
+        limited = options["target_gap"] or options["time_limit"]
+        iterations = 10**9 if limited else 1_000
+    names = list(dict.fromkeys(listed))
+    with reporting("ALGORITHMS and GAMES"):
+        return Experiment(games, names, iterations, measures=split(measures, ","), **options)
+
+
+def _carried_out(experiment: Experiment, **options: Any) -> tuple[int, Comparison, list[str]]:
+    """Return the exit code, the results, and their table."""
+    with console.progress() as show:
+
+        def watch(done: int, total: int, told: str) -> None:
+            show(f"{done} of {total} runs; {told}", done, total)
+
+        results = experiment.run(watch=watch, **options)
+    for line in _failures(results.failures):
+        say(line)
+    code = console.FAILED if results.failures else console.DONE
+    if results.interrupted:
+        say(f"interrupted; these are the {len(results.runs)} results so far")
+        code = console.INTERRUPTED
+    heads, rows = results.summary()
+    return code, results, table(heads, rows, right=range(2, len(heads) - 1), soft=1)
+
+
+def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
+    """Yield a line for each algorithm that failed, with the reason on the first of its games."""
+    groups: dict[str, dict[str, str]] = {}
+    for (game, algorithm, _), cause in failures.items():
+        groups.setdefault(algorithm, {}).setdefault(game, cause)
+    for algorithm, found in groups.items():
+        remaining = f" and {len(found) - _GAMES} more games" if len(found) > _GAMES else ""
+        games = ", ".join([*found][:_GAMES])
+        yield f"{algorithm} on {games}{remaining}: {next(iter(found.values()))}"
+
+
+@click.command(short_help="Run many algorithms on many games.", epilog=types.GAME_HELP)
+@click.argument("games", metavar="GAMES...", nargs=-1, required=True)
+@option(
+    "--algorithms",
+    "Names, and rules as my_rule.py:MyRule, with commas between them; 'dcfr(alpha=1:3:0.5)' is a "
+    "grid.",
+    metavar="A,B,...",
+    multiple=True,
+    required=True,
+)
+@option("--out", "Write all measurements as one table, in .csv.", OutputFile(".csv"))
+@option("--plot", "Draw all curves, as .svg, .pdf or .png.", types.figure_file)
+@option("--against x", "The axis of the figure.", click.Choice(_AXES), default="iteration")
+@experiment_options
+def compare(
+    games: tuple[str, ...],
+    algorithms: tuple[str, ...],
+    out: Path | None,
+    plot: Path | None,
+    x: str,
+    **options: Any,
+) -> int:
+    """Run every algorithm on every game in this process, and compare how their gaps fall.
+
+    The limits are those of each run; without one it is a thousand iterations. A rule that fails
+    does not stop the others, and Ctrl-C keeps the runs that are finished.
+
+    Games whose trees do not fit are compared by --sample external or outcome, and at the end of
+    each run by sampled local best responses, which gain no more than the gap.
+    """
+    experiment = _experiment(list(dict.fromkeys(games)), algorithms, **options)
+    code, results, lines = _carried_out(experiment, workers=0)
+    if out is not None:
+        with reporting("--out", Failure):
+            results.to_csv(out)
+    if plot is not None and results.runs:
+        write_file(plot, file_of(results.plot(x=x), plot.suffix[1:]), "--plot")
+    written = [str(path) for path in (out, plot) if path]
+    told = meaning_of_gap(options["imperfect_recall"])
+    lines += ["", f"Gaps are {told}; * is the smallest of a game."]
+    lines += [f"Written: {', '.join(written)}"] if written else []
+    files = {"out": out and str(out), "plot": plot and str(plot)}
+    return answer({"rows": results.to_rows(), **files}, lines, code=code)
+
+
+@click.command(short_help="Run algorithms on suites of games, and keep the results.")
+@click.argument("algorithms", metavar="ALGORITHMS...", nargs=-1)
+@option("--against", "More algorithms, with commas between them.", metavar="A,B,...", multiple=True)
+@option(
+    "--suite suites",
+    f"Games: {', '.join(suite_names())}, or one of your own as FILE.toml:NAME.",
+    metavar="NAME",
+    multiple=True,
+)
+@option(
+    "--game games",
+    "A game, with alternatives if needed, as in 'kuhn_poker(deck=3|13)'.",
+    metavar="GAME",
+    multiple=True,
+)
+@option("--out", "The folder of the results.", metavar="FOLDER", default="results")
+@option("--workers", "Processes; as many as there are cores by default.", types.FROM_ZERO)
+@option("--on", "'ray', or the address of a Ray cluster.", metavar="ray|HOST:PORT")
+@experiment_options
+def bench(
+    algorithms: tuple[str, ...],
+    against: tuple[str, ...],
+    suites: tuple[str, ...],
+    games: tuple[str, ...],
+    out: str,
+    on: str | None,
+    workers: int | None,
+    **options: Any,
+) -> int:
+    """Run every algorithm on every game, in parallel, and keep the results in a folder.
+
+    An algorithm is a name, or a rule of yours as my_rule.py:MyRule, with hyperparameters if needed:
+    'dcfr(alpha=1:3:0.5,gamma=2|4)' is a grid, of a range and of alternatives.
+
+    What has a result in the folder is not run again, and an edited rule is. After Ctrl-C, or
+    any other end, the same command continues. A rule that fails costs its own runs only.
+    """
+    if not suites and not games:
+        raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
+    with reporting("--suite"):
+        listed = [game for text in suites for name in split(text, ",") for game in suite(name)]
+    unique = {game.game: game for game in listed}
+    played = [*dict.fromkeys(text for text in games if text not in unique), *unique.values()]
+    experiment = _experiment(played, (*algorithms, *against), **options)
+    with ExitStack() as stack, reporting(f"--out: {quote(out)}", Failure):
+        executor = None
+        if on is not None:
+            with reporting("--on"):
+                address = None if on == "ray" else on
+                executor = stack.enter_context(RayExecutor(address, workers))
+        code, results, lines = _carried_out(
+            experiment, folder=out, executor=executor, workers=workers
+        )
+    lines += ["", f"{len(results.runs)} results in {out}; * is the smallest of a game."]
+    failures = [[*place, cause] for place, cause in results.failures.items()]
+    return answer({"rows": results.to_rows(), "failures": failures, "out": out}, lines, code=code)
+
+
+# Results in a folder
+
+
+def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Comparison:
+    """Return the results in a folder, of some games and algorithms or of all."""
+    with reporting("FOLDER"):
+        runs = read_results(folder).runs
+        if not runs:
+            raise ValueError(
+                f"there are no results in {quote(folder)}; regretkit bench writes them"
+            )
+    listed, chosen = split(algorithms, ",") if algorithms else [], runs
+    for given, asked, part in (("--only", games, "game"), ("--algorithms", listed, "algorithm")):
+        known = [*dict.fromkeys(getattr(run, part) for run in runs)]
+        for name in asked:
+            if name not in known:
+                told = f"there are no results of {quote(name)}, only of {candidates(known)}"
+                raise Refusal(f"{given}: {told}")
+        chosen = [run for run in chosen if getattr(run, part) in (asked or known)]
+    return Comparison(chosen)
+
+
+choice = types.together(
+    option("--only games", "Only this game; may be given several times.", multiple=True),
+    option("--algorithms", "Only these, with commas between them.", metavar="A,B,..."),
+    option("--against x", "The horizontal axis.", click.Choice(_AXES), default="iteration"),
+    option("--measure y", "The measure; the first one by default.", metavar="NAME"),
+    types.as_json,
+)
+
+
+@click.command("figure", short_help="Draw the results in a folder, or write a table in LaTeX.")
+@click.argument("folder", metavar="FOLDER")
+@option(
+    "--out",
+    "The figure, as .pdf, .svg or .png; or a table in LaTeX, as .tex.",
+    OutputFile(".pdf", ".svg", ".png", ".tex"),
+)
+@option(
+    "--kind",
+    "What to draw; a ranking is printed.",
+    click.Choice(["curves", "profile", "ranking"]),
+    default="curves",
+)
+@option("--width", "In a paper of two columns.", click.Choice(["column", "page"]), default="page")
+@option("--gap", "The gap of the table, in units of payoff.", POSITIVE, default=1e-3)
+@option("--share", "The share of the first gap that a profile is about.", POSITIVE, default=1e-3)
+@choice
+def figure(
+    folder: str,
+    out: Path | None,
+    games: tuple[str, ...],
+    algorithms: str | None,
+    gap: float,
+    **options: Any,
+) -> int:
+    """Draw the results that regretkit bench has written into FOLDER.
+
+    Small panels have the median over seeds of each algorithm, and a band between the quartiles. A
+    performance profile says for how many games an algorithm needs at most a multiple of what the
+    best one needs to reach a share of the first gap. A ranking, which is printed, has average ranks
+    of the last gaps, with the tests of Friedman and Nemenyi. A table says what it takes to reach a
+    gap.
+    """
+    chosen, kind = _chosen(folder, games, algorithms), options["kind"]
+    with reporting("FOLDER"):
+        if kind == "ranking":
+            ranks = ranking(chosen, y=options["y"])
+            return answer(asdict(ranks), str(ranks).splitlines())
+        if out is None:
+            raise Refusal("--out: name a file in .pdf, .svg, .png or .tex")
+        if out.suffix.lower() != ".tex":
+            content = file_of(paper_figure(chosen, **options), out.suffix[1:].lower())
+        elif kind == "profile":
+            raise Refusal("--out: a profile is no table; choose another ending or --kind")
+        else:
+            content = gap_table(chosen, gap, x=options["x"], y=options["y"]).encode() + b"\n"
+    return _written(out, content, chosen)
+
+
+@click.command("report", short_help="Write a page of HTML to click through the results.")
+@click.argument("folder", metavar="FOLDER")
+@option("--out", "The page, as .html.", OutputFile(".html"), default="report.html")
+@choice
+def report(
+    folder: str, out: Path, games: tuple[str, ...], algorithms: str | None, **axes: Any
+) -> int:
+    """Write the results that regretkit bench has written into FOLDER as one page of HTML.
+
+    It has all curves, with their values under the pointer; boxes and sliders that choose games,
+    algorithms and hyperparameters; and a table with the command that plays each result again. A
+    browser shows it without server or network.
+    """
+    chosen = _chosen(folder, games, algorithms)
+    with reporting("FOLDER"):
+        page = html_report(chosen, title=f"Results in {folder}", **axes)
+    return _written(out, page.encode(), chosen)
+
+
+def _written(out: Path, content: bytes, results: Comparison) -> int:
+    write_file(out, content)
+    runs = len(results.runs)
+    return answer({"runs": runs, "out": str(out)}, [f"{runs} runs in {out}"])

@@ -1,0 +1,358 @@
+"""``regretkit evaluate``, ``exact`` and ``verify``: gaps, linear programs, and their proofs."""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from attrs import define, field
+
+from regretkit.cli import _console as console
+from regretkit.cli import _types as types
+from regretkit.cli._console import Failure, Refusal, answer, reason, reporting, table
+from regretkit.cli._solve import meaning_of_gap, strategy_lines, write_strategy
+from regretkit.cli._types import GAME_HELP, NamedGame, OutputFile, option
+from regretkit.display._style import number, numbers
+from regretkit.evaluation import (
+    Certificate,
+    best_correlated_equilibrium,
+    best_extensive_form_correlated_equilibrium,
+    best_response_gains,
+    certify,
+    certify_gaps,
+    dominated_actions,
+    maxmin,
+    pure_equilibria,
+    sampled_local_best_response,
+    sampled_value,
+    solve_zero_sum,
+    threshold,
+)
+from regretkit.games import NormalFormGame
+from regretkit.games.public import PublicGame
+from regretkit.play import solve
+
+_MOST = 20
+"""Equilibria, or outcomes of one, that are shown at most."""
+_READINGS = 3
+"""Floats whose fractions are shown at most."""
+
+certificate_out = option(
+    "--certificate", "Write the proof in fractions, for regretkit verify.", OutputFile(".json")
+)
+
+
+@define
+class Told:
+    """What a command has to tell: facts for JSON, and lines."""
+
+    facts: dict[str, Any]
+    lines: list[str] = field(factory=list)
+
+    def tell(self, *lines: str, **facts: Any) -> None:
+        """Add lines and facts."""
+        self.lines += lines
+        self.facts |= facts
+
+
+@click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
+@types.game_or_rules
+@click.argument("strategy", metavar="STRATEGY")
+@option(
+    "--threshold minimum",
+    "First remove every action of a smaller probability.",
+    click.FloatRange(0.0, 1.0),
+)
+@option("--purify", "First keep only the most probable actions.", is_flag=True)
+@option("--samples", "Without a tree, play N games for each number.", types.COUNT, default=100)
+@types.seed
+@certificate_out
+@types.strategy_out
+@types.imperfect_recall
+@types.as_json
+def evaluate(
+    game: NamedGame,
+    strategy: str,
+    minimum: float | None,
+    purify: bool,
+    samples: int,
+    seed: int | None,
+    certificate: Path | None,
+    out: Path | None,
+    imperfect_recall: bool,
+) -> int:
+    """Report the value of a strategy, and what each player could gain against it.
+
+    STRATEGY is a JSON file that solve or exact wrote; uniform, which plays all actions with the
+    same probability; or equilibrium.
+
+    Where the tree does not fit, both are estimated: the value by playing the game, and the gains by
+    sampled local best responses, which gain less than best responses.
+    """
+    game.accept(imperfect_recall)
+    minimum = 1.0 if purify else minimum
+    profile = game.strategy(strategy)
+    told = Told({"game": game.name, "strategy": strategy})
+    if game.by_rules:
+        game.refuse_without_tree({"--certificate": certificate})
+        profile = profile.threshold(minimum or 0.0)
+        _estimate(game, profile, samples, seed or 0, told)
+    else:
+        told.tell(f"game            {game.name}", imperfect_recall=game.forgets)
+        before = None
+        if minimum is not None:
+            cleaned = threshold(game.played, profile, minimum)
+            profile, before = game.coarsen(cleaned.profile), cleaned.gap_before
+            told.tell(f"gap before      {number(before)}", gap_before=before)
+        _measure(game, profile, told)
+        if certificate:
+            with reporting("--certificate"):
+                _prove(certify_gaps(game.played, profile), certificate, told)
+    write_strategy(profile, out, game)
+    told.tell(*([] if out is None else [f"strategy        {out}"]), out=out and str(out))
+    return answer(told.facts, told.lines)
+
+
+def _measure(game: NamedGame, profile: Any, told: Told) -> None:
+    """Tell the value and the gap of a strategy."""
+    gains = [float(gain) for gain in best_response_gains(game.played, profile)]
+    value, gap, mean = game.played.value(profile).tolist(), sum(gains), sum(gains) / len(gains)
+    told.tell(
+        f"value           {numbers(value)}",
+        f"gap             {number(gap)} {meaning_of_gap(game.forgets)}",
+        f"gains           {numbers(gains)}",
+        f"exploitability  {number(mean)}, the mean over players",
+        **{"value": value, "gains": gains, "gap": gap, "exploitability": mean},
+    )
+
+
+def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Told) -> None:
+    """Tell what playing the game tells about a strategy."""
+    with reporting("STRATEGY"):
+        values = sampled_value(game.game, profile, samples, seed)
+        best = [
+            sampled_local_best_response(game.game, player, profile, samples, seed, rollouts=10)
+            for player in range(game.players)
+        ]
+    for name, column in (("value", values), ("local_best_response", best)):
+        errors = [estimate.standard_error if samples > 1 else None for estimate in column]
+        means = [estimate.mean for estimate in column]
+        told.tell(**{name: means, f"{name}_standard_error": errors})
+    pairs = list(zip(values, best, strict=True))
+    gains = [float(b.mean - value.mean) for value, b in pairs]
+    rows = [(f"player {player}", *map(str, pair)) for player, pair in enumerate(pairs)]
+    told.tell(
+        f"game      {game.name}, without its tree: all numbers are estimates",
+        f"samples   {samples:,} games for each number, from seed {seed}",
+        f"gap       more than about {number(sum(gains))} in units of payoff",
+        "",
+        *table(("", "value", "with a local best response"), rows, right=(), soft=0),
+        **{"samples": samples, "seed": seed, "gains": gains, "gap": sum(gains)},
+    )
+
+
+@click.command(short_help="Solve a game exactly.", epilog=GAME_HELP)
+@types.game
+@option(
+    "--concept",
+    "Of a game in extensive form, report the correlated equilibrium of largest welfare too.",
+    click.Choice(["efce", "efcce", "nfcce"]),
+)
+@option("--finish", "Of a zero-sum game: play to the end.", is_flag=True)
+@option(
+    "--linear-program program",
+    "Of a zero-sum game: solve a linear program; by default what is faster.",
+    is_flag=True,
+)
+@option("--time seconds", "Play, or look for a proof, for S seconds at most.", types.POSITIVE)
+@option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
+@certificate_out
+@types.strategy_out
+@types.as_json
+def exact(
+    game: NamedGame,
+    concept: Any,
+    finish: bool,
+    program: bool,
+    seconds: float | None,
+    rational: bool,
+    certificate: Path | None,
+    out: Path | None,
+) -> int:
+    """Report what is known exactly about a game.
+
+    For a two-player zero-sum game that is its value, with strategies that prove it. For any other
+    two-player game, and any in normal form, it is the security level of each player; and in normal
+    form pure equilibria, dominated actions, and the correlated equilibrium of largest welfare.
+    In extensive form --concept asks for that, efce, efcce or nfcce, of any number of players.
+    """
+    if game.forgets:
+        raise Refusal(f"GAME: {game.game.recall_violation}; solve --imperfect-recall plays it")
+    solved: Any = game.game
+    zero_sum = solved.players == 2 and solved.constant_sum is not None
+    normal = isinstance(solved, NormalFormGame)
+    if isinstance(solved, PublicGame) and (concept or program or not zero_sum):
+        raise Refusal(f"GAME: {game.name} is a public game; in Python, game.to_tree() takes these")
+    if concept and normal:
+        raise Refusal(f"--concept: {game.name} is in normal form; leave it out")
+    if not zero_sum and (finish or program or out):
+        raise Refusal(
+            f"GAME: {game.name} is no zero-sum game of two players: only these have "
+            "--finish, --linear-program and --out"
+        )
+    if not (zero_sum or normal or concept or solved.players == 2):
+        raise Refusal(f"GAME: {game.name} has {solved.players} players; pass --concept")
+    if not (zero_sum or normal or concept) and (rational or certificate):
+        raise Refusal("--concept: name the equilibrium that is to be proven")
+    told = Told({"game": game.name}, [f"game    {game.name}"])
+    profile: Any = None
+    proven = rational or certificate is not None
+    with reporting("exact", Failure):
+        if zero_sum:
+            profile = _value(solved, told, finish, program, seconds)
+            if proven:
+                _prove(certify(solved, profile, time_limit=seconds), certificate, told)
+        best = None if zero_sum else _general_sum(solved, told)
+        if concept:
+            best = _extensive_form(solved, concept, told)
+        if proven and not zero_sum:
+            proof = certify_gaps(game.game, best, concept or "ce", time_limit=seconds)
+            _prove(proof, certificate, told)
+    if profile is not None:
+        write_strategy(profile, out, game)
+        told.tell(*([] if out is None else [f"strategy written to {out}"]))
+        told.tell(*strategy_lines(profile, written=out is not None))
+    told.tell(out=out and str(out))
+    short = "out of" in told.facts.get("method", "")
+    return answer(told.facts, told.lines, code=console.SHORT_OF_GAP if short else console.DONE)
+
+
+def _value(game: Any, told: Told, finish: bool, program: bool, limit: float | None) -> Any:
+    """Tell the value of a zero-sum game, and return strategies that prove it."""
+    if program:
+        solution = solve_zero_sum(game, time_limit=limit)
+    else:
+        limit = 60.0 if finish and limit is None else limit
+        solution = solve(game, exact=True, time_limit=limit)
+    lower, upper, value = solution.lower, solution.upper, solution.value
+    values = [value, game.constant_sum - value]
+    told.tell(
+        f"value   {numbers(values)}",
+        f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
+        f"by      {solution.method}, to a gap of {number(solution.gap)}",
+        **{"value": values, "lower": lower, "upper": upper},
+        **{"gap": solution.gap, "method": solution.method},
+    )
+    return solution.profile
+
+
+def _general_sum(game: Any, told: Told) -> Any:
+    """Tell what players are sure to get; return the best correlated equilibrium, if known."""
+    normal = isinstance(game, NormalFormGame)
+    if game.players == 2 or normal:
+        levels = [maxmin(game, player).value for player in range(game.players)]
+        told.tell(f"maxmin  {numbers(levels)}: what each player is sure to get", maxmin=levels)
+    return _normal_form(game, told) if normal else None
+
+
+def _extensive_form(game: Any, concept: Any, told: Told) -> Any:
+    """Tell the correlated equilibrium of largest welfare of a game in extensive form."""
+    best = best_extensive_form_correlated_equilibrium(game, concept=concept)
+    payoffs, optimum = best.payoffs.tolist(), {"value": best.value, "bound": best.bound}
+    told.tell(
+        f"{concept:<7} {number(best.value)}: the largest welfare, which pays {numbers(payoffs)}",
+        f"proof   no equilibrium has more than {best.bound:.12g}, and no player gains more than "
+        f"{number(best.gap)} by deviating",
+        **{concept: optimum | {"payoffs": payoffs, "gap": best.gap}},
+    )
+    return best
+
+
+def _normal_form(game: NormalFormGame, told: Told) -> Any:
+    """Tell what else is known of a game in normal form."""
+    names = [domain.labels.actions(0) for domain in game.domains]
+
+    def named(outcome: Sequence[int]) -> list[str]:
+        return [actions[action] for actions, action in zip(names, outcome, strict=True)]
+
+    pure = [named(outcome) for outcome in pure_equilibria(game)]
+    dominated = [
+        [names[player][action] for action in dominated_actions(game, player)]
+        for player in range(game.players)
+    ]
+    told.tell("", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure)))
+    for player, actions in enumerate(dominated):
+        if actions:
+            told.tell(f"strictly dominated for player {player}: {', '.join(actions)}")
+    best = best_correlated_equilibrium(game)
+    outcomes: list[dict[str, Any]] = [
+        {"actions": named(outcome), "probability": float(best.distribution[tuple(outcome)])}
+        for outcome in np.argwhere(best.distribution > 0.0).tolist()
+    ]
+    payoffs = best.payoffs.tolist()
+    title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
+    shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
+    told.tell("", title, *_first(shown), pure_equilibria=pure, strictly_dominated=dominated)
+    optimum = {"payoffs": payoffs, "gap": best.gap, "outcomes": outcomes}
+    told.tell(best_correlated_equilibrium=optimum)
+    return best
+
+
+def _first(lines: Iterable[str]) -> list[str]:
+    listed = [f"  {line}" for line in lines]
+    remaining = len(listed) - _MOST
+    return listed if remaining <= 0 else [*listed[:_MOST], f"  ... {remaining} more"]
+
+
+# Proofs
+
+
+def _prove(proof: Certificate, path: Path | None, told: Told) -> None:
+    """Tell what a proof proves, and write it."""
+    _describe(proof, told)
+    told.tell(certificate=path and str(path))
+    if path is not None:
+        with reporting("--certificate", Failure):
+            proof.to_json(path)
+        told.tell(f"certificate written to {path}")
+
+
+def _describe(proof: Certificate, told: Told) -> None:
+    """Tell what a proof proves."""
+    if proof.notion == "value":
+        told.tell(f"exactly {proof.value}", fraction=str(proof.value))
+    else:
+        earned, gaps = ([*map(str, values)] for values in (proof.lower, proof.gaps))
+        told.tell(f"exactly {proof}", notion=proof.notion, earned=earned, gaps=gaps)
+    meant = [f"{value:g} as {_short(read)}" for value, read in proof.readings.items()]
+    remaining = [f"{len(meant) - _READINGS} more"] if len(meant) > _READINGS else []
+    told.tell(*([f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []))
+    told.tell(readings={repr(value): str(read) for value, read in proof.readings.items()})
+
+
+def _short(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) < 40 else f"a fraction of {len(text) - 1} digits"
+
+
+@click.command(short_help="Check a proof in fractions.", epilog=GAME_HELP)
+@click.argument("certificate", metavar="CERTIFICATE")
+@types.game
+@types.as_json
+def verify(certificate: str, game: NamedGame) -> int:
+    """Compute again, in fractions and from the game alone, what CERTIFICATE proves.
+
+    CERTIFICATE is a file that exact or evaluate wrote with --certificate. That of a public game is
+    of its tree.
+    """
+    try:
+        proof = Certificate.from_json(certificate)
+        proof.verify(game.game.to_tree() if isinstance(game.game, PublicGame) else game.game)
+    except (MemoryError, OSError, TypeError, ValueError) as error:
+        raise Failure(f"CERTIFICATE: {reason(error)}") from error
+    told = Told({"game": game.name, "certificate": certificate}, [f"game    {game.name}"])
+    _describe(proof, told)
+    told.tell("proven")
+    return answer(told.facts, told.lines)

@@ -1,0 +1,189 @@
+"""``regretkit games``, ``show``, ``convert`` and ``trace``: what games and rules are."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from regretkit import games
+from regretkit.cli import _types as types
+from regretkit.cli._console import Failure, answer, reason, reporting, table, write_file
+from regretkit.cli._types import COUNT, GAME_HELP, GameType, NamedGame, option
+from regretkit.display._games import game_figure, table_lines, tree_lines
+from regretkit.display._style import file_of, number
+from regretkit.games import ImperfectRecallGame, NormalFormGame
+from regretkit.games.public import PublicGame
+from regretkit.sets import Simplices
+from regretkit.trace import UntraceableError, describe_kernel
+from regretkit.workbench._names import algorithm_of, load_game
+
+RULES_ALONE = {"phantom_tic_tac_toe": games.phantom_tic_tac_toe_history}
+"""Games of the catalogue that have no tree."""
+LARGE: dict[str, tuple[Any, ...]] = {
+    "dudo": ("extensive", 2, None, 294_883, [12_288, 12_288]),
+    "phantom_tic_tac_toe": ("extensive", 2, None, None, None),
+}
+"""The sizes of games that take more than a moment to build, None where no tree fits."""
+_SIZES = ("form", "players", "actions", "histories", "information_sets")
+
+
+def _factory(name: str) -> Any:
+    return RULES_ALONE.get(name) or getattr(games, name)
+
+
+@click.command("games", short_help="List the games of the catalogue.")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=GameType().shell_complete)
+@types.as_json
+def list_games(name: str | None) -> int:
+    """List the games of the catalogue with their sizes, or explain the game NAME.
+
+    The sizes are those without arguments; with other arguments a game can be much larger.
+    """
+    known = sorted({*games.names(), *RULES_ALONE})
+    if name is not None:
+        name = name.partition("(")[0].strip()
+        if name not in known:
+            with reporting("NAME"):
+                games.load(name)
+        call, text = _documentation(name)
+        text = text[:1].upper() + text[1:]
+        report = {"name": name, "call": call, "text": text}
+        return answer(report, [call, "", *text.splitlines()])
+    rows: list[dict[str, Any]] = []
+    for name in known:
+        facts = {} if name in LARGE else _facts(load_game(name), name)
+        sizes = LARGE[name] if name in LARGE else [facts[size] for size in _SIZES]
+        call, text = _documentation(name)
+        row = {"name": name, "call": call, "what": text.partition("\n")[0].rstrip(".")}
+        rows.append(row | dict(zip(_SIZES, sizes, strict=True)))
+    heads = ("game", "players", "histories", "information sets", "what it is")
+    lines = table(heads, map(_cells, rows), right=(1, 2), soft=len(heads) - 1)
+    lines += ["", "regretkit games NAME explains a game and its arguments."]
+    return answer({"games": rows}, lines)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    histories = "" if row["histories"] is None else f"{row['histories']:,}"
+    sets = " + ".join(f"{count:,}" for count in row["information_sets"] or [])
+    if row["actions"] is not None:
+        sets = f"{' x '.join(map(str, row['actions']))} actions"
+    return row["name"], str(row["players"]), histories, sets, re.split("[,:]", row["what"])[0]
+
+
+def _documentation(name: str) -> tuple[str, str]:
+    """Return how a game is called with its default arguments, and what it is."""
+    signature = inspect.signature(_factory(name))
+    text = re.split(r"\n(?:Raises|Examples)\n", inspect.getdoc(_factory(name)) or "")[0]
+    text = text.replace("``", "").removeprefix("Return ").strip()
+    return f"{name}{signature.replace(return_annotation=inspect.Signature.empty)}", text
+
+
+@click.command("show", short_help="Show a game as text, or draw it.", epilog=GAME_HELP)
+@types.game
+@option("--limit", "Show at most N histories, or outcomes of a normal form.", COUNT, default=250)
+@option("--plot", "Draw it instead, as .svg, .pdf or .png.", types.figure_file)
+@types.as_json
+def show_game(game: NamedGame, limit: int, plot: Path | None) -> int:
+    """Show a game: its sizes, and its tree or its table of payoffs."""
+    facts = _facts(game.game, game.text)
+    if plot is not None:
+        with reporting("--plot"):
+            drawing = file_of(game_figure(game.game, limit), plot.suffix[1:].lower())
+        write_file(plot, drawing, "--plot")
+    drawn = [f"drawing           {plot}"] if plot else ["", *_text(game.game, limit)]
+    return answer({**facts, "plot": plot and str(plot)}, [*_lines(facts), *drawn])
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    players = f"{facts['players']} player{'s' if facts['players'] > 1 else ''}"
+    recall = "" if facts["perfect_recall"] else ", imperfect recall"
+    yield facts["name"]
+    yield f"form              {facts['form']}, {players}{recall}"
+    if facts["form"] == "normal":
+        yield f"actions           {' x '.join(map(str, facts['actions']))}"
+    elif facts["histories"] is not None:
+        yield (
+            f"histories         {facts['histories']:,}, of which {facts['terminals']:,} are "
+            f"terminal; the longest has {facts['depth']:,} actions"
+        )
+    if facts["form"] != "normal":
+        yield f"information sets  {' + '.join(f'{n:,}' for n in facts['information_sets'])}"
+    total = facts["constant_sum"]
+    yield f"payoffs           {'general sum' if total is None else f'they sum to {number(total)}'}"
+
+
+def _facts(game: Any, text: str) -> dict[str, Any]:
+    """Return the sizes and properties of a game, as in JSON."""
+    tree, actions, sets = None, None, [1] * game.players
+    recalls = not isinstance(game, ImperfectRecallGame)
+    if isinstance(game, NormalFormGame):
+        form, actions = "normal", [domain.dimension for domain in game.domains]
+    elif isinstance(game, PublicGame):
+        form, sets = "public", [domain.points for domain in game.domains]
+    else:
+        form, tree, sets = "extensive", game.tree, [*game.tree.information_sets]
+    return {
+        "name": game.name or text,
+        "form": form,
+        "players": game.players,
+        "actions": actions,
+        "histories": tree and tree.histories,
+        "terminals": tree and int(tree.terminals.size),
+        "depth": tree and tree.depth,
+        "information_sets": sets,
+        "constant_sum": (game if recalls else game.refinement).constant_sum,
+        "perfect_recall": recalls,
+        "fingerprint": games.fingerprint(game) if recalls else None,
+    }
+
+
+def _text(game: Any, limit: int) -> list[str]:
+    if isinstance(game, NormalFormGame):
+        outcomes = game.payoffs[0].size
+        if outcomes > limit:
+            return [f"It has {outcomes:,} outcomes: --limit {outcomes} shows them."]
+        lines = list(table_lines(game))
+        return lines if lines[0] else lines[1:]
+    if isinstance(game, PublicGame):
+        return [f"{game.tree!r}, {' x '.join(f'{n:,}' for n in game.deal.sizes)} types"]
+    lines = list(tree_lines(game.tree, limit))
+    if (rest := game.tree.histories - limit) > 0:
+        lines += ["", f"{rest:,} longer histories are left out: --limit {rest + limit} shows them."]
+    return lines
+
+
+@click.command(short_help="Write a game into a Gambit file.", epilog=GAME_HELP)
+@click.argument("source", metavar="IN", type=GameType())
+@click.argument("target", metavar="OUT", type=types.OutputFile(".efg", ".nfg"))
+@option("--for-gambit", "Replace what Gambit rejects, such as odd characters.", is_flag=True)
+@types.as_json
+def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
+    """Write the game IN into the file OUT, in Gambit's format.
+
+    IN is a GAME. OUT ends in .efg for a game in extensive form and in .nfg for one in normal form.
+    """
+    with reporting("OUT"):
+        games.save(source.game, target, for_gambit=for_gambit)
+    report = {"game": source.name, "out": str(target)}
+    return answer(report, [f"{source.name} written to {target}"])
+
+
+@click.command("trace", short_help="Show what a rule is compiled to.")
+@click.argument("name", metavar="NAME")
+@types.as_json
+def show_trace(name: str) -> int:
+    """Show what the rule NAME is compiled to: its graph, and the loops that are made of it.
+
+    NAME is an algorithm, such as cfr+, or a rule of yours as my_rule.py:MyRule, with
+    hyperparameters if needed, as in 'my_rule.py:MyRule(power=2)'.
+    """
+    with reporting("NAME"):
+        rule = algorithm_of(name).minimizer(Simplices([2, 3]))
+    try:
+        text = describe_kernel(rule)
+    except UntraceableError as error:
+        raise Failure(f"NAME: {name} cannot be traced: {reason(error)}") from error
+    return answer({"name": name, "text": text}, text.splitlines())

@@ -1,0 +1,260 @@
+"""``regretkit play``: the user against a strategy, or strategies against each other."""
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+import numpy as np
+from attrs import define
+
+from regretkit._util._errors import printable
+from regretkit.cli import _types as types
+from regretkit.cli._console import (
+    DONE,
+    INTERRUPTED,
+    Refusal,
+    answer,
+    asked_for,
+    progress,
+    reporting,
+    say,
+    table,
+)
+from regretkit.cli._types import COUNT, EQUILIBRIUM, GAME_HELP, UNIFORM, NamedGame, option
+from regretkit.display._style import number
+from regretkit.evaluation import sampled_value
+from regretkit.games import CHANCE, Profile, VisitedProfile, as_history
+from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_match
+
+
+@click.command(
+    "play", short_help="Play against a strategy, or let strategies play.", epilog=GAME_HELP
+)
+@types.game_or_rules
+@click.argument("strategies", metavar="[STRATEGY]...", nargs=-1)
+@option("--matches", "Let strategies play N matches against each other, without you.", COUNT)
+@option("--rounds", "Stop after N rounds; by default when you leave.", COUNT)
+@option(
+    "--seat",
+    "Which player you are, from 0; with --matches, which one the first strategy is. By default "
+    "seats rotate after every round.",
+    types.FROM_ZERO,
+)
+@option("--seed", "The seed; by default 0 with --matches, else a new one.", types.FROM_ZERO)
+@types.quiet
+@types.as_json
+def play(
+    game: NamedGame,
+    strategies: tuple[str, ...],
+    matches: int | None,
+    rounds: int | None,
+    seat: int | None,
+    seed: int | None,
+) -> int:
+    """Play GAME at the terminal against strategies, or let strategies play against each other.
+
+    STRATEGY is a JSON file that solve or exact wrote; equilibrium, the default where the tree fits;
+    or uniform, which plays all actions with the same probability. One strategy plays for all the
+    others, with --matches for all players; more are one for each of them, in order.
+
+    Answer with the name of an action or the beginning of it. You leave with Ctrl-D, which is the
+    end of the input, or with Ctrl-C. Both report what you have earned.
+
+    With --matches, the report has the mean payoff of each strategy per match, an interval that
+    contains the expectation with a confidence of about 95 %, and the exact expectation over the
+    same seatings, if the game's tree fits.
+    """
+    players, others = game.players, game.players - (matches is None)
+    if seat is not None and seat >= players:
+        raise Refusal(f"--seat: players are numbered from 0 to {players - 1}, got {seat}")
+    default = UNIFORM if game.by_rules else EQUILIBRIUM
+    texts = list(strategies) or [default] * min(others, 1)
+    if len(texts) not in (min(1, others), others):
+        raise Refusal(f"STRATEGY: name one, or {others}, one for each player, got {len(texts)}")
+    profiles = {text: game.strategy(text) for text in dict.fromkeys(texts)}
+    texts = texts * others if len(texts) < others else texts
+    lineup = [profiles[text] for text in texts]
+    if matches is not None:
+        return _matches(game, texts, lineup, matches, seat, seed or 0)
+    return _Table(game, texts, seat, seed).play(lineup, rounds)
+
+
+def _seatings(players: int, seat: int | None) -> Iterator[list[int]]:
+    """Yield which participant each player is, in the rounds until all have rotated."""
+    if seat is None:
+        for turn in range(players):
+            yield [(player - turn) % players for player in range(players)]
+    else:
+        rest = list(range(1, players))
+        yield [*rest[:seat], 0, *rest[seat:]]
+
+
+# Strategies against each other
+
+
+def _matches(
+    game: NamedGame,
+    texts: Sequence[str],
+    lineup: Sequence[Any],
+    matches: int,
+    seat: int | None,
+    seed: int,
+) -> int:
+    """Play matches of strategies, and report the payoffs."""
+    players, generator = game.players, np.random.default_rng(seed)
+    rotations = list(_seatings(players, seat))
+    earned: list[list[Any]] = [[] for _ in range(players)]
+    expected: list[float] = [0.0] * players
+    with progress() as show:
+        for turn, seats in enumerate(rotations):
+            show(f"seating {turn + 1} of {len(rotations)}", turn, len(rotations))
+            count = len(range(turn, matches, len(rotations)))
+            if not count:
+                break
+            own: Any = [lineup[participant][player] for player, participant in enumerate(seats)]
+            profile = VisitedProfile(own) if game.by_rules else Profile(own, game.game.domains)
+            values = None if game.by_rules else game.game.value(profile)
+            for player, estimate in enumerate(sampled_value(game.game, profile, count, generator)):
+                earned[seats[player]].append(estimate)
+                if values is not None:
+                    expected[seats[player]] += count * float(values[player]) / matches
+    results = [
+        {
+            "strategy": texts[participant],
+            **_pooled(earned[participant]),
+            "expected": None if game.by_rules else expected[participant],
+        }
+        for participant in range(players)
+    ]
+    heads = ("strategy", "earned", "95 % interval", "expected")
+    lines = [
+        f"game     {game.name}",
+        f"matches  {matches:,}, drawn from seed {seed}",
+        "",
+        *table(heads, map(_cells, results), right=(1, 3), soft=0),
+        "",
+        "Earned is the mean of the matches; the interval is approximate, for many matches.",
+    ]
+    report = {"game": game.name, "matches": matches, "seat": seat, "seed": seed}
+    return answer(report | {"results": results}, lines)
+
+
+def _pooled(parts: Sequence[Any]) -> dict[str, Any]:
+    """Return the mean of several estimates together, and its standard error."""
+    samples = sum(part.samples for part in parts)
+    mean = math.fsum(part.samples * part.mean for part in parts) / samples
+    squares = [(part.samples - 1) * part.variance for part in parts if part.samples > 1]
+    squares += [part.samples * (part.mean - mean) ** 2 for part in parts]
+    error = math.sqrt(math.fsum(squares) / (samples - 1) / samples) if samples > 1 else None
+    return {"mean": mean, "standard_error": error}
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    mean, error, expected = row["mean"], row["standard_error"], row["expected"]
+    ends = "" if error is None else f"{mean - 1.96 * error:.4g} to {mean + 1.96 * error:.4g}"
+    return row["strategy"], number(mean), ends, "" if expected is None else number(expected)
+
+
+# The user at the terminal
+
+
+@define(eq=False)
+class _Table:
+    """The user and the others, round after round."""
+
+    game: NamedGame
+    opponents: Sequence[str]
+    seat: int | None
+    seed: int | None
+    questions: int = 0
+    player: int = 0
+    """Which one the user is in this round."""
+
+    def tell(self, *lines: str, end: str = "\n") -> None:
+        """Write lines, to standard error where standard output is for JSON."""
+        stream = sys.stderr if asked_for("json") else sys.stdout
+        print(*map(printable, lines), sep="\n", end=end, file=stream, flush=True)
+
+    def ask(self, question: str) -> str:
+        """Return the answer to a question, or raise ``EOFError`` at the end of the input."""
+        self.questions += 1
+        self.tell(question, end="")
+        answered = sys.stdin.readline()
+        if not answered or not sys.stdin.isatty():  # a terminal echoes the input
+            self.tell(answered.rstrip("\r\n"))
+        if not answered:
+            raise EOFError
+        return answered
+
+    def act(self, situation: Observation) -> int:
+        """Let the user choose."""
+        return HumanAgent(self.ask, self.tell).act(situation)
+
+    def on_round_end(self, round: Round) -> None:
+        """Tell what everybody did, chance and its cards included."""
+        history, told = as_history(self.game.game), list[str]()
+        for move in round.moves:
+            player = history.player()
+            outcomes = history.chance_outcomes() if player == CHANCE else ()
+            actions = [action for action, _ in outcomes] or history.actions()
+            action = next(action for action in actions if str(action) == move)
+            told.append(f"{self._who(player)}: {str(action).strip()}")
+            history = history.child(action)
+        self.tell("What happened:", *(f"  {line}" for line in told))
+
+    def _who(self, player: int) -> str:
+        if player == CHANCE:
+            return "chance"
+        return "you" if player == self.player else f"player {player}"
+
+    def play(self, lineup: Sequence[Any], rounds: int | None) -> int:
+        """Play rounds until there are enough or the user leaves, and report the payoffs."""
+        payoffs: list[float] = []
+        stopped_by, code = "rounds", DONE
+        try:
+            self._rounds(lineup, rounds, payoffs)
+        except EOFError:
+            stopped_by = "end of input"
+        except KeyboardInterrupt:
+            stopped_by, code = "interrupt", INTERRUPTED
+        total, count = math.fsum(payoffs), len(payoffs)
+        told = "No round was played to its end."
+        if payoffs:
+            played = "1 round" if count == 1 else f"{count:,} rounds"
+            told = f"In {played} you have earned {total:+g}, which is {total / count:+g} a round."
+        self.tell("", told)
+        report = {
+            "game": self.game.name,
+            "strategies": list(self.opponents),
+            "seat": self.seat,
+            "seed": self.seed,
+            "rounds": count,
+            "payoffs": payoffs,
+            "earned": total,
+            "stopped_by": stopped_by,
+        }
+        answer(report, [])
+        if code == INTERRUPTED:
+            say("interrupted")
+        return code
+
+    def _rounds(self, lineup: Sequence[Any], rounds: int | None, payoffs: list[float]) -> None:
+        generator = np.random.default_rng(self.seed)
+        agents: list[Any] = [self, *(StrategyAgent(profile, generator) for profile in lineup)]
+        seatings = list(_seatings(self.game.players, self.seat))
+        against = f"against {', '.join(dict.fromkeys(self.opponents))}" if lineup else "by yourself"
+        self.tell(f"You play {self.game.name} {against}. Ctrl-D leaves.")
+        while rounds is None or len(payoffs) < rounds:
+            asked, seats = self.questions, seatings[len(payoffs) % len(seatings)]
+            self.player = seats.index(0)
+            self.tell("", f"Round {len(payoffs) + 1}, as player {self.player}")
+            with reporting("GAME"):
+                places = [agents[participant] for participant in seats]
+                match = play_match(self.game.game, places, 1, generator)
+            payoffs.append(float(match.payoffs[0, self.player]))
+            so_far = f"; in all {math.fsum(payoffs):+g}" if len(payoffs) > 1 else ""
+            self.tell(f"You earn {payoffs[-1]:+g}{so_far}.")
+            if rounds is None and self.questions == asked:
+                self.ask("There was no decision for you. Press Return to continue. ")

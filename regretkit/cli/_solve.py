@@ -1,0 +1,392 @@
+"""``regretkit solve`` and ``resume``: a new run, and a saved one."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from sys import stderr
+from typing import Any
+
+import click
+from attrs import define, field
+
+from regretkit._util._validate import quote
+from regretkit.cli import _console as console
+from regretkit.cli import _types as types
+from regretkit.cli._console import Failure, Refusal, answer, reason, reporting, say
+from regretkit.cli._types import NamedGame, option
+from regretkit.display._style import file_of, number, numbers
+from regretkit.evaluation import nash_conv
+from regretkit.games import Profile, VisitedProfile, fingerprint
+from regretkit.play import (
+    Algorithm,
+    AtGeometricSteps,
+    Checkpoint,
+    ComparedRun,
+    Comparison,
+    Recorder,
+    StopAtGap,
+    StopAtTime,
+)
+from regretkit.play import resume as resume_run
+from regretkit.play import solve as solve_game
+from regretkit.sets import DecisionTree
+from regretkit.workbench._names import algorithm_of, located
+
+SMALL = 60
+"""Information sets up to which a strategy is shown."""
+
+outputs = types.together(
+    types.strategy_out,
+    option("--plot", "Draw how the gap fell, as .svg, .pdf or .png.", types.figure_file),
+    option(
+        "--measure",
+        "Measure this gap of the play of all iterations as well, to a correlated equilibrium; may "
+        "be given several times.",
+        click.Choice(types.GAPS),
+        multiple=True,
+    ),
+    option("--checkpoint", "Save the run in this file, to resume it.", types.OutputFile()),
+    option(
+        "--checkpoint-every every",
+        "Seconds between two checkpoints.",
+        types.POSITIVE,
+        default=10.0,
+    ),
+    types.quiet,
+    types.as_json,
+)
+
+
+@define(eq=False)
+class _Session:
+    """A run of the command line: what it measures, saves and reports."""
+
+    game: NamedGame
+    label: str
+    """What reports call the algorithm."""
+    rule: str | None
+    sample: str | None
+    target_gap: float | None
+    time_limit: float | None
+    iterations: int | None
+    measure: tuple[str, ...]
+    checkpoint: Path | None
+    every: float
+    out: Path | None
+    plot: Path | None
+    run: Any = None
+    """The run once it has begun."""
+    record: Recorder = field(init=False)
+    interrupted: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self.game.refuse_without_tree({"--plot": self.plot, "--measure": self.measure})
+        names = {name: name for name in self.measure}
+        gap = {} if self.game.by_rules else {"gap": self._gap}
+        self.record = Recorder({"seconds": "seconds", **gap, **names})
+
+    def _gap(self, run: Any) -> float:
+        """Measure the gap of the strategies that are reported."""
+        return float(nash_conv(run.game, self.game.coarsen(run.average)))
+
+    def begin(self, run: Any) -> None:
+        """Note the run, which an interrupt would lose."""
+        self.run = run
+
+    def __call__(self, run: Any) -> None:
+        """Do nothing: what a run is called with has to be a function."""
+
+    def next_call(self, run: Any) -> int:
+        """Return an iteration that is never reached."""
+        return 2**62
+
+    @property
+    def saved(self) -> list[Any]:
+        """The callbacks that a checkpoint holds."""
+        return [AtGeometricSteps(self.record, ratio=1.25 if self.target_gap is None else 1.05)]
+
+    def callbacks(self, saved: list[Any], show: console.Progress) -> list[Any]:
+        """Return all callbacks of the run."""
+
+        def watch(run: Any) -> None:
+            gaps = self.record.values.get("gap", [])
+            gap = f", gap {gaps[-1]:.2e}" if gaps else ""
+            done, total = run.iteration, self.iterations
+            text = f"iteration {done:,}{'' if total is None else f' of {total:,}'}{gap}"
+            show(text, done if total else run.seconds, total or self.time_limit)
+
+        if self.checkpoint is not None:
+            saved = [Checkpoint(self.checkpoint, seconds=self.every, callbacks=saved)]
+        return [self, *saved, AtGeometricSteps(watch, ratio=1.02)]
+
+    def play(self, start: Any) -> None:
+        """Let ``start`` play with the callbacks, up to Ctrl-C, and report what fails."""
+        saved = self.saved
+        try:
+            with console.progress() as show, redirect_stdout(stderr):  # rules may print
+                self.run = start(self.callbacks(saved, show))
+        except KeyboardInterrupt:
+            self.interrupted = True
+            if self.run is None or not self.run.iteration:
+                raise
+        except click.ClickException:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self._failure(error) from error
+        if not self.game.by_rules and self.record.iterations[-1:] != [self.run.iteration]:
+            with reporting("--measure"):
+                self.record(self.run)
+        if self.checkpoint is not None:
+            with reporting("--checkpoint", Failure):
+                self.run.save(self.checkpoint, callbacks=saved)
+
+    def _failure(self, error: BaseException) -> click.ClickException:
+        option = "--rule" if self.rule is not None else "--algorithm"
+        if isinstance(error, OSError) and error.filename is not None:
+            return Failure(f"--checkpoint: {reason(error)}")
+        if self.run is None and isinstance(error, TypeError | ValueError | MemoryError):
+            told = located(error, self.rule) if self.rule is not None else reason(error)
+            return Refusal(f"{option}: {told}")
+        cause = error.__cause__ if isinstance(error, RuntimeError) else None
+        place = f"iteration {self.run.iteration + 1}: " if self.run is not None else ""
+        return Failure(f"{place}{located(cause or error, self.rule or self.label)}")
+
+    # The report
+
+    def stopped_by(self) -> str:
+        """Return what ended the run."""
+        gaps: list[Any] = self.record.values.get("gap", [])
+        if self.interrupted:
+            return "interrupt"
+        if self.target_gap is not None and gaps and gaps[-1] <= self.target_gap:
+            return "gap"
+        if self.time_limit is not None and self.run.seconds >= self.time_limit:
+            return "time"
+        return "iterations"
+
+    def report(self) -> int:
+        """Write the files, report the run, and return the exit code."""
+        run, game, ended = self.run, self.game, self.stopped_by()
+        average = game.coarsen(run.average)
+        write_strategy(average, self.out, game)
+        if self.plot is not None:
+            names = ("gap", "iteration", "seconds")
+            curve = {name: self.curve()[name] for name in names}
+            compared = Comparison([ComparedRun(game.name, self.label, None, curve)])
+            figure = compared.plot(x="iteration", y="gap")
+            console.write_file(self.plot, file_of(figure, self.plot.suffix[1:]), "--plot")
+        seconds = self.record.values["seconds"][-1] if self.record.iterations else run.seconds
+        report = {
+            "game": game.name,
+            "fingerprint": fingerprint(run.game),
+            "algorithm": self.label,
+            "rule": self.rule,
+            "sample": self.sample,
+            "iterations": run.iteration,
+            "seconds": seconds,
+            "stopped_by": ended,
+            **self._measured(average),
+            "checkpoint": self.checkpoint and str(self.checkpoint),
+            "strategy": self.out and str(self.out),
+            "figure": self.plot and str(self.plot),
+        }
+        answer(report, self._lines(report, average))
+        if self.interrupted:
+            told = "with --checkpoint FILE a run can be resumed"
+            if self.checkpoint is not None:
+                told = f"{shlex.join(['regretkit', 'resume', str(self.checkpoint)])} continues it"
+            say(f"interrupted; {told}")
+            return console.INTERRUPTED
+        return console.DONE if self.target_gap is None or ended == "gap" else console.SHORT_OF_GAP
+
+    def curve(self) -> dict[str, list[Any]]:
+        """Return what was measured, by columns."""
+        return {"iteration": self.record.iterations, **self.record.values}
+
+    def _measured(self, average: Any) -> dict[str, Any]:
+        if self.game.by_rules:
+            return {"information_sets": list(self.run.information_sets)}
+        gap = self.record.values["gap"][-1]
+        return {
+            "imperfect_recall": self.game.forgets,
+            "engine": self.run.engine,
+            "gap": gap,
+            "exploitability": gap / self.run.players,
+            "value": self.run.game.value(average).tolist(),
+            "curve": self.curve(),
+        }
+
+    def _lines(self, report: dict[str, Any], average: Any) -> Iterator[str]:
+        rate = number(report["iterations"] / max(report["seconds"], 1e-9))
+        ended = {"interrupt": ", then interrupted", "time": ", then time was up"}
+        yield f"game        {report['game']}"
+        yield f"algorithm   {self.label}{f', {self.sample} sampling' if self.sample else ''}"
+        took = f"{report['iterations']:,} in {report['seconds']:.3g} s, {rate} a second"
+        yield f"iterations  {took}{ended.get(report['stopped_by'], '')}"
+        if self.game.by_rules:
+            met = " + ".join(f"{count:,}" for count in report["information_sets"])
+            yield f"visited     {met} information sets; without the tree no gap is known"
+        else:
+            yield f"engine      {report['engine']}"
+            yield f"gap         {number(report['gap'])} {meaning_of_gap(self.game.forgets)}"
+            for name in self.measure:
+                yield f"{name:<11} {number(report['curve'][name][-1])}"
+            yield f"value       {numbers(report['value'])}"
+        for name in ("checkpoint", "strategy", "figure"):
+            if report[name]:
+                yield f"{name:<11} {report[name]}"
+        yield from strategy_lines(average, written=self.out is not None)
+
+
+@click.command(short_help="Solve a game by self-play.", epilog=types.GAME_HELP)
+@types.game_or_rules
+@types.rule_options
+@types.limits
+@outputs
+@types.sample
+@types.seed
+@types.imperfect_recall
+@option(
+    "--engine",
+    "How to run the iterations.",
+    metavar="auto|compiled|numpy",
+    default="auto",
+)
+def solve(
+    game: NamedGame,
+    algorithm: str | None,
+    rule: str | None,
+    sample: str | None,
+    seed: int | None,
+    imperfect_recall: bool,
+    engine: str,
+    iterations: int | None,
+    target_gap: float | None,
+    time_limit: float | None,
+    **given: Any,
+) -> int:
+    """Solve a game by self-play, and report the gap of the average strategies.
+
+    Without a limit it plays a thousand iterations; of several, the first one stops it. Ctrl-C ends
+    the run between two iterations, saves the checkpoint, and reports the result so far.
+
+    With --sample external or outcome, a game whose tree does not fit is played by its rules alone.
+    """
+    game.accept(imperfect_recall)
+    if not (iterations or target_gap or time_limit):
+        iterations = 1_000
+    made = types.algorithm_from(algorithm, rule, sample)
+    sample = made.sampling
+    if given["checkpoint"] is not None and given["checkpoint"].exists():
+        path = str(given["checkpoint"])
+        words = shlex.join(["regretkit", "resume", path])
+        raise Refusal(f"--checkpoint: {quote(path)} exists already; {words} continues it")
+    default = algorithm or ("cfr+" if sample is None else "lcfr")
+    label = " in ".join(filter(None, (rule, algorithm))) if rule else default
+    session = _Session(
+        game,
+        label,
+        rule or (algorithm if algorithm and ":" in algorithm else None),
+        sample,
+        target_gap,
+        time_limit,
+        iterations,
+        **given,
+    )
+    limits: dict[str, Any] = {"time_limit": time_limit, "seed": seed}
+    if game.by_rules:
+        if sample is None:
+            raise Refusal(f"--sample: the tree of {game.text} does not fit; pass --sample external")
+        game.refuse_without_tree({"--gap": target_gap, "--engine": engine != "auto"})
+    else:
+        recall = game.forgets
+        limits |= {"engine": engine, "imperfect_recall": recall, "target_gap": target_gap}
+    session.play(
+        lambda callbacks: solve_game(game.game, made, iterations, callbacks=callbacks, **limits)
+    )
+    return session.report()
+
+
+@click.command(short_help="Continue a saved run.")
+@click.argument("file", metavar="FILE")
+@types.limits
+@option("--game", "The game, if it is not in the catalogue.", types.GameType(or_rules=True))
+@option("--rule", "The rule or algorithm, if it is your own.", metavar="FILE.py:CLASS")
+@outputs
+def resume(
+    file: str,
+    game: NamedGame | None,
+    rule: str | None,
+    iterations: int | None,
+    target_gap: float | None,
+    time_limit: float | None,
+    **given: Any,
+) -> int:
+    """Continue a saved run, bitwise identically to one that was never stopped.
+
+    Without a limit it continues to the --iterations that it was started with; limits count from the
+    first iteration, seconds from now. A rule of yours has to be named again, a game outside the
+    catalogue or without its tree too, and so has each --measure: a file never decides which code is
+    run or which other file is read.
+    """
+    with reporting("--rule"):
+        made: Algorithm | None = None if rule is None else algorithm_of(rule)
+    given["checkpoint"] = given["checkpoint"] or Path(file)
+    with reporting("FILE"):
+        given_game: Any = None if game is None else game.game
+        run: Any = resume_run(file, given_game, algorithm=made)
+    if game is None:
+        game = NamedGame(getattr(run.game, "name", None) or "the game of the file", run.game)
+    if not (iterations or target_gap or time_limit):
+        iterations = run.horizon
+    if not (iterations or target_gap or time_limit):
+        raise Refusal(f"FILE: {file} does not say when to stop; pass --iterations N")
+    label = rule or f"as saved in {file}"
+    sample = getattr(run.estimator, "name", None)
+    session = _Session(game, label, rule, sample, target_gap, time_limit, iterations, **given)
+    with reporting("FILE"):
+        try:  # with the measurements in the file, where the command line has written it
+            restored = resume_run(file, game.game, algorithm=made, callbacks=session.saved)
+            run = restored
+        except ValueError as error:
+            say(f"measurements begin anew: {reason(error)}")
+    if iterations is not None and run.iteration >= iterations:
+        say(f"nothing is left to play after {run.iteration:,} iterations; pass more --iterations")
+
+    def start(callbacks: list[Any]) -> Any:
+        if target_gap is not None:
+            callbacks.append(AtGeometricSteps(StopAtGap(target_gap), ratio=1.05))
+        if time_limit is not None:
+            callbacks.append(StopAtTime(time_limit))
+        most = 2**62 if iterations is None else max(iterations - run.iteration, 0)
+        return run.run(most, callbacks=callbacks)
+
+    session.play(start)
+    return session.report()
+
+
+def meaning_of_gap(imperfect_recall: bool) -> str:
+    """Return what a gap is, in words."""
+    recall = " with perfect recall" if imperfect_recall else ""
+    return f"in units of payoff: what best responses{recall} would gain, summed over players"
+
+
+def write_strategy(profile: Any, path: Path | None, game: NamedGame) -> None:
+    """Write a strategy in the format of the file's ending, if there is one."""
+    if path is None:
+        return
+    with reporting("--out", Failure):
+        if path.suffix.lower() == ".csv":
+            profile.to_csv(path)
+        else:
+            profile.to_json(path, *([game.game] if game.by_rules else []))
+
+
+def strategy_lines(profile: Profile | VisitedProfile, *, written: bool) -> list[str]:
+    """Return the lines of a strategy if it is small."""
+    shown = profile.profile if isinstance(profile, VisitedProfile) else profile
+    sizes = [d.points if isinstance(d, DecisionTree) else 1 for d in shown.domains]
+    if sum(sizes) <= SMALL:
+        return ["", *str(shown).splitlines()]
+    return [] if written else ["", "The strategy is long: --out FILE writes it, as .json or .csv."]

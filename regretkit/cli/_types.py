@@ -1,0 +1,268 @@
+"""What the commands take: games, strategies, algorithms, numbers, files, and shared options."""
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+from attrs import evolve, frozen
+from click.shell_completion import CompletionItem
+
+from regretkit import games
+from regretkit._util._files import check_target
+from regretkit._util._validate import quote
+from regretkit.cli._console import Refusal, reporting
+from regretkit.display._style import require_matplotlib
+from regretkit.games import (
+    History,
+    ImperfectRecallGame,
+    Profile,
+    VisitedProfile,
+    VisitedStrategy,
+    as_history,
+)
+from regretkit.play import ALGORITHMS, Algorithm, named, solve
+from regretkit.workbench._names import algorithm_of, load_game, load_rules_of, split
+
+Parameter: TypeAlias = click.Parameter | None
+
+GAME_HELP = (
+    "A GAME is one of the catalogue, with arguments if needed, such as kuhn_poker or "
+    "'liars_dice(sides=4)'; a Gambit file, such as game.efg; a game of OpenSpiel, such as "
+    "openspiel:leduc_poker; or one of yours, such as my_games.py:MyGame or module:name. "
+    "Parentheses need quotation marks in a shell."
+)
+SAMPLINGS = ("external", "outcome", "outcome-baseline", "chance")
+GAPS = ("cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap")
+UNIFORM, EQUILIBRIUM = "uniform", "equilibrium"
+_SOLVED = 20_000
+"""Histories up to which an equilibrium is exact; of larger games it is of 1,000 iterations."""
+
+COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
+POSITIVE = click.FloatRange(min=0.0, max=1e300, min_open=True)
+
+
+class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
+    """A file whose name has one of the endings; what cannot be written later is refused now."""
+
+    name = "file"
+
+    def __init__(self, *endings: str) -> None:
+        self._endings = endings
+
+    def convert(self, value: Any, param: Parameter, ctx: Any) -> Path:
+        with reporting(_name(param)):
+            ending = Path(value).suffix.lower()
+            if self._endings and ending not in self._endings:
+                raise ValueError(f"must end in {' or '.join(self._endings)}, got {quote(value)}")
+            check_target(value)
+            if ending in (".svg", ".pdf", ".png"):
+                require_matplotlib("a figure")
+        return Path(value)
+
+
+def _name(parameter: Parameter) -> str:
+    """Return what messages call a parameter, such as ``GAME`` or ``--out``."""
+    if isinstance(parameter, click.Argument):
+        return (parameter.metavar or str(parameter.name).upper()).strip("[].")
+    return "" if parameter is None else parameter.opts[0]
+
+
+@frozen
+class NamedGame:
+    """A game, or the rules of one whose tree does not fit, and the text that named it."""
+
+    text: str
+    game: Any
+    """A game of any kind, or a ``History``."""
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether there are only the rules."""
+        return isinstance(self.game, History)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the game has imperfect recall."""
+        return isinstance(self.game, ImperfectRecallGame)
+
+    @property
+    def played(self) -> Any:
+        """The game that runs play: the perfect-recall refinement where recall is imperfect."""
+        return self.game.refinement if self.forgets else self.game
+
+    @property
+    def name(self) -> str:
+        """The name of the game."""
+        return self.text if self.by_rules else self.played.name or self.text
+
+    @functools.cached_property
+    def players(self) -> int:
+        """Number of players."""
+        if not self.by_rules:
+            return len(self.played.domains)
+        history = self.game
+        while not history.is_terminal():
+            chance = history.player() < 0
+            actions = [a for a, _ in history.chance_outcomes()] if chance else history.actions()
+            history = history.child(actions[0])
+        return len(history.payoffs())
+
+    def coarsen(self, profile: Any) -> Any:
+        """Return a profile with one strategy for each original information set."""
+        return self.game.coarsen(profile) if self.forgets else profile
+
+    def accept(self, imperfect_recall: bool) -> None:
+        """Refuse imperfect recall unless the option is given."""
+        if self.forgets and not imperfect_recall:
+            told = f"{self.game.recall_violation}; --imperfect-recall accepts it"
+            raise Refusal(f"GAME: {told}, without a convergence guarantee")
+
+    def refuse_without_tree(self, options: Mapping[str, object]) -> None:
+        """Refuse options that need the tree where it does not fit."""
+        for option, value in options.items():
+            if value and self.by_rules:
+                raise Refusal(f"{option}: needs the tree of {self.text}, which does not fit")
+
+    def strategy(self, text: str) -> Any:
+        """Return the profile that a text names, one strategy for each original information set."""
+        with reporting("STRATEGY"):
+            if text == EQUILIBRIUM:
+                return self.coarsen(self._equilibrium())
+            if self.by_rules:
+                if text == UNIFORM:
+                    return VisitedProfile([VisitedStrategy()] * self.players)
+                profile = VisitedProfile.from_json(text, self.game)
+                if len(profile) != self.players:
+                    raise ValueError(f"{text} is of {len(profile)} players, not {self.players}")
+                return profile
+            uniform = text == UNIFORM
+            played = self.played
+            return self.coarsen(
+                Profile.uniform(played) if uniform else Profile.from_json(text, played)
+            )
+
+    def _equilibrium(self) -> Any:
+        if self.by_rules:
+            raise ValueError(f"no equilibrium of {self.text} is known, whose tree does not fit")
+        zero_sum = self.players == 2 and self.played.constant_sum is not None
+        size = getattr(getattr(self.played, "tree", None), "histories", 0)
+        if zero_sum and not self.forgets and size <= _SOLVED:
+            return solve(self.played, exact=True).profile
+        return solve(self.game, iterations=1_000, imperfect_recall=self.forgets).average
+
+
+class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
+    """A game of the catalogue, in a file, of OpenSpiel or one's own; or rules without a tree."""
+
+    name = "game"
+
+    def __init__(self, *, or_rules: bool = False) -> None:
+        self._or_rules = or_rules
+
+    def convert(self, value: Any, param: Parameter, ctx: Any) -> NamedGame:
+        if isinstance(value, NamedGame):
+            return value
+        argument = _name(param)
+        with reporting(argument):
+            if not value.strip():
+                raise ValueError("got nothing")
+            try:
+                return NamedGame(value, load_game(value))
+            except MemoryError as error:
+                if not self._or_rules:
+                    raise
+                try:
+                    rules = load_rules_of(value)
+                except (TypeError, ValueError):  # there are none
+                    raise error from None
+                return NamedGame(value, as_history(rules))
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in games.names() if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
+def algorithm_from(name: str | None, rule: str | None, sample: str | None) -> Algorithm:
+    """Return the algorithm of a name, a rule, or an algorithm with its rule replaced."""
+    with reporting("--algorithm" if rule is None else "--rule"):
+        text = rule or name or ("cfr+" if sample is None else "lcfr")
+        parts = [algorithm_of(word) for word in split(text, ",")]
+        made = parts[0] if len(parts) == 1 else Algorithm(parts)
+        if rule is not None and name is not None:
+            made = evolve(named(name), local=made.local)
+        return made if sample is None else Algorithm(made, sampling=sample)
+
+
+# Options
+
+
+def option(names: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
+    """Return an option; files are refused first, before a large game is built."""
+    eager = isinstance(kind, OutputFile)
+    return click.option(*names.split(), type=kind, help=text, is_eager=eager, **settings)
+
+
+def _note(context: click.Context, parameter: Any, value: bool) -> None:
+    context.meta[parameter.name] = value
+
+
+_NOTED: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _note}
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a decorator that adds several options, which are listed in this order."""
+    return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
+
+
+game = click.argument("game", type=GameType())
+game_or_rules = click.argument("game", type=GameType(or_rules=True))
+as_json = option("--json", "Write one JSON object and nothing else.", **_NOTED)
+quiet = option("--quiet", "Show no progress.", **_NOTED)
+strategy_out = option(
+    "--out", "Write the strategy, as .json or as a table in .csv.", OutputFile(".json", ".csv")
+)
+figure_file = OutputFile(".svg", ".pdf", ".png")
+imperfect_recall = option(
+    "--imperfect-recall",
+    "Accept games of imperfect recall: strategies are shared within each information set, and "
+    "there is no convergence guarantee.",
+    is_flag=True,
+)
+limits = together(
+    option("--iterations", "Stop after N iterations.", COUNT),
+    option(
+        "--gap target_gap",
+        "Stop once the gap is at most this: the gain of best responses, summed over players, in "
+        "units of payoff.",
+        POSITIVE,
+    ),
+    option("--time time_limit", "Stop after S seconds of play.", POSITIVE),
+)
+rule_options = together(
+    option(
+        "--algorithm",
+        f"One of {', '.join(ALGORITHMS)}, or a rule as after --rule, or one for each player with "
+        "commas between them; by default cfr+, and lcfr with --sample.",
+        metavar="NAME",
+    ),
+    option(
+        "--rule",
+        "A rule of yours is my_rule.py:MyRule or module:MyRule, with hyperparameters if needed, as "
+        "in 'my_rule.py:MyRule(power=2)'. It may also be a function from simplices to a minimizer, "
+        "or an Algorithm.",
+        metavar="FILE.py:CLASS",
+    ),
+)
+sample = option(
+    "--sample",
+    "Sample utilities: the chance moves, all actions but a player's own, or one play of the game, "
+    "with a baseline or without; external if none is named. By default utilities are exact.",
+    click.Choice(SAMPLINGS),
+    is_flag=False,
+    flag_value="external",
+)
+seed = option("--seed", "The seed of what is drawn at random; 0 by default.", FROM_ZERO)
