@@ -195,7 +195,8 @@ class RegretMinimizer(Stateful, abc.ABC):
         return _rebuilt, (type(self), dict(self._held()))
 
     def _held(self) -> list[tuple[str, object]]:
-        return [(name, value) for name, value in attributes(self) if name != "_tracker"]
+        kept = ("_tracker", "_kernels")
+        return [(name, value) for name, value in attributes(self) if name not in kept]
 
     def _restored(self) -> None:
         self._strategy = None

@@ -8,7 +8,7 @@ from regretkit.checks._contract import ADVERSARIES, Make, require
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
-from regretkit.trace._snapshot import held_at
+from regretkit.trace._rule import held_at
 
 _SIMPLICES = Simplices([3, 1, 2, 4])
 _ITERATIONS = 8

@@ -15,7 +15,7 @@ from regretkit.engine._support import PlacedRule, learner_of, placed_rules
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Average
 from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
-from regretkit.trace._snapshot import held_at, hold_at, owners
+from regretkit.trace._rule import held_at, hold_at, owners
 
 
 class Numbering(NamedTuple):
@@ -44,7 +44,7 @@ class PlayedRule:
 
     def __init__(self, placed: PlacedRule, tree: int, numbering: Numbering, exact: bool) -> None:
         self.rule, self._exact = placed.rule, exact
-        self.kernel: Kernel = find_kernel(placed.rule, exact=exact)
+        self.kernel: Kernel = find_kernel(placed.rule, exact=exact, anew=True)
         self.actions = numbering.sequences(tree)[1:][placed.actions]
         self.points = numbering.points(tree)[placed.points]
         self.foreign = not all(map(is_ours, with_parts(placed.rule)))

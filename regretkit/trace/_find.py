@@ -1,71 +1,54 @@
 """The kernel of a rule: found, kept, and shown as text."""
 
-from collections.abc import Hashable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
-from attrs import define, field
+from attrs import define
 
-from regretkit._state import attributes
+from regretkit._state import is_ours
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
-from regretkit.trace._rule import refusal, trace_rule
-from regretkit.trace._snapshot import (
-    Source,
-    held_at,
-    is_plain,
-    may_change,
-    named,
-    owners,
-    sources_of,
-)
+from regretkit.trace._rule import held_at, held_by, is_plain, owners, refusal, trace_rule
 from regretkit.trace._symbols import UntraceableError
 from regretkit.trace._traits import Schedule
 
 _MOST = 256
-"""Rules that are remembered for others that are equal."""
+"""Kernels of this library's rules that are kept."""
+_SHARED: dict[Hashable, Kernel | str] = {}
+"""Kernels of this library's rules, or why there is none, by class and hyperparameters."""
 
 
 @define
 class _Found:
-    """What was found for a rule, and from what."""
+    """The kernel of a rule, or why there is none, and the hyperparameters for which it was made."""
 
-    kernel: Kernel | UntraceableError
-    sources: list[Source]
-    shape: list[object] = field(factory=list)
-    """The classes of a rule and its parts, and the names that they hold."""
-    numbers: dict[str, bytes] = field(factory=dict)
-    """Of the arrays that it holds."""
-
-    @cached_property
-    def lasts(self) -> bool:
-        """Whether nothing of it, but those arrays, can change without being replaced."""
-        return not any(
-            may_change(value) and (namespace is not None or not is_plain(value))
-            for namespace, _, value in self.sources
-            if namespace is not None or not isinstance(value, np.ndarray)
-        )
+    kernel: Kernel | str
+    held: Mapping[str, object]
+    learned: Collection[str]
+    used: bool = False
+    """Whether a run has started with it."""
 
 
-_FOUND: dict[bool, WeakKeyDictionary[Any, _Found]] = {
-    exact: WeakKeyDictionary() for exact in (False, True)
-}
-
-
-_EQUAL: dict[Hashable, _Found] = {}
-
-
-def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
+def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel:
     """Return the kernel into which the NumPy code of a rule is traced.
 
-    It is kept until the rule, its hyperparameters, or a function or constant that its code refers
-    to is replaced.
+    Rules of this library are traced once for each class and hyperparameters. A rule of another
+    class is traced when a run starts machine code, and again after a hyperparameter has changed.
+    Globals and variables of enclosing functions are constants of a trace.
+
+    Parameters
+    ----------
+    rule
+        A rule over simplices, or a circuit around one.
+    exact
+        Whether what cancels up to rounding is zero, as it is in NumPy.
+    anew
+        Whether a run starts, for which the rule is traced again unless it was traced for this run.
 
     Raises
     ------
@@ -81,13 +64,19 @@ def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
     >>> kernel.traits.invariant_to_zero_utility
     True
     """
-    if isinstance(rule, type) or not hasattr(rule, "domain"):
+    if isinstance(rule, type) or not hasattr(rule, "next_strategy"):
         raise TypeError(must_be("rule", "a SimplexRule", rule, "pass one, as RegretMatching(3)"))
-    found = _FOUND[exact].get(rule)
-    if found is None or not _is_current(rule, found):
-        found = _FOUND[exact][rule] = _found(rule, exact)
-    if isinstance(found.kernel, UntraceableError):
-        raise found.kernel
+    if not hasattr(rule, "domain"):
+        kind = type(rule).__name__
+        raise TypeError(f"{kind} has no domain; let its __init__ call super().__init__(simplices)")
+    kept = vars(rule).setdefault("_kernels", {})
+    held = held_by(rule)
+    found: _Found | None = kept.get(exact)
+    if found is None or (anew and found.used) or _without(held, found.learned) != found.held:
+        found = kept[exact] = _found(rule, held, exact)
+    found.used = found.used or anew
+    if isinstance(found.kernel, str):
+        raise UntraceableError(found.kernel)
     return found.kernel
 
 
@@ -97,6 +86,49 @@ def kernel_or_none(rule: Any) -> Kernel | None:
         return find_kernel(rule)
     except UntraceableError:
         return None
+
+
+def _without(held: Mapping[str, object], paths: Collection[str]) -> dict[str, object]:
+    return {path: value for path, value in held.items() if path not in paths}
+
+
+def _found(rule: Any, held: Mapping[str, tuple[object, ...]], exact: bool) -> _Found:
+    learned = {
+        path + name
+        for path, part in owners(rule)
+        for name in (part._learned() if hasattr(part, "_learned") else ())
+    }
+    key = exact, frozenset(_without(held, learned).items())
+    shared = all(is_ours(part) for _, part in owners(rule)) and all(map(is_plain, held.values()))
+    if shared and key in _SHARED:
+        kernel = _SHARED[key]
+    else:
+        kernel = _traced(rule, exact)
+        if shared:
+            if len(_SHARED) >= _MOST:
+                _SHARED.clear()
+            _SHARED[key] = kernel
+    if isinstance(kernel, Kernel):
+        learned |= {*kernel.learned, *kernel.numbers}
+    return _Found(kernel, _without(held, learned), learned)
+
+
+def _traced(rule: Any, exact: bool) -> Kernel | str:
+    """Return a kernel whose numbers are those of Python, or why there is none.
+
+    Whole numbers are exact in Python alone, as in a linear congruential generator.
+    """
+    try:
+        kernel = build_kernel(trace_rule(rule), exact=exact)
+        schedule = kernel.parameters
+        if isinstance(schedule, Schedule):
+            numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
+            if schedule.loses_digits(numbers, rule.iteration):
+                text = "whole numbers beyond 2**53 are divided (%, //), where floats are not exact"
+                raise refusal(rule, "_learn", f"{text}; keep products smaller")
+    except UntraceableError as error:
+        return str(error)
+    return kernel
 
 
 def upcoming_parameters(
@@ -119,96 +151,6 @@ def upcoming_parameters(
         numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
         return kernel.parameters.following(numbers, rule.iteration, count)
     return np.tile(np.array(kernel.parameters, np.float64), (count + 1, 1)), {}
-
-
-def _found(rule: Any, exact: bool) -> _Found:
-    """Trace a rule, unless one that is equal was traced."""
-    sources, shape = list(sources_of(rule)), _shape(rule)
-    numbers = {
-        name: value.tobytes()
-        for namespace, name, value in sources
-        if namespace is None and isinstance(value, np.ndarray)
-    }
-    key = _key(rule, sources, exact)
-    if key is not None and key in _EQUAL:
-        equal = _EQUAL[key]
-        if _is_current(None, equal):
-            return _Found(equal.kernel, sources, shape)
-    try:
-        kernel: Kernel | UntraceableError = _built(rule, exact)
-    except UntraceableError as error:
-        kernel = error.with_traceback(None)
-    if isinstance(kernel, Kernel):
-        learned = {*kernel.learned, *kernel.numbers}
-        sources = [s for s in sources if s[0] is not None or s[1] not in learned]
-    if key is not None:
-        if len(_EQUAL) >= _MOST:
-            _EQUAL.clear()
-        shared = [source for source in sources if source[0] is not None]
-        _EQUAL[key] = _Found(kernel, shared)
-    return _Found(kernel, sources, shape, numbers)
-
-
-def _built(rule: Any, exact: bool) -> Kernel:
-    """Return a kernel whose numbers are those of Python.
-
-    Whole numbers are exact in Python alone, as in a linear congruential generator.
-    """
-    kernel = build_kernel(trace_rule(rule), exact=exact)
-    schedule = kernel.parameters
-    if isinstance(schedule, Schedule):
-        numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
-        if schedule.loses_digits(numbers, rule.iteration):
-            text = "whole numbers beyond 2**53 are divided (%, //), where floats are not exact"
-            raise refusal(rule, "_learn", f"{text}; keep products smaller")
-    return kernel
-
-
-def _key(rule: Any, sources: list[Source], exact: bool) -> Hashable | None:
-    """Return what is equal for rules with equal code, None where that cannot be told."""
-    if len(list(owners(rule))) > 1:  # a circuit's functions are bound to it
-        return None
-    held = [(name, value) for namespace, name, value in sources if namespace is None]
-    if any(may_change(value) for _, value in held):
-        return None
-    key = type(rule), exact, tuple((name, _exactly(value)) for name, value in held)
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
-
-
-def _exactly(value: object) -> Hashable:
-    """Return what equals nothing but the same kind of thing: 1.0 is not 1, nor 0.0 -0.0."""
-    if isinstance(value, tuple):
-        return type(value), *map(_exactly, value)
-    return type(value), repr(value) if isinstance(value, float | complex | np.generic) else value
-
-
-# What a trace depends on
-
-
-def _is_current(rule: Any, found: _Found) -> bool:
-    if not found.lasts or (rule is not None and found.shape != _shape(rule)):
-        return False
-    return all(
-        named(rule, namespace, name) is value
-        and (
-            namespace is not None
-            or not isinstance(value, np.ndarray)
-            or found.numbers.get(name) == value.tobytes()
-        )
-        for namespace, name, value in found.sources
-    )
-
-
-def _shape(rule: Any) -> list[object]:
-    """Return all names that a rule holds: what is new may take the place of what its class has."""
-    found: list[object] = []
-    for path, part in owners(rule):
-        found += [type(part), *(path + name for name, _ in attributes(part))]
-    return found
 
 
 _SHOWN = 1, 2, 10

@@ -6,11 +6,12 @@ graphs are equal where their nodes are.
 
 import enum
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Per(enum.IntEnum):
@@ -312,6 +313,41 @@ def again(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op in ("repeat", "fill"):
         return repeat(args[0]) if node.op == "repeat" else fill(args[0], node.per)
     return make(node.op, *args, per=node.per, detail=node.detail)
+
+
+# Numbers of the rule
+
+DIVISIONS = {"remainder", "floor_divide", "fmod"}
+EXACT = 2.0**53
+"""Whole numbers below it are exact as floats, as those of Python always are."""
+
+
+def values_at(
+    nodes: Sequence[Node],
+    iterations: NDArray[np.float64],
+    known: Mapping[Node, NDArray[np.float64]] | None = None,
+) -> NDArray[np.float64]:
+    """Return each node's number in each iteration, shape ``(nodes, iterations)``."""
+    values: dict[Node, Any] = dict(known or {})
+    with np.errstate(all="ignore"):
+        for node in nodes_of(nodes):
+            if node in values:
+                continue
+            if node.op == "constant":
+                values[node] = np.asarray(node.detail)
+            elif node.op == "iteration":
+                values[node] = iterations
+            elif node.op == "call":
+                [times] = (values[arg] for arg in node.args)
+                values[node] = np.array([node.detail(int(t)) for t in times], np.float64)
+            else:
+                given = [values[arg] for arg in node.args]
+                value = ELEMENTWISE[node.op].numpy(*given)
+                if node.op in DIVISIONS and np.any(inexact := np.abs(given[0]) >= EXACT):
+                    value = np.where(inexact, np.nan, value)
+                values[node] = value
+    rows = [np.broadcast_to(values[node], iterations.shape) for node in nodes]
+    return np.array(rows, np.float64).reshape(len(nodes), iterations.size)
 
 
 _NEVER_NEGATIVE = {"size", "iteration", "absolute", "square", "sqrt", "exp", "norm", "as_float"}

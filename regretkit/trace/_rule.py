@@ -1,24 +1,26 @@
 """Tracing of a rule: its hooks are run once on symbols, which record what they compute."""
 
 import contextlib
+import copy
 import functools
 import inspect
+import random
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 from attrs import frozen
 
-from regretkit._state import attributes, attrs_fields
+from regretkit._state import Stateful, is_ours, parts
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import Simplices
+from regretkit.sets import Simplices, StrategySet
 from regretkit.trace._graph import (
     ITERATION,
     ONE,
@@ -30,7 +32,6 @@ from regretkit.trace._graph import (
     make,
     nodes_of,
 )
-from regretkit.trace._snapshot import A_GENERATOR, Snapshot, held_at, hold_at, learned_by, owners
 from regretkit.trace._symbolic_functions import (
     STRATEGY,
     UTILITY,
@@ -39,10 +40,19 @@ from regretkit.trace._symbolic_functions import (
     places_of_functions,
     symbolic_functions,
 )
-from regretkit.trace._symbols import KIND, RAISED, Symbol, Trace, UntraceableError, WrittenError
+from regretkit.trace._symbols import (
+    KIND,
+    RAISED,
+    DivisorError,
+    HeldArray,
+    Symbol,
+    Trace,
+    UntraceableError,
+    WrittenError,
+)
 
 _TRACE = Path(__file__).parent
-_LIBRARIES = (str(_TRACE), str(_TRACE.parent), str(Path(np.__file__).parent))
+_LIBRARIES = (str(_TRACE), str(_TRACE.parent), str(Path(np.__file__).parent), contextlib.__file__)
 _MOST_RUNS = 64
 """Of one hook, for decisions by the iteration."""
 
@@ -73,51 +83,6 @@ class RuleGraph:
         return {path: make("input", per=per, detail=path) for path, per in self.per.items()}
 
 
-def trace_rule(rule: Any) -> RuleGraph:
-    """Return the graph of a rule, or of a circuit around one on the same simplices.
-
-    Raises
-    ------
-    UntraceableError
-        When the rule does what no graph can say, with the place in its code.
-    """
-    if not isinstance(rule.domain, Simplices):
-        raise UntraceableError(f"it plays on {quote(rule.domain)}, and not on simplices")
-    pers, numbers = _pers(rule), list[str]()
-    try:
-        snapshot = Snapshot(rule)
-    except UntraceableError as error:
-        raise refusal(rule, "_learn", str(error)) from None
-    while True:
-        _refuse_shared(rule, pers, snapshot)
-        try:
-            first, other = [_traced(rule, pers, numbers, snapshot) for _ in range(2)]
-            break
-        except _UndeclaredError as found:  # what it changes is learned, declared or not
-            value = held_at(rule, found.path)
-            if isinstance(value, np.ndarray):
-                pers = {**pers, found.path: _per_of(value, rule.domain, found.path)}
-            else:
-                numbers.append(found.path)
-    equal = first.strategy is other.strategy
-    if not equal or (first.learned, first.numbers) != (other.learned, other.numbers):
-        hook = "_learn" if equal else "_propose"
-        raise refusal(
-            rule,
-            hook,
-            f"{hook} of {type(rule).__name__} computes something else every time, as with random "
-            "numbers; a compiled rule computes with what it learned alone",
-        )
-    return first
-
-
-class _UndeclaredError(Exception):
-    """A hook changes an attribute that was not taken for learned so far."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-
 def number_before(path: str) -> Node:
     """Return the node of a number that a rule learns, as it is when an iteration begins."""
     return make("input", per=Per.RULE, detail=f"{path} before")
@@ -128,50 +93,403 @@ def number_after(path: str) -> Node:
     return make("input", per=Per.RULE, detail=f"{path} after")
 
 
-def _traced(
-    rule: Any, pers: Mapping[str, Per], numbers: list[str], snapshot: Snapshot
-) -> RuleGraph:
-    inputs = {path: make("input", per=per, detail=path) for path, per in pers.items()}
-    old = {**inputs, **{path: number_before(path) for path in numbers}}
-    new = {**inputs, **{path: number_after(path) for path in numbers}}
+# What a rule holds, by path
 
-    def propose(trace: Trace) -> dict[str, Node]:
-        symbolic = _symbolic(rule, new, trace, ITERATION)
-        held = _attributes(symbolic)
-        strategy = symbolic._propose()
-        changed = _changed(symbolic, held, new, trace)
-        if changed:
-            _refuse_change(rule, "_propose", f"self.{changed[0]}")
-        return {"strategy": _as(Per.ACTION, strategy, trace, "_propose returns")}
 
-    def learn(trace: Trace) -> dict[str, Node]:
-        symbolic = _symbolic(rule, old, trace, elementwise("subtract", ITERATION, ONE))
-        held = _attributes(symbolic)
-        parts = [part for path, part in owners(symbolic) if path]
-        if parts:  # they may play what is played
-            trace.played = trace.node(symbolic._propose())
-            for part in parts:
-                part._strategy = None
-        utility, played = (trace.symbol(name, writeable=False) for name in (UTILITY, STRATEGY))
-        if symbolic._learn(utility, played) is not None:
-            raise UntraceableError("_learn returns a value; let it change self, and return nothing")
-        for path in set(_changed(symbolic, held, old, trace)) - old.keys():
-            _refuse_change(rule, "_learn", f"self.{path}")
-        changed = {path: held_at(symbolic, path) for path in old}
-        _refuse_one_array(changed)
-        return {
-            path: _as(pers.get(path, Per.RULE), value, trace, f"{path} becomes")
-            for path, value in changed.items()
+def owners(minimizer: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a minimizer and the parts that it holds, each with its path."""
+    yield "", minimizer
+    for name, value in parts(minimizer):
+        if isinstance(value, RegretMinimizer):
+            for path, part in owners(value):
+                yield f"{name}.{path}", part
+
+
+def held_at(minimizer: Any, path: str) -> Any:
+    """Return what is held at a path."""
+    return getattr(*_owner(minimizer, path))
+
+
+def hold_at(minimizer: Any, path: str, value: Any) -> None:
+    """Hold something at a path from now on."""
+    object.__setattr__(*_owner(minimizer, path), value)
+
+
+def _owner(minimizer: Any, path: str) -> tuple[Any, str]:
+    prefix, dot, name = path.rpartition(".")
+    return dict(owners(minimizer))[prefix + dot], name
+
+
+_PASSING = {"_strategy", "_tracker", "_kernels", "next_strategy", "observe_utility"}
+"""Attributes of every minimizer that are not its author's."""
+_CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc)
+_ATOMS = (bool, int, str, bytes, complex, types.NoneType, type, *_CODE)
+_RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+
+
+def _values(part: Any) -> dict[str, Any]:
+    """Return what an object holds, in slots or not; no cached property is computed for it."""
+    found: dict[str, Any] = {}
+    for kind in type(part).__mro__:
+        for name, slot in vars(kind).items():
+            if isinstance(slot, types.MemberDescriptorType):
+                with contextlib.suppress(AttributeError):
+                    found[name] = slot.__get__(part)
+    found.update(vars(part))
+    return found
+
+
+def _of_class(part: Any) -> dict[str, Any]:
+    """Return what the author's classes hold for all rules, and code may change in place."""
+    kinds = [kind for kind in type(part).__mro__ if not kind.__module__.startswith("regretkit.")]
+    held = {name: value for kind in reversed(kinds) for name, value in vars(kind).items()}
+    mutable = (list, dict, set, np.ndarray)
+    return {n: x for n, x in held.items() if n[:2] != "__" and isinstance(x, mutable)}
+
+
+def _all(part: Any) -> dict[str, Any]:
+    return _of_class(part) | _values(part)
+
+
+def held_by(rule: Any) -> dict[str, tuple[object, ...]]:
+    """Return what a rule and its parts hold, by path, in a form that can be compared."""
+    owned = dict(owners(rule))
+    found: dict[str, tuple[object, ...]] = {}
+    for path, part in owned.items():
+        found[path] = (type(part),)
+        for name, value in _all(part).items():
+            if name not in _PASSING:
+                seen = {id(part): number for number, part in enumerate(owned.values())}
+                found[path + name] = tuple(_contents(value, seen))
+    del found["iteration"]
+    return found
+
+
+def _contents(value: Any, seen: dict[int, int]) -> Iterator[object]:
+    """Yield what tells a value from others: bits of numbers, and what containers hold."""
+    if isinstance(value, _NumberFunction):
+        value = value.function
+    if type(value) is Symbol:
+        yield from (Symbol, id(value))
+    elif isinstance(value, (Unknown, *_RANDOM)):
+        yield Unknown
+    elif isinstance(value, float | np.generic):
+        yield from (type(value), np.asarray(value).tobytes())
+    elif isinstance(value, _ATOMS):
+        yield from (type(value), value)
+    elif isinstance(value, Simplices):
+        yield from (Simplices, value.first.tobytes(), value.dimension)
+    elif _is_fixed(value):
+        yield value
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        yield from (value.dtype, value.shape, value.tobytes())
+    elif id(value) in seen:
+        yield seen[id(value)]
+    else:
+        seen[id(value)] = len(seen)
+        yield type(value)
+        for item in _inside(value):
+            yield from _contents(item, seen)
+
+
+def _inside(value: Any) -> Iterable[object]:
+    if isinstance(value, list | tuple | set | frozenset):
+        return value
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    try:
+        reduced = value.__reduce_ex__(4)
+    except Exception:  # an object of C
+        return [id(value)]
+    return [[*x] if isinstance(x, Iterator) else x for x in reduced]
+
+
+def _is_fixed(value: object) -> bool:
+    """Return whether an object of this library never changes, such as a set."""
+    return isinstance(value, StrategySet) or (
+        is_ours(value) and not isinstance(value, Stateful) and type(value).__hash__ is not None
+    )
+
+
+def is_plain(contents: Iterable[object]) -> bool:
+    """Return whether a value holds no function and no object of another library."""
+    known = {"regretkit", "numpy", "builtins"}
+    kinds = [item for item in contents if isinstance(item, type)]
+    of_others = any(kind.__module__.partition(".")[0] not in known for kind in kinds)
+    return not of_others and not any(isinstance(item, _CODE) for item in contents)
+
+
+# Tracing
+
+
+def trace_rule(rule: Any) -> RuleGraph:
+    """Return the graph of a rule, or of a circuit around one on the same simplices.
+
+    Raises
+    ------
+    UntraceableError
+        When the rule does what no graph can say, with the place in its code.
+    """
+    if not isinstance(rule.domain, Simplices):
+        raise UntraceableError(f"it plays on {quote(rule.domain)}, and not on simplices")
+    tracing = _Tracing(rule)
+    while True:
+        tracing.refuse_shared()
+        try:
+            first, other = tracing.graph(), tracing.graph()
+            break
+        except _LearnedError as found:
+            tracing.learn_too(found.path)
+    if first.strategy is not other.strategy:
+        raise refusal(rule, "_propose", _UNSTEADY)
+    if (first.learned, first.numbers) != (other.learned, other.numbers):
+        raise refusal(rule, "_learn", _UNSTEADY)
+    return first
+
+
+_UNSTEADY = (
+    "it computes something else every time, as with random numbers or a global that counts; "
+    "compute with what the rule has learned alone"
+)
+
+
+class _LearnedError(Exception):
+    """A hook changes an array or a number that was not taken for learned so far."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class _Tracing:
+    """A rule, and which of the arrays and numbers that it and its parts hold are learned."""
+
+    def __init__(self, rule: Any) -> None:
+        self.rule, self.parts, self.held = rule, dict(owners(rule)), held_by(rule)
+        self.per: dict[str, Per] = {}
+        self.numbers: list[str] = []
+        for part in self.parts.values():
+            if part.domain != rule.domain:
+                raise UntraceableError(f"{quote(part)}, a part of it, plays on another set")
+        self._example = rule
+        if rule.domain.dimension == rule.domain.blocks:  # where the shape does not say it
+            self._example = rule.on_domain(Simplices([2, 3]))
+            if self._example is None:
+                raise UntraceableError("every block has one action: arrays cannot be told apart")
+        for path, part in self.parts.items():
+            for name in part._learned() if hasattr(part, "_learned") else ():
+                self._learn_array(path + name)
+        self._before = {path: _values(part) for path, part in self.parts.items()}
+        self._opaque = {
+            path + name: _NumberFunction(partial(getattr(type(part), name), weakref.proxy(part)))
+            for path, part in self.parts.items()
+            for name in part._number_functions
         }
+        self._places = places_of_functions(_namespaces(self.parts.values()))
 
-    spaces = _namespaces(rule)
-    strategy = _all_ways(rule, propose, spaces, snapshot)["strategy"]
-    learned = _all_ways(rule, learn, spaces, snapshot)
-    wide, single = _at_first(rule, [2, 3], pers), _at_first(rule, [1], pers)
-    minimum = {path: float(np.min(wide[path])) if path in wide else -np.inf for path in pers}
-    alone = {path: float(array[0]) for path, array in single.items()}
-    numbered = {path: learned.pop(path) for path in numbers}
-    return RuleGraph(strategy, learned, numbered, pers, minimum, alone)
+    def graph(self) -> RuleGraph:
+        """Run both hooks, and return what they compute."""
+        strategy, learned = self._all_ways(self._propose), self._all_ways(self._learn)
+        wide, single = self._at_first([2, 3]), self._at_first([1])
+        minimum = {path: float(np.min(wide.get(path, -np.inf))) for path in self.per}
+        alone = {path: float(array[0]) for path, array in single.items()}
+        numbers = {path: learned.pop(path) for path in self.numbers}
+        return RuleGraph(strategy["strategy"], learned, numbers, dict(self.per), minimum, alone)
+
+    def _at_first(self, sizes: list[int]) -> dict[str, Any]:
+        """Return what a rule over other simplices has learned at first, nothing where none is."""
+        try:
+            fresh = self.rule.on_domain(Simplices(sizes))
+        except (TypeError, ValueError):  # its arguments fit its own set alone
+            fresh = None
+        return {} if fresh is None else {path: held_at(fresh, path) for path in self.per}
+
+    # What is learned
+
+    def learn_too(self, path: str) -> None:
+        """Take an array or a number for learned."""
+        if isinstance(held_at(self.rule, path), np.ndarray):
+            self._learn_array(path)
+        else:
+            self.numbers.append(path)
+
+    def _learn_array(self, path: str) -> None:
+        array, simplices = held_at(self._example, path), self._example.domain
+        shapes = {(simplices.dimension,): Per.ACTION, (simplices.blocks,): Per.BLOCK}
+        if getattr(array, "shape", None) not in shapes or array.dtype.kind != "f":
+            text = f"self.{path} is no array of floats by action or block"
+            raise refusal(self.rule, "_learn", text)
+        self.per[path] = shapes[array.shape]
+
+    def refuse_shared(self) -> None:
+        """Refuse that the numbers of an array that is learned are held under another name."""
+        held = {path + n: x for path, part in self.parts.items() for n, x in _all(part).items()}
+        arrays = {path: value for path, value in held.items() if isinstance(value, np.ndarray)}
+        for path in self.per:
+            for other, array in arrays.items():
+                if other != path and np.may_share_memory(array, arrays[path]):
+                    text = f"self.{other} and self.{path}, which is learned, are one array"
+                    raise refusal(self.rule, "_learn", f"{text} in memory; use self.{path}")
+
+    # The hooks
+
+    def _propose(self, trace: Trace) -> dict[str, Node]:
+        with self._symbolic(trace, ITERATION, number_after) as inputs:
+            strategy = self.rule._propose()
+            held = {path: trace.node(held_at(self.rule, path)) for path in inputs}
+            changed = [path for path in inputs if held[path] is not inputs[path]]
+            if changed := [*changed, *self._changed(inputs)]:
+                raise UntraceableError(f"_propose changes self.{changed[0]}; let _learn change it")
+            return {"strategy": _as(Per.ACTION, strategy, trace, "_propose returns")}
+
+    def _learn(self, trace: Trace) -> dict[str, Node]:
+        before = elementwise("subtract", ITERATION, ONE)
+        with self._symbolic(trace, before, number_before) as inputs:
+            inner = [part for path, part in self.parts.items() if path]
+            if inner:  # they may play what is played
+                trace.played = trace.node(self.rule._propose())
+                for part in inner:
+                    part._strategy = None
+            utility, played = (trace.symbol(name, writeable=False) for name in (UTILITY, STRATEGY))
+            if self.rule._learn(utility, played) is not None:
+                raise UntraceableError("_learn must return nothing; let it change self")
+            for path in self._changed(inputs):
+                self._take_for_learned(path)
+            learned = {path: held_at(self.rule, path) for path in inputs}
+            _refuse_one_array(learned)
+            return {p: _as(inputs[p].per, x, trace, f"{p} becomes") for p, x in learned.items()}
+
+    @contextlib.contextmanager
+    def _symbolic(
+        self, trace: Trace, iteration: Node, number: Callable[[str], Node]
+    ) -> Iterator[dict[str, Node]]:
+        """Let the rule hold symbols, and copies of what its code could change; put all back."""
+        inputs = {path: make("input", per=per, detail=path) for path, per in self.per.items()}
+        inputs |= {path: number(path) for path in self.numbers}
+        held: dict[str, Any] = {path: trace.symbol(node) for path, node in inputs.items()}
+        held |= self._opaque
+        held["iteration"] = trace.symbol(iteration)
+        copies: dict[int, Any] = {id(part): part for part in self.parts.values()}
+        copies |= {id(held_at(self.rule, path)): held[path] for path in self.per}
+        simplices = SymbolicSimplices(self.rule.domain, trace)
+        trace.first = simplices.first
+        for path, part in self.parts.items():
+            for name, value in _all(part).items():
+                if isinstance(value, Simplices) and value == self.rule.domain:
+                    held[path + name] = simplices
+                elif name not in _PASSING and path + name not in held:
+                    held[path + name] = _copied(path + name, value, copies)
+        try:
+            for path, value in held.items():
+                hold_at(self.rule, path, value)
+            for path in filter(None, self.parts):
+                _let_play(self.parts[path], trace)
+            self.rule._strategy = trace.symbol(STRATEGY, writeable=False)
+            yield inputs
+        except WrittenError as error:
+            found = [path for path, value in held.items() if value is error.array]
+            if not found:
+                raise
+            raise _LearnedError(found[0]) from None
+        finally:
+            self._restore()
+
+    def _restore(self) -> None:
+        for path, part in self.parts.items():
+            for name in _values(part).keys() - self._before[path].keys():
+                object.__delattr__(part, name)
+            for name, value in self._before[path].items():
+                object.__setattr__(part, name, value)
+
+    def _changed(self, inputs: Iterable[str]) -> list[str]:
+        """Return the paths of what a hook changed beside the inputs."""
+        now = held_by(self.rule)
+        other = {path for path in {**self.held, **now} if self.held.get(path) != now.get(path)}
+        return sorted(other - {*inputs, *self._opaque, *self._kept_constants()})
+
+    def _kept_constants(self) -> Iterator[str]:
+        """Yield the paths of cached properties; refuse those of what changes."""
+        for path, part in self.parts.items():
+            for name in _values(part).keys() - self._before[path].keys():
+                value = getattr(part, name)
+                nodes = nodes_of([value.node]) if isinstance(value, Symbol) else ()
+                if any(node.op in ("input", "iteration") for node in nodes):
+                    raise UntraceableError(
+                        f"self.{name} is computed once, of what changes; write @property in place "
+                        "of @cached_property"
+                    )
+                kept = getattr(type(part), name, None)
+                if isinstance(kept, functools.cached_property | types.MemberDescriptorType):
+                    yield path + name
+
+    def _take_for_learned(self, path: str) -> None:
+        """Let an array or a number that _learn changes count as learned; refuse anything else."""
+        prefix, dot, name = path.rpartition(".")
+        value = self._before[prefix + dot].get(name, _of_class(self.rule).get(name))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number and not isinstance(value, np.ndarray):
+            raise UntraceableError(
+                f"_learn changes self.{path}, which is neither an array nor a number beforehand; "
+                "declare an array with state()"
+            )
+        raise _LearnedError(path)
+
+    # Decisions by the iteration
+
+    def _all_ways(self, hook: Callable[[Trace], dict[str, Node]]) -> dict[str, Node]:
+        """Run a hook for both outcomes of each decision by the iteration, and join the results."""
+        rule, runs = self.rule, 0
+
+        def join(taken: tuple[bool, ...]) -> dict[str, Node] | None:
+            nonlocal runs
+            runs += 1
+            if runs > _MOST_RUNS:
+                text = (
+                    "Python decides by the iteration in too many ways, as in a loop; use np.where"
+                )
+                raise refusal(rule, hook.__name__, text)
+            trace = Trace(rule.domain.blocks, rule.domain.dimension, taken)
+            outputs: dict[str, Node] | None = None
+            try:
+                with symbolic_functions(self._places, trace), np.errstate(all="ignore"):
+                    outputs = hook(trace)
+            except _LearnedError:
+                raise
+            except DivisorError:
+                pass
+            except UntraceableError as error:
+                raise UntraceableError(f"{error} ({_place(error, rule)})") from None
+            except Exception as error:
+                told = f"{type(error).__name__}: {error} ({_place(error, rule)})"
+                raise UntraceableError(told) from error
+            for k in reversed(range(len(taken), len(trace.conditions))):  # which it took as true
+                condition = trace.conditions[k]
+                other = join((*taken, *[True] * (k - len(taken)), False))
+                if outputs is None or other is None:  # NumPy raises an error in that case
+                    outputs = outputs or other
+                else:
+                    outputs = {n: _either(condition, x, other[n], {}) for n, x in outputs.items()}
+            return outputs
+
+        with np.errstate(all="ignore"):  # what follows from constants is computed when it is traced
+            outputs = join(())
+        if outputs is None:
+            raise refusal(rule, hook.__name__, "Python's numbers are divided by zero")
+        return outputs
+
+
+def _copied(path: str, value: Any, copies: dict[int, Any]) -> Any:
+    """Return a copy of what a rule holds, which its code may change."""
+    if isinstance(value, _RANDOM):
+        return Unknown("{}() draws random numbers")
+    if _is_fixed(value):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.copy().view(HeldArray)
+    try:
+        copied: Any = copy.deepcopy(value, copies)
+    except Exception as error:
+        raise UntraceableError(f"self.{path} cannot be copied: {error}") from None
+    return _NumberFunction(copied, value) if callable(value) else copied
 
 
 def _refuse_one_array(changed: Mapping[str, Any]) -> None:
@@ -187,81 +505,6 @@ def _refuse_one_array(changed: Mapping[str, Any]) -> None:
                 )
 
 
-def _refuse_shared(rule: Any, paths: Iterable[str], snapshot: Snapshot) -> None:
-    """Refuse that the numbers of an array that is learned are held under another name."""
-    named = [(f"self.{path}", value) for path, value in _attributes(rule).items()]
-    arrays = [(name, x) for name, x in named if isinstance(x, np.ndarray)] + list(snapshot.arrays())
-    for path in paths:
-        learned = held_at(rule, path)
-        for name, array in arrays:
-            if name != f"self.{path}" and np.may_share_memory(array, learned):
-                text = f"{name} and self.{path}, which is learned, are one array in memory"
-                raise refusal(rule, "_learn", f"{text}; use self.{path}")
-
-
-def _kept_constants(symbolic: Any) -> set[str]:
-    """Return the paths of cached properties; refuse those of what changes, as NumPy keeps them."""
-    kept = {(path, n): x for path, part in owners(symbolic) for n, x in _cached(part).items()}
-    for (_, name), value in kept.items():
-        nodes = nodes_of([value.node]) if isinstance(value, Symbol) else ()
-        if any(node.op in ("input", "iteration") for node in nodes):
-            raise UntraceableError(
-                f"self.{name} is computed once, of what changes; write @property in place of "
-                "@cached_property"
-            )
-    return {path + name for path, name in kept}
-
-
-def _cached(part: Any) -> dict[str, object]:
-    """Return the cached properties of a part that were computed."""
-    found = {
-        name: value
-        for name, value in getattr(part, "__dict__", {}).items()
-        if isinstance(getattr(type(part), name, None), functools.cached_property)
-    }
-    fields = {field.name for field in attrs_fields(type(part))}
-    for kind in filter(attrs.has, type(part).__mro__):  # which keeps them in slots
-        for name, item in vars(kind).items():
-            if isinstance(item, types.MemberDescriptorType) and name not in fields:
-                with contextlib.suppress(AttributeError):
-                    found[name] = item.__get__(part)
-    return found
-
-
-def _refuse_change(rule: Any, hook: str, name: str) -> None:
-    """Refuse a change but of an array or a number, which is taken for learned."""
-    if name == A_GENERATOR:
-        raise UntraceableError(f"{hook} draws random numbers; compute with what was learned alone")
-    path = name.removeprefix("self.")
-    if path == name:
-        raise UntraceableError(
-            f"{hook} changes {name}; keep what is learned in the rule: in arrays that are declared "
-            "with state(), or in numbers"
-        )
-    if hook == "_propose":
-        raise UntraceableError(f"_propose changes {name}; let _learn change it")
-    value = _attributes(rule).get(path)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number and not isinstance(value, np.ndarray):
-        raise UntraceableError(
-            f"_learn changes {name}, which is neither an array nor a number beforehand; declare an "
-            "array with state()"
-        )
-    if isinstance(value, np.ndarray):
-        _per_of(value, rule.domain, path)
-    raise _UndeclaredError(path)
-
-
-def _attributes(rule: Any) -> dict[str, Any]:
-    """Return what a rule and its parts hold, by path; a cached property is not computed for it."""
-    return {
-        path + name: value
-        for path, part in owners(rule)
-        for name, value in attributes(part)
-        if name not in _PASSING
-    }
-
-
 def _as(per: Per, value: Any, trace: Trace, role: str) -> Node:
     if isinstance(value, Symbol) and value.mask is not None:
         raise UntraceableError(f"{role} x[mask], whose shape depends on the mask")
@@ -269,54 +512,6 @@ def _as(per: Per, value: Any, trace: Trace, role: str) -> Node:
     if node.per is not per:
         raise UntraceableError(f"{role} {KIND[node.per]}, and should be {KIND[per]}")
     return node
-
-
-def _all_ways(
-    rule: Any,
-    run: Callable[[Trace], dict[str, Node]],
-    namespaces: list[dict[str, Any]],
-    snapshot: Snapshot,
-) -> dict[str, Node]:
-    """Run a hook for both outcomes of every decision by the iteration, and join what comes out."""
-    shape, runs = (rule.domain.blocks, rule.domain.dimension), 0
-    held = {id(value): path for path, value in _attributes(rule).items()}
-    places = places_of_functions(namespaces)
-
-    def join(taken: tuple[bool, ...]) -> dict[str, Node]:
-        nonlocal runs
-        runs += 1
-        if runs > _MOST_RUNS:
-            text = "Python decides by the iteration in too many ways, as in a loop; use np.where"
-            raise refusal(rule, f"_{run.__name__}", text)
-        trace, changed, outputs = Trace(*shape, taken, held.keys()), list[str](), {}
-        try:
-            try:
-                with symbolic_functions(places, trace), np.errstate(all="ignore"):
-                    outputs = run(trace)
-            except WrittenError as error:
-                changed = [f"self.{held[id(error.array)]}"] if id(error.array) in held else []
-                if not changed:
-                    raise
-            finally:
-                changed += snapshot.restore()
-            if changed:
-                _refuse_change(rule, f"_{run.__name__}", changed[0])
-        except _UndeclaredError:
-            raise
-        except UntraceableError as error:
-            raise UntraceableError(f"{error} ({_place(error, rule)})") from None
-        except Exception as error:
-            raise UntraceableError(
-                f"{type(error).__name__}: {error} ({_place(error, rule)})"
-            ) from error
-        for k in reversed(range(len(taken), len(trace.conditions))):  # which it took as true
-            condition = trace.conditions[k]
-            other = join((*taken, *[True] * (k - len(taken)), False))
-            outputs = {n: _either(condition, outputs[n], other[n], {}) for n in outputs}
-        return outputs
-
-    with np.errstate(all="ignore"):  # what follows from constants is computed when it is traced
-        return join(())
 
 
 def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node], Node]) -> Node:
@@ -349,7 +544,10 @@ def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node]
 def _place(error: BaseException, rule: Any) -> str:
     """Return the file and line of an author's code that an error comes from."""
     frames = traceback.extract_tb(error.__traceback__)
-    for library in (_LIBRARIES, _LIBRARIES[:1]):  # a rule may be one of this library's own
+    for library in (
+        _LIBRARIES,
+        (_LIBRARIES[0], contextlib.__file__),
+    ):  # a rule may be one of this library's own
         if own := [frame for frame in frames if not frame.filename.startswith(library)]:
             return f"{own[-1].filename}:{own[-1].lineno}"
     return _line(rule, "_propose" if str(error).startswith("_propose") else "_learn")
@@ -366,78 +564,26 @@ def _line(rule: Any, hook: str) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
-# The symbolic rule
-
-
-def _symbolic(rule: Any, inputs: Mapping[str, Node], trace: Trace, iteration: Node) -> Any:
-    """Return a copy of a rule whose set, iteration, and what it learns are symbolic."""
-    simplices = SymbolicSimplices(rule.domain, trace)
-    trace.first = simplices.first
-    symbolic = _copy(rule, simplices)
-    _bind(rule, symbolic)
-    object.__setattr__(symbolic, "iteration", trace.symbol(iteration))
-    object.__setattr__(symbolic, "_strategy", trace.symbol(STRATEGY, writeable=False))
-    for path, node in inputs.items():
-        hold_at(symbolic, path, trace.symbol(node))
-    for path, part in owners(symbolic):
-        if path:
-            _let_play(part, trace)
-    return symbolic
-
-
-def _copy(rule: Any, simplices: Simplices) -> Any:
-    """Return a copy of a rule and its parts on symbolic simplices."""
-    symbolic = object.__new__(type(rule))
-    for name, value in attributes(rule):
-        copied = value
-        if isinstance(value, np.random.Generator):
-            copied = Unknown("{}() draws random numbers")
-        elif isinstance(value, RegretMinimizer):
-            copied = _copy(value, simplices)
-        elif isinstance(value, Simplices) and value == rule.domain:
-            copied = simplices
-        elif callable(value):
-            copied = _NumberFunction(value)
-        object.__setattr__(symbolic, name, copied)
-    for name in rule._number_functions:
-        object.__setattr__(symbolic, name, _NumberFunction(getattr(rule, name), opaque=True))
-    return symbolic
-
-
-def _bind(rule: Any, symbolic: Any) -> None:
-    """Bind the methods of a rule and its parts that these hold to their copies."""
-    pairs = list(zip(owners(rule), owners(symbolic), strict=True))
-    copies = {id(part): copied for (_, part), (_, copied) in pairs}
-    for (_, part), (_, copied) in pairs:
-        for name, value in attributes(part):
-            if isinstance(value, types.MethodType) and id(value.__self__) in copies:
-                bound = types.MethodType(value.__func__, copies[id(value.__self__)])
-                object.__setattr__(copied, name, _NumberFunction(bound))
-
-
 @frozen
 class _NumberFunction:
-    """A function that a rule was given: one of the iteration need not be traced."""
+    """A function that a rule holds: one of the iteration need not be traced."""
 
     function: Callable[..., Any]
-    opaque: bool = False
+    original: Callable[..., Any] | None = None
+    """The same, to be called iteration by iteration; None if it is never traced."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         number = given[0] if len(given) == 1 and not named else None
-        is_number = isinstance(number, Symbol) and number.node.per is Per.RULE
-        if is_number and self.opaque:
-            return self._called(number)
+        if not isinstance(number, Symbol) or number.node.per is not Per.RULE:
+            return self.function(*given, **named)
         previous = getattr(RAISED, "last", None)
         try:
-            return self.function(*given, **named)
+            if self.original is not None:
+                return self.function(number)
         except (UntraceableError, TypeError):
-            if not is_number:
-                raise
             RAISED.last = previous
-            return self._called(number)
-
-    def _called(self, number: Any) -> Any:
-        return number.trace.symbol(make("call", number.node, per=Per.RULE, detail=self.function))
+        called = self.original or self.function
+        return number.trace.symbol(make("call", number.node, per=Per.RULE, detail=called))
 
 
 def _let_play(part: Any, trace: Trace) -> None:
@@ -460,69 +606,15 @@ def _let_play(part: Any, trace: Trace) -> None:
         object.__setattr__(part, name, function)
 
 
-def _pers(rule: Any) -> dict[str, Per]:
-    """Return what each of the arrays that a rule declares as learned has a number for."""
-    example = rule
-    if rule.domain.dimension == rule.domain.blocks:  # where the shape does not say it
-        example = rule.on_domain(Simplices([2, 3]))
-        if example is None:
-            raise UntraceableError("every block has one action: arrays cannot be told apart")
-    for _, part in owners(rule):
-        if part.domain != rule.domain:
-            raise UntraceableError(f"{quote(part)}, a part of it, plays on another set")
-    return {
-        prefix + name: _per_of(array, example.domain, prefix + name)
-        for prefix, part in owners(example)
-        for name, array in learned_by(part).items()
-    }
-
-
-def _per_of(array: Any, simplices: Simplices, path: str) -> Per:
-    shapes = {(simplices.dimension,): Per.ACTION, (simplices.blocks,): Per.BLOCK}
-    if getattr(array, "shape", None) not in shapes or array.dtype.kind != "f":
-        raise UntraceableError(f"{path} is no array of floats by action or block")
-    return shapes[array.shape]
-
-
-def _at_first(rule: Any, sizes: list[int], pers: Iterable[str]) -> dict[str, Any]:
-    """Return what a rule over other simplices has learned at first, nothing where there is none."""
-    try:
-        fresh = rule.on_domain(Simplices(sizes))
-    except (TypeError, ValueError):  # its arguments fit its own set alone
-        fresh = None
-    return {} if fresh is None else {path: held_at(fresh, path) for path in pers}
-
-
-_PASSING = {"_strategy", "next_strategy", "observe_utility", "_tracker"}
-"""Attributes that every minimizer changes."""
-
-
-def _changed(
-    symbolic: Any, old: Mapping[str, Any], inputs: Mapping[str, Node], trace: Trace
-) -> list[str]:
-    """Return the paths of what a hook changed."""
-    changed = [path for path in inputs if trace.node(held_at(symbolic, path)) is not inputs[path]]
-    constants = _kept_constants(symbolic)
-    for path, new in _attributes(symbolic).items():
-        unchanged = old.get(path) is new or isinstance(new, RegretMinimizer) or path in constants
-        if not unchanged and path not in inputs:
-            changed.append(path)
-    return changed
-
-
-def _namespaces(rule: Any) -> list[dict[str, Any]]:
-    """Return the namespaces of the modules that define a rule and its parts."""
-    held = [part for _, part in owners(rule)]
-    held += [value for part in held for _, value in attributes(part)]
-    kinds = {kind for value in held for kind in type(value).__mro__}
+def _namespaces(held: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return the namespaces of the modules that define parts of a rule, and what these hold."""
+    values = [value for part in held for value in (part, *_values(part).values())]
+    kinds = {kind for value in values for kind in type(value).__mro__}
     functions = [item for kind in kinds for item in vars(kind).values()]
-    spaces = {
-        id(item.__globals__): item.__globals__
-        for item in functions
-        if isinstance(item, types.FunctionType)
-    }
-    spaces |= {id(space): space for space in map(_module_of, kinds) if space is not None}
-    return list(spaces.values())
+    functions += [value for value in values if isinstance(value, types.FunctionType)]
+    spaces = [f.__globals__ for f in functions if isinstance(f, types.FunctionType)]
+    spaces += [space for kind in kinds if (space := _module_of(kind)) is not None]
+    return list({id(space): space for space in spaces}.values())
 
 
 def _module_of(kind: type) -> dict[str, Any] | None:

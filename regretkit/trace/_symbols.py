@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -25,8 +25,10 @@ from regretkit.trace._graph import (
     elementwise,
     fill,
     make,
+    nodes_of,
     reduction,
     repeat,
+    values_at,
 )
 
 RAISED = threading.local()
@@ -50,6 +52,10 @@ class WrittenError(UntraceableError):
             "write x = x + y"
         )
         self.array = array
+
+
+class DivisorError(ZeroDivisionError):
+    """A number of the iteration is divided by zero, in some iteration."""
 
 
 UFUNCS = {ELEMENTWISE[name].numpy: name for name in ELEMENTWISE}
@@ -87,6 +93,9 @@ KIND = {
 WHOLE = {ITERATION, elementwise("subtract", ITERATION, ONE)}
 """Numbers that are whole ones in Python: the iteration, in either hook."""
 
+_QUOTIENTS = {"divide", "floor_divide", "remainder"}
+_TRIED = np.array([*range(64), 1e7])
+"""Iterations in which a divisor is looked at."""
 _MOST_DECISIONS = 64
 """In one run of a hook."""
 
@@ -98,20 +107,14 @@ class Trace:
     are those to repeat, and further ones are taken as true.
     """
 
-    def __init__(
-        self,
-        blocks: int,
-        dimension: int,
-        decisions: tuple[bool, ...] = (),
-        held: Container[int] = (),
-    ) -> None:
+    def __init__(self, blocks: int, dimension: int, decisions: tuple[bool, ...] = ()) -> None:
         self.shapes: dict[Per, tuple[int, ...]] = {
             Per.RULE: (),
             Per.BLOCK: (blocks,),
             Per.ACTION: (dimension,),
         }
         self.decisions, self.conditions = decisions, list[Node]()
-        self.roots, self._held = 0, held
+        self.roots = 0
         self.first: object = None  # where blocks start
         self.played: Node | None = None
         """What the rule proposed, which is the strategy that it learns from."""
@@ -132,10 +135,22 @@ class Trace:
                 "Python decides by the iteration again and again, as in a loop; use np.where, or a "
                 "formula"
             )
+        if condition.is_constant:
+            return bool(condition.detail)
         if condition not in self.conditions:
             self.conditions.append(condition)
         taken = self.conditions.index(condition)
         return self.decisions[taken] if taken < len(self.decisions) else True
+
+    def check_divisor(self, number: Node, node: Node) -> None:
+        """Raise a ZeroDivisionError, as Python does, in case a number is divided by zero."""
+        if number.per is not Per.RULE or node.per is not Per.RULE:
+            return
+        known = not any(inner.op in ("input", "call") for inner in nodes_of([node]))
+        if known and values_at([node], _TRIED).all():
+            return
+        if self.decide(elementwise("equal", node, ZERO)):
+            raise DivisorError("division by zero")
 
     def node(self, value: Any) -> Node:
         """Return what a symbol, a number or an array stands for."""
@@ -160,14 +175,26 @@ class Trace:
             )
         if self.shapes[Per.ACTION] == self.shapes[Per.BLOCK]:
             raise UntraceableError("every block has one action: arrays cannot be told apart")
-        detail = array
-        if id(array) not in self._held:  # those are read when a run begins
-            if (array == array[0]).all():
-                return fill(constant(array[0]), per)
-            detail = array.astype(np.float64)
-            detail.setflags(write=False)
+        if (array == array[0]).all():
+            return fill(constant(array[0]), per)
+        detail = array.astype(np.float64)
+        detail.setflags(write=False)
         node = make("array", per=per, detail=detail)
         return elementwise("not_equal", node, ZERO) if array.dtype == bool else node
+
+
+class HeldArray(np.ndarray[Any, Any]):
+    """An array that a rule holds, which is learned once a symbol is written to it."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, Symbol):
+            return super().__getitem__(key)
+        return key.trace.symbol(key.trace.node(np.asarray(self)))[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, Symbol) or isinstance(value, Symbol):
+            raise WrittenError(self)
+        super().__setitem__(key, value)
 
 
 def _refusing(text: str) -> Callable[..., Any]:
@@ -343,12 +370,11 @@ class Symbol(NDArrayOperatorsMixin):
         if ufunc in _COMPOSED and method == "__call__" and not options:
             return _COMPOSED[ufunc](*inputs)
         name = UFUNCS.get(ufunc)
-        if name is None or method != "__call__":
+        unknown = options.keys() - {"out", "where", "dtype", "casting"}
+        if name is None or method != "__call__" or unknown:
             called = f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method}"
             raise UntraceableError(called + _mixing(ufunc.__name__, _UNKNOWN))
         target, where = options.pop("out", (None,))[0], options.pop("where", True)
-        if options.keys() - {"dtype", "casting"}:
-            raise UntraceableError(f"np.{ufunc.__name__} with {', '.join(options)} is not known")
         _check_dtype(options.get("dtype"))
         mask = _common_mask(inputs)
         nodes = [self.trace.node(value) for value in inputs]
@@ -361,6 +387,8 @@ class Symbol(NDArrayOperatorsMixin):
         _check_booleans(ufunc, inputs, {**options, "out": target})
         if all(node.boolean for node in nodes) and options.get("dtype") is None:
             name = _OF_BOOLEANS.get(name, name)
+        if name in _QUOTIENTS:
+            self.trace.check_divisor(*nodes)
         node = elementwise(name, *nodes)
         if where is not True:
             if target is None:

@@ -3,9 +3,9 @@
 These are functions of the iteration, and of single numbers that the rule learns.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
 from regretkit.trace._graph import (
-    ELEMENTWISE,
+    DIVISIONS,
+    EXACT,
     ONE,
     SIZE,
     ZERO,
@@ -27,6 +28,7 @@ from regretkit.trace._graph import (
     nodes_of,
     nonnegative_nodes,
     rebuild,
+    values_at,
 )
 from regretkit.trace._kernel import KernelTraits
 from regretkit.trace._rule import RuleGraph, number_after, number_before
@@ -34,37 +36,8 @@ from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE
 
 Numbers = Mapping[str, float]
 
-_DIVISIONS = {"remainder", "floor_divide", "fmod"}
-_EXACT = 2.0**53
-"""Whole numbers below it are exact as floats, as those of Python always are."""
 _TRIED, _LATE = 64, 10**7
 """Iterations in which numbers are looked at before a kernel is used, at once and later."""
-
-
-def values_at(
-    nodes: Sequence[Node], iterations: Vector, known: Mapping[Node, Vector] | None = None
-) -> NDArray[np.float64]:
-    """Return each node's number in each iteration, shape ``(nodes, iterations)``."""
-    values: dict[Node, Any] = dict(known or {})
-    with np.errstate(all="ignore"):
-        for node in nodes_of(nodes):
-            if node in values:
-                continue
-            if node.op == "constant":
-                values[node] = np.asarray(node.detail)
-            elif node.op == "iteration":
-                values[node] = iterations
-            elif node.op == "call":
-                [times] = (values[arg] for arg in node.args)
-                values[node] = np.array([node.detail(int(t)) for t in times], np.float64)
-            else:
-                given = [values[arg] for arg in node.args]
-                value = ELEMENTWISE[node.op].numpy(*given)
-                if node.op in _DIVISIONS and np.any(inexact := np.abs(given[0]) >= _EXACT):
-                    value = np.where(inexact, np.nan, value)
-                values[node] = value
-    rows = [np.broadcast_to(values[node], iterations.shape) for node in nodes]
-    return np.array(rows, np.float64).reshape(len(nodes), iterations.size)
 
 
 @lru_cache(maxsize=8)
@@ -121,11 +94,11 @@ class Schedule:
     def loses_digits(self, numbers: Numbers, passed: int) -> bool:
         """Return whether a whole number that is divided soon becomes too large to be exact."""
         nodes = list(nodes_of([*self.nodes, *self.updates.values()]))
-        divided = tuple(node.args[0] for node in nodes if node.op in _DIVISIONS)
+        divided = tuple(node.args[0] for node in nodes if node.op in DIVISIONS)
         schedule = Schedule(divided, self.updates)
         starts = [passed] if any(node.op == "call" for node in nodes) else [passed, _LATE]
         rows = [schedule.following(numbers, start, _TRIED)[0] for start in starts if divided]
-        return any((np.abs(row) >= _EXACT).any() for row in rows)
+        return any((np.abs(row) >= EXACT).any() for row in rows)
 
     def _learn(self, learned: NDArray[np.float64], iterations: Vector) -> None:
         """Fill in what the numbers are after each iteration, one after the other."""

@@ -6,8 +6,7 @@ import numpy as np
 
 from regretkit.sets import Simplices
 from regretkit.trace import find_kernel, upcoming_parameters
-from regretkit.trace._rule import trace_rule
-from regretkit.trace._snapshot import held_at
+from regretkit.trace._rule import held_at, trace_rule
 from tests.helpers.emit_numpy import numpy_functions
 
 RTOL = 1e-12

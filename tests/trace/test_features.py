@@ -28,6 +28,10 @@ class Arrays(rk.SimplexRule):
     b: np.ndarray = rk.state(start=1.0)
     c: np.ndarray = rk.state("block", start=0.5)
 
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        self.held, self.whole = np.ones(self.dimension), np.zeros(self.dimension)
+
     def new(self, u, x):
         return self.a
 
@@ -207,6 +211,12 @@ def swapped(self, u, x):
     return self.a - self.simplices.repeat(shift)
 
 
+def undeclared(self, u, x):
+    self.held[u > 0] *= 0.5
+    self.whole[:] = self.whole + x
+    return u * self.held + self.whole
+
+
 def filled(self, u, x):
     self.b.fill(0.25)
     self.c.fill(self.iteration)
@@ -220,7 +230,7 @@ EVEN = {"even": property(lambda self: np.arange(self.dimension) % 2 == 0)}
     "new",
     [
         *(in_place, floats_of_booleans, out, out_where, masks, copyto, aliases),
-        *(new_arrays_by_shape, swapped, filled),
+        *(new_arrays_by_shape, swapped, filled, undeclared),
     ],
 )
 def test_changes_in_place(new):
@@ -342,8 +352,21 @@ def branches(self, u, x):
     return y
 
 
-def test_statements_by_iteration():
-    traced(branches)
+def divisions_by_zero(self, u, x):
+    try:
+        y = u / self.iteration + u * (1 / self.iteration)
+    except ZeroDivisionError:
+        y = u
+    try:
+        y = y * (1 // (self.iteration - 2))
+    except ZeroDivisionError:
+        return y + (5 % (self.iteration - 1))
+    return y
+
+
+@pytest.mark.parametrize("new", [branches, divisions_by_zero])
+def test_statements_by_iteration(new):
+    traced(new)
 
 
 # Other code

@@ -1,6 +1,6 @@
 """The kernel of a rule is kept, for as long as its code is the same."""
 
-from attrs import define
+import pytest
 from user_rules import CubedRegrets, Switchable
 
 import regretkit as rk
@@ -12,17 +12,21 @@ def test_a_kernel_is_kept():
         assert find_kernel(rule) is find_kernel(rule)
 
 
-def test_equal_rules_have_one_kernel():
-    assert find_kernel(CubedRegrets(3)) is find_kernel(CubedRegrets(3))
+def test_equal_rules_of_the_library_have_one_kernel():
+    one, other = rk.DiscountedRegretMatching(3), rk.DiscountedRegretMatching(3, alpha=2.0)
+    assert find_kernel(one) is find_kernel(rk.DiscountedRegretMatching(3))
+    assert find_kernel(one) is not find_kernel(other)
+    assert find_kernel(one).propose is find_kernel(other).propose
 
 
-def test_what_a_method_is_replaced_by_counts():
-    @define(eq=False, slots=False)
-    class Rule(CubedRegrets):
-        def _propose(self):
-            return self.simplices.normalize(self.regrets)
+def test_equal_rules_of_a_user_have_the_same_code():
+    assert find_kernel(CubedRegrets(3)).propose is find_kernel(CubedRegrets(3)).propose
 
-    rule = Rule(3)
-    before = find_kernel(rule)
-    Rule._propose = lambda self: self.simplices.uniform()
-    assert find_kernel(rule) is not before
+
+def test_what_is_not_built_is_refused():
+    class Unbuilt(CubedRegrets):
+        def __init__(self, simplices):
+            self.simplices = simplices
+
+    with pytest.raises(TypeError, match=r"Unbuilt has no domain; let its __init__ call super"):
+        find_kernel(Unbuilt(3))

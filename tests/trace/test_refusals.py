@@ -76,7 +76,7 @@ FINE_IN_NUMPY = [
     ("return r * self.generator.random(self.dimension)", r"random\(\) draws random numbers"),
     (
         "return r + 0.001 * GENERATOR.random()",
-        "_learn draws random numbers; compute with what was learned alone",
+        "it computes something else every time, as with random numbers",
     ),
     ("return r + 0.0 * np.sort(r)", "np.sort is not known"),
     (
@@ -122,10 +122,6 @@ FINE_IN_NUMPY = [
         "try: return np.sort(r) * 0.5 + r\nexcept Exception: return r",
         "np.sort is not known",
     ),
-    (
-        "try: return r * min(1 / (self.iteration - 2), 2.0)\nexcept ZeroDivisionError: return r",
-        "change goes by ZeroDivisionError, .*; compare with 0 before",
-    ),
     ("return r * self.first", "self.first is computed once, of what changes; write @property"),
     (
         "self.seed = (1103515245 * self.seed + 12345) % 2**31; return r * (self.seed / 2**31)",
@@ -138,10 +134,6 @@ FINE_IN_NUMPY = [
     (
         "made = np.arange(float(r.size)); made += np.abs(r); return made",
         "made beforehand is written to; make it with np.zeros_like",
-    ),
-    (
-        "self.held[r > 0] *= 1.0; return r",
-        r"np.array, or a function of other libraries, asks for values",
     ),
     ("return r + 0.0 * r[r > 0].sum()", r"\.sum\(\) mixes the blocks"),
     ("return r + np.exp(r > 0)", r"of booleans has numbers of float16; use x.astype"),
@@ -165,7 +157,7 @@ WRONG_IN_NUMPY = [
 ]
 
 
-HOOK = ("declare", "numbers; compute", "beyond 2**53", "goes by", "computed once")
+HOOK = ("declare", "every time", "beyond 2**53", "computed once")
 """What is known of a hook alone, and not of a line in it."""
 
 
