@@ -10,11 +10,8 @@ from regretkit.trace._graph import (
     REDUCTIONS,
     Node,
     Per,
-    elementwise,
-    fill,
     nodes_of,
     number,
-    rebuild,
 )
 
 _EXPENSIVE = {*MATH, "divide"}
@@ -211,38 +208,20 @@ class Loops:
                     self._names[node] = next(self._variables)
                 self._write(depth, f"{self._names[node]} = 0.0")
 
-    def _final(self, outputs: Mapping[str, Node], depth: int = 0, unswitched: int = 0) -> None:
-        """Write the loop that stores outputs, one for either outcome of a condition by block."""
+    def _final(self, outputs: Mapping[str, Node]) -> None:
+        """Write the loop that stores outputs."""
         if not outputs:
             return
-        needed = self._inside(outputs.values())
-        conditions = [
-            node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
-            for node in needed
-            if node.op == "where"
-        ]
-        by_block = [c for c in conditions if c.per is not Per.ACTION]
-        if by_block and unswitched < 0:
-            for outcome in (True, False):
-                line = f"if {self._scalar(by_block[0])}:" if outcome else "else:"
-                self._write(depth, line)
-                assumed = _assume(outputs, by_block[0], outcome)
-                self._bound.update((n, self._iterates(n)) for n in nodes_of(assumed.values()))
-                previous = dict(self._names)
-                self._name_scalars(nodes_of(assumed.values()), depth + 1)
-                self._final(assumed, depth + 1, unswitched + 1)
-                self._names = previous
-            return
-        self._start_cumulations(needed, depth)
-        self._write(depth, "for a in range(first, last):")
-        values = self._body(list(outputs.values()), "a", depth + 1, {})
+        self._start_cumulations(self._inside(outputs.values()), 0)
+        self._write(0, "for a in range(first, last):")
+        values = self._body(list(outputs.values()), "a", 1, {})
         if len(outputs) > 1:  # all is read before anything is written
             targets = [f"new_{k}" for k in range(len(values))]
             for target, value in zip(targets, values, strict=True):
-                self._write(depth + 1, f"{target} = {value}")
+                self._write(1, f"{target} = {value}")
             values = targets
         for name, value in zip(outputs, values, strict=True):
-            self._write(depth + 1, f"{name}[a] = {value}")
+            self._write(1, f"{name}[a] = {value}")
 
     def _body(
         self, outputs: list[Node], index: str, depth: int, kept: Mapping[Node, str]
@@ -320,20 +299,3 @@ class Loops:
         bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"
         self._write(depth + 1, f"if not {move} > {bound}:")
         self._write(depth + 2, "break")
-
-
-def _assume(outputs: Mapping[str, Node], condition: Node, outcome: bool) -> dict[str, Node]:
-    """Return outputs for one outcome of a condition by block."""
-
-    def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
-        if node.per is not Per.ACTION:
-            return node
-        if node.op == "where":
-            decides = node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
-            if decides is condition:
-                chosen = args[1] if outcome else args[2]
-                return chosen if chosen.per is node.per else fill(chosen, node.per)
-            return elementwise("where", *args)
-        return None
-
-    return dict(zip(outputs, rebuild(outputs.values(), replace), strict=True))
