@@ -26,6 +26,7 @@ Step: TypeAlias = Callable[[Vector], Vector]
 """From where each block is to how far it goes next."""
 
 MAX_NEWTON_STEPS = 100
+BISECTIONS = 60
 _MAX_PLAIN = 32
 """A single block of at most this size is computed in numbers of Python, sooner than in arrays."""
 _MAX_BY_COLUMN = 8
@@ -287,6 +288,49 @@ class Simplices(StrategySet):
             if not going.any():
                 break
         return position
+
+    def bisect(self, low: Vector, high: Vector, above: Step, *, steps: int = BISECTIONS) -> Vector:
+        """Search a root in each block by halving an interval; shape ``(blocks,)``.
+
+        Each step goes on in the upper half where ``above`` holds in the middle, and in the lower
+        half elsewhere.
+
+        Parameters
+        ----------
+        low, high
+            Numbers for each block, with the root between them.
+        above
+            Returns for each block whether the root is above a number.
+        steps
+            How often the interval is halved.
+
+        Examples
+        --------
+        The root of ``x^2 = 2``, in one block:
+
+        >>> Simplices(3).bisect(np.zeros(1), np.full(1, 2.0), lambda x: x * x < 2.0).round(6)
+        array([1.414214])
+        """
+        for _ in range(steps):
+            middle = 0.5 * (low + high)
+            up = above(middle)
+            low, high = np.where(up, middle, low), np.where(up, high, middle)
+        return 0.5 * (low + high)
+
+    def sort(self, vector: Vector) -> tuple[Vector, Indices]:
+        """Return the entries of each block, the smallest first, and their coordinates.
+
+        With ``ordered, order = sort(x)`` the first is ``x[order]``, and ``y[order] = ordered``
+        puts the entries back. Equal entries keep their order.
+
+        Examples
+        --------
+        >>> ordered, order = Simplices([2, 3]).sort(np.array([2.0, 1.0, 3.0, 5.0, 4.0]))
+        >>> ordered, order
+        (array([1., 2., 3., 4., 5.]), array([1, 0, 2, 4, 3]))
+        """
+        order = np.lexsort((vector, self.block_of))
+        return vector[order], order
 
     def uniform(self) -> Vector:
         """Return the uniform distribution in each block, a new array."""

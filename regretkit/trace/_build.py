@@ -41,7 +41,7 @@ _FARTHEST = constant(-1.0)
 
 _JUMPS = {"sign", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}
 _JUMPS |= {"floor", "ceil", "trunc", "rint", "floor_divide", "remainder", "fmod"}
-_JUMPS |= {"sqrt", "power", "log", "log2", "log10"}
+_JUMPS |= {"sqrt", "power", "log", "log2", "log10", "rank"}
 """Operations that make a large difference of a small one, at zero or elsewhere."""
 
 

@@ -8,6 +8,7 @@ from regretkit.trace._graph import (
     ELEMENTWISE,
     MATH,
     REDUCTIONS,
+    SORTING,
     Node,
     Per,
     nodes_of,
@@ -56,7 +57,7 @@ class Loops:
         if node.op == "iterate":
             return frozenset([node])
         found = frozenset().union(*(self._bound[arg] for arg in node.args))
-        return found - {node.args[1]} if node.op == "root" else found
+        return found - {node.args[-2]} if node.op == "root" else found
 
     def code(self) -> list[str]:
         """Return the lines of the body."""
@@ -76,9 +77,10 @@ class Loops:
         level: dict[Node, int] = {}
         for node in nodes:
             level[node] = max((level.get(arg, 0) for arg in self._needs(node)), default=0)
-            level[node] += node.op in REDUCTIONS or node.op == "root"
+            level[node] += node.op in REDUCTIONS or node.op in SORTING or node.op == "root"
+        known = [node for node in nodes if node.per is not Per.ACTION or node.op in SORTING]
         stages = [
-            [node for node in nodes if node.per is not Per.ACTION and level[node] == stage]
+            [node for node in known if level[node] == stage]
             for stage in range(max(level.values(), default=0) + 1)
         ]
         loops = [[n.args[0] for n in stage if n.op in REDUCTIONS] for stage in stages]
@@ -89,6 +91,8 @@ class Loops:
             for node in stage:
                 if node.op == "root":
                     self._root(node, depth)
+                elif node.op in SORTING:
+                    self._sort(node, depth)
                 else:
                     self._name_scalars([node], depth)
 
@@ -104,7 +108,7 @@ class Loops:
     def _needs(self, node: Node) -> Iterable[Node]:
         if node.op != "root":
             return node.args
-        return [n for n in nodes_of(node.args) if node.args[1] not in self._bound[n]]
+        return [n for n in nodes_of(node.args) if node.args[-2] not in self._bound[n]]
 
     def _write(self, depth: int, line: str) -> None:
         self._lines.append("    " * depth + line)
@@ -269,33 +273,58 @@ class Loops:
             return f"({args[1]} if {args[0]} {sign} {args[1]} else {args[0]})"
         return ELEMENTWISE[node.op].code.format(*args)
 
-    # Roots
+    # Searches and sorting
 
     def _root(self, node: Node, depth: int) -> None:
-        start, iterate, step = node.args
+        *starts, iterate, step = node.args
         dependent = [n for n in nodes_of([step]) if iterate in self._bound[n]]
         for inner in dependent:  # another search may have had the same steps
             self._names.pop(inner, None)
-        captured = [
-            arg
-            for n in dependent
-            for arg in n.args
-            if arg.per is Per.ACTION and not self._bound[arg] and arg not in self._stored
-            if arg.op not in ("input", "array", "repeat", "fill")
-        ]
-        kept = {n: name for n in dict.fromkeys(captured) if (name := next(self._free, None))}
+        needed = [arg for n in dependent for arg in n.args if not self._bound[arg]]
+        self._keep([arg for arg in needed if arg.op not in ("repeat", "fill")], depth)
+        position = next(self._variables)
+        self._names[node] = self._names[iterate] = position
+        ends = [position] if len(starts) == 1 else [f"{position}_low", f"{position}_high"]
+        for name, start in zip(ends, starts, strict=True):
+            self._write(depth, f"{name} = {self._scalar(start)}")
+        middle = f"{position} = 0.5 * ({' + '.join(ends)})"
+        bisects = len(starts) == 2
+        steps = node.detail if bisects else _ROOT_STEPS
+        self._write(depth, f"for _ in range({steps}):")
+        if bisects:
+            self._write(depth + 1, middle)
+        self._region(dependent, [], depth + 1)
+        move = self._scalar(step)
+        if bisects:
+            low, high = ends
+            self._write(depth + 1, f"{low} = ({position} if {move} else {low})")
+            self._write(depth + 1, f"{high} = ({high} if {move} else {position})")
+            self._write(depth, middle)
+            return
+        self._write(depth + 1, f"{position} += {move}")
+        bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"
+        self._write(depth + 1, f"if not {move} > {bound}:")
+        self._write(depth + 2, "break")
+
+    def _keep(self, nodes: Iterable[Node], depth: int) -> None:
+        """Write the loop that stores nodes by action, as far as there is an array for each."""
+        new = [n for n in nodes if n.per is Per.ACTION and n not in self._stored]
+        new = [n for n in new if n.op not in ("input", "array")]
+        kept = {n: name for n in dict.fromkeys(new) if (name := next(self._free, None))}
         if kept:
             self._start_cumulations(self._inside(kept), depth)
             self._write(depth, "for a in range(first, last):")
             self._body(list(kept), "a", depth + 1, kept)
             self._stored.update(kept)
-        position = next(self._variables)
-        self._names[node] = self._names[iterate] = position
-        self._write(depth, f"{position} = {self._scalar(start)}")
-        self._write(depth, f"for _ in range({_ROOT_STEPS}):")
-        self._region(dependent, [], depth + 1)
-        move = self._scalar(step)
-        self._write(depth + 1, f"{position} += {move}")
-        bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"
-        self._write(depth + 1, f"if not {move} > {bound}:")
-        self._write(depth + 2, "break")
+
+    def _sort(self, node: Node, depth: int) -> None:
+        """Write the loops that compare or find every two actions of a block."""
+        self._keep([arg for arg in node.args if arg.op != "rank"], depth)
+        name = next(self._free)
+        codes = [self._stored.get(arg) or self._names[arg] for arg in node.args]
+        self._write(depth, "for a in range(first, last):")
+        self._write(depth + 1, "x = 0.0")
+        self._write(depth + 1, "for b in range(first, last):")
+        self._write(depth + 2, f"x = {SORTING[node.op].format(*codes)}")
+        self._write(depth + 1, f"{name}[a] = x")
+        self._stored[node] = name

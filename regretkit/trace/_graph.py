@@ -90,6 +90,14 @@ _LOGICAL = {name for name in ELEMENTWISE if name.startswith("logical")}
 REDUCTIONS = {"sum", "max", "norm", "argmax"}
 """From a number for each action to one for each block."""
 
+SORTING = {
+    "rank": "(x + 1.0 if {0}[b] < {0}[a] or ({0}[b] == {0}[a] and b < a) else x)",
+    "sorted": "({0}[b] if {1}[b] == float(a - first) else x)",
+    "unsorted": "({0}[b] if {1}[a] == float(b - first) else x)",
+}
+"""Within a block: how many entries come before each; entries by rank, and back: the code of an
+update of x, which begins with 0, for every two actions a and b."""
+
 Detail: TypeAlias = Any
 """The value of a constant, the name of an input, an array, or how a root is searched."""
 
@@ -105,8 +113,9 @@ class Node:
       every action or block one number;
     - ``"cumulate"``, running sums of a block; ``"chosen"``, 1 at the index of the second argument;
     - ``"normalize"``, ``"project"``, ``"add_cancelling"`` and ``"regret"``, of ``Simplices``;
-    - ``"root"``, a Newton search of each block: from the first argument, in place of the second,
-      an ``"iterate"``, by the third.
+    - ``"rank"``, ``"sorted"`` and ``"unsorted"``, see ``SORTING``;
+    - ``"root"``, a search of each block, whose last two arguments are an ``"iterate"`` and a step
+      from it: Newton's from one number, or by halves between two of them.
     """
 
     __slots__ = ("__weakref__", "args", "boolean", "detail", "op", "per")
@@ -351,9 +360,9 @@ def values_at(
 
 
 _NEVER_NEGATIVE = {"size", "iteration", "absolute", "square", "sqrt", "exp", "norm", "as_float"}
-_NEVER_NEGATIVE |= {"project", "chosen", "hypot"}
+_NEVER_NEGATIVE |= {"project", "chosen", "hypot", "rank"}
 _AS_ARGUMENTS = {"add", "multiply", "divide", "minimum", "sum", "max", "repeat", "fill", "cumulate"}
-_AS_ARGUMENTS |= {"normalize", "add_cancelling"}
+_AS_ARGUMENTS |= {"normalize", "add_cancelling", "sorted", "unsorted"}
 
 
 def nonnegative_nodes(outputs: Iterable[Node], inputs: set[str]) -> set[Node]:

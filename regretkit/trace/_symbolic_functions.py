@@ -11,8 +11,21 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from regretkit.sets import Simplices
-from regretkit.trace._graph import MATH, ONE, SIZE, Node, Per, elementwise, make, reduction, repeat
-from regretkit.trace._symbols import KIND, RAISED, Symbol, Trace, UntraceableError, apply
+from regretkit.sets._simplices import BISECTIONS
+from regretkit.trace._graph import (
+    MATH,
+    ONE,
+    SIZE,
+    Node,
+    Per,
+    as_boolean,
+    elementwise,
+    fill,
+    make,
+    reduction,
+    repeat,
+)
+from regretkit.trace._symbols import KIND, RAISED, Order, Symbol, Trace, UntraceableError, apply
 
 
 class SymbolicSimplices(Simplices):
@@ -30,6 +43,8 @@ class SymbolicSimplices(Simplices):
         node = self._trace.node(value)
         if node.per is Per.RULE and not isinstance(value, Symbol):
             return node
+        if node.per is Per.RULE and self.blocks == 1 and per is Per.BLOCK:
+            return fill(node, per)
         if node.per is not per:
             raise UntraceableError(f"{KIND[per]} is needed, but there is {KIND[node.per]}")
         return node
@@ -107,6 +122,23 @@ class SymbolicSimplices(Simplices):
         return self._trace.symbol(
             make("root", begin, iterate, move, per=Per.BLOCK, detail=tolerance)
         )
+
+    def bisect(
+        self, low: Any, high: Any, above: Callable[[Any], Any], *, steps: int = BISECTIONS
+    ) -> Any:
+        ends = self._node(low, Per.BLOCK), self._node(high, Per.BLOCK)
+        self._trace.roots += 1
+        iterate = make("iterate", per=Per.BLOCK, detail=self._trace.roots)
+        above_it = as_boolean(self._node(above(self._trace.symbol(iterate)), Per.BLOCK))
+        return self._trace.symbol(
+            make("root", *ends, iterate, above_it, per=Per.BLOCK, detail=steps)
+        )
+
+    def sort(self, vector: Any) -> Any:
+        node = self._node(vector)
+        rank = make("rank", node, per=Per.ACTION)
+        ordered = make("sorted", node, rank, per=Per.ACTION)
+        return self._trace.symbol(ordered), Order(self._trace, rank)
 
 
 class Unknown:

@@ -183,20 +183,6 @@ class Trace:
         return elementwise("not_equal", node, ZERO) if array.dtype == bool else node
 
 
-class HeldArray(np.ndarray[Any, Any]):
-    """An array that a rule holds, which is learned once a symbol is written to it."""
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, Symbol):
-            return super().__getitem__(key)
-        return key.trace.symbol(key.trace.node(np.asarray(self)))[key]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, Symbol) or isinstance(value, Symbol):
-            raise WrittenError(self)
-        super().__setitem__(key, value)
-
-
 def _refusing(text: str) -> Callable[..., Any]:
     """Return a method that refuses."""
 
@@ -204,6 +190,32 @@ def _refusing(text: str) -> Callable[..., Any]:
         raise UntraceableError(text)
 
     return refuse
+
+
+class Order:
+    """The coordinates of sorted entries: a key of arrays, and nothing else."""
+
+    def __init__(self, trace: Trace, rank: Node) -> None:
+        self.trace, self.rank = trace, rank
+
+    __array__ = _refusing(
+        "the order of sort is a key of arrays that are computed, as in x[order]; make constants "
+        "with np.zeros_like(x), or hold them in the rule"
+    )
+
+
+class HeldArray(np.ndarray[Any, Any]):
+    """An array that a rule holds, which is learned once a symbol is written to it."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, Symbol | Order):
+            return super().__getitem__(key)
+        return key.trace.symbol(key.trace.node(np.asarray(self)))[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, Symbol | Order) or isinstance(value, Symbol):
+            raise WrittenError(self)
+        super().__setitem__(key, value)
 
 
 class Symbol(NDArrayOperatorsMixin):
@@ -284,6 +296,8 @@ class Symbol(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> "Symbol":
         if _is_all(key):
             return self  # a view
+        if isinstance(key, Order):
+            return self._new(make("sorted", self.node, key.rank, per=Per.ACTION))
         if (mask := self._as_mask(key)) is not None:
             return Symbol(self.trace, self.node, mask=mask)
         raise UntraceableError(
@@ -295,7 +309,9 @@ class Symbol(NDArrayOperatorsMixin):
         if self.mask is not None or not self._writeable:
             raise ValueError("assignment destination is read-only")
         node = value.node if isinstance(value, Symbol) else self.trace.node(value)
-        if (mask := self._as_mask(key)) is not None:
+        if isinstance(key, Order):
+            node = make("unsorted", as_float(node), key.rank, per=Per.ACTION)
+        elif (mask := self._as_mask(key)) is not None:
             if isinstance(value, Symbol) and value.mask not in (None, mask):
                 raise UntraceableError("x[mask] = y[other mask] depends on the masks; use np.where")
             if node.per is not Per.RULE and not (isinstance(value, Symbol) and value.mask):
@@ -527,6 +543,12 @@ def _clip(values: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> 
         _copyto(out, clipped)
         return out
     return clipped
+
+
+@_implements(np.round)
+def _round(values: Any, decimals: int = 0) -> Any:
+    unit = 10.0**decimals
+    return np.rint(values * unit) / unit
 
 
 @_implements(np.full_like)

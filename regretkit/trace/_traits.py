@@ -240,8 +240,10 @@ def _fold(
     """Fold operations by block."""
     op, per = node.op, node.per
     if single:
-        if op in ("sum", "max", "cumulate", "repeat", "fill"):
+        if op in ("sum", "max", "cumulate", "repeat", "fill", "sorted", "unsorted"):
             return bare[0]
+        if op == "rank":
+            return ZERO
         if op in ("normalize", "project", "chosen"):
             return ONE
         if op == "norm":

@@ -31,6 +31,9 @@ _OPERATIONS = {
     "add_cancelling": "simplices.add({0}, {1})",
     "regret": "simplices.regret({0}, {1})",
     "as_float": "({0} * 1.0)",
+    "rank": "ranks(simplices, {0})",
+    "sorted": "{0}[np.lexsort(({1}, simplices.block_of))]",
+    "unsorted": "{0}[simplices.repeat(simplices.first) + {1}.astype(int)]",
 }
 _LENGTHS = {Per.BLOCK: "simplices.blocks", Per.ACTION: "simplices.dimension"}
 
@@ -60,9 +63,21 @@ def numpy_functions(graph: RuleGraph) -> tuple[NumPyFunction, NumPyFunction]:
     """Return ``propose`` and ``learn`` of ``numpy_code``."""
     held = ("array", "function")
     constants = {name: node.detail for node, name in _names(graph).items() if node.op in held}
-    namespace: dict[str, Any] = {"np": np, "inf": np.inf, "nan": np.nan, **constants}
+    namespace: dict[str, Any] = {
+        "np": np,
+        "inf": np.inf,
+        "nan": np.nan,
+        "ranks": _ranks,
+        **constants,
+    }
     exec(compile(numpy_code(graph), "<NumPy code of a traced rule>", "exec"), namespace)
     return namespace["propose"], namespace["learn"]
+
+
+def _ranks(simplices: Any, vector: Any) -> Any:
+    ranks = np.empty(vector.size)
+    ranks[simplices.sort(vector)[1]] = np.arange(vector.size)
+    return ranks - simplices.repeat(simplices.first)
 
 
 def _names(graph: RuleGraph) -> dict[Node, str]:
@@ -91,7 +106,7 @@ def _lines(outputs: Iterable[Node], names: dict[Node, str]) -> Iterator[str]:
     for node in nodes_of(outputs):
         searched[node] = set().union(*(searched[arg] for arg in node.args))
         if node.op == "root":
-            searched[node].discard(node.args[1])
+            searched[node].discard(node.args[-2])
         if node.op == "iterate" and node not in names:
             searched[node] = {node}
         if node in names or searched[node]:
@@ -102,12 +117,15 @@ def _lines(outputs: Iterable[Node], names: dict[Node, str]) -> Iterator[str]:
             continue
         name = f"v{len(names)}"
         if node.op == "root":
-            inside = {**names, node.args[1]: f"x{len(names)}"}
+            inside = {**names, node.args[-2]: f"x{len(names)}"}
             yield f"def step(x{len(names)}):"
-            for line in _lines([node.args[2]], inside):
+            for line in _lines([node.args[-1]], inside):
                 yield f"    {line}"
-            yield f"    return {inside[node.args[2]]}"
-            yield f"{name} = simplices.newton({args[0]}, step, tolerance={node.detail!r})"
+            yield f"    return {inside[node.args[-1]]}"
+            if len(args) == 4:
+                yield f"{name} = simplices.bisect({args[0]}, {args[1]}, step, steps={node.detail})"
+            else:
+                yield f"{name} = simplices.newton({args[0]}, step, tolerance={node.detail!r})"
         elif node.op == "call":
             yield f"{name} = {names[_function(node)]}(int({args[0]}))"
         else:

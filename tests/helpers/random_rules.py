@@ -38,6 +38,7 @@ BY_ACTION = (
     *("simplices.repeat({b})", "simplices.repeat({b})", "simplices.normalize(np.abs({0}))"),
     *("{0} - simplices.repeat(simplices.max({0}))", "simplices.repeat({b}) * {0}"),
     "simplices.regret({0}, simplices.normalize(np.abs({1})))",
+    *("simplices.sort({0})[0]", "{1}[simplices.sort({0})[1]]"),
 )
 BY_BLOCK = (
     *("simplices.sum({a})", "simplices.dot({a}, {c})", "simplices.max({a})", "simplices.norm({a})"),

@@ -175,8 +175,8 @@ HOOKS = {  # the concrete methods that subclasses may override
     "_SameDomain": "on_domain",
     "DeviationSet": "fixed_point regret",
     "StrategySet": "_key contains gain value",
-    "Simplices": "add best_response cumulate dot expectation max newton norm normalize project "
-    "regret repeat softmax sum uniform",
+    "Simplices": "add best_response bisect cumulate dot expectation max newton norm normalize "
+    "project regret repeat softmax sort sum uniform",
     "Averaging": "weights",
     "Baseline": "update",
     "TraversalEstimator": "_parameters _sampling_data",

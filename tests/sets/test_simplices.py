@@ -55,6 +55,30 @@ def test_sums_products_maxima_and_running_sums_are_those_of_each_block(sizes):
 
 
 @each_layout
+def test_sorting_is_that_of_each_block_and_its_order_goes_back(sizes):
+    simplices = Simplices(sizes)
+    u = np.round(signed(np.random.default_rng(3), simplices.dimension))
+    ordered, order = simplices.sort(u)
+    np.testing.assert_array_equal(ordered, end_to_end([sorted(b) for b in in_blocks(sizes, u)]))
+    np.testing.assert_array_equal(ordered, u[order])
+    back = np.empty(simplices.dimension)
+    back[order] = ordered
+    np.testing.assert_array_equal(back, u)
+
+
+@each_layout
+def test_bisection_and_newton_find_the_same_root(sizes):
+    simplices = Simplices(sizes)
+    squares = 1.0 + np.random.default_rng(4).random(simplices.blocks)
+    halved = simplices.bisect(np.zeros(simplices.blocks), squares, lambda x: x * x < squares)
+    newton = simplices.newton(
+        np.ones(simplices.blocks), lambda x: np.maximum(squares - x * x, 0.0) / (2.0 * squares)
+    )
+    np.testing.assert_allclose(halved, np.sqrt(squares), rtol=1e-15)
+    np.testing.assert_allclose(newton, np.sqrt(squares), rtol=1e-8)
+
+
+@each_layout
 def test_normalizing_softmax_and_regret_are_those_of_each_block(sizes):
     generator = np.random.default_rng(2)
     simplices = Simplices(sizes)

@@ -101,6 +101,7 @@ def test_every_ufunc(name):
     ),
     clip_of_a_constant=lambda self, u, x: u + np.clip(np.arange(u.size) * 0.5, 1, u),
     select=lambda self, u, x: np.select([u > 1, u > 0], [x, u], 0.25),
+    rounded=lambda self, u, x: np.round(u) + np.round(x, 2),
     nan_to_num=lambda self, u, x: np.nan_to_num(u),
     new_arrays=lambda self, u, x: (
         np.zeros_like(u) + np.ones_like(u) + np.full_like(u, 2.0) + 0 * np.empty_like(u) + u
@@ -267,7 +268,44 @@ def roots_by_iteration(self, u, x):
     return self.simplices.repeat(search(2.0) if self.iteration < 2 else search(3.0)) + u
 
 
+def root_by_halves(self, u, x):
+    def short(level):
+        return self.simplices.sum(np.maximum(u - self.simplices.repeat(level), 0.0)) > 1.0
+
+    largest = self.simplices.max(u)
+    level = self.simplices.bisect(largest - 1.0, largest, short)
+    return np.maximum(u - self.simplices.repeat(level), 0.0) + x
+
+
+def by_rank(self, u, x):
+    ordered, order = self.simplices.sort(u + 0.5 * x)
+    falling = 1.0 / self.simplices.cumulate(np.ones(self.dimension))
+    y = np.empty_like(u)
+    y[order] = falling * x[order]
+    return y + self.b[order] * ordered + (self.held * 2.0)[order] * self.held[order]
+
+
+def projected(self, u, x):
+    ordered, _ = self.simplices.sort(-u)
+    count = self.simplices.cumulate(np.ones_like(u))
+    levels = (self.simplices.cumulate(-ordered) - 1.0) / count
+    return np.maximum(u - self.simplices.repeat(self.simplices.max(levels)), 0.0)
+
+
+def ties_by_rank(self, u, x):
+    order = self.simplices.sort(np.rint(u))[1]
+    rank = np.zeros(self.dimension)
+    rank[order] = self.simplices.cumulate(np.ones(self.dimension))
+    again = np.zeros(self.dimension)
+    again[self.simplices.sort(rank)[1]] = rank
+    return rank * x + again
+
+
 @each(
+    root_by_halves=root_by_halves,
+    by_rank=by_rank,
+    projected=projected,
+    ties_by_rank=ties_by_rank,
     sum=lambda self, u, x: self.simplices.repeat(self.simplices.sum(u * x + u)),
     sum_by_a_number=lambda self, u, x: (
         u * self.simplices.repeat(self.simplices.sum(u * (self.iteration + 0.3)))

@@ -130,7 +130,9 @@ def report(seed, source, way, found, expected, blocks, spread, simplices):
     return "\n".join(lines)
 
 
-REFUSED = "made beforehand|np.array, or a function of other libraries|setting an array element"
+REFUSED = (
+    "made beforehand|the order of sort|np.array, or a function of other|setting an array element"
+)
 """Arrays of constants that are written to in place are refused."""
 
 
@@ -145,7 +147,7 @@ def compare(seeds):
     assert compared > 10 * len(seeds)
     assert decided <= 1e-3 * compared
     assert cancelled <= 1e-3 * compared
-    assert len(refusals) <= 0.01 * len(seeds) + 1
+    assert len(refusals) <= 0.02 * len(seeds) + 1
     assert not [refusal for refusal in refusals if not re.search(REFUSED, refusal)]
 
 
