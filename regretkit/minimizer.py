@@ -12,7 +12,7 @@ import abc
 import copy
 from collections.abc import Callable, Mapping
 from inspect import get_annotations
-from typing import ClassVar, Self, TypeAlias, cast, final
+from typing import Any, ClassVar, Self, TypeAlias, cast, final
 
 from attrs import define, field
 from attrs.setters import NO_OP
@@ -203,6 +203,18 @@ class RegretMinimizer(Stateful, abc.ABC):
         if self._tracker is not None:
             self._tracker.contiguous = False
 
+
+class _NoDomain:
+    """What is read before ``domain`` is set."""
+
+    def __get__(self, minimizer: object, kind: type) -> Self:
+        if minimizer is None:
+            return self
+        text = f"{kind.__name__} has no domain; its __init__ must set it or call super().__init__"
+        raise AttributeError(text)
+
+
+cast(Any, RegretMinimizer).domain = _NoDomain()
 
 TrackerOf: TypeAlias = Callable[[RegretMinimizer], RegretTracker]
 """Returns the tracker of a minimizer in the circuit."""

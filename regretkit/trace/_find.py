@@ -66,9 +66,6 @@ def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel
     """
     if isinstance(rule, type) or not hasattr(rule, "next_strategy"):
         raise TypeError(must_be("rule", "a SimplexRule", rule, "pass one, as RegretMatching(3)"))
-    if not hasattr(rule, "domain"):
-        kind = type(rule).__name__
-        raise TypeError(f"{kind} has no domain; let its __init__ call super().__init__(simplices)")
     kept = vars(rule).setdefault("_kernels", {})
     held = held_by(rule)
     found: _Found | None = kept.get(exact)

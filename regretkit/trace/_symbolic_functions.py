@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from regretkit.sets import Simplices
 from regretkit.sets._simplices import BISECTIONS
@@ -25,7 +26,16 @@ from regretkit.trace._graph import (
     reduction,
     repeat,
 )
-from regretkit.trace._symbols import KIND, RAISED, Order, Symbol, Trace, UntraceableError, apply
+from regretkit.trace._symbols import (
+    KIND,
+    RAISED,
+    Order,
+    Symbol,
+    Trace,
+    UntraceableError,
+    apply,
+    refusing,
+)
 
 
 class SymbolicSimplices(Simplices):
@@ -38,6 +48,13 @@ class SymbolicSimplices(Simplices):
 
     def __reduce__(self) -> Any:
         raise UntraceableError("a rule that is traced cannot be copied")
+
+    block: Any = refusing(
+        "self.simplices picks one block, and a rule plays all of them alike; write it for whole "
+        "arrays, as in x[mask], with operations of self.simplices"
+    )
+    select: Any = block
+    coordinates: Any = block
 
     def _node(self, value: Any, per: Per = Per.ACTION) -> Node:
         node = self._trace.node(value)
@@ -141,7 +158,7 @@ class SymbolicSimplices(Simplices):
         return self._trace.symbol(ordered), Order(self._trace, rank)
 
 
-class Unknown:
+class Unknown(NDArrayOperatorsMixin):
     """What no block knows, and nothing may be asked of."""
 
     def __init__(self, text: str) -> None:
@@ -149,6 +166,12 @@ class Unknown:
 
     def __getattr__(self, name: str) -> Any:
         raise UntraceableError(self._text.format(name))
+
+    def __array_ufunc__(self, ufunc: Any, *_: object, **__: object) -> Any:
+        raise UntraceableError(self._text.format(ufunc.__name__))
+
+    def __bool__(self) -> bool:
+        raise UntraceableError(self._text.format("bool"))
 
 
 UTILITY = make("input", per=Per.ACTION, detail="utility")

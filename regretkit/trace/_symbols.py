@@ -183,7 +183,7 @@ class Trace:
         return elementwise("not_equal", node, ZERO) if array.dtype == bool else node
 
 
-def _refusing(text: str) -> Callable[..., Any]:
+def refusing(text: str) -> Callable[..., Any]:
     """Return a method that refuses."""
 
     def refuse(*_: object, **__: object) -> Any:
@@ -198,7 +198,7 @@ class Order:
     def __init__(self, trace: Trace, rank: Node) -> None:
         self.trace, self.rank = trace, rank
 
-    __array__ = _refusing(
+    __array__ = refusing(
         "the order of sort is a key of arrays that are computed, as in x[order]; make constants "
         "with np.zeros_like(x), or hold them in the rule"
     )
@@ -361,21 +361,21 @@ class Symbol(NDArrayOperatorsMixin):
             return int(self.node.detail)
         raise UntraceableError("int() asks for a value; use np.floor")
 
-    __str__ = _refusing("a text (str, print, an f-string) asks for a value; leave it out")
-    __index__ = _refusing(
+    __str__ = refusing("a text (str, print, an f-string) asks for a value; leave it out")
+    __index__ = refusing(
         "Python asks for a whole number (range, x[k], math.factorial); compare, as in "
         "self.iteration % 3 == 0, or write a formula"
     )
-    __iter__ = _refusing("a Python loop goes over entries; write it for whole arrays")
-    __array__ = _refusing(
+    __iter__ = refusing("a Python loop goes over entries; write it for whole arrays")
+    __array__ = refusing(
         "np.array, or a function of other libraries, asks for values; use NumPy's elementwise "
         "functions and the operations of self.simplices"
     )
 
     def __hash__(self) -> int:
         raise UntraceableError(
-            "a set or a dict asks for a value; use a tuple, as in self.iteration in (3, 4), or "
-            "np.where"
+            "a set, a dict or functools.lru_cache asks for a value; use a tuple, as in "
+            "self.iteration in (3, 4), np.where, or the function without a cache"
         )
 
     # As an operand
@@ -429,7 +429,7 @@ class Symbol(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {quote(name)}")
-        return partial(_refusing(f".{name}(){_mixing(name)}"), self)
+        return partial(refusing(f".{name}(){_mixing(name)}"), self)
 
 
 def _check_made(target: Any) -> None:

@@ -28,5 +28,6 @@ def test_what_is_not_built_is_refused():
         def __init__(self, simplices):
             self.simplices = simplices
 
-    with pytest.raises(TypeError, match=r"Unbuilt has no domain; let its __init__ call super"):
-        find_kernel(Unbuilt(3))
+    for use in (find_kernel, lambda rule: rule.dimension):
+        with pytest.raises(AttributeError, match=r"Unbuilt has no domain; its __init__ must"):
+            use(Unbuilt(3))

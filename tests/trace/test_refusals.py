@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ FINE_IN_NUMPY = [
     ),
     (
         "for k in range(self.simplices.blocks): r[self.simplices.block(k)] *= 0.5\nreturn r",
-        r"picks single entries; use a mask",
+        r"self.simplices picks one block, and a rule plays all of them alike",
     ),
     ("return r * self.generator.random(self.dimension)", r"random\(\) draws random numbers"),
     (
@@ -115,7 +115,15 @@ FINE_IN_NUMPY = [
     ("return r * [0.5, 1.0, 2.0][self.iteration % 3]", r"asks for a whole number \(range, x\[k\]"),
     (
         "return r * {0: 0.5}.get(self.iteration, 1.0)",
-        r"a set or a dict asks for a value; use a tuple",
+        r"a set, a dict or functools.lru_cache asks for a value; use a tuple",
+    ),
+    (
+        "return r * lru_cache(lambda t: 1.0 / (t + 1))(self.iteration)",
+        r"functools.lru_cache asks for a value.*the function without a cache",
+    ),
+    (
+        "return r if self.simplices.best_response(r)[0] > 0 else 2 * r",
+        r"the value of best_response, a sum over all blocks",
     ),
     ("return r.astype(np.float32)", r"astype\(.*float32.*\) rounds numbers; leave it out"),
     (
@@ -162,7 +170,7 @@ HOOK = ("declare", "every time", "beyond 2**53", "computed once")
 
 
 NAMES = {"__file__": __file__, "__name__": __name__, "np": np, "math": math}
-NAMES["GENERATOR"] = GENERATOR
+NAMES |= {"GENERATOR": GENERATOR, "lru_cache": lru_cache}
 
 
 def rule(code):
