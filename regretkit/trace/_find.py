@@ -13,7 +13,7 @@ from regretkit._util._validate import must_be, quote
 from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
-from regretkit.trace._rule import held_at, held_by, is_plain, owners, refusal, trace_rule
+from regretkit.trace._rule import declared, held_at, held_by, is_plain, owners, refusal, trace_rule
 from regretkit.trace._symbols import UntraceableError
 from regretkit.trace._traits import Schedule
 
@@ -67,10 +67,10 @@ def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel
     if isinstance(rule, type) or not hasattr(rule, "next_strategy"):
         raise TypeError(must_be("rule", "a SimplexRule", rule, "pass one, as RegretMatching(3)"))
     kept = vars(rule).setdefault("_kernels", {})
-    held = held_by(rule)
     found: _Found | None = kept.get(exact)
-    if found is None or (anew and found.used) or _without(held, found.learned) != found.held:
-        found = kept[exact] = _found(rule, held, exact)
+    held = held_by(rule, declared(rule) if found is None else found.learned)
+    if found is None or (anew and found.used) or held != found.held:
+        found = kept[exact] = _found(rule, exact)
     found.used = found.used or anew
     if isinstance(found.kernel, str):
         raise UntraceableError(found.kernel)
@@ -85,17 +85,10 @@ def kernel_or_none(rule: Any) -> Kernel | None:
         return None
 
 
-def _without(held: Mapping[str, object], paths: Collection[str]) -> dict[str, object]:
-    return {path: value for path, value in held.items() if path not in paths}
-
-
-def _found(rule: Any, held: Mapping[str, tuple[object, ...]], exact: bool) -> _Found:
-    learned = {
-        path + name
-        for path, part in owners(rule)
-        for name in (part._learned() if hasattr(part, "_learned") else ())
-    }
-    key = exact, frozenset(_without(held, learned).items())
+def _found(rule: Any, exact: bool) -> _Found:
+    learned = {*declared(rule)}
+    held = held_by(rule, learned)
+    key = exact, frozenset(held.items())
     shared = all(is_ours(part) for _, part in owners(rule)) and all(map(is_plain, held.values()))
     if shared and key in _SHARED:
         kernel = _SHARED[key]
@@ -107,7 +100,8 @@ def _found(rule: Any, held: Mapping[str, tuple[object, ...]], exact: bool) -> _F
             _SHARED[key] = kernel
     if isinstance(kernel, Kernel):
         learned |= {*kernel.learned, *kernel.numbers}
-    return _Found(kernel, _without(held, learned), learned)
+    held = {path: value for path, value in held.items() if path not in learned}
+    return _Found(kernel, held, learned)
 
 
 def _traced(rule: Any, exact: bool) -> Kernel | str:

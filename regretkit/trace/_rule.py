@@ -9,7 +9,7 @@ import sys
 import traceback
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -147,18 +147,24 @@ def _of_class(part: Any) -> dict[str, Any]:
     return {n: x for n, x in held.items() if n[:2] != "__" and isinstance(x, mutable)}
 
 
+def declared(rule: Any) -> list[str]:
+    """Return the paths of the arrays that a rule and its parts declare as learned."""
+    rules = ((path, part) for path, part in owners(rule) if hasattr(part, "_learned"))
+    return [path + name for path, part in rules for name in part._learned()]
+
+
 def _all(part: Any) -> dict[str, Any]:
     return _of_class(part) | _values(part)
 
 
-def held_by(rule: Any) -> dict[str, tuple[object, ...]]:
-    """Return what a rule and its parts hold, by path, in a form that can be compared."""
+def held_by(rule: Any, learned: Container[str]) -> dict[str, tuple[object, ...]]:
+    """Return what a rule and its parts hold beside what is learned, in a form to be compared."""
     owned = dict(owners(rule))
     found: dict[str, tuple[object, ...]] = {}
     for path, part in owned.items():
         found[path] = (type(part),)
         for name, value in _all(part).items():
-            if name not in _PASSING:
+            if name not in _PASSING and path + name not in learned:
                 seen = {id(part): number for number, part in enumerate(owned.values())}
                 found[path + name] = tuple(_contents(value, seen))
     del found["iteration"]
@@ -167,8 +173,8 @@ def held_by(rule: Any) -> dict[str, tuple[object, ...]]:
 
 def _contents(value: Any, seen: dict[int, int]) -> Iterator[object]:
     """Yield what tells a value from others: bits of numbers, and what containers hold."""
-    if isinstance(value, _NumberFunction):
-        value = value.function
+    if isinstance(value, _NumberFunction | SymbolicSimplices):
+        value = value.function if isinstance(value, _NumberFunction) else value.actual
     if type(value) is Symbol:
         yield from (Symbol, id(value))
     elif isinstance(value, (Unknown, *_RANDOM)):
@@ -177,8 +183,6 @@ def _contents(value: Any, seen: dict[int, int]) -> Iterator[object]:
         yield from (type(value), np.asarray(value).tobytes())
     elif isinstance(value, _ATOMS):
         yield from (type(value), value)
-    elif isinstance(value, Simplices):
-        yield from (Simplices, value.first.tobytes(), value.dimension)
     elif _is_fixed(value):
         yield value
     elif isinstance(value, np.ndarray) and value.dtype != object:
@@ -264,7 +268,7 @@ class _Tracing:
     """A rule, and which of the arrays and numbers that it and its parts hold are learned."""
 
     def __init__(self, rule: Any) -> None:
-        self.rule, self.parts, self.held = rule, dict(owners(rule)), held_by(rule)
+        self.rule, self.parts = rule, dict(owners(rule))
         self.per: dict[str, Per] = {}
         self.numbers: list[str] = []
         for part in self.parts.values():
@@ -275,9 +279,9 @@ class _Tracing:
             self._example = rule.on_domain(Simplices([2, 3]))
             if self._example is None:
                 raise UntraceableError("every block has one action: arrays cannot be told apart")
-        for path, part in self.parts.items():
-            for name in part._learned() if hasattr(part, "_learned") else ():
-                self._learn_array(path + name)
+        for path in declared(rule):
+            self._learn_array(path)
+        self.held = held_by(rule, self.per)
         self._before = {path: _values(part) for path, part in self.parts.items()}
         self._opaque = {
             path + name: _NumberFunction(partial(getattr(type(part), name), weakref.proxy(part)))
@@ -402,7 +406,7 @@ class _Tracing:
 
     def _changed(self, inputs: Iterable[str]) -> list[str]:
         """Return the paths of what a hook changed beside the inputs."""
-        now = held_by(self.rule)
+        now = held_by(self.rule, self.per)
         other = {path for path in {**self.held, **now} if self.held.get(path) != now.get(path)}
         return sorted(other - {*inputs, *self._opaque, *self._kept_constants()})
 

@@ -43,7 +43,7 @@ class SymbolicSimplices(Simplices):
 
     def __init__(self, simplices: Simplices, trace: Trace) -> None:
         vars(self).update(vars(simplices))
-        self._trace = trace
+        self.actual, self._trace = simplices, trace
         self.sizes: Any = trace.symbol(SIZE, writeable=False)
 
     def __reduce__(self) -> Any:
