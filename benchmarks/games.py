@@ -11,7 +11,7 @@ from attrs import fields, has
 import regretkit as rk
 from benchmarks.harness import PAGE, Figures, benchmark, best_times, cpu_seconds, peak
 from benchmarks.runs import tree_game
-from regretkit.games import GameDAG, ImperfectRecallGame, dudo_history
+from regretkit.games import Dudo, GameDAG, ImperfectRecallGame
 from regretkit.play import FixedStrategyIteration
 
 TREES = (
@@ -78,8 +78,8 @@ def openspiel_import(name: str, quick: bool) -> Figures:
     rest are arrays: the tree, and the players' sequence forms. The bare walk is what OpenSpiel
     itself takes to make the states and to say what is known there, with the least around it.
     """
-    from regretkit.games._memory_budget import Growth, MemoryBudget
-    from regretkit.games._openspiel_tree import States
+    from regretkit.games.tree._build import built
+    from regretkit.games.tree._rules import Objects
 
     pyspiel: Any = import_module("pyspiel")
     loaded = pyspiel.load_game(name)
@@ -88,9 +88,7 @@ def openspiel_import(name: str, quick: bool) -> Figures:
     histories, memory = rk.games.from_openspiel(name).tree.histories, peak()
     actions = {
         "s": lambda: rk.games.from_openspiel(name),
-        "walk, s": lambda: States(
-            turns, MemoryBudget(), Growth(MemoryBudget()), 1e9, by_string=True
-        ),
+        "walk, s": lambda: built(Objects(rk.games.openspiel_history(turns))),
         "bare walk, s": lambda: bare(turns),
     }
     times = {name: min(cpu_seconds(act) for _ in range(5)) for name, act in actions.items()}
@@ -136,8 +134,8 @@ def repeated_states(claims: str, quick: bool) -> Figures:
     merged: that row is the tree.
     """
     sides, iterations = (3, 100) if quick else (6, 1_000)
-    root = dudo_history(sides=sides, memory=int(claims) if claims.isdigit() else None)
-    graph, tree = GameDAG.from_history(root), rk.games.GameTree.from_history(root)
+    rules = Dudo(sides=sides, memory=int(claims) if claims.isdigit() else None)
+    graph, tree = GameDAG.from_history(rules), rk.games.GameTree.from_rules(rules)
     swept = FixedStrategyIteration(graph, rk.RegretMatching)
     drawn = FixedStrategyIteration(graph, rk.RegretMatching, generator=np.random.default_rng(1))
     drawn.run(4 * sides**2)  # what chance leaves is found once for each roll of the dice

@@ -146,8 +146,9 @@ def responses() -> Cases:
 
 
 def without_tree() -> Cases:
-    goofspiel = 'games.load_rules(\'goofspiel(3,order="random",information="hidden")\')'
-    batches = "games.liars_dice_batch(sides=2)", "games.leduc_batch()", goofspiel
+    goofspiel = "goofspiel(3,order='random',information='hidden')"
+    names = "liars_dice(sides=2)", "leduc_poker", goofspiel
+    batches = [f"games.load_rules({name!r})" for name in names]
     learned = "RegretMatching", "LinearRegretMatching"
     for game, rule, kind in product(batches, learned, ("ExternalSampling", "OutcomeSampling")):
         run = f"play.LazyMCCFR(game, rk.{rule}, play.{kind}(rng))"

@@ -159,7 +159,7 @@ def batches_without_tree(row: str, quick: bool) -> Figures:
     """
     dice, openspiel, turn = BATCHES[row]
     estimator = ExternalSampling(np.random.default_rng(1))
-    run = LazyMCCFR(rk.games.liars_dice_batch(dice=dice), rk.RegretMatching, estimator)
+    run = LazyMCCFR(rk.games.LiarsDice(dice=dice), rk.RegretMatching, estimator)
     run.run(PLAYED)
     try:
         pyspiel: Any = import_module("pyspiel")

@@ -1,4 +1,4 @@
-"""The rules of a game as functions of whole numbers, traced from a batch of histories.
+"""The rules of a game as functions of whole numbers, traced from a batch of one history.
 
 A batch of one history is followed from the root, its arrays unknown as far as actions determine
 them. What is known without them, such as the number of moves, distinguishes stages; the code of
@@ -15,7 +15,10 @@ import numpy as np
 
 from regretkit._state import attributes
 from regretkit._util._typing import Indices
-from regretkit.games.tree._history import CHANCE, LONGEST, TERMINAL, HistoryBatch
+from regretkit.games._adapters import RulesHistory
+from regretkit.games.tree._build import mixed
+from regretkit.games.tree._history import CHANCE, LONGEST, TERMINAL
+from regretkit.games.tree._rules import Batch, Rules
 from regretkit.trace import UntraceableError
 from regretkit.trace._cell_arrays import Cells, tracing
 from regretkit.trace._cells import (
@@ -30,20 +33,19 @@ from regretkit.trace._cells import (
     is_input,
 )
 
-_ROW: Indices = np.zeros(1, dtype=np.int64)
 _SIGNATURES = {
     "player": "state, at, dealt",
     "legal": "state, at, dealt, moves",
-    "key": "state, at, dealt",
+    "key": "state, at, dealt, known",
     "payoff": "state, at, dealt, player",
     "chance": "state, at, dealt, chances",
     "child": "state, at, dealt, action, to",
 }
 _Source: TypeAlias = tuple[Sequence[Any], Callable[[list[str]], list[str]]]
 """What a function computes, and its last lines, given the names of that."""
-_QUIET = 8
+_QUIET = 32
 """Stages without new code after which further ones are left until they are needed."""
-_MOST_STAGES = 2_000
+_MOST_STAGES, _MOST_LINES = 2_000, 20_000
 _CHECKED = 20
 """Random plays in which traced rules are compared with the game's."""
 
@@ -59,6 +61,7 @@ class RuleFunctions(NamedTuple):
     legal: Callable[..., int]
     """Writes the legal actions to ``moves``, with one spare entry; returns how many they are."""
     key: Callable[..., int]
+    """Writes the observations to ``known``; returns their hash, which is the key."""
     payoff: Callable[..., float]
     chance: Callable[..., None]
     """Writes the probability of each action."""
@@ -74,23 +77,26 @@ class TracedRules:
     Raises
     ------
     UntraceableError
-        When a method of the batch does what cannot be traced.
+        When the rules do what cannot be traced.
     """
 
-    def __init__(self, root: HistoryBatch, players: int, moves: int = 0) -> None:
-        self._root, self._players, self._moves = root, players, moves
+    def __init__(self, rules: Rules, start: Batch, players: int, moves: int = 0) -> None:
+        self._rules, self._players, self._moves = rules, players, moves
+        # Rows have whole numbers of 64 bits, which narrower columns need not wrap around.
+        self._start = Batch(start.length, **{n: _wide(c) for n, c in start.columns.items()})
         self._recorded: Recorded = {}
         self._numbers: dict[Any, int] = {}
         self.stages: list[Any] = []
+        self._lines = 0
         self._bodies: dict[str, dict[str, int]] = {name: {} for name in _SIGNATURES}
         self._sources: dict[str, list[_Source]] = {name: [] for name in _SIGNATURES}
         self.codes: list[list[int]] = []
         """For each stage, which code each function has."""
         self.nexts: list[list[int]] = []
         """For each stage, those that may follow."""
-        self.width, self.most_actions = 1, 1
+        self.width, self.most_actions, self.observations = 1, 1, 0
         with tracing(self._recorded):
-            self._stage(root)
+            self._stage(self._start)
         self.explore()
         self._check()
 
@@ -103,8 +109,8 @@ class TracedRules:
                 self._trace(len(self.codes))
                 quiet = quiet + 1 if self._size() == previous else 0
                 new |= quiet == 0
-                if len(self.codes) > _MOST_STAGES:
-                    raise UntraceableError(f"the game has more than {_MOST_STAGES} kinds of stages")
+                if len(self.codes) > _MOST_STAGES or self._lines > _MOST_LINES:
+                    raise UntraceableError("the code of the rules grows with the number of moves")
         return new or kept != self._kept()
 
     def _size(self) -> tuple[int, ...]:
@@ -187,43 +193,57 @@ class TracedRules:
         return outcomes
 
     def _trace(self, number: int) -> None:
-        batch = copy.copy(self.stages[number])
-        (player,) = self._merged(batch.player)
+        h, rules = copy.copy(self.stages[number]), self._rules
+        (player,) = self._merged(lambda: rules.player(h))
         actors = _outcomes(player, self._players)
         made: dict[str, _Source] = dict.fromkeys(_SIGNATURES, ([0], _returned))
         made["player"] = [player], _returned
         targets, legal = list[int](), list[Any]()
         if TERMINAL in actors:
-            paid = [cast(x, "f") for x in self._merged(lambda: batch.payoffs(_ROW))]
+            paid = [cast(x, "f") for x in self._merged(lambda: rules.payoffs(h))]
             made["payoff"] = paid, _choice
         if actors - {TERMINAL}:
-            legal = [cast(x, "b") for x in self._merged(lambda: batch.actions(_ROW))]
+            legal = [cast(x, "b") for x in self._merged(lambda: rules.legal(h))]
             self.most_actions = max(self.most_actions, len(legal))
             runs = [*_runs(legal)]
             made["legal"] = [given for _, _, given in runs], partial(_counted, runs)
-            action = Cells.of(_ROW).copy()
+            action: Any = Cells.of(np.zeros(1, dtype=np.int64)).copy()
             action.values[0] = given("action", "i", natural=True)
-            made["child"] = self._child(lambda: batch.child(_ROW, action), targets)
+            made["child"] = self._child(lambda: rules.child(h, action), targets)
         if actors - {TERMINAL, CHANCE}:
-            (key,) = self._merged(lambda: batch.information_set(_ROW))
-            made["key"] = [cast(key, "i")], _returned
+            key, *known = self._merged(lambda: self._observed(h))
+            made["key"] = [cast(key, "i"), *(cast(x, "i") for x in known)], _known
         if CHANCE in actors:
-            made["chance"] = self._chances(batch, legal)
+            made["chance"] = self._chances(h, legal)
         self.codes.append([self._number(name, source) for name, source in made.items()])
         self.nexts.append(targets)
+
+    def _observed(self, h: Batch) -> Any:
+        """Return the number of the information set, and the observations."""
+        zero = Cells.of(np.zeros(1, np.int64))
+        blocks = [zero + column for column in self._rules.observed(h)]
+        columns = [
+            column for block in blocks for column in (block.T if block.ndim == 2 else [block])
+        ]
+        if (self.observations or len(columns)) != len(columns):
+            raise UntraceableError("observed() has different numbers of columns")
+        self.observations = len(columns)
+        return np.concatenate([mixed(columns), *columns])
 
     def _number(self, name: str, source: _Source) -> int:
         """Return the number of a function, which is another's of the same code."""
         bodies, sources = self._bodies[name], self._sources[name]
-        number = bodies.setdefault("\n".join(code(*source)), len(sources))
+        lines = code(*source)
+        number = bodies.setdefault("\n".join(lines), len(sources))
         if number == len(sources):
             sources.append(source)
+            self._lines += len(lines)
         return number
 
-    def _chances(self, batch: Any, legal: Sequence[Any]) -> _Source:
+    def _chances(self, h: Batch, legal: Sequence[Any]) -> _Source:
         columns = [c for c, possible in enumerate(legal) if possible is not False]
         drawn = [
-            cast(self._merged(partial(batch.probability, _ROW, np.array([c])))[0], "f")
+            cast(self._merged(partial(self._rules.chance, h, np.array([c])))[0], "f")
             for c in columns
         ]
         return drawn, lambda names: [
@@ -282,40 +302,46 @@ class TracedRules:
         """Compare traced rules with the game's in random plays."""
         rules, initial, draws = self.functions(), self.functions(dealt=False), random.Random(1)
         for _ in range(_CHECKED):
-            stage, batch, dealt = 0, self._root, list[int]()
+            stage, dealt = 0, list[int]()
+            history = RulesHistory(self._rules, self._start, named=False)
             state, moves = np.zeros(self.width, np.int64), [0] * (self.most_actions + 1)
-            chances = [0.0] * self.most_actions
+            chances, known = [0.0] * self.most_actions, [0] * self.observations
             for length in range(LONGEST):
                 if stage >= len(self.codes):
                     break
                 functions = initial if length < self._moves else rules
                 dealt = rules.deal(state, 0) if length == self._moves else dealt
-                kinds, player = self.codes[stage], int(batch.player()[0])
+                kinds, player = self.codes[stage], history.player()
                 found: list[Any] = [functions.player(kinds[0], state, 0, dealt)]
                 expected: list[Any] = [player]
                 if player == TERMINAL:
                     found += [
                         functions.payoff(kinds[3], state, 0, dealt, i) for i in range(self._players)
                     ]
-                    _compare(found, expected + batch.payoffs(_ROW)[0].tolist())
+                    _compare(found, [*expected, *history.payoffs()])
                     break
                 count = functions.legal(kinds[1], state, 0, dealt, moves)
                 found += moves[:count]
-                expected += np.flatnonzero(batch.actions(_ROW)[0]).tolist()
+                expected += history.actions()
                 if player == CHANCE:
                     functions.chance(kinds[4], state, 0, dealt, chances)
                     found += [chances[move] for move in moves[:count]]
-                    drawn = batch.probability(np.zeros(count, np.int64), np.array(moves[:count]))
-                    expected += drawn.tolist()
+                    expected += [probability for _, probability in history.chance_outcomes()]
                 else:
-                    found.append(functions.key(kinds[2], state, 0, dealt))
-                    expected.append(int(batch.information_set(_ROW)[0]))
+                    key = functions.key(kinds[2], state, 0, dealt, known)
+                    found += [int(key), *known]
+                    observed = history.information_set()
+                    expected += [int(mixed(np.array(observed)[:, np.newaxis])[0]), *observed]
                 _compare(found, expected)
                 if count == 0:  # refused where it is played
                     break
                 move = np.int64(draws.choice(moves[:count]))
-                batch = batch.child(_ROW, np.array([move]))
+                history = history.child(move)
                 stage = self.nexts[stage][functions.child(kinds[5], state, 0, dealt, move, 0)]
+
+
+def _wide(column: Any) -> Any:
+    return column.astype(np.int64) if column.dtype.kind in "iu" else column
 
 
 def _compare(found: Sequence[Any], expected: Sequence[Any]) -> None:
@@ -351,6 +377,11 @@ def _outcomes(player: Any, players: int) -> set[int]:
 
 def _returned(names: list[str]) -> list[str]:
     return [f"return {names[0]}"]
+
+
+def _known(names: list[str]) -> list[str]:
+    written = [f"known[{k}] = {name}" for k, name in enumerate(names[1:])]
+    return [*written, f"return {names[0]}"]
 
 
 def _choice(names: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Self-play without a tree in machine code, of games that are given as batches of histories."""
+"""Self-play without a tree in machine code, of games that are given as rules over columns."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,8 @@ from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays
 from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._mccfr import NONE
 from regretkit.estimators._traversal import even_search_start, follow_all, search_start
-from regretkit.games._adapters import BatchHistory
+from regretkit.games._adapters import RulesHistory
+from regretkit.games.tree._build import mixed
 from regretkit.play._engines import CannotStartError, Executor
 from regretkit.play._infoset_records import KernelRecord, invalid_strategy
 from regretkit.play._infoset_table import InfosetTable
@@ -57,6 +58,12 @@ class FlatInfosets:
         players = kinds >> kernels.SIZE_BITS & kernels.PLAYER_MASK
         return np.flatnonzero(players == player), places, kinds
 
+    def observed(self, numbers: Indices | slice) -> Indices:
+        """Return the observations of information sets, a row each."""
+        count, width = int(self.cursor[kernels.COUNT]), self.arrays.observations
+        known: Indices = self.arrays.known[: count * width].reshape(count, width)[numbers]
+        return known
+
     def table(self, player: int) -> InfosetTable:
         """Return a player's information sets."""
         numbers, places, kinds = self._of(player)
@@ -67,7 +74,7 @@ class FlatInfosets:
         action = sequence - places[parent] - HEAD - sizes[parent]
         strategy, arrays = places + HEAD, infosets.columns - 2
         return InfosetTable(
-            keys=infosets.heads[places + 1],
+            keys=self.observed(numbers),
             actions=_gathered(infosets.actions, named, sizes).astype(np.int64),
             sizes=sizes,
             parent=parent,
@@ -83,7 +90,8 @@ class FlatInfosets:
     def add(self, player: int, table: InfosetTable, arrays: LazyArrays) -> LazyArrays:
         """Add a player's information sets; iterations write them into the hash table."""
         cursor, sizes, columns = self.cursor, table.sizes, self.arrays.columns
-        keys, actions = np.asarray(table.keys), np.asarray(table.actions)
+        known = np.asarray(table.keys, np.int64).reshape(sizes.size, self.arrays.observations)
+        keys, actions = mixed(known.T) if known.size else 0, np.asarray(table.actions)
         lengths, count, named = HEAD + columns * sizes, sizes.size, actions.size
         arrays = self.grow(arrays, count, int(lengths.sum()), named)
         places, infosets = cursor[kernels.USED] + np.cumsum(lengths) - lengths, self.arrays
@@ -100,6 +108,8 @@ class FlatInfosets:
         first, name = int(cursor[kernels.COUNT]), int(cursor[kernels.NAMED])
         infosets.place[first : first + count] = places
         infosets.actions[name : name + named] = actions
+        begin = first * infosets.observations
+        infosets.known[begin : begin + known.size] = known.ravel()
         cursor[kernels.COUNT] += count
         cursor[kernels.USED] += lengths.sum()
         cursor[kernels.NAMED] += named
@@ -114,6 +124,8 @@ class FlatInfosets:
         while cursor[kernels.USED] + used + infosets.longest > infosets.store.size:
             infosets = _doubled(infosets, "store")
             infosets = infosets._replace(heads=infosets.store.view(np.int64))
+        while count * infosets.observations > infosets.known.size:
+            infosets = _doubled(infosets, "known")
         while cursor[kernels.NAMED] + named + maximum > infosets.actions.size:
             infosets = _doubled(infosets, "actions")
         table, slots = infosets.table, infosets.table.size
@@ -161,13 +173,14 @@ class LazyExecutor(Executor):
 
     def __init__(self, run: Any) -> None:
         self._run, tree = run, run._tree
-        if not isinstance(run.game, BatchHistory):
-            raise UntraceableError("the game is not given as a batch of histories")
+        if not isinstance(run.game, RulesHistory):
+            raise UntraceableError("the game is not given as rules over columns")
         if isinstance(run.order, Stateful):
             raise UntraceableError(f"{quote(run.order)} draws who learns")
         if any(rule is not run._rules[0] for rule in run._rules):
             raise UntraceableError("players have different rules")
-        self._rules = TracedRules(run.game.batch, run.players, tree.initial_chance[1])
+        game, moves = run.game, tree.initial_chance[1]
+        self._rules = TracedRules(game.rules, game.h, run.players, moves)
         self._kernel, self._initial = _common_kernel(tree.factories[0], self._rules.most_actions)
         infosets = self._infosets()
         self._stack_and_buffers(infosets)
@@ -196,10 +209,12 @@ class LazyExecutor(Executor):
             heads=store.view(np.int64),
             place=np.zeros(count, np.int64),
             actions=np.empty(room, np.uint32),
+            known=np.empty(room, np.int64),
             initial=self._initial,
             initial_sums=strategies.cumsum(axis=1).ravel(),
             longest=longest,
             columns=2 + len(self._kernel.state),
+            observations=self._rules.observations,
         )
 
     def _stack_and_buffers(self, infosets: Infosets) -> None:
@@ -216,6 +231,7 @@ class LazyExecutor(Executor):
         buffers = kernels.Buffers(
             _zeros(stages.dealt.shape[1]),
             np.zeros(maximum + 1, np.int64),
+            _zeros(max(1, self._rules.observations)),
             np.zeros(maximum),
             np.zeros(maximum),
             np.arange(maximum, dtype=np.uint32),
@@ -347,9 +363,12 @@ class LazyExecutor(Executor):
 
     def _refuse(self, status: int) -> None:
         key, player = (int(self._flat.cursor[k]) for k in (kernels.KEY, kernels.PLAYER))
-        name = self._run._tree.label(player, key)
         if status == kernels.NO_ACTIONS:
-            raise no_actions(player, name)
+            known = self._arrays.buffers.known.tolist()
+            raise no_actions(player, self._run._tree.label(player, known))
+        heads, places = self._flat.arrays.heads, self._flat.arrays.place
+        number = int(np.argmax(heads[places[: self._flat.cursor[kernels.COUNT]] + 1] == key))
+        name = self._run._tree.label(player, self._flat.observed(slice(None))[number].tolist())
         if status == kernels.OTHER_PARENT:
             raise imperfect_recall(player, name)
         if status == kernels.INVALID:

@@ -126,7 +126,7 @@ def sampled_local_best_response(
     Parameters
     ----------
     game
-        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``. The player must
+        A game, its tree, or its rules: ``Rules`` or the empty ``History``. The player must
         have perfect recall.
     strategies
         The strategies of all players, as ``sampled_value`` takes them.

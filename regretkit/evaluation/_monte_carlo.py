@@ -183,7 +183,7 @@ def sampled_value(
     Parameters
     ----------
     game
-        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
+        A game, its tree, or its rules: ``Rules`` or the empty ``History``.
     strategies
         A profile, or for each player a function of an information set and its actions that returns
         their probabilities, or a dict from information sets to such probabilities.

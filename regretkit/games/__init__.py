@@ -31,21 +31,23 @@ from regretkit.games._registry import load_rules as load_rules
 from regretkit.games._registry import names as names
 from regretkit.games._registry import register as register
 from regretkit.games._registry import save as save
+from regretkit.games.catalogue._bidding_games import Goofspiel as Goofspiel
+from regretkit.games.catalogue._bidding_games import OshiZumo as OshiZumo
 from regretkit.games.catalogue._bidding_games import goofspiel as goofspiel
 from regretkit.games.catalogue._bidding_games import oshi_zumo as oshi_zumo
+from regretkit.games.catalogue._board_games import Battleship as Battleship
+from regretkit.games.catalogue._board_games import PhantomTicTacToe as PhantomTicTacToe
 from regretkit.games.catalogue._board_games import battleship as battleship
-from regretkit.games.catalogue._board_games import (
-    phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
-)
+from regretkit.games.catalogue._general_sum_trees import Sheriff as Sheriff
 from regretkit.games.catalogue._general_sum_trees import extended_shapley as extended_shapley
 from regretkit.games.catalogue._general_sum_trees import in_out as in_out
 from regretkit.games.catalogue._general_sum_trees import sheriff as sheriff
 from regretkit.games.catalogue._general_sum_trees import signalling as signalling
 from regretkit.games.catalogue._general_sum_trees import tiny_hanabi as tiny_hanabi
+from regretkit.games.catalogue._liars_dice import Dudo as Dudo
+from regretkit.games.catalogue._liars_dice import LiarsDice as LiarsDice
 from regretkit.games.catalogue._liars_dice import dudo as dudo
-from regretkit.games.catalogue._liars_dice import dudo_history as dudo_history
 from regretkit.games.catalogue._liars_dice import liars_dice as liars_dice
-from regretkit.games.catalogue._liars_dice import liars_dice_batch as liars_dice_batch
 from regretkit.games.catalogue._matrix_games import battle_of_the_sexes as battle_of_the_sexes
 from regretkit.games.catalogue._matrix_games import (
     biased_rock_paper_scissors as biased_rock_paper_scissors,
@@ -62,9 +64,11 @@ from regretkit.games.catalogue._matrix_games import rock_paper_scissors as rock_
 from regretkit.games.catalogue._matrix_games import sealed_bid_auction as sealed_bid_auction
 from regretkit.games.catalogue._matrix_games import shapley_game as shapley_game
 from regretkit.games.catalogue._matrix_games import traffic_light as traffic_light
+from regretkit.games.catalogue._pursuit_evasion import PursuitEvasion as PursuitEvasion
 from regretkit.games.catalogue._pursuit_evasion import pursuit_evasion as pursuit_evasion
+from regretkit.games.catalogue._small_poker import KuhnPoker as KuhnPoker
+from regretkit.games.catalogue._small_poker import LeducPoker as LeducPoker
 from regretkit.games.catalogue._small_poker import kuhn_poker as kuhn_poker
-from regretkit.games.catalogue._small_poker import leduc_batch as leduc_batch
 from regretkit.games.catalogue._small_poker import leduc_poker as leduc_poker
 from regretkit.games.poker._hold_em import hold_em as hold_em
 from regretkit.games.tree._game_tree import GameTree as GameTree
@@ -72,4 +76,5 @@ from regretkit.games.tree._history import CHANCE as CHANCE
 from regretkit.games.tree._history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
 from regretkit.games.tree._history import TERMINAL as TERMINAL
 from regretkit.games.tree._history import History as History
-from regretkit.games.tree._history import HistoryBatch as HistoryBatch
+from regretkit.games.tree._rules import Batch as Batch
+from regretkit.games.tree._rules import Rules as Rules

@@ -18,9 +18,10 @@ from regretkit.games._openspiel_states import (
     openspiel_history,
 )
 from regretkit.games.public import PublicGame
-from regretkit.games.public._history import PublicBatch
+from regretkit.games.public._history import PublicRules
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import TERMINAL, History, HistoryBatch, check_methods
+from regretkit.games.tree._history import TERMINAL, History, check_methods
+from regretkit.games.tree._rules import Batch, Rules, is_rules
 
 Playable: TypeAlias = (
     ExtensiveFormGame
@@ -28,21 +29,19 @@ Playable: TypeAlias = (
     | NormalFormGame
     | PublicGame
     | GameTree
-    | HistoryBatch
+    | Rules
     | History
     | OpenSpielGame
     | OpenSpielState
 )
 """Every representation of a game that can be played history by history."""
 
-_FIRST: Indices = np.zeros(1, dtype=np.int64)
-
 
 def as_history(game: Playable) -> History:
     """Return the empty history of a game, from which it can be played move by move.
 
     A game in extensive form is played along its tree, a normal form as a sequence of unobserved
-    moves, and a ``HistoryBatch`` one history at a time, so that games whose trees do not fit
+    moves, and ``Rules`` one history at a time, so that games whose trees do not fit
     into memory can be played and sampled too. Games and states of OpenSpiel are played by its
     rules, see ``openspiel_history``.
 
@@ -73,20 +72,19 @@ def as_history(game: Playable) -> History:
         return TreeHistory(game, 0)
     if isinstance(game, NormalFormGame):
         return NormalFormHistory(game)
+    if isinstance(game, PublicGame):
+        game = PublicRules(game.layout)
+    if isinstance(game, Rules):
+        return RulesHistory(game)
     # A class has the methods of its instances.
-    if isinstance(game, HistoryBatch) and not isinstance(game, type):
-        return BatchHistory(game, game)
     if isinstance(game, History) and not isinstance(game, type):
         return game
     if is_openspiel(game, "Game", "State"):
         return openspiel_history(game)
-    if isinstance(game, PublicGame):
-        root = PublicBatch.start(game.layout)
-        return BatchHistory(root, root)
     check_methods(game)
     raise TypeError(
         "game must be a game in extensive or normal form, a PublicGame, a GameTree, a "
-        f"HistoryBatch, a History, or a game or a state of OpenSpiel, got {quote(game)}; pass "
+        f"Rules, a History, or a game or a state of OpenSpiel, got {quote(game)}; pass "
         "games.load('kuhn_poker'), matrix_game(A) or games.openspiel_history('leduc_poker')"
     )
 
@@ -98,8 +96,7 @@ def has_rules_alone(game: object) -> bool:
     """
     if hasattr(type(game), "domains"):  # of imperfect recall it raises an error
         return False
-    known = isinstance(game, HistoryBatch | History) and not isinstance(game, type)
-    known = known or is_openspiel(game, "Game", "State")
+    known = is_rules(game) or is_openspiel(game, "Game", "State")
     if not known:
         check_methods(game)
     return known
@@ -219,56 +216,63 @@ class NormalFormHistory:
         return payoffs
 
 
-@frozen(eq=False)
-class BatchHistory:
-    """A batch of one history, with the batch of the empty one, which has the names.
+class RulesHistory:
+    """One history of a game that is given by rules.
 
-    Without that, actions and information sets are numbers, as in the batch.
+    Its actions and information sets are named, or numbers as the rules have them.
     """
 
-    root: HistoryBatch | None
-    batch: HistoryBatch
+    def __init__(self, rules: Rules, h: Batch | None = None, *, named: bool = True) -> None:
+        self.rules, self.named = rules, named
+        self.h = rules.start() if h is None else h
 
     def is_terminal(self) -> bool:
-        return self.player() == TERMINAL
+        return self._player == TERMINAL
 
     def player(self) -> int:
         return self._player
 
     def chance_outcomes(self) -> Sequence[tuple[Any, float]]:
-        actions = self._legal
-        drawn = self.batch.probability(np.zeros(actions.size, dtype=np.int64), actions)
-        return list(zip(self.actions(), floats(drawn, "probability()").tolist(), strict=True))
+        count = self._legal.size
+        repeated = self.h[np.zeros(count, dtype=np.int64)]
+        drawn = floats(self.rules.chance(repeated, self._legal), "chance()")
+        return list(zip(self._actions, np.broadcast_to(drawn, count).tolist(), strict=True))
 
     def actions(self) -> tuple[Any, ...]:
         return self._actions
 
-    def child(self, action: Any) -> "BatchHistory":
-        number = action if self.root is None else self._legal[self._actions.index(action)]
-        return BatchHistory(self.root, self.batch.child(_FIRST, np.array([number])))
+    def child(self, action: Any) -> "RulesHistory":
+        number = self._legal[self._actions.index(action)] if self.named else action
+        return RulesHistory(
+            self.rules, self.rules.child(self.h, np.array([number])), named=self.named
+        )
 
     def information_set(self) -> Any:
-        number = int(self.batch.information_set(_FIRST)[0])
-        if self.root is None:
-            return number
-        label = self.root.label(self.player(), number)
-        return InformationSet(number, label) if isinstance(self.root, PublicBatch) else label
+        observed: tuple[int, ...] = ()
+        for column in map(np.asarray, self.rules.observed(self.h)):
+            observed += tuple(column[0].tolist()) if column.ndim == 2 else (int(column.item()),)
+        if not self.named:
+            return observed
+        label = self.rules.label(self._player, *observed)
+        return InformationSet(observed[0], label) if isinstance(self.rules, PublicRules) else label
 
     def payoffs(self) -> Sequence[float]:
-        payoffs: list[float] = floats(self.batch.payoffs(_FIRST), "payoffs()")[0].tolist()
+        payoffs: list[float] = floats(self.rules.payoffs(self.h), "payoffs()")[0].tolist()
         return payoffs
 
     @cached_property
     def _player(self) -> int:
-        return int(self.batch.player()[0])
+        player = self.rules.player(self.h)
+        return int(player[0] if isinstance(player, np.ndarray) and player.ndim else player)  # type: ignore[arg-type]
 
     @cached_property
     def _legal(self) -> Indices:
-        return np.flatnonzero(np.asarray(self.batch.actions(_FIRST))[0])
+        legal = np.asarray(self.rules.legal(self.h))
+        return np.flatnonzero(legal[0] if legal.ndim == 2 else legal)
 
     @cached_property
     def _actions(self) -> tuple[Any, ...]:
         actions = self._legal.tolist()
-        if self.root is None:
+        if not self.named:
             return tuple(actions)
-        return tuple(self.root.action_name(self._player, action) for action in actions)
+        return tuple(self.rules.action_name(self._player, action) for action in actions)

@@ -31,7 +31,8 @@ from regretkit.games._profile_table import (
     thresholded,
     write_json,
 )
-from regretkit.games.tree._history import History, HistoryBatch
+from regretkit.games.tree._history import History
+from regretkit.games.tree._rules import Rules
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 if TYPE_CHECKING:
@@ -391,9 +392,7 @@ class VisitedProfile(tuple[VisitedStrategy, ...]):
         """Return the table of ``Profile.to_dataframe``, for which pandas has to be installed."""
         return self.profile.to_dataframe()
 
-    def to_json(
-        self, path: str | PathLike[str], game: History | HistoryBatch | None = None
-    ) -> None:
+    def to_json(self, path: str | PathLike[str], game: History | Rules | None = None) -> None:
         """Write it into a file, from which ``from_json`` reads it by labels.
 
         With the rules of its game, it has their ``fingerprint``.
@@ -410,7 +409,7 @@ class VisitedProfile(tuple[VisitedStrategy, ...]):
 
     @classmethod
     def from_json(
-        cls, path: str | PathLike[str], game: History | HistoryBatch | None = None
+        cls, path: str | PathLike[str], game: History | Rules | None = None
     ) -> "VisitedProfile":
         """Return what ``to_json`` wrote, with labels in place of information sets.
 

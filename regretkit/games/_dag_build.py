@@ -1,30 +1,18 @@
 """Merges histories with identical continuations or equal keys into the nodes of a DAG."""
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial
-from itertools import islice, pairwise
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, quote
-from regretkit.games._memory_budget import Growth, MemoryBudget
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games.tree._build import InformationSets, checked_columns
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import (
-    CHANCE,
-    CHANCE_TOLERANCE,
-    TERMINAL,
-    History,
-    HistoryBatch,
-    actions_of,
-    no_new_history,
-    outcomes_of,
-    payoffs_of,
-)
-
-T = TypeVar("T")
+from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL, check_length
+from regretkit.games.tree._rules import Batch, Rules
 
 
 @frozen
@@ -34,7 +22,7 @@ class Node:
     player: int
     information_set: int
     """Number among the player's information sets, -1 where no player acts."""
-    children: list[int] = field(factory=list)
+    children: list[int] = field(factory=list, eq=False)
     probabilities: tuple[float, ...] = ()
     """Of the children, where chance acts."""
     payoffs: tuple[float, ...] = ()
@@ -102,227 +90,138 @@ def nodes_of_tree(tree: GameTree) -> NodeTable:
 # From the rules
 
 
-class _Observed(NamedTuple):
-    """What distinguishes a history from others without its children."""
+def nodes_of(rules: Rules, memory_limit: float | None = None) -> NodeTable:
+    """Merge the histories with equal states, from the root downwards.
 
-    state: Hashable
-    player: int
-    information_set: Hashable = None
-    actions: tuple[Any, ...] = ()
-    probabilities: tuple[float, ...] = ()
-    payoffs: tuple[float, ...] = ()
-
-
-class _Level(Protocol):
-    def observe(self) -> list[_Observed]: ...
-    def children(self, moves: list[tuple[int, Any]]) -> Self: ...
-    def label(self, player: int, information_set: Any) -> str: ...
-    def action_name(self, player: int, action: Any) -> str: ...
-
-
-@frozen(eq=False)
-class HistoryLevel:
-    """Histories as objects, with the function that returns their keys."""
-
-    histories: Sequence[History]
-    key: Callable[[History], Hashable]
-
-    def observe(self) -> list[_Observed]:
-        return list(map(self._observe, self.histories))
-
-    def _observe(self, history: History) -> _Observed:
-        if history.is_terminal():
-            payoffs = tuple(payoffs_of(history))
-            return _Observed(("over", *payoffs), TERMINAL, payoffs=payoffs)
-        key, player = self.key(history), history.player()
-        if player == CHANCE:
-            outcomes = outcomes_of(history)
-            drawn = tuple(float(probability) for _, probability in outcomes)
-            return _Observed(key, CHANCE, None, tuple(action for action, _ in outcomes), drawn)
-        return _Observed(key, player, history.information_set(), tuple(actions_of(history)))
-
-    def children(self, moves: list[tuple[int, Hashable]]) -> "HistoryLevel":
-        children = []
-        for h, action in moves:
-            children.append(self.histories[h].child(action))
-            if children[-1] is self.histories[h]:
-                raise no_new_history(action, f"in state {quote(self.key(self.histories[h]))}")
-        return HistoryLevel(children, self.key)
-
-    def label(self, player: int, information_set: Hashable) -> str:
-        return str(information_set)
-
-    def action_name(self, player: int, action: Hashable) -> str:
-        return str(action)
+    Only the first history of each state is continued. The others are compared with it, the second
+    with its children.
+    """
+    merger, budget, h = _Merger(rules), MemoryBudget(memory_limit), rules.start()
+    seconds: list[tuple[list[int], Batch]] = []
+    found, row, action = merger.describe(h)
+    numbers, new, second = merger.number(found)
+    while new:
+        check_length(h.length)
+        after = np.isin(row, second)
+        if after.any():
+            seconds.append(
+                ([numbers[k] for k in second], rules.child(h[row[after]], action[after]))
+            )
+        after = np.isin(row, new)
+        budget.check_histories(len(merger.nodes) + row.size, _PLAYERS)
+        parents = [numbers[k] for k in row[after].tolist()]
+        h = rules.child(h[row[after]], action[after])
+        found, row, action = merger.describe(h)
+        numbers, new, second = merger.number(found)
+        for parent, child in zip(parents, numbers, strict=True):
+            merger.nodes[parent].children.append(child)
+    for nodes, children in seconds:  # last, for information sets are numbered as they are found
+        merger.compare(nodes, merger.describe(children)[0])
+    sets = list(enumerate(merger.sets))
+    labels = [list(own.labels(rules, player)) for player, own in sets]
+    return NodeTable(
+        merger.nodes, 0, labels, [list(own.moves.names(rules, player)) for player, own in sets]
+    )
 
 
-class AggregatedBatch(HistoryBatch, Protocol):
-    """A batch with keys of equal continuations."""
+_PLAYERS = 10
+"""A node takes as much memory as a history of so many players."""
 
-    def state(self, rows: Indices) -> Indices:
-        """Return a row of numbers for each history, equal if continuations are equal."""
-        ...
+_Found: TypeAlias = list[tuple[Hashable, Node]]
+"""The states of histories, and nodes without children."""
 
 
-@frozen(eq=False)
-class BatchLevel:
-    """A batch of histories."""
+class _Merger:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self.nodes: list[Node] = []
+        self.sets: list[InformationSets] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._repeated: set[int] = set()
 
-    batch: AggregatedBatch
-
-    def observe(self) -> list[_Observed]:
-        batch, player = self.batch, np.asarray(self.batch.player())
-        keys = np.asarray(batch.state(np.arange(player.size))).tolist()
-        observed: dict[int, _Observed] = {}
+    def describe(self, h: Batch) -> tuple[_Found, Indices, Indices]:
+        """Return the state and the node of each history, and all moves."""
+        player = np.broadcast_to(np.asarray(self._rules.player(h)), h.size)
+        found: _Found = [(None, Node(TERMINAL, -1))] * h.size
+        moves = [np.empty((2, 0), dtype=np.int64)]
         for actor in np.unique(player).tolist():
             members = np.flatnonzero(player == actor)
+            g = h[members]
             if actor == TERMINAL:
-                paid = floats(batch.payoffs(members), "payoffs()").tolist()
-                for h, payoffs in zip(members.tolist(), map(tuple, paid), strict=True):
-                    observed[h] = _Observed(("over", *payoffs), TERMINAL, payoffs=payoffs)
-                continue
-            row, action = np.nonzero(np.asarray(batch.actions(members)))
-            cuts = np.searchsorted(row, np.arange(members.size + 1)).tolist()
-            drawn: list[tuple[float, ...]] = [()] * members.size
-            sets: list[int | None] = [None] * members.size
-            if actor == CHANCE:
-                chances = floats(batch.probability(members[row], action), "probability()")
-                drawn = _cut(chances.tolist(), cuts)
+                paid = [tuple(each) for each in self._rules.payoffs(g).tolist()]
+                nodes: _Found
+                nodes = [(("over", each), Node(TERMINAL, -1, payoffs=each)) for each in paid]
             else:
-                sets = np.asarray(batch.information_set(members)).tolist()
-            moves = _cut(action.tolist(), cuts)
-            found = zip(members.tolist(), sets, moves, drawn, strict=True)
-            for h, number, actions, probabilities in found:
-                observed[h] = _Observed(tuple(keys[h]), actor, number, actions, probabilities)
-        return [observed[h] for h in range(player.size)]
+                row, action = self._rules.moves(g)
+                moves.append(np.stack([members[row], action]))
+                nodes = list(zip(self._states(g), self._nodes(actor, g, row, action), strict=True))
+            for history, node in zip(members.tolist(), nodes, strict=True):
+                found[history] = node
+        return found, *self._sorted(moves)
 
-    def children(self, moves: list[tuple[int, int]]) -> "BatchLevel":
-        rows, action = np.array(moves).T
-        return BatchLevel(self.batch.child(rows, action))
-
-    def label(self, player: int, information_set: int) -> str:
-        return self.batch.label(player, information_set)
-
-    def action_name(self, player: int, action: int) -> str:
-        return self.batch.action_name(player, action)
-
-
-def _cut(values: list[T], cuts: list[int]) -> list[tuple[T, ...]]:
-    return [tuple(values[begin:end]) for begin, end in pairwise(cuts)]
-
-
-def nodes_of_level(
-    root: _Level, memory_limit: float | None = None, time_limit: float | None = None
-) -> NodeTable:
-    """Merge the histories with equal keys, from the root downwards, within the limits.
-
-    The children of the first two histories of each node are compared as well.
-    """
-    merger = _Merger(root)
-    level, numbers, new = root, merger.number(root.observe()), [0]
-    repeated: dict[int, int]
-    budget, depth = MemoryBudget(memory_limit, walked=True), 0
-    growth = Growth(budget, time_limit)
-    while moves := [(h, action) for h in new for action in merger.known[numbers[h]].actions]:
-        depth += 1
-        budget.check_objects(len(merger.nodes) + len(moves))
-        growth.check(len(merger.nodes) + len(moves), depth)
-        parents, known = [numbers[h] for h, _ in moves], len(merger.nodes)
-        level, new, repeated = level.children(moves), [], {}
-        numbers = merger.number(level.observe())
-        for h, (parent, number) in enumerate(zip(parents, numbers, strict=True)):
-            merger.nodes[parent].children.append(number)
-            if number == known + len(new):
-                new.append(h)
-            elif number not in merger.next:
-                repeated.setdefault(number, h)
-        pending = [(h, action) for n, h in repeated.items() for action in merger.known[n].actions]
-        successors = iter(level.children(pending).observe() if pending else ())
-        for number in repeated:
-            merger.next[number] = list(islice(successors, len(merger.known[number].actions)))
-    return merger.table()
-
-
-@define(eq=False)
-class _Merger:
-    root: _Level
-    nodes: list[Node] = field(factory=list)
-    known: list[_Observed] = field(factory=list)
-    """The history that represents each node."""
-    next: dict[int, list[_Observed]] = field(factory=dict)
-    """The children of a second history of a node, where there is one."""
-    _numbers: dict[Hashable, int] = field(factory=dict)
-    _sets: list[dict[Hashable, tuple[int, tuple[Any, ...]]]] = field(factory=list)
-    """For each player, the number and the actions of each information set."""
-
-    def number(self, observed: list[_Observed]) -> list[int]:
-        """Return the number of the node of each history; new nodes are added."""
-        numbers = []
-        for history in observed:
-            number = self._numbers.setdefault(history.state, len(self.nodes))
-            if number == len(self.nodes):
-                self._add(history)
-            elif history != self.known[number]:
-                raise self._differ(self.known[number], history)
+    def number(self, found: _Found) -> tuple[list[int], list[int], list[int]]:
+        """Return the node of each history, the first ones of new nodes, and second ones."""
+        numbers, new, second = list[int](), list[int](), list[int]()
+        for row, (key, node) in enumerate(found):
+            number = self._numbers.setdefault(key, len(self.nodes))
             numbers.append(number)
-        return numbers
+            if number == len(self.nodes):
+                self.nodes.append(node)
+                new += [row] * (node.player != TERMINAL)
+                continue
+            self._check(self.nodes[number], node)
+            if node.player != TERMINAL and number not in self._repeated:
+                self._repeated.add(number)
+                second.append(row)
+        return numbers, new, second
 
-    def _add(self, history: _Observed) -> None:
-        player, drawn, number = history.player, history.probabilities, -1
-        if not isinstance(player, int | np.integer) or (
-            player < 0 and player not in (CHANCE, TERMINAL)
-        ):
+    def compare(self, numbers: list[int], children: _Found) -> None:
+        """Compare the children of second histories of nodes with those of the first ones."""
+        expected = [child for number in numbers for child in self.nodes[number].children]
+        for number, (_, node) in zip(expected, children, strict=True):
+            self._check(self.nodes[number], node)
+
+    @staticmethod
+    def _check(first: Node, second: Node) -> None:
+        if first != second:
             raise ValueError(
-                f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, got "
-                f"{quote(player)} in state {quote(history.state)}"
+                f"two histories of one state, or their children, differ: {first} and {second}; "
+                "only histories with equal continuations may have the same state"
             )
-        if player >= 0:
-            number = self._information_set(history)
-        elif player == CHANCE and not (
-            drawn and min(drawn) >= 0.0 and abs(sum(drawn) - 1) <= CHANCE_TOLERANCE
-        ):
+
+    @staticmethod
+    def _sorted(moves: list[Indices]) -> tuple[Indices, Indices]:
+        row, action = np.concatenate(moves, axis=1)
+        order = np.argsort(row, kind="stable")
+        return row[order], action[order]
+
+    def _states(self, g: Batch) -> Iterable[Hashable]:
+        columns = checked_columns(self._rules.state(g), g.size, "state()")  # type: ignore[attr-defined]
+        return zip(*(np.broadcast_to(column, g.size).tolist() for column in columns), strict=True)
+
+    def _nodes(self, actor: int, g: Batch, row: Indices, action: Indices) -> list[Node]:
+        counts = np.bincount(row, minlength=g.size)
+        if not counts.all():
+            raise ValueError("no action is legal at a state; let player() return TERMINAL there")
+        if actor == CHANCE:
+            drawn = np.broadcast_to(
+                floats(self._rules.chance(g[row], action), "chance()"), row.size
+            )
+            parts = np.split(drawn, np.cumsum(counts)[:-1])
+            wrong = [p for p in parts if p.min() < 0.0 or abs(p.sum() - 1.0) > CHANCE_TOLERANCE]
+            if wrong:
+                raise ValueError(
+                    "the probabilities of chance must be at least 0 and sum to 1, got "
+                    f"{quote(wrong[0].tolist())}"
+                )
+            return [Node(CHANCE, -1, probabilities=tuple(part.tolist())) for part in parts]
+        self.sets.extend(InformationSets() for _ in range(actor + 1 - len(self.sets)))
+        columns = checked_columns(self._rules.observed(g), g.size, "observed()")
+        numbers, equal = self.sets[actor].add(columns, counts, action, row)
+        if not equal.all():
+            label = self.sets[actor].labels(self._rules, actor)[int(numbers[np.argmin(equal)])]
             raise ValueError(
-                "the probabilities of chance must be at least 0 and sum to 1, got "
-                f"{quote(drawn)} in state {quote(history.state)}"
+                f"information set {quote(label)} of player {actor} has different actions in two "
+                "states; give them different information sets"
             )
-        self.nodes.append(Node(player, number, [], drawn, history.payoffs))
-        self.known.append(history)
-
-    def _information_set(self, history: _Observed) -> int:
-        player, actions = history.player, history.actions
-        self._sets.extend({} for _ in range(player + 1 - len(self._sets)))
-        sets = self._sets[player]
-        number, known = sets.setdefault(history.information_set, (len(sets), actions))
-        if actions and actions == known:
-            return number
-        label = quote(self.root.label(player, history.information_set))
-        if not actions:
-            raise ValueError(f"actions() is empty at {label}; return at least one")
-        raise ValueError(
-            f"information set {label} of player {player} has actions {quote(list(known))} in one "
-            f"state and {quote(list(actions))} in another; give them different information sets"
-        )
-
-    def _differ(self, first: _Observed, second: _Observed) -> ValueError:
-        """Return the error that names what is different, and shows it."""
-        name = next(n for n in _Observed._fields if getattr(first, n) != getattr(second, n))
-        one, other = (quote(getattr(observed, name)) for observed in (first, second))
-        return ValueError(
-            f"histories of one state, or their children, differ in {name.replace('_', ' ')}: "
-            f"{one} and {other}; only histories with equal continuations may have "
-            "the same state"
-        )
-
-    def table(self) -> NodeTable:
-        """Return all nodes, or raise if the children of two histories of one node differ."""
-        for number, children in self.next.items():
-            expected = [self.known[child] for child in self.nodes[number].children]
-            for first, second in zip(expected, children, strict=True):
-                if first != second:
-                    raise self._differ(first, second)
-        labels, actions = [], []
-        for player, sets in enumerate(self._sets):
-            labels.append([self.root.label(player, key) for key in sets])
-            names = partial(self.root.action_name, player)
-            actions.append([tuple(map(names, names_of)) for _, names_of in sets.values()])
-        return NodeTable(self.nodes, 0, labels, actions)
+        return [Node(actor, number) for number in numbers.tolist()]

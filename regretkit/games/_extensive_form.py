@@ -20,7 +20,8 @@ from regretkit.games._game import (
     utility_arguments,
 )
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import CHANCE, History, HistoryBatch
+from regretkit.games.tree._history import CHANCE, History
+from regretkit.games.tree._rules import Rules
 from regretkit.games.tree._sequences import (
     PayoffRows,
     decision_trees,
@@ -105,30 +106,18 @@ class ExtensiveFormGame:
         self.sequences, self.payoffs = merge_terminals(last, weights, self.tree.payoffs)
 
     @classmethod
-    def from_history(
-        cls,
-        root: History,
-        *,
-        name: str | None = None,
-        memory_limit: float | None = None,
-        time_limit: float | None = None,
+    def from_rules(
+        cls, rules: Rules, *, name: str | None = None, memory_limit: float | None = None
     ) -> "ExtensiveFormGame":
-        """Build a game from its rules; see ``GameTree.from_history``."""
-        limits = {"memory_limit": memory_limit, "time_limit": time_limit}
-        return cls(GameTree.from_history(root, **limits), name=name)
+        """Build a game from its rules; see ``GameTree.from_rules``."""
+        return cls(GameTree.from_rules(rules, memory_limit=memory_limit), name=name)
 
     @classmethod
-    def from_batch(
-        cls,
-        root: HistoryBatch,
-        *,
-        name: str | None = None,
-        memory_limit: float | None = None,
-        time_limit: float | None = None,
+    def from_history(
+        cls, root: History, *, name: str | None = None, memory_limit: float | None = None
     ) -> "ExtensiveFormGame":
-        """Build a game from its rules over batches; see ``GameTree.from_batch``."""
-        limits = {"memory_limit": memory_limit, "time_limit": time_limit}
-        return cls(GameTree.from_batch(root, **limits), name=name)
+        """Build a game from its empty history; see ``GameTree.from_history``."""
+        return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
 
     @property
     def players(self) -> int:

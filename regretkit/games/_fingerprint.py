@@ -18,12 +18,12 @@ from regretkit.games._registry import check_small, load, names
 from regretkit.games.tree._history import (
     CHANCE,
     History,
-    HistoryBatch,
     actions_of,
     check_length,
     outcomes_of,
     payoffs_of,
 )
+from regretkit.games.tree._rules import Rules
 from regretkit.sets import DecisionTree, Simplices
 
 Numbers: TypeAlias = Vector | Indices
@@ -43,7 +43,7 @@ _MOST_SHOWN = 150
 _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 
 
-def fingerprint(game: Game | History | HistoryBatch) -> str:
+def fingerprint(game: Game | History | Rules) -> str:
     """Return 32 hexadecimal digits that identify a game independently of its name.
 
     Two games share them if all their numbers are equal: the payoffs of a game in normal form, the
@@ -61,7 +61,7 @@ def fingerprint(game: Game | History | HistoryBatch) -> str:
     >>> fingerprint(game) == fingerprint(kuhn_poker(deck=4))
     False
     """
-    if isinstance(game, History | HistoryBatch):
+    if isinstance(game, History | Rules):
         return _digest(_by_plays(game))
     check_game(game)
     if game not in _KNOWN:
@@ -175,7 +175,7 @@ def _by_utilities(game: Game) -> Iterator[tuple[str, Numbers | str]]:
             yield "worth", _rounded(game.utility(player, profile), direction)
 
 
-def _by_plays(game: History | HistoryBatch) -> Iterator[tuple[str, Numbers | str]]:
+def _by_plays(game: History | Rules) -> Iterator[tuple[str, Numbers | str]]:
     from regretkit.games._adapters import as_history  # not at the top: it takes time to load
 
     generator = random.Random(1)

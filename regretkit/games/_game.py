@@ -1,7 +1,6 @@
 """The game protocol, and checks of profiles and payoffs."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +17,7 @@ from regretkit._util._validate import (
     quote,
 )
 from regretkit.games.tree._history import check_methods
+from regretkit.games.tree._rules import Rules
 from regretkit.sets import DecisionTree, StrategySet
 
 
@@ -66,12 +66,14 @@ def check_game(game: Game) -> None:
         if learners or hasattr(game, "to_json"):  # strategies
             hint = "the game comes first"
         raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
-    check_methods(game)
-    if hasattr(game, "information_set") and hasattr(game, "payoffs") and hasattr(game, "child"):
+    if not isinstance(game, Rules):
+        check_methods(game)
+    if hasattr(game, "payoffs") and hasattr(game, "child"):
         hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""
         raise TypeError(
-            f"game must be a Game, got its rules, {quote(game)}; {hint}{tree_advice(game)}; solve, "
-            "sampled_value, sampled_local_best_response and uniform_behavior need none"
+            f"game must be a Game, got its rules, {quote(game)}; {hint}build its tree with "
+            "ExtensiveFormGame.from_rules or from_history; solve, sampled_value, "
+            "sampled_local_best_response and uniform_behavior need none"
         )
     if type(game).__module__.startswith("pygambit"):
         hint = "from_pygambit(game) reads one of pygambit"
@@ -80,19 +82,6 @@ def check_game(game: Game) -> None:
         f"game must be a Game, with domains, utility and value, got {quote(game)}; "
         "pass one such as games.load('kuhn_poker')"
     )
-
-
-def tree_advice(rules: Any) -> str:
-    """Return how to build the tree of a game that is given by its rules, or that none fits."""
-    from regretkit.games._adapters import as_history  # not at the top: they are made of games
-    from regretkit.games._memory_budget import MemoryBudget, count_text, quick_estimate
-
-    histories = 0
-    with suppress(Exception):  # of rules that are wrong, or of their class
-        histories = quick_estimate(as_history(rules))
-    if histories > MemoryBudget(walked=True).largest:
-        return f"its tree of about {count_text(histories)} histories does not fit into memory"
-    return "build its tree with ExtensiveFormGame.from_history or from_batch"
 
 
 def tree_hint(game: object) -> str:

@@ -11,20 +11,14 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import expand_ranges, segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.games._adapters import Playable, as_history
-from regretkit.games._dag_build import (
-    BatchLevel,
-    HistoryLevel,
-    NodeTable,
-    nodes_of_level,
-    nodes_of_tree,
-    topological_levels,
-)
+from regretkit.games._adapters import Playable, RulesHistory, as_history
+from regretkit.games._dag_build import NodeTable, nodes_of, nodes_of_tree, topological_levels
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
 from regretkit.games._game import as_profile
 from regretkit.games._profile import Profile
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, TERMINAL, History
+from regretkit.games.tree._rules import KeyedObjects, Rules
 from regretkit.sets import Simplices
 
 _CACHE_SIZE = 1_024
@@ -129,10 +123,10 @@ class GameDAG:
 
     Examples
     --------
-    >>> from regretkit.games import dudo_history
-    >>> GameDAG.from_history(dudo_history(memory=1))
+    >>> from regretkit.games import Dudo
+    >>> GameDAG.from_history(Dudo(memory=1))
     <GameDAG: 873 nodes in 16 levels, 72 + 72 information sets>
-    >>> GameDAG.from_history(dudo_history(sides=3))  # of 1,147 histories
+    >>> GameDAG.from_history(Dudo(sides=3))  # of 1,147 histories
     <GameDAG: 582 nodes in 10 levels, 96 + 96 information sets>
 
     References
@@ -202,7 +196,6 @@ class GameDAG:
         state: Callable[[History], Hashable] | None = None,
         *,
         memory_limit: float | None = None,
-        time_limit: float | None = None,
     ) -> "GameDAG":
         """Build the graph of a game from its rules, visiting each node once.
 
@@ -213,11 +206,9 @@ class GameDAG:
         state
             Called with a history, returns a key: histories with equal keys must have equal
             continuations, including information sets. By default the history's method ``state()``,
-            or a batch's method ``state(rows)``, which returns a row of numbers for each history.
+            or the rules' method ``state(h)``, which returns columns.
         memory_limit
             Largest number of bytes that building may take, by default all that are available.
-        time_limit
-            Largest number of seconds that building may take, by default any number.
 
         Raises
         ------
@@ -230,13 +221,11 @@ class GameDAG:
             Also when a history has more than 20,000 moves.
         MemoryError
             When the graph does not fit into memory.
-        TimeoutError
-            When building takes longer than ``time_limit``.
         """
-        limits = memory_limit, time_limit
+        game = game.rules if isinstance(game, RulesHistory) and state is None else game
+        if state is None and isinstance(game, Rules) and hasattr(game, "state"):
+            return cls(nodes_of(game, memory_limit))
         root = as_history(game)
-        if state is None and root is not game and callable(getattr(game, "state", None)):
-            return cls(nodes_of_level(BatchLevel(game), *limits))  # type: ignore[arg-type]
         if state is None:
             state = getattr(type(root), "state", None)
         if not callable(state):
@@ -244,7 +233,7 @@ class GameDAG:
                 f"state must be a function of a history, got {quote(state)}, and {quote(root)} has "
                 "no method state(); return a key that is equal for equal continuations"
             )
-        return cls(nodes_of_level(HistoryLevel([root], state), *limits))
+        return cls(nodes_of(KeyedObjects(root, state), memory_limit))
 
     @classmethod
     def from_tree(cls, tree: GameTree) -> "GameDAG":
@@ -387,10 +376,10 @@ class GameDAG:
 
         Examples
         --------
-        >>> from regretkit.games import GameTree, ImperfectRecallGame, dudo_history
-        >>> root = dudo_history(sides=2, memory=1)
-        >>> graph = GameDAG.from_history(root)
-        >>> game = ImperfectRecallGame(GameTree.from_history(root))
+        >>> from regretkit.games import Dudo, GameTree, ImperfectRecallGame
+        >>> rules = Dudo(sides=2, memory=1)
+        >>> graph = GameDAG.from_history(rules)
+        >>> game = ImperfectRecallGame(GameTree.from_rules(rules))
         >>> uniform = [simplices.uniform() for simplices in graph.simplices]
         >>> profile = graph.to_tree_profile(uniform, game)
         >>> game.refinement.value(profile)

@@ -120,7 +120,7 @@ class OpenSpielHistory:
     def information_set(self) -> Hashable:
         if self.has_strings:
             return self._state.information_state_string()
-        return self._state.history_str()
+        return self._state.history_str() or "start"
 
     def payoffs(self) -> Sequence[float]:
         return self._state.returns()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from regretkit.games._game import Game
 from regretkit.games._memory_budget import PLAY_BY_RULES, memory_capped
 from regretkit.games._nfg import parse_nfg, write_nfg
 from regretkit.games._normal_form import NormalFormGame
-from regretkit.games.tree._history import History, HistoryBatch
+from regretkit.games.tree._history import History
+from regretkit.games.tree._rules import Rules
 
 OPENSPIEL = "openspiel:"
 """What stands before the name of a game of OpenSpiel."""
@@ -29,15 +30,14 @@ _FILES = (".efg", ".nfg")
 """Endings of the names of game files."""
 
 _FACTORIES: dict[str, Callable[..., Game]] = {}
-_RULES: dict[str, Callable[..., History | HistoryBatch]] = {}
-"""By name, functions of the same arguments that return the rules alone."""
+_RULES: dict[str, Callable[..., Rules]] = {}
+"""By name, the classes of rules, with the same arguments."""
 
 _LONGEST_NAME, _LARGEST_IN_NAME = 1_000, 10_000
 """Limits on the characters and on the integers in the name of a game in a file."""
 
 Factory = TypeVar("Factory", bound=Callable[..., Game])
 Made = TypeVar("Made")
-RulesFactory = TypeVar("RulesFactory", bound=Callable[..., History | HistoryBatch])
 
 
 def register(factory: Factory) -> Factory:
@@ -69,14 +69,15 @@ def register(factory: Factory) -> Factory:
     return factory
 
 
-def rules_of(name: str) -> Callable[[RulesFactory], RulesFactory]:
-    """Register what returns the rules of a game, so that ``load_rules`` finds it by this name."""
-
-    def registered(factory: RulesFactory) -> RulesFactory:
-        _RULES[name] = factory
-        return factory
-
-    return registered
+def register_rules(rules: Any, factory: Factory) -> Factory:
+    """Register rules and the factory of their tree by their name; return the factory."""
+    factory.__name__ = factory.__qualname__ = rules.name
+    factory.__doc__, factory.__module__ = rules.__doc__, rules.__module__
+    signature, types = inspect.signature(rules), get_type_hints(rules)
+    fields = [each.replace(annotation=types[name]) for name, each in signature.parameters.items()]
+    vars(factory)["__signature__"] = signature.replace(parameters=fields, return_annotation=Game)
+    _RULES[rules.name] = rules
+    return register(factory)
 
 
 def names() -> tuple[str, ...]:
@@ -134,7 +135,7 @@ def load(
         Arguments of the game called ``text``, in place of those in parentheses.
     memory_limit
         Largest number of bytes that building a game by name may take, by default all that are
-        available; also for a ``memory_limit`` in ``text``.
+        available.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def _with_arguments(text: Any, arguments: Iterable[object], options: Mapping[str
     return f"{text}({', '.join(given)})" if given else text
 
 
-def load_rules(text: str, *arguments: object, **options: object) -> History | HistoryBatch:
+def load_rules(text: str, *arguments: object, **options: object) -> History | Rules:
     """Return the rules of the game called ``text``, for play without its tree.
 
     A game of any size can be played so: by ``solve`` with samples, ``LazyMCCFR``, ``play_match``,
@@ -191,8 +192,8 @@ def load_rules(text: str, *arguments: object, **options: object) -> History | Hi
     text
         A game of the catalogue as in ``load``: ``battleship``, ``dudo``, ``goofspiel``,
         ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``pursuit_evasion``,
-        ``sheriff``, and ``phantom_tic_tac_toe``, of which no tree fits; or ``openspiel:``
-        and a name, see ``openspiel_history``.
+        ``sheriff``, and ``phantom_tic_tac_toe``, of which no tree fits; or ``openspiel:`` and a
+        name, see ``openspiel_history``.
     arguments, options
         Arguments of the game called ``text``, in place of those in parentheses.
 
@@ -231,8 +232,6 @@ def _checked_call(factories: Mapping[str, Callable[..., Made]], text: str) -> Ca
         raise unknown_game(name)
     factory = factories[name]
     signature = inspect.signature(factory)
-    if factories is _RULES:
-        keywords.pop("memory_limit", None)  # rules take none
     try:
         signature.bind(*positional, **keywords)
     except TypeError as error:
@@ -300,11 +299,11 @@ def check_small(text: str) -> None:
             raise ValueError(f"the name has the number {number}, larger than {_LARGEST_IN_NAME:,}")
 
 
-def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
+def call_text(factory: Callable[..., Any], **arguments: Any) -> str:
     """Return a call as ``load`` reads it, without default arguments."""
-    known = inspect.signature(factory).parameters
+    name, known = getattr(factory, "name", factory.__name__), inspect.signature(factory).parameters
     given = [f"{key}={value!r}" for key, value in arguments.items() if value != known[key].default]
-    return f"{factory.__name__}({', '.join(given)})" if given else factory.__name__
+    return f"{name}({', '.join(given)})" if given else name
 
 
 def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:

@@ -27,7 +27,7 @@ from regretkit.play._callbacks import (
 )
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
-from regretkit.play._solve import Rules
+from regretkit.play._solve import RulesLike
 from regretkit.sets import Simplices
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def resume(
 @overload
 def resume(
     path: FilePath,
-    game: Rules,
+    game: RulesLike,
     *,
     iterations: int = 0,
     algorithm: AlgorithmLike | None = None,
@@ -179,7 +179,7 @@ def resume(
 ) -> "LazyMCCFR": ...
 def resume(
     path: FilePath,
-    game: Game | ImperfectRecallGame | Rules | None = None,
+    game: Game | ImperfectRecallGame | RulesLike | None = None,
     *,
     iterations: int = 0,
     algorithm: AlgorithmLike | None = None,

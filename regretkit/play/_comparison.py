@@ -16,7 +16,7 @@ from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, nam
 from regretkit.play._callbacks import AtGeometricSteps
 from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree, sampled_gap
 from regretkit.play._recorder import Recorder
-from regretkit.play._solve import Rules, refuse_tree, solve, start_by_rules
+from regretkit.play._solve import RulesLike, refuse_tree, solve, start_by_rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +217,7 @@ class Comparison:
 
 
 def compare(
-    games: Game | Rules | Iterable[Game | Rules] | Mapping[str, Game | Rules],
+    games: Game | RulesLike | Iterable[Game | RulesLike] | Mapping[str, Game | RulesLike],
     algorithms: str | Iterable[AlgorithmLike] | Mapping[str, AlgorithmLike],
     iterations: int | None = None,
     *,

@@ -67,8 +67,8 @@ class FixedStrategyIteration(Stateful):
     Examples
     --------
     >>> from regretkit import RegretMatching
-    >>> from regretkit.games import GameDAG, dudo_history
-    >>> graph = GameDAG.from_history(dudo_history(sides=3, memory=1))
+    >>> from regretkit.games import Dudo, GameDAG
+    >>> graph = GameDAG.from_history(Dudo(sides=3, memory=1))
     >>> run = FixedStrategyIteration(graph, RegretMatching).run(300)
     >>> run.average[1, "3:2x3"].round(2)  # to claim two ones, or to doubt that there are two threes
     array([0., 1.])

@@ -23,7 +23,10 @@ from regretkit.play._infoset_records import (
 )
 
 Names: TypeAlias = Sequence[Hashable] | Indices
-"""Of information sets or actions; an array where all are whole numbers."""
+"""Of information sets or actions; an array where rules have numbers for them.
+
+An information set of rules is a row: its player's observations.
+"""
 
 _LITERALS = 1_000
 """Names in one text."""
@@ -83,11 +86,13 @@ class InfosetTable:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether information sets and actions are numbers as batches of histories have them."""
+        """Whether information sets and actions are numbers as rules have them."""
         keys, actions = self.keys, self.actions
+        if not len(keys):
+            return True
         if not (isinstance(keys, np.ndarray) and isinstance(actions, np.ndarray)):
             return False
-        return bool(((actions >= 0) & (actions < 2**32)).all())
+        return keys.ndim == 2 and bool(((actions >= 0) & (actions < 2**32)).all())
 
     @property
     def first(self) -> Indices:
@@ -240,8 +245,10 @@ _FLOATS = "reach", "total", "strategy", "state", "discounts"
 
 
 def listed(column: Names | Vector) -> list[Any]:
-    """Return the entries as objects of Python."""
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+    """Return the entries as objects of Python, rows as tuples."""
+    if isinstance(column, np.ndarray):
+        return column.tolist() if column.ndim == 1 else list(map(tuple, column.tolist()))
+    return list(column)
 
 
 def _floats(rows: Iterable[Iterable[float]]) -> Vector:
@@ -249,8 +256,10 @@ def _floats(rows: Iterable[Iterable[float]]) -> Vector:
 
 
 def _as_names(names: list[Hashable]) -> Names:
-    """Return an array where names are whole numbers of at most 64 bits."""
-    if all(type(name) is int and -(2**63) <= name < 2**63 for name in names):
+    """Return an array where names are whole numbers of at most 64 bits, or rows of such."""
+    rows = [name if type(name) is tuple else (name,) for name in names]
+    numbers = all(type(n) is int and -(2**63) <= n < 2**63 for row in rows for n in row)
+    if numbers and len({(type(name), len(row)) for name, row in zip(names, rows, strict=True)}) < 2:
         return np.array(names, np.int64)
     return names
 
@@ -303,7 +312,8 @@ def _read(column: object, name: str) -> Names:
 
 
 def _as_whole(column: object, name: str) -> Indices:
-    if not (isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1):
+    rows = (1, 2) if name == "keys" else (1,)
+    if not (isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim in rows):
         raise ValueError(f"{name} must be an array of whole numbers")
     return column.astype(np.int64)
 

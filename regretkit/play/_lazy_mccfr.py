@@ -15,7 +15,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, quote, shorten, whole_number
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.games._adapters import BatchHistory, Playable, as_history
+from regretkit.games._adapters import Playable, RulesHistory, as_history
 from regretkit.games._behavioral import VisitedProfile, VisitedStrategy
 from regretkit.games._fingerprint import describe
 from regretkit.games.tree._history import History
@@ -53,7 +53,7 @@ class LazyMCCFR:
     visited and not with the size of the game. With the same seed, the samples, strategies and
     averages are those of ``SelfPlay`` with the same estimator, rule and order on the game's
     tree, up to the rounding of sums. The first 50,000 histories are played in Python; from then on
-    a game that is given as a ``HistoryBatch`` is played in machine code, if its rules can be
+    a game that is given as ``Rules`` is played in machine code, if its rules can be
     traced, with the same samples and strategies.
 
     An iteration costs what its samples visit if the rule's kernel declares
@@ -219,7 +219,7 @@ class LazyMCCFR:
         if self._executor is not None or self._interpreted:
             return self._executor
         visits = self.estimator.visited + iterations * self._iteration_size
-        if isinstance(self.game, BatchHistory) and (self._flat is not None or visits >= _FEW):
+        if isinstance(self.game, RulesHistory) and (self._flat is not None or visits >= _FEW):
             self._executor = executor_without_tree(self)
             self._interpreted = self._executor is None
         return self._executor
@@ -444,8 +444,8 @@ def _restore(run: LazyMCCFR, content: Any) -> None:
     for factory, saved in zip(tree.factories, players, strict=True):
         check_entries(saved, {"iteration", "templates", "infosets"})
         templates, infosets = map(InfosetTable.read, (saved["templates"], saved["infosets"]))
-        if isinstance(run.game, BatchHistory) and not infosets.is_numbered:
-            raise ValueError("information sets and actions of a batch must be whole numbers")
+        if isinstance(run.game, RulesHistory) and not infosets.is_numbered:
+            raise ValueError("information sets and actions of rules must be whole numbers")
         if type(saved["iteration"]) is not int or not 0 <= saved["iteration"] <= iteration:
             raise ValueError(f"a player must have learned in 0 to {iteration} iterations")
         if not np.array_equal(templates.sizes, np.unique(infosets.sizes)):

@@ -24,18 +24,18 @@ from regretkit.estimators._traversal import (
     follow_one,
     follow_some,
 )
-from regretkit.games._adapters import BatchHistory
+from regretkit.games._adapters import RulesHistory
 from regretkit.games._memory_budget import available
 from regretkit.games.tree._history import (
     CHANCE,
     TERMINAL,
     History,
-    HistoryBatch,
     actions_of,
     check_length,
     outcomes_of,
     payoffs_of,
 )
+from regretkit.games.tree._rules import Rules
 from regretkit.play._infoset_records import InfosetRecord, RecordFactory
 from regretkit.play._infoset_table import InfosetTable, Names, listed
 
@@ -100,10 +100,10 @@ class LazyTree:
         self._saved: Sequence[InfosetTable] = ()
         """What was restored, until the run continues."""
         self._game, self._room = game, room
-        self._root: HistoryBatch | None = None
-        """The batch that has the names of actions and information sets, where they are numbers."""
-        if isinstance(game, BatchHistory):
-            self._game, self._root = BatchHistory(None, game.batch), game.root
+        self._rules: Rules | None = None
+        """The rules that name actions and information sets, where these are numbers."""
+        if isinstance(game, RulesHistory):
+            self._game, self._rules = RulesHistory(game.rules, game.h, named=False), game.rules
 
     @cached_property
     def root(self) -> Node:
@@ -193,14 +193,14 @@ class LazyTree:
 
     def label(self, player: int, key: Hashable) -> Hashable:
         """Return the name of an information set."""
-        return key if self._root is None else self._root.label(player, cast("int", key))
+        return key if self._rules is None else self._rules.label(player, *cast("Any", key))
 
     def names(self, player: int, actions: Names) -> Sequence[Hashable]:
         """Return the names of actions."""
-        if self._root is None:
+        if self._rules is None:
             return listed(actions)
         numbers = np.asarray(actions)
-        known = {a: self._root.action_name(player, a) for a in np.unique(numbers).tolist()}
+        known = {a: self._rules.action_name(player, a) for a in np.unique(numbers).tolist()}
         return [known[action] for action in numbers.tolist()]
 
     def count(self, player: int) -> int:

@@ -272,7 +272,7 @@ def play_match(
     Parameters
     ----------
     game
-        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
+        A game, its tree, or its rules: ``Rules`` or the empty ``History``.
     agents
         One for each player, in order; a ``RoundObserver`` among them hears of each round.
     rounds

@@ -16,12 +16,12 @@ from regretkit.games import (
     ExtensiveFormGame,
     Game,
     History,
-    HistoryBatch,
     ImperfectRecallGame,
     NormalFormGame,
+    Rules,
 )
 from regretkit.games._extensive_form import merged_by_symmetry
-from regretkit.games._game import check_game, tree_advice
+from regretkit.games._game import check_game
 from regretkit.games.public import PublicGame
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, without_tree
 from regretkit.play._callbacks import (
@@ -37,7 +37,7 @@ from regretkit.play._self_play import EVER, SelfPlay
 if TYPE_CHECKING:
     from regretkit.play._lazy_mccfr import LazyMCCFR
 
-Rules: TypeAlias = History | HistoryBatch
+RulesLike: TypeAlias = History | Rules
 """A game that is given by its rules, without a tree."""
 
 
@@ -67,7 +67,7 @@ def solve(
 ) -> SelfPlay: ...
 @overload
 def solve(
-    game: Rules,
+    game: RulesLike,
     algorithm: AlgorithmLike | None = None,
     iterations: int | None = None,
     *,
@@ -88,7 +88,7 @@ def solve(
     engine: str = "auto",
 ) -> ExactSolution: ...
 def solve(
-    game: Game | ImperfectRecallGame | Rules,
+    game: Game | ImperfectRecallGame | RulesLike,
     algorithm: AlgorithmLike | None = None,
     iterations: int | None = None,
     *,
@@ -181,8 +181,8 @@ def solve(
 
     By the rules alone, without a tree of 43 billion histories:
 
-    >>> from regretkit.games import liars_dice_batch
-    >>> solve(liars_dice_batch(dice=2), seed=1, iterations=1)
+    >>> from regretkit.games import LiarsDice
+    >>> solve(LiarsDice(dice=2), seed=1, iterations=1)
     <LazyMCCFR: 1 iterations, ... information sets met>
     """
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
@@ -199,7 +199,7 @@ def solve(
     horizon = None if iterations is None else max(iterations, 1)
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
     if by_rules:
-        game, engine = cast("Rules", game), "" if engine == "auto" else engine
+        game, engine = cast("RulesLike", game), "" if engine == "auto" else engine
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
         run: SelfPlay | LazyMCCFR = start_by_rules(game, chosen, **options)
     else:
@@ -274,7 +274,7 @@ def likely_first(game: Game) -> str:
 
 
 def start_by_rules(
-    game: Rules,
+    game: RulesLike,
     algorithm: Algorithm,
     *,
     estimator: Any = None,
@@ -292,13 +292,13 @@ def start_by_rules(
     )
 
 
-def refuse_tree(game: Rules, **given: object) -> None:
+def refuse_tree(game: RulesLike, **given: object) -> None:
     """Refuse what needs a tree."""
     for name, value in given.items():
         if value:
             raise ValueError(
                 f"{name} needs the game's tree, and there are only its rules, got {quote(value)}; "
-                f"leave it out; {tree_advice(game)}"
+                "leave it out, or build the tree with ExtensiveFormGame.from_rules or from_history"
             )
 
 

@@ -4,19 +4,27 @@ import ast
 import copy
 import pickle
 import re
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
-from attrs import define, evolve, field, frozen
+from attrs import define
 
 import regretkit as rk
 from regretkit.engine import _without_tree
 from regretkit.engine._batch_rules import TracedRules
 from regretkit.engine._machine_code import specialized
-from regretkit.games import CHANCE, TERMINAL, as_history, leduc_batch, liars_dice_batch
-from regretkit.games.catalogue._bidding_games import goofspiel_batch
+from regretkit.games import (
+    CHANCE,
+    TERMINAL,
+    Batch,
+    Goofspiel,
+    LeducPoker,
+    LiarsDice,
+    Rules,
+    as_history,
+)
+from regretkit.games._adapters import RulesHistory
 from regretkit.play import (
     Alternating,
     ExternalSampling,
@@ -35,17 +43,17 @@ from regretkit.trace import UntraceableError, _build, _find
 
 def goofspiel(*arguments):
     cards, order, information, players, turns, returns = arguments
-    return goofspiel_batch(cards, order, information, players, turns=turns, returns=returns)
+    return Goofspiel(cards, order, information, players, turns=turns, returns=returns)
 
 
-BATCHES = {
-    "liar's dice": liars_dice_batch(sides=3),
-    "of two dice": liars_dice_batch(dice=2, sides=2),
-    "of three players": liars_dice_batch(sides=2, players=3),
+GAMES = {
+    "liar's dice": LiarsDice(sides=3),
+    "of two dice": LiarsDice(dice=2, sides=2),
+    "of three players": LiarsDice(sides=2, players=3),
     "goofspiel": goofspiel(3, "descending", "full", 2, 3, "win_loss"),
     "goofspiel, drawn": goofspiel(3, "random", "hidden", 2, 2, "point_difference"),
-    "leduc": leduc_batch(),
-    "leduc of three": leduc_batch(players=3, raises=1, merge_suits=True),
+    "leduc": LeducPoker(),
+    "leduc of three": LeducPoker(players=3, raises=1, merge_suits=True),
 }
 SAMPLERS = {
     "external": ExternalSampling,
@@ -59,13 +67,13 @@ RULES = {
 }
 
 
-def players_of(batch):
-    return batch.rules.players
+def players_of(game):
+    return game.players
 
 
-def run_of(batch, sampler="external", rule="rm", order=Alternating, seed=3):
+def run_of(game, sampler="external", rule="rm", order=Alternating, seed=3):
     sampling = SAMPLERS[sampler](np.random.default_rng(seed))
-    return LazyMCCFR(batch, RULES[rule], sampling, order=order(), averaging=Linear())
+    return LazyMCCFR(game, RULES[rule], sampling, order=order(), averaging=Linear())
 
 
 @pytest.fixture
@@ -110,7 +118,7 @@ def in_python(run):
 
 
 CASES = [
-    *((batch, "external", "rm", Alternating) for batch in BATCHES),
+    *((batch, "external", "rm", Alternating) for batch in GAMES),
     *(("leduc", sampler, "linear", Simultaneous) for sampler in SAMPLERS),
     ("of two dice", "external", "hedge", Simultaneous),
     ("of two dice", "robust", "linear", Alternating),
@@ -122,7 +130,7 @@ CASES = [
 def test_samples_strategies_and_averages_are_those_of_python(
     batch, sampler, rule, order, uncompiled
 ):
-    arguments = BATCHES[batch], sampler, rule, order
+    arguments = GAMES[batch], sampler, rule, order
     fast, slow = run_of(*arguments), in_python(run_of(*arguments))
     for count in (1, 3):
         fast.run(count)
@@ -146,7 +154,7 @@ def test_samples_strategies_and_averages_are_those_of_python(
     ],
 )
 def test_so_they_are_in_machine_code(batch, sampler, rule, order, at_once):
-    arguments = BATCHES[batch], sampler, rule, order
+    arguments = GAMES[batch], sampler, rule, order
     fast, slow = run_of(*arguments).run(60), in_python(run_of(*arguments)).run(60)
     assert fast._flat is not None
     assert_equal(fast, slow)
@@ -165,7 +173,7 @@ class OnlyTheLast(Order):
 
 
 def test_each_player_learns_by_its_own_parameters(uncompiled):
-    arguments = BATCHES["of two dice"], "external", "linear", OnlyTheLast
+    arguments = GAMES["of two dice"], "external", "linear", OnlyTheLast
     fast, slow = run_of(*arguments), in_python(run_of(*arguments))
     for count in (5, 10):
         assert_equal(fast.run(count), slow.run(count))
@@ -174,7 +182,7 @@ def test_each_player_learns_by_its_own_parameters(uncompiled):
 
 
 def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompiled):
-    batch = BATCHES["of two dice"]
+    batch = GAMES["of two dice"]
     monkeypatch.setattr(lazy, "_FEW", 700)
     whole, mixed = in_python(run_of(batch)).run(30), run_of(batch).run(2)
     assert mixed._flat is None
@@ -198,7 +206,7 @@ def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompile
 
 @pytest.mark.parametrize("play", [lambda run: run, in_python])
 def test_a_file_takes_hardly_more_room_than_the_arrays(play, tmp_path, uncompiled):
-    run = play(run_of(BATCHES["of two dice"])).run(8)
+    run = play(run_of(GAMES["of two dice"])).run(8)
     run.save(tmp_path / "run")
     numbers = sum(
         5 + 4 * len(strategy.actions(key)) for strategy in run.average for key in strategy
@@ -213,17 +221,17 @@ def pickled(run):
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 @pytest.mark.parametrize("play", [lambda run: run, in_python])
 def test_a_run_that_has_played_may_be_copied_and_pickled(copied, play, uncompiled):
-    run = play(run_of(BATCHES["of two dice"])).run(5)
+    run = play(run_of(GAMES["of two dice"])).run(5)
     other = copied(run)
     assert other.iteration == 5
     assert other.seconds == run.seconds
     assert_equal(other, run)
-    assert_equal(other.run(5), play(run_of(BATCHES["of two dice"])).run(10))
+    assert_equal(other.run(5), play(run_of(GAMES["of two dice"])).run(10))
     assert_equal(run.run(5), other)
 
 
 def test_a_run_that_broke_off_is_not_pickled(uncompiled):
-    run = run_of(liars_dice_batch(sides=3, memory=1))
+    run = run_of(LiarsDice(sides=3, memory=1))
     with pytest.raises(ValueError, match="imperfect recall"):
         run.run(20)
     with pytest.raises(RuntimeError, match="the run broke off half-way"):
@@ -234,93 +242,83 @@ def test_information_sets_and_histories_may_be_many(uncompiled, monkeypatch):
     for name, number in {"_PAUSE": 7, "_FEW": 4, "_ROOM": 64}.items():  # a pause within iterations
         monkeypatch.setattr(_without_tree, name, number)
     fast, slow = (
-        run_of(BATCHES["of two dice"]).run(30),
-        in_python(run_of(BATCHES["of two dice"])).run(30),
+        run_of(GAMES["of two dice"]).run(30),
+        in_python(run_of(GAMES["of two dice"])).run(30),
     )
     assert_equal(fast, slow)
 
 
-@pytest.mark.parametrize("batch", BATCHES)
-def test_traced_rules_are_those_of_every_history(batch):
-    root = BATCHES[batch]
-    initial = run_of(root)._tree.initial_chance[1]
-    rules = TracedRules(root, players_of(root), initial)
+@np.errstate(over="ignore")
+@pytest.mark.parametrize("name", GAMES)
+def test_traced_rules_are_those_of_every_history(name):
+    game = GAMES[name]
+    initial = run_of(game)._tree.initial_chance[1]
+    rules = TracedRules(game, game.start(), players_of(game), initial)
     while len(rules.codes) < len(rules.stages) and len(rules.codes) < 40:
         rules.explore()
     after, before = rules.functions(), rules.functions(dealt=False)
-    moves = [0] * (rules.most_actions + 1)
-    row, draws = np.zeros(1, dtype=np.int64), np.random.default_rng(5)
-    waiting, seen = [(0, [0] * rules.width, root, 0, [])], 0
+    moves, known = [0] * (rules.most_actions + 1), [0] * rules.observations
+    draws, start = np.random.default_rng(5), RulesHistory(game, named=False)
+    waiting, seen, sets = [(0, np.zeros(rules.width, np.int64), start, 0, [])], 0, {}
     while waiting and seen < 400:
         stage, state, history, length, dealt = waiting.pop(int(draws.integers(len(waiting))))
         functions = before if length < initial else after
         dealt = after.deal(state, 0) if length == initial else dealt
-        kinds, player, seen = rules.codes[stage], int(history.player()[0]), seen + 1
+        kinds, player, seen = rules.codes[stage], history.player(), seen + 1
         assert functions.player(kinds[0], state, 0, dealt) == player
         if player == TERMINAL:
-            paid = [functions.payoff(kinds[3], state, 0, dealt, i) for i in range(players_of(root))]
-            assert paid == history.payoffs(row)[0].tolist()
+            paid = [functions.payoff(kinds[3], state, 0, dealt, i) for i in range(players_of(game))]
+            assert paid == list(history.payoffs())
             continue
         count = functions.legal(kinds[1], state, 0, dealt, moves)
-        legal = np.flatnonzero(history.actions(row)[0]).tolist()
-        assert moves[:count] == legal
+        assert tuple(moves[:count]) == history.actions()
         if player == CHANCE:
             chances = [0.0] * rules.most_actions
             functions.chance(kinds[4], state, 0, dealt, chances)
-            expected = history.probability(np.zeros(count, dtype=np.int64), np.array(legal))
-            assert [chances[move] for move in legal] == expected.tolist()
+            assert [(move, chances[move]) for move in moves[:count]] == history.chance_outcomes()
         else:
-            assert functions.key(kinds[2], state, 0, dealt) == history.information_set(row)[0]
-        for move in legal:
-            state_after = state.copy()
-            chosen = functions.child(kinds[5], state_after, 0, dealt, move, 0)
-            child = history.child(row, np.array([move]))
-            waiting.append((rules.nexts[stage][chosen], state_after, child, length + 1, dealt))
+            key = functions.key(kinds[2], state, 0, dealt, known)
+            assert tuple(known) == history.information_set()
+            assert sets.setdefault((player, key), tuple(known)) == tuple(known)
+        for move in moves[:count]:
+            child = state.copy()
+            chosen = functions.child(kinds[5], child, 0, dealt, np.int64(move), 0)
+            waiting.append(
+                (rules.nexts[stage][chosen], child, history.child(move), length + 1, dealt)
+            )
 
 
-@frozen(eq=False)
-class Guess:
-    """A player guesses numbers that chance draws, by a rule that a test names."""
+class Guess(Rules):
+    """Chance draws a number, and both players guess it."""
 
-    payoff_of: Callable
-    length: int = 0
-    drawn: np.ndarray = field(factory=lambda: np.zeros(1, dtype=np.int64))
-    guessed: np.ndarray = field(factory=lambda: np.zeros(1, dtype=np.int64))
+    def __init__(self, payoff_of):
+        self.payoff_of = payoff_of
 
-    @property
-    def rules(self):
-        return rk.matrix_game([[0.0]])
+    def start(self):
+        return Batch(drawn=np.zeros(1, dtype=np.int64), guessed=np.zeros(1, dtype=np.int64))
 
-    def player(self):
-        return np.full(self.drawn.size, (CHANCE, 0, 1, TERMINAL)[self.length])
+    def player(self, h):
+        return (CHANCE, 0, 1, TERMINAL)[h.length]
 
-    def actions(self, rows):
-        return np.ones((rows.size, 3), dtype=bool)
+    def legal(self, h):
+        return np.ones((h.size, 3), dtype=bool)
 
-    def child(self, rows, action):
-        if self.length == 0:
-            return evolve(self, length=1, drawn=action, guessed=self.guessed[rows])
-        return evolve(
-            self,
-            length=self.length + 1,
-            drawn=self.drawn[rows],
-            guessed=3 * self.guessed[rows] + action,
-        )
+    def child(self, h, action):
+        if h.length == 0:
+            return h.then(drawn=action)
+        return h.then(guessed=3 * h.guessed + action)
 
-    def probability(self, rows, action):
+    def chance(self, h, action):
         return np.array([0.5, 0.25, 0.25])[action]
 
-    def information_set(self, rows):
-        return np.zeros(rows.size, dtype=np.int64)
+    def observed(self, h):
+        return (0,)
 
-    def payoffs(self, rows):
-        won = self.payoff_of(self.drawn[rows], self.guessed[rows])
+    def payoffs(self, h):
+        won = self.payoff_of(h.drawn, h.guessed)
         return np.stack([won, -won], axis=1)
 
-    def action_name(self, player, action):
-        return "abc"[action]
-
-    def label(self, player, information_set):
+    def label(self, player, observed):
         return "guess"
 
 
@@ -332,7 +330,7 @@ def one_by_one(drawn, guessed):
     return np.array([float(x) - float(y) for x, y in zip(drawn, guessed, strict=True)])
 
 
-def test_a_batch_of_a_user_is_traced(uncompiled):
+def test_rules_of_a_user_are_traced(uncompiled):
     fast, slow = run_of(Guess(matches)).run(20), in_python(run_of(Guess(matches))).run(20)
     assert fast._flat is not None
     assert_equal(fast, slow)
@@ -351,26 +349,25 @@ def test_negative_indices_count_from_the_end(uncompiled):
     assert_equal(fast, slow)
 
 
-@frozen(eq=False)
 class Hashed(Guess):
-    """What is drawn and guessed is told by numbers that overflow."""
+    """What is drawn and guessed is observed as numbers that overflow."""
 
-    shifted: bool = False
-    stored: bool = False
+    def __init__(self, payoff_of, shifted, stored):
+        super().__init__(payoff_of)
+        self.shifted, self.stored = shifted, stored
 
     def mixed(self, x):
         x = (x + 1) * np.int64(0x1E3779B97F4A7C15)
         return (x ^ (x >> 31) if self.shifted else x) * np.int64(0x3F58476D1CE4E5B9)
 
-    def child(self, rows, action):
-        drawn = self.mixed(action) if self.length == 0 and self.stored else action
-        return Guess.child(self, rows, drawn)
+    def child(self, h, action):
+        return super().child(h, self.mixed(action) if h.length == 0 and self.stored else action)
 
-    def information_set(self, rows):
-        return (self.mixed(self.drawn[rows]) + self.guessed[rows]) & (2**62 - 1)
+    def observed(self, h):
+        return ((self.mixed(h.drawn) + h.guessed) & (2**62 - 1),)
 
-    def label(self, player, information_set):
-        return str(information_set)
+    def label(self, player, observed):
+        return str(observed)
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -384,7 +381,7 @@ def test_what_is_computed_from_the_deal_wraps_around(shifted, stored, uncompiled
 
 def test_what_cannot_be_traced_is_played_in_python(uncompiled):
     with pytest.raises(UntraceableError):
-        TracedRules(Guess(one_by_one), 2)
+        TracedRules(Guess(one_by_one), Guess(one_by_one).start(), 2)
     run = run_of(Guess(one_by_one)).run(20)
     assert run._flat is None
     assert run.information_sets == (1, 1)
@@ -392,23 +389,22 @@ def test_what_cannot_be_traced_is_played_in_python(uncompiled):
 
 def test_rules_without_a_kernel_that_rests_are_played_in_python(uncompiled):
     sampling = ExternalSampling(np.random.default_rng(1))
-    run = LazyMCCFR(BATCHES["of two dice"], rk.PredictiveRegretMatchingPlus, sampling).run(2)
+    run = LazyMCCFR(GAMES["of two dice"], rk.PredictiveRegretMatchingPlus, sampling).run(2)
     assert run._flat is None
 
 
-@frozen(eq=False)
 class Stuck(Guess):
     """Where the first player does not guess the first number, the second one has no actions."""
 
-    def actions(self, rows):
-        possible = (self.length < 2) | (self.guessed[rows] == 0)
+    def legal(self, h):
+        possible = (h.length < 2) | (h.guessed == 0)
         return np.repeat(possible[:, np.newaxis], 3, axis=1)
 
-    def information_set(self, rows):
-        return self.guessed[rows]
+    def observed(self, h):
+        return (h.guessed,)
 
-    def label(self, player, information_set):
-        return f"{player} guesses after {information_set}"
+    def label(self, player, observed):
+        return f"{player} guesses after {observed}"
 
 
 @pytest.mark.parametrize("play", [lambda run: run, in_python])
@@ -425,7 +421,7 @@ def test_an_opponent_without_actions_is_refused(play, uncompiled, monkeypatch):
 
 def test_imperfect_recall_is_refused(uncompiled):
     with pytest.raises(ValueError, match="imperfect recall: player"):
-        run_of(liars_dice_batch(sides=3, memory=1)).run(20)
+        run_of(LiarsDice(sides=3, memory=1)).run(20)
 
 
 @define(eq=False)
@@ -459,7 +455,7 @@ class Undefined(Unscaled):
 
 def refusal(rule, play):
     """Return what a run with a rule says when it breaks off, and the run."""
-    game = BATCHES["of two dice"]
+    game = GAMES["of two dice"]
     run = play(LazyMCCFR(game, rule, ExternalSampling(np.random.default_rng(1))))
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="must be prob") as refused:
         run.run(50)
@@ -474,7 +470,7 @@ def assert_refused_alike(rule):
     found = re.fullmatch(r"(the .* set) (.*) (must .*)", fast).groups()
     assert f"strategy that {rule.__name__} returned" in found[0]
     assert found[::2] == re.fullmatch(r"(the .* set) (.*) (must .*)", slow).groups()[::2]
-    labels = {run._tree.label(p, key) for p in (0, 1) for key in run._flat.table(p).keys}
+    labels = {run._tree.label(p, key) for p in (0, 1) for key in run._flat.table(p).keys.tolist()}
     assert ast.literal_eval(found[1]) in labels
 
 
@@ -493,26 +489,26 @@ def test_so_it_is_in_machine_code(rule, at_once):
 def test_an_iteration_that_would_never_end_is_refused(limits, monkeypatch):
     if "iterations" in limits:
         monkeypatch.setattr(_lazy_tree, "_LONGEST_ITERATION", 1e-3)
-    game = as_history(liars_dice_batch(dice=2))
+    game = as_history(LiarsDice(dice=2))
     with pytest.raises(ValueError, match=re.escape("pass sampling='outcome'")):
         rk.solve(game, "mccfr", seed=1, **limits)
     assert rk.solve(game, "mccfr", seed=1, sampling="outcome", iterations=2).iteration == 2
 
 
 def test_a_long_iteration_says_so_once(monkeypatch, caplog):
-    run = in_python(run_of(BATCHES["leduc"]))
+    run = in_python(run_of(GAMES["leduc"]))
     run.run(1)
     assert caplog.text == ""
     monkeypatch.setattr(_lazy_tree, "_LONG", 1e-6)
     for _ in range(2):
         run.run(1)
     assert caplog.text == ""
-    in_python(run_of(BATCHES["leduc"])).run(1)
+    in_python(run_of(GAMES["leduc"])).run(1)
     assert re.search(r"goes through about \d.* seconds; sampling='outcome'", caplog.text)
 
 
 def test_kernels_of_the_same_code_are_the_same_whatever_made_them(uncompiled):
-    run, traced = run_of(BATCHES["leduc"]), _build._functions
+    run, traced = run_of(GAMES["leduc"]), _build._functions
     for size in (1, 2, 3):
         run._tree.factories[0].template(size)
         traced.cache_clear()  # so that the next one's functions are other objects

@@ -9,12 +9,12 @@ from refusals import refusals
 from regretkit import ExtensiveFormGame, games, matrix_game, solve
 from regretkit.evaluation import sampled_value
 from regretkit.games import (
+    Dudo,
     GameTree,
     ImperfectRecallGame,
+    LiarsDice,
     Profile,
     as_history,
-    dudo_history,
-    liars_dice_batch,
     uniform_behavior,
 )
 
@@ -66,11 +66,11 @@ def test_rules_alone_are_played_by_dicts_functions_and_profiles_of_the_tree():
     vectors, _ = random_profile(np.random.default_rng(5), game)
     profile, generator = Profile(vectors, game.domains), np.random.default_rng(6)
 
-    estimates = sampled_value(dudo_history(sides=3), profile, 2_000, generator)
+    estimates = sampled_value(Dudo(sides=3), profile, 2_000, generator)
     check(estimates, game.value(profile), bounds=False)
     assert estimates[0].bounds is None
     estimates = sampled_value(
-        liars_dice_batch(sides=3), [uniform_behavior] * 2, 500, generator, bounds=(-1.0, 1.0)
+        LiarsDice(sides=3), [uniform_behavior] * 2, 500, generator, bounds=(-1.0, 1.0)
     )
     liars = games.liars_dice(sides=3)
     check(estimates, liars.value([domain.relative_interior_point() for domain in liars.domains]))
@@ -80,7 +80,7 @@ def test_a_game_that_is_too_large_for_its_tree_is_played():
     with pytest.raises(MemoryError):
         games.liars_dice(dice=3)
     first, second = sampled_value(
-        liars_dice_batch(dice=3), [uniform_behavior] * 2, 20, np.random.default_rng(0)
+        LiarsDice(dice=3), [uniform_behavior] * 2, 20, np.random.default_rng(0)
     )
 
     assert abs(first.mean) <= 1.0
@@ -140,7 +140,7 @@ def test_matrices_are_played():
 
 
 def test_who_forgets_can_be_sampled():
-    game = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
+    game = ImperfectRecallGame(GameTree.from_rules(Dudo(sides=2, memory=1)))
     played = game.refinement
     profile = Profile([d.relative_interior_point() for d in played.domains], played.domains, played)
 
@@ -171,7 +171,7 @@ UNIFORM = [uniform_behavior] * 2
         ({"strategies": [uniform_behavior]}, ValueError, "has 1 entries"),
         ({"strategies": uniform_behavior}, TypeError, "pass a list"),
         ({"strategies": [3, 4]}, ValueError, r"profile\[0\] has shape"),
-        ({"game": dudo_history(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
+        ({"game": Dudo(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
         ({"strategies": [{}, {}]}, ValueError, "must have an entry for"),
         ({"strategies": [lambda *_: [0.5, 0.6]] * 2}, ValueError, "sum to 1"),
         ({"strategies": [lambda *_: [1.0]] * 2}, ValueError, "2 actions"),
@@ -198,8 +198,8 @@ OF_LEDUC = Profile([d.relative_interior_point() for d in LEDUC.domains], LEDUC.d
 test_a_profile_of_another_game_is_refused = refusals(
     (KUHN, OF_LEDUC, ValueError, "shape"),
     (KUHN.tree, OF_LEDUC, ValueError, "another game"),
-    (dudo_history(), OF_LEDUC, ValueError, "there is no decision point"),
-    (dudo_history(), list(OF_LEDUC), TypeError, "strategies are vectors, which need"),
+    (Dudo(), OF_LEDUC, ValueError, "there is no decision point"),
+    (Dudo(), list(OF_LEDUC), TypeError, "strategies are vectors, which need"),
     call=lambda game, strategies: sampled_value(game, strategies, 10, np.random.default_rng(0)),
 )
 
@@ -214,7 +214,7 @@ test_a_profile_in_place_of_a_strategy_is_told_what_to_pass = refusals(
     (KUHN, [RUN, RUN], TypeError, r"in each place, as run.average\[0\]$"),
     (KUHN, RUN, TypeError, "pass its average, run.average$"),
     (
-        liars_dice_batch(),
+        LiarsDice(),
         [RUN.average] * 2,
         TypeError,
         "pass a whole profile, as run.average, or a",

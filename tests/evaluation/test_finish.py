@@ -256,5 +256,5 @@ test_bad_input_is_refused = refusals(
         ValueError,
         "exact=True takes .* got iterations=3 as well",
     ),
-    (lambda: solve(games.leduc_batch(), exact=True), TypeError, "game must be a Game"),
+    (lambda: solve(games.LeducPoker(), exact=True), TypeError, "game must be a Game"),
 )

@@ -14,7 +14,7 @@ from regretkit.evaluation import (
     nash_conv,
     sampled_local_best_response,
 )
-from regretkit.games import Profile, dudo_history, uniform_behavior
+from regretkit.games import Dudo, Profile, uniform_behavior
 
 CATALOGUE = {
     "kuhn": games.kuhn_poker(),
@@ -143,7 +143,7 @@ def test_a_sampled_bound_lies_below_what_a_best_response_earns(player):
     best, _ = best_response(game, player, uniform)
 
     found = sampled_local_best_response(
-        dudo_history(sides=3),
+        Dudo(sides=3),
         player,
         [uniform_behavior] * 2,
         1_000,

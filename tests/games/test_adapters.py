@@ -10,7 +10,7 @@ from assert_games import assert_same_tree
 from naive_games import random_game
 
 from regretkit import ExtensiveFormGame, games, matrix_game
-from regretkit.games import GameTree, as_history, liars_dice_batch
+from regretkit.games import GameTree, LiarsDice, as_history
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -25,9 +25,7 @@ def test_a_tree_walked_one_history_at_a_time_is_the_tree(seed):
 @pytest.mark.parametrize(("dice", "sides", "players"), [(1, 3, 2), (2, 1, 2), (1, 2, 3)])
 def test_a_level_walked_one_history_at_a_time_is_its_tree(dice, sides, players):
     tree = games.liars_dice(dice, sides, players).tree
-    assert_same_tree(
-        GameTree.from_history(as_history(liars_dice_batch(dice, sides, players))), tree
-    )
+    assert_same_tree(GameTree.from_history(as_history(LiarsDice(dice, sides, players))), tree)
 
 
 def test_a_normal_form_is_played_unseen():
@@ -155,8 +153,8 @@ def walk(history):
 
 @pytest.mark.parametrize("memory", [1, 2, 3])
 def test_with_a_short_memory_players_know_their_dice_and_the_last_claims(memory):
-    whole = [h for h in walk(games.dudo_history(sides=2)) if not h.is_terminal()]
-    short = [h for h in walk(games.dudo_history(sides=2, memory=memory)) if not h.is_terminal()]
+    whole = [h for h in walk(as_history(games.Dudo(sides=2))) if not h.is_terminal()]
+    short = [h for h in walk(as_history(games.Dudo(sides=2, memory=memory))) if not h.is_terminal()]
     for one, second in zip(whole, short, strict=True):
         if one.player() >= 0:
             dice, _, claims = one.information_set().partition(":")
@@ -166,8 +164,8 @@ def test_with_a_short_memory_players_know_their_dice_and_the_last_claims(memory)
 
 @pytest.mark.parametrize("memory", [1, 2])
 def test_the_same_holds_of_bids(memory):
-    whole = GameTree.from_batch(liars_dice_batch(2, 2))
-    short = GameTree.from_batch(liars_dice_batch(2, 2, memory=memory))
+    whole = GameTree.from_rules(LiarsDice(2, 2))
+    short = GameTree.from_rules(LiarsDice(2, 2, memory=memory))
 
     np.testing.assert_array_equal(whole.parent, short.parent)
     np.testing.assert_array_equal(whole.payoffs, short.payoffs)
@@ -181,11 +179,17 @@ def test_the_same_holds_of_bids(memory):
             assert short.labels[player][second].split() == [dice, *bids[-memory:]]
 
 
-def test_a_memory_is_some_and_a_level_has_bits_for_its_bids():
-    for make in (games.dudo_history, liars_dice_batch):
+def test_a_memory_is_some():
+    for make in (games.Dudo, LiarsDice):
         with pytest.raises(ValueError, match="memory"):
             make(memory=0)
         with pytest.raises(TypeError, match="memory"):
             make(memory=1.0)
-    with pytest.raises(ValueError, match="62 bits"):
-        liars_dice_batch(dice=5)
+
+
+def test_bids_of_more_than_one_word_are_all_observed():
+    history = as_history(LiarsDice(dice=6))  # 72 bids, of 60 that share a number
+    for move in [*"111111222222", "1-1", "10-6", "11-2", "12-1", "12-6"]:
+        history = history.child(move)
+    assert history.information_set() == "222222 1-1 10-6 11-2 12-1 12-6"
+    assert history.actions() == ("liar",)

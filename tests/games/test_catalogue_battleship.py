@@ -6,8 +6,7 @@ from naive_games import uniform
 from test_catalogue import play
 
 from regretkit import nash_conv
-from regretkit.games._registry import load
-from regretkit.games.catalogue._board_games import battleship_history
+from regretkit.games import Battleship, load
 
 
 def test_the_example_of_the_paper_has_its_equilibrium():
@@ -58,13 +57,13 @@ def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multipli
     ],
 )
 def test_ships_lie_in_rows_or_columns_and_leave_room_for_others(rules, places):
-    root = battleship_history(**rules)
+    root = play(Battleship(**rules))
     assert list(root.actions()) == places.split()
     assert list(play(root, root.actions()[0]).actions()) == places.split()
 
 
 def test_ships_are_placed_in_turn_and_do_not_overlap():
-    root = battleship_history(2, 2, [2, 1])
+    root = Battleship(2, 2, [2, 1])
     history = play(root, "a1-a2", "a1-b1")
     assert [play(root, "a1-a2").player(), history.player()] == [1, 0]
     assert list(history.actions()) == ["b1", "b2"]
@@ -72,7 +71,7 @@ def test_ships_are_placed_in_turn_and_do_not_overlap():
 
 
 def test_shots_miss_hit_and_sink():
-    history = play(battleship_history(2, 3, [2, 1], shots=6), "a1-a2", "b1-b2", "b3", "a3")
+    history = play(Battleship(2, 3, [2, 1], shots=6), "a1-a2", "b1-b2", "b3", "a3")
     assert history.information_set() == "0:a1-a2,b3"
     history = play(history, "b2", "b3", "a2", "a1", "b1", "a3")
     assert history.information_set() == "0:a1-a2,b3/b2 hit,b3,a2 miss,a1,b1 sunk,a3"
@@ -83,7 +82,7 @@ def test_shots_miss_hit_and_sink():
 
 
 def test_an_example_of_the_docstring():
-    history = play(battleship_history(2, 2, [2]), "b1-b2", "a1-a2", "b1", "a2", "a2")
+    history = play(Battleship(2, 2, [2]), "b1-b2", "a1-a2", "b1", "a2", "a2")
     assert (history.player(), history.information_set()) == (1, "1:a1-a2/b1,a2 miss,a2")
 
 
@@ -99,7 +98,7 @@ def test_an_example_of_the_docstring():
 def test_a_sunk_ship_is_earned_by_one_and_lost_by_the_other_many_times_over(shots, payoffs):
     rules = {"values": [3.0], "loss_multiplier": 2.0}
     hidden = {"a1 b2 b2": "b1 b2", "a1 a1 a2 b2": "b2 b2", "b1 a1 b2": "b2 b2"}
-    history = play(battleship_history(**rules), *hidden.get(shots, "b2 b1").split())
+    history = play(Battleship(**rules), *hidden.get(shots, "b2 b1").split())
     for shot in shots.split():
         assert not history.is_terminal()
         history = history.child(shot)
@@ -108,10 +107,8 @@ def test_a_sunk_ship_is_earned_by_one_and_lost_by_the_other_many_times_over(shot
 
 
 def test_a_cell_is_shot_at_once_unless_that_is_allowed():
-    single = play(battleship_history(lengths=[2]), "a1-a2", "a1-a2", "a1", "b1")
-    repeated = play(
-        battleship_history(lengths=[2], repeated_shots=True), "a1-a2", "a1-a2", "a1", "b1"
-    )
+    single = play(Battleship(lengths=[2]), "a1-a2", "a1-a2", "a1", "b1")
+    repeated = play(Battleship(lengths=[2], repeated_shots=True), "a1-a2", "a1-a2", "a1", "b1")
     assert list(single.actions()) == ["a2", "b1", "b2"]
     assert list(repeated.actions()) == ["a1", "a2", "b1", "b2"]
     # A cell that was hit before adds nothing.
@@ -120,6 +117,6 @@ def test_a_cell_is_shot_at_once_unless_that_is_allowed():
 
 
 def test_a_shot_at_a_ship_that_is_sunk_says_so():
-    root = battleship_history(2, 2, [2, 1], shots=4, repeated_shots=True)
+    root = Battleship(2, 2, [2, 1], shots=4, repeated_shots=True)
     history = play(root, "a1-a2", "a1-a2", "b1", "b1", "a1", "b2", "a2", "b2", "a1", "b2")
     assert history.information_set() == "0:a1-a2,b1/a1 hit,b2,a2 sunk,b2,a1 sunk,b2"

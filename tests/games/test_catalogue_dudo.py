@@ -9,13 +9,12 @@ from test_catalogue import play
 
 from regretkit import ExtensiveFormGame
 from regretkit.evaluation import solve_zero_sum
-from regretkit.games import GameTree
-from regretkit.games.catalogue._liars_dice import DudoHistory, dudo_history
+from regretkit.games import Dudo, GameTree
 
 
 def test_claims_of_one_die_each_are_in_the_order_of_the_paper():
     order = "1x2 1x3 1x4 1x5 1x6 1x1 2x2 2x3 2x4 2x5 2x6 2x1"
-    assert dudo_history().claims == tuple(order.split())
+    assert play(Dudo(), "1", "1").actions() == tuple(order.split())
 
 
 @pytest.mark.parametrize("dice", [1, 2, 3, 5])
@@ -25,7 +24,7 @@ def test_claims_are_ordered_by_their_strength_in_the_paper(dice):
         n, r = map(int, claim.split("x"))
         return 11 * n - 6 if r == 1 else 5 * n + n // 2 + r - 7
 
-    claims = dudo_history(dice).claims
+    claims = play(Dudo(dice), "1" * dice, "1" * dice).actions()
 
     assert sorted(claims) == sorted(f"{n}x{r}" for n in range(1, 2 * dice + 1) for r in "123456")
     assert list(claims) == sorted(claims, key=strength)
@@ -33,7 +32,7 @@ def test_claims_are_ordered_by_their_strength_in_the_paper(dice):
 
 @pytest.mark.parametrize(("dice", "sides"), [(1, 1), (1, 4), (2, 1), (2, 2), (3, 1)])
 def test_sizes_are_rolls_times_rising_sequences_of_claims(dice, sides):
-    tree = GameTree.from_history(dudo_history(dice, sides))
+    tree = GameTree.from_rules(Dudo(dice, sides))
     rolls = math.comb(dice + sides - 1, dice)
     rising = 4 ** (dice * sides)
     # Every sequence of claims can be gone on from, and every one but the empty be challenged.
@@ -48,14 +47,16 @@ def test_a_roll_is_as_likely_as_the_orders_in_which_it_falls(dice, sides):
     for faces in itertools.product("123456"[:sides], repeat=dice):
         roll = "".join(sorted(faces))
         counted[roll] = counted.get(roll, 0.0) + 1 / sides**dice
-    assert dict(dudo_history(dice, sides).chance_outcomes()) == pytest.approx(counted, abs=1e-15)
+    assert dict(play(Dudo(dice, sides)).chance_outcomes()) == pytest.approx(counted, abs=1e-15)
 
 
 def test_two_dice_with_the_claims_of_openspiel_are_its_game():
     # There ones come after the other faces of as many dice. OpenSpiel 2.0.2: 384 information sets
     # each, 1/16 for uniform play; the value is by the linear programs of others on its tree.
-    order = ("1x2", "1x1", "2x2", "2x1", "3x2", "3x1", "4x2", "4x1")
-    game = ExtensiveFormGame.from_history(DudoHistory(2, 2, order))
+    class OtherOrder(Dudo):
+        claims = tuple((number, face) for number in (1, 2, 3, 4) for face in (1, 0))
+
+    game = ExtensiveFormGame.from_rules(OtherOrder(2, 2))
     assert game.tree.information_sets == (384, 384)
     assert game.value(uniform(game)) == pytest.approx([1 / 16, -1 / 16], abs=1e-12)
     assert solve_zero_sum(game).value == pytest.approx(7 / 8, abs=1e-9)
@@ -81,7 +82,7 @@ def test_two_dice_with_the_claims_of_openspiel_are_its_game():
     ],
 )
 def test_a_challenge_wins_against_a_false_claim_only_with_ones_wild(actions, winner):
-    history = play(dudo_history(), *actions.split())
+    history = play(Dudo(), *actions.split())
     assert history.is_terminal()
     assert history.payoffs() == ([1, -1] if winner == 0 else [-1, 1])
 
@@ -92,12 +93,12 @@ def test_a_challenge_wins_against_a_false_claim_only_with_ones_wild(actions, win
 )
 def test_the_dice_of_both_count_for_a_claim(claim, true):
     # On the table are a one, two twos and three threes.
-    history = play(dudo_history(3, 3), "123", "233", claim, "dudo")
+    history = play(Dudo(3, 3), "123", "233", claim, "dudo")
     assert history.payoffs() == ([1, -1] if true else [-1, 1])
 
 
 def test_only_stronger_claims_may_follow_and_the_strongest_must_be_challenged():
-    rolled = play(dudo_history(), "4", "2")
+    rolled = play(Dudo(), "4", "2")
     assert len(rolled.actions()) == 12
     assert "dudo" not in rolled.actions()
     assert tuple(play(rolled, "2x5").actions()) == ("2x6", "2x1", "dudo")
@@ -105,6 +106,6 @@ def test_only_stronger_claims_may_follow_and_the_strongest_must_be_challenged():
 
 
 def test_a_label_has_the_own_dice_and_all_claims():
-    history = play(dudo_history(2), "36", "11", "1x2", "3x5")
+    history = play(Dudo(2), "36", "11", "1x2", "3x5")
     assert (history.player(), history.information_set()) == (0, "36:1x2,3x5")
     assert play(history, "3x6").information_set() == "11:1x2,3x5,3x6"

@@ -173,7 +173,7 @@ def test_phantom_tic_tac_toe_is_played_as_in_openspiel(abrupt):
     names, generator = {}, np.random.default_rng(abrupt)
     for _ in range(300):
         history, state = (
-            games.phantom_tic_tac_toe_history(abrupt=abrupt),
+            games.as_history(games.PhantomTicTacToe(abrupt=abrupt)),
             expected.new_initial_state(),
         )
         while not history.is_terminal():
@@ -203,7 +203,7 @@ def test_phantom_tic_tac_toe_is_played_as_in_openspiel(abrupt):
         ("congestion_game(players=0)", ValueError, "players must be .* at least 1, got 0"),
         ("sealed_bid_auction(values=(3,))", ValueError, "values must be numbers, one for each of"),
         ("sealed_bid_auction(price='third')", ValueError, "'first' or 'second', got 'third'"),
-        ("sheriff(items=-1)", ValueError, "items must be .* at least 0, got -1"),
+        ("sheriff(items=-1)", ValueError, "items must be .* from 0 .*, got -1"),
         ("sheriff(value='high')", TypeError, "value must be a number, got 'high'"),
         ("sheriff(rounds=30)", MemoryError, "histories"),
     ],
@@ -215,4 +215,4 @@ def test_games_that_cannot_be_are_refused(call, error, message):
 
 def test_darkness_is_yes_or_no():
     with pytest.raises(TypeError, match="abrupt must be True or False, got 1"):
-        games.phantom_tic_tac_toe_history(abrupt=1)
+        games.PhantomTicTacToe(abrupt=1)

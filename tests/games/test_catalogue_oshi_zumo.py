@@ -3,14 +3,14 @@
 import pytest
 from test_catalogue import play
 
-from regretkit.games.catalogue._bidding_games import oshi_zumo_history
+from regretkit.games import OshiZumo, as_history
 
 ROOTS = [
-    oshi_zumo_history(),
-    oshi_zumo_history(alesia=True),
-    oshi_zumo_history(7, 1, 2),
-    oshi_zumo_history(3, 1, 0, 3),
-    oshi_zumo_history(4, 0, 1),
+    OshiZumo(),
+    OshiZumo(alesia=True),
+    OshiZumo(7, 1, 2),
+    OshiZumo(3, 1, 0, 3),
+    OshiZumo(4, 0, 1),
 ]
 
 
@@ -28,7 +28,7 @@ def ends(history, *bids):
 
 @pytest.mark.parametrize("root", ROOTS)
 def test_who_swap_their_bids_swap_their_payoffs(root):
-    payoffs = dict(ends(root))
+    payoffs = dict(ends(as_history(root)))
     assert any(first != 0.0 for first, _ in payoffs.values())
     for bids, (first, second) in payoffs.items():
         swapped = tuple(bid for pair in zip(bids[1::2], bids[::2], strict=True) for bid in pair)
@@ -59,8 +59,8 @@ def test_who_swap_their_bids_swap_their_payoffs(root):
     ],
 )
 def test_the_higher_bid_pushes_the_wrestler_away(rules, bids, payoffs):
-    history = oshi_zumo_history(**rules)
-    for bid in bids:
+    history = as_history(OshiZumo(**rules))
+    for bid in map(str, bids):
         assert not history.is_terminal()
         assert bid in history.actions()
         history = history.child(bid)
@@ -69,17 +69,17 @@ def test_the_higher_bid_pushes_the_wrestler_away(rules, bids, payoffs):
 
 
 def test_bids_are_what_can_be_paid_and_no_less_than_the_least():
-    start = oshi_zumo_history(5, 3, 2)
-    assert list(start.actions()) == [2, 3, 4, 5]
-    assert list(play(start, 3, 2).actions()) == [2]
-    assert list(play(start, 3, 2, 2).actions()) == [2, 3]
-    assert list(play(start, 4, 2).actions()) == [1]
-    assert list(play(start, 5, 2).actions()) == [0]
+    start = OshiZumo(5, 3, 2)
+    assert list(play(start).actions()) == ["2", "3", "4", "5"]
+    assert list(play(start, "3", "2").actions()) == ["2"]
+    assert list(play(start, "3", "2", "2").actions()) == ["2", "3"]
+    assert list(play(start, "4", "2").actions()) == ["1"]
+    assert list(play(start, "5", "2").actions()) == ["0"]
 
 
 def test_player_1_does_not_see_the_bid_of_its_own_round_and_later_both_do():
-    start = oshi_zumo_history(5, 2)
-    assert play(start, 1).information_set() == play(start, 4).information_set() == "1:"
-    assert play(start, 1, 2).information_set() == "0:1-2"
-    assert play(start, 1, 2, 3).information_set() == "1:1-2"
-    assert play(start, 1, 2, 3, 1).information_set() == "0:1-2,3-1"
+    start = OshiZumo(5, 2)
+    assert play(start, "1").information_set() == play(start, "4").information_set() == "1:"
+    assert play(start, "1", "2").information_set() == "0:1-2"
+    assert play(start, "1", "2", "3").information_set() == "1:1-2"
+    assert play(start, "1", "2", "3", "1").information_set() == "0:1-2,3-1"

@@ -16,7 +16,6 @@ from naive_levels import Leduc
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.games.catalogue._small_poker import kuhn_history
 from regretkit.games.tree._sequences import merge_terminals
 
 # First histories of the games below
@@ -26,10 +25,10 @@ ROOTS = {
     for seed in range(6)
 }
 ROOTS |= {
-    "liar's dice": games.as_history(games.liars_dice_batch(sides=2)),
-    "kuhn": kuhn_history(),
-    "kuhn, 3 players": kuhn_history(3),
-    "kuhn, 5 cards": kuhn_history(deck=5),
+    "liar's dice": games.as_history(games.LiarsDice(sides=2)),
+    "kuhn": games.as_history(games.KuhnPoker()),
+    "kuhn, 3 players": games.as_history(games.KuhnPoker(3)),
+    "kuhn, 5 cards": games.as_history(games.KuhnPoker(deck=5)),
     "leduc, suits merged": Leduc(merge_suits=True),
 }
 each_game = pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)

@@ -10,12 +10,12 @@ from refusals import refusals
 from regretkit import ExtensiveFormGame, games
 from regretkit.games import (
     CHANCE,
+    Dudo,
     GameDAG,
     GameTree,
     ImperfectRecallGame,
+    LiarsDice,
     as_history,
-    dudo_history,
-    liars_dice_batch,
 )
 
 CATALOGUE = {
@@ -70,7 +70,7 @@ def test_so_they_are_in_random_games(seed):
 
 @pytest.mark.parametrize(
     ("root", "game"),
-    [(dudo_history(sides=3), "dudo"), (liars_dice_batch(sides=3), "liars dice")],
+    [(Dudo(sides=3), "dudo"), (LiarsDice(sides=3), "liars dice")],
     ids=["dudo", "liars dice"],
 )
 def test_a_graph_by_the_rules_is_unfolded_to_a_profile_of_the_same_value(root, game):
@@ -122,7 +122,7 @@ def naive_value(tree, player, behaviors):
 @pytest.mark.deep_beyond(6)
 @pytest.mark.parametrize("memory", [1, 2, None])
 @pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("make", [dudo_history, liars_dice_batch])
+@pytest.mark.parametrize("make", [Dudo, LiarsDice])
 def test_the_utility_of_a_merged_node_is_the_sum_over_its_histories(make, memory, player):
     root = make(sides=3, memory=memory)
     tree = GameTree.from_history(as_history(root))
@@ -181,14 +181,16 @@ def test_a_small_fork_is_what_comes_out_by_hand():
 def test_there_is_a_state_for_each_thing_that_still_matters(memory):
     def walk(history):
         terminal = history.is_terminal()
-        yield tuple(history.payoffs()) if terminal else history.state()
+        columns = [] if terminal else map(np.ravel, history.rules.state(history.h))
+        state = tuple(number for column in columns for number in column.tolist())
+        yield tuple(history.payoffs()) if terminal else ("state", *state)
         if not terminal:
             drawn = history.player() == CHANCE
             moves = history.chance_outcomes() if drawn else zip(history.actions())
             for action, *_ in moves:
                 yield from walk(history.child(action))
 
-    root = dudo_history(sides=2, memory=memory)
+    root = as_history(Dudo(sides=2, memory=memory))
     graph = GameDAG.from_history(root)
     assert graph.nodes == len(set(walk(root)))
     assert graph.players == 2
@@ -199,14 +201,14 @@ def test_there_is_a_state_for_each_thing_that_still_matters(memory):
 
 
 def test_no_graph_is_smaller_than_that_of_the_tree():
-    root = dudo_history(sides=3, memory=1)
-    tree = GameTree.from_history(root)
+    root = Dudo(sides=3, memory=1)
+    tree = GameTree.from_rules(root)
     assert GameDAG.from_tree(tree).nodes <= GameDAG.from_history(root).nodes
 
 
 def test_six_sides_shrink_to_a_few_thousand_states():
     # Dice, what is remembered and whose turn it is: 36 rolls, and 2 of 13 claims and "dudo" at most
-    graph = GameDAG.from_history(dudo_history(memory=2))
+    graph = GameDAG.from_history(Dudo(memory=2))
     assert graph.nodes < 1 + 6 + 36 * 2 * (1 + 12 + 12 * 11 / 2) + 2
     assert graph.nodes < games.liars_dice().tree.histories / 60
 
@@ -228,7 +230,7 @@ class Grid:
     ("graph", "draws", "steps"),
     [
         (GameDAG.from_tree(games.kuhn_poker().tree), 2, 6),
-        (GameDAG.from_history(dudo_history(sides=2, memory=1)), 2, 2),
+        (GameDAG.from_history(Dudo(sides=2, memory=1)), 2, 2),
     ],
     ids=["kuhn", "dudo"],
 )
@@ -268,73 +270,55 @@ def test_a_game_without_chance_is_left_as_it_is():
 
 
 def test_histories_with_different_continuations_cannot_share_a_state():
+    def columns(history):
+        return history.h.deal[0].tolist(), history.h.said[0].tolist(), history.h.length
+
     def forgetting_the_other_die(history):
-        rolls, said, turn = history.state()
-        return (rolls[:turn], rolls[turn + 1 :], said, turn) if len(rolls) == 2 else rolls
+        deal, said, length = columns(history)
+        return (deal[length % 2], *said, length) if length > 1 else (*deal, length)
 
     for forgetting in (
         forgetting_the_other_die,
-        lambda h: len(h.said) + len(h.rolls),
-        lambda h: (len(h.rolls), h.said),
-        lambda h: (h.rolls, h.said[:-1], len(h.said)),
+        lambda h: h.h.length,
+        lambda h: (min(h.h.length, 2), *columns(h)[1]),
+        lambda h: (*columns(h)[0], h.h.length),
     ):
-        with pytest.raises(
-            ValueError, match=r"differ in information set: '1:.*; only histories with"
-        ):
-            GameDAG.from_history(dudo_history(sides=3), forgetting)
+        with pytest.raises(ValueError, match=r"two histories of one state, .* differ: "):
+            GameDAG.from_history(Dudo(sides=3), forgetting)
 
 
-class Lossy:
-    """Liar's dice, of whose state a column is lost."""
+@pytest.mark.parametrize("lost", [0, 4])
+def test_nor_are_those_of_rules_whose_state_lacks_a_column(lost):
+    class Lossy(LiarsDice):
+        def state(self, h):
+            return tuple(column for k, column in enumerate(super().state(h)) if k != lost)
 
-    def __init__(self, batch, lost):
-        self.batch, self.lost = batch, lost
-
-    def __getattr__(self, name):
-        return getattr(self.batch, name)
-
-    def child(self, at, action):
-        return Lossy(self.batch.child(at, action), self.lost)
-
-    def state(self, at):
-        return np.delete(self.batch.state(at), self.lost, axis=1)
+    with pytest.raises(ValueError, match=r"two histories of one state, .* differ: .* may have"):
+        GameDAG.from_history(Lossy(sides=2, memory=1))
 
 
-@pytest.mark.parametrize(
-    ("lost", "message"),
-    [(0, "differ in information set: 0 and 16"), (4, "differ in player: 1 and 0")],
-)
-def test_nor_are_those_of_a_level(lost, message):
-    whole = GameDAG.from_history(Lossy(liars_dice_batch(sides=2, memory=1), []))
-    assert whole.nodes == GameDAG.from_history(liars_dice_batch(sides=2, memory=1)).nodes
-    with pytest.raises(ValueError, match=f"{message}; only histories with"):
-        GameDAG.from_history(Lossy(liars_dice_batch(sides=2, memory=1), lost))
+def test_masks_may_have_different_numbers_of_columns():
+    class Padded(LiarsDice):
+        def legal(self, h):
+            legal = super().legal(h)
+            return np.pad(legal, [(0, 0)] * (legal.ndim - 1) + [(0, 20 * (h.length % 2))])
 
-
-class Padded(Lossy):
-    """Liar's dice, in which every other batch has more columns of actions."""
-
-    def child(self, at, action):
-        return Padded(self.batch.child(at, action), [])
-
-    def actions(self, at):
-        return np.pad(self.batch.actions(at), [(0, 0), (0, 20 * (self.batch.length % 2))])
-
-
-def test_batches_may_have_different_numbers_of_columns():
-    root = liars_dice_batch(sides=3, memory=1)
-    assert GameDAG.from_history(Padded(root, [])).nodes == GameDAG.from_history(root).nodes
+    rules = {"sides": 3, "memory": 1}
+    assert (
+        GameDAG.from_history(Padded(**rules)).nodes
+        == GameDAG.from_history(LiarsDice(**rules)).nodes
+    )
 
 
 def test_levels_and_histories_make_the_same_graph():
-    level = liars_dice_batch(sides=3, memory=2)
+    level = LiarsDice(sides=3, memory=2)
     from_level = GameDAG.from_history(level)
     # One after the other: the same rules, and the dice, the last bids and the turn as a key
     keys = {}
 
     def state(history):
-        one = np.zeros(1, dtype=np.int64)
-        return keys.setdefault(tuple(history.batch.state(one)[0].tolist()), len(keys))
+        columns = map(np.ravel, history.rules.state(history.h))
+        return keys.setdefault(tuple(x for column in columns for x in column.tolist()), len(keys))
 
     from_history = GameDAG.from_history(as_history(level), state)
     assert from_level.nodes == from_history.nodes
@@ -345,7 +329,7 @@ def test_levels_and_histories_make_the_same_graph():
 def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
     with pytest.raises(MemoryError):
         games.liars_dice(dice=2)
-    graph = GameDAG.from_history(liars_dice_batch(dice=2, sides=4, memory=1))
+    graph = GameDAG.from_history(LiarsDice(dice=2, sides=4, memory=1))
     assert graph.nodes < 2**15
     uniform = [simplices.uniform() for simplices in graph.simplices]
     first, second = (graph.utility(player, uniform)[2] for player in (0, 1))
@@ -364,13 +348,13 @@ def test_a_game_must_come_to_an_end():
 test_what_makes_no_graph_is_refused = refusals(
     (lambda: GameDAG.from_tree(games.kuhn_poker()), TypeError, "pass game.tree"),
     (lambda: GameDAG.from_history(games.kuhn_poker()), TypeError, "return a key"),
-    (lambda: GameDAG.from_history(dudo_history(), 3), TypeError, "return a key"),
+    (lambda: GameDAG.from_history(Dudo(), 3), TypeError, "return a key"),
     (lambda: GameDAG.from_history("dudo"), TypeError, "game must be"),
     (lambda: GameDAG.from_history(chance([0.5], a=end(1)), id), ValueError, "sum to 1"),
     (
         lambda: GameDAG.from_history(decision(0, "x", a=decision(0, "x", b=end(1)), b=end(1)), id),
         ValueError,
-        "has actions",
+        "has different actions",
     ),
     (
         lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id),
@@ -386,14 +370,14 @@ test_what_makes_no_graph_is_refused = refusals(
 
 
 def test_a_game_of_other_information_sets_is_no_place_to_unfold():
-    graph = GameDAG.from_history(dudo_history(sides=2, memory=1))
+    graph = GameDAG.from_history(Dudo(sides=2, memory=1))
     behaviors = [simplices.uniform() for simplices in graph.simplices]
 
     with pytest.raises(ValueError, match="which this graph does not have"):
         graph.to_tree_profile(behaviors, games.dudo(sides=2))
     with pytest.raises(TypeError, match="extensive form"):
         graph.to_tree_profile(behaviors, games.chicken())
-    imperfect = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
+    imperfect = ImperfectRecallGame(GameTree.from_rules(Dudo(sides=2, memory=1)))
     profile = graph.to_tree_profile(behaviors, imperfect)
     value = graph.utility(0, behaviors)[2]
     assert imperfect.refinement.value(profile)[0] == pytest.approx(value, abs=1e-15)

@@ -7,7 +7,6 @@ from refusals import refusals
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.games.catalogue._small_poker import kuhn_history
 
 
 def game_of(root):
@@ -112,7 +111,7 @@ test_forgetting_is_refused_with_two_histories_that_show_it = refusals(
 
 def test_only_a_tree_makes_a_game():
     with pytest.raises(TypeError, match=r"tree must be a GameTree, got .*from_history"):
-        rk.ExtensiveFormGame(kuhn_history())
+        rk.ExtensiveFormGame(games.KuhnPoker())
 
 
 test_a_player_that_is_not_in_the_game_is_refused = refusals(

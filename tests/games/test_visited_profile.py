@@ -19,7 +19,7 @@ def averaged(game, iterations=200, seed=1):
 GAMES = {
     "kuhn": games.kuhn_poker(),
     "of three": games.kuhn_poker(players=3),
-    "by rules": games.leduc_batch(merge_suits=True),
+    "by rules": games.LeducPoker(merge_suits=True),
 }
 
 
@@ -77,7 +77,7 @@ def test_a_threshold_removes_what_is_below_it_as_on_the_tree():
 
 
 def test_what_was_read_plays_and_is_estimated_as_what_was_written(tmp_path):
-    rules = games.leduc_batch(merge_suits=True)
+    rules = games.LeducPoker(merge_suits=True)
     average = averaged(rules)
     average.to_json(tmp_path / "leduc.json")
     read = VisitedProfile.from_json(tmp_path / "leduc.json")

@@ -21,7 +21,7 @@ import numpy as np
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.estimators import LearnedBaseline
-from regretkit.games.catalogue._small_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import KuhnPoker
 from regretkit.play import (
     AverageStrategySampling,
     ExternalSampling,
@@ -102,7 +102,7 @@ def subjects(folder):
         run.save(path)
         read = resume if minimizers is None else partial(load, run.game, minimizers)
         yield path.read_bytes(), read
-    for game in (kuhn_history(), games.load_rules("liars_dice(sides=2)")):
+    for game in (KuhnPoker(), games.load_rules("liars_dice(sides=2)")):
         mccfr(game).run(20).save(folder / "whole")
         yield (folder / "whole").read_bytes(), partial(load_lazily, game)
 

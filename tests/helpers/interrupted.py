@@ -45,11 +45,11 @@ def sampled(engine):
 
 def without_a_tree():
     sampling = ExternalSampling(np.random.default_rng(4))
-    return LazyMCCFR(games.dudo_history(sides=3), rk.RegretMatching, sampling)
+    return LazyMCCFR(games.Dudo(sides=3), rk.RegretMatching, sampling)
 
 
 def on_a_graph():
-    graph = games.GameDAG.from_history(games.dudo_history(sides=2, memory=1))
+    graph = games.GameDAG.from_history(games.Dudo(sides=2, memory=1))
     return FixedStrategyIteration(graph, rk.RegretMatching)
 
 

@@ -7,12 +7,12 @@ from refusals import refusals
 
 from regretkit import ExtensiveFormGame, games, solve
 from regretkit.games import (
+    Dudo,
     GameTree,
     ImperfectRecallGame,
+    LiarsDice,
     Profile,
     as_history,
-    dudo_history,
-    liars_dice_batch,
     uniform_behavior,
 )
 from regretkit.play import HumanAgent, Match, Observation, StrategyAgent, play_match
@@ -119,15 +119,15 @@ def test_agents_earn_what_their_strategies_are_worth(seed):
 
 
 def test_every_kind_of_game_can_be_played():
-    forgetful = GameTree.from_history(dudo_history(sides=2, memory=1))
+    forgetful = GameTree.from_rules(Dudo(sides=2, memory=1))
     for game in (
         KUHN,
         KUHN.tree,
         games.chicken(),
         as_history(games.rock_paper_scissors()),
         ImperfectRecallGame(forgetful),
-        dudo_history(dice=2),
-        liars_dice_batch(dice=2, players=3),
+        Dudo(dice=2),
+        LiarsDice(dice=2, players=3),
     ):
         agents = 3 if game is not KUHN and "LiarsDice" in type(game).__name__ else 2
         payoffs = match(game, [uniform_behavior] * agents, 5).payoffs

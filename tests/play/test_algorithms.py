@@ -327,6 +327,6 @@ test_what_needs_a_tree_is_refused_without_one = refusals(
     ),
     ({"algorithm": ["cfr"] * 3, "iterations": 3}, "one for each of the 2 players"),
     ({}, "are all missing"),
-    call=lambda given: rk.solve(rk.games.liars_dice_batch(dice=2), **given),
+    call=lambda given: rk.solve(rk.games.LiarsDice(dice=2), **given),
     error=ValueError,
 )

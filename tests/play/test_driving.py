@@ -45,7 +45,7 @@ def with_a_tree(before=(), engine="numpy"):
 def without_a_tree(before=()):
     sampling = ExternalSampling(np.random.default_rng(1))
     rule = partial(Watched, before=before)
-    return LazyMCCFR(games.dudo_history(sides=2), rule, sampling)
+    return LazyMCCFR(games.Dudo(sides=2), rule, sampling)
 
 
 each_kind = pytest.mark.parametrize("start", [with_a_tree, without_a_tree])
@@ -237,4 +237,4 @@ def test_play_without_a_tree_is_refused_before_memory_ends(monkeypatch):
     monkeypatch.setattr(_lazy_tree, "_LOOK_EVERY", 8)
     monkeypatch.setattr(_lazy_tree, "available", lambda: 2.0**27)
     with pytest.raises(MemoryError, match=r"information sets were visited, .* OutcomeSampling"):
-        rk.solve(games.dudo_history(sides=2), "mccfr", iterations=10, seed=1)
+        rk.solve(games.Dudo(sides=2), "mccfr", iterations=10, seed=1)

@@ -9,11 +9,11 @@ import regretkit as rk
 from regretkit import ExtensiveFormGame, games
 from regretkit.evaluation import nash_conv
 from regretkit.games import (
+    Dudo,
     GameDAG,
     GameTree,
     ImperfectRecallGame,
     as_history,
-    dudo_history,
     uniform_behavior,
 )
 from regretkit.play import (
@@ -36,7 +36,7 @@ RULES = {
 
 
 def forgetful(sides, memory):
-    root = dudo_history(sides=sides, memory=memory)
+    root = Dudo(sides=sides, memory=memory)
     return GameDAG.from_history(root), ImperfectRecallGame(GameTree.from_history(root))
 
 
@@ -141,7 +141,7 @@ def test_who_remembers_one_claim_is_still_far_better_than_who_plays_anyhow():
 
 
 def test_what_is_learned_plays_the_game_by_its_rules():
-    root = dudo_history(memory=1)
+    root = Dudo(memory=1)
     run = FixedStrategyIteration(GameDAG.from_history(root), rk.RegretMatchingPlus).run(60)
     agents = [
         StrategyAgent(strategy, np.random.default_rng(seed))

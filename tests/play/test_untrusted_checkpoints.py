@@ -12,7 +12,7 @@ import pytest
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.games.catalogue._small_poker import kuhn_history
+from regretkit.games.catalogue._small_poker import KuhnPoker
 from regretkit.play import AverageStrategySampling, ExternalSampling, LazyMCCFR, RandomPlayer
 from regretkit.play._checkpoint_file import packed, unpacked
 
@@ -149,7 +149,7 @@ def test_average_sampling_never_looks_beyond_what_was_restored(tmp_path):
 
 
 def sampled(path=None):
-    arguments = kuhn_history(), rk.DiscountedRegretMatching
+    arguments = KuhnPoker(), rk.DiscountedRegretMatching
     arguments += (ExternalSampling(np.random.default_rng(1)),)
     return LazyMCCFR(*arguments) if path is None else LazyMCCFR.load(path, *arguments)
 

@@ -1,11 +1,11 @@
-"""Large games written once more, history by history, and a level made of such histories."""
+"""Large games written once more, history by history, and rules that ask histories."""
 
 from collections import Counter
 
 import numpy as np
 from attrs import evolve, frozen
 
-from regretkit.games import CHANCE, TERMINAL
+from regretkit.games import CHANCE, TERMINAL, Batch, Rules
 
 # The rules of games that the catalogue builds in arrays
 
@@ -223,57 +223,59 @@ class Goofspiel:
         return [1.0 / winners if score == max(points) else -1.0 / losers for score in points]
 
 
-# Any rules as a level
+# Any histories as rules over columns
 
 
-class AsLevel:
-    """A level of any :class:`History` objects, by asking each of them.
+class AsRules(Rules):
+    """Rules that ask each history of a batch.
 
-    ``key`` makes the number of an information set from a small one. Of ``spread`` actions one is
-    possible.
+    ``key`` makes the observation of an information set from a small number. Of ``spread`` actions
+    one is legal.
     """
 
-    def __init__(self, histories, key=lambda number: number, spread=1, numbers=None):
-        self.histories, self.key, self.spread = histories, key, spread
-        self.numbers = {} if numbers is None else numbers
+    def __init__(self, root, key=lambda number: number, spread=1):
+        self.root, self.key, self.spread = root, key, spread
+        self.numbers, self.known = {}, {}
 
-    def player(self):
-        return np.array([TERMINAL if h.is_terminal() else h.player() for h in self.histories])
+    def start(self):
+        return Batch(node=np.array([self.root], dtype=object))
+
+    def player(self, h):
+        return np.array([TERMINAL if x.is_terminal() else x.player() for x in h.node])
 
     def _moves(self, history):
         if history.player() == CHANCE:
             return [action for action, _ in history.chance_outcomes()]
         return list(history.actions())
 
-    def actions(self, at):
-        moves = [self._moves(self.histories[i]) for i in at]
-        possible = np.zeros((len(at), self.spread * max(map(len, moves))), dtype=bool)
+    def legal(self, h):
+        moves = [self._moves(x) for x in h.node]
+        possible = np.zeros((h.size, self.spread * max(map(len, moves))), dtype=bool)
         for row, names in zip(possible, moves, strict=True):
             row[self.spread - 1 :: self.spread][: len(names)] = True
         return possible
 
-    def child(self, at, action):
-        parents = [self.histories[i] for i in at]
-        moves = [self._moves(h)[a // self.spread] for h, a in zip(parents, action, strict=True)]
-        children = [h.child(move) for h, move in zip(parents, moves, strict=True)]
-        return AsLevel(children, self.key, self.spread, self.numbers)
+    def child(self, h, action):
+        node = np.empty(h.size, dtype=object)
+        pairs = zip(h.node, action, strict=True)
+        node[:] = [x.child(self._moves(x)[a // self.spread]) for x, a in pairs]
+        return h.then(node=node)
 
-    def probability(self, at, action):
-        chances = [dict(enumerate(self.histories[i].chance_outcomes())) for i in at]
-        return [c[a // self.spread][1] for c, a in zip(chances, action, strict=True)]
+    def chance(self, h, action):
+        pairs = zip(h.node, action, strict=True)
+        return [x.chance_outcomes()[a // self.spread][1] for x, a in pairs]
 
-    def information_set(self, at):
-        known = [(self.histories[i].player(), self.histories[i].information_set()) for i in at]
+    def observed(self, h):
+        known = [x.information_set() for x in h.node]
         numbers = [self.numbers.setdefault(k, len(self.numbers)) for k in known]
-        for (player, label), number, i in zip(known, numbers, at, strict=True):
-            self.numbers[player, self.key(number)] = (label, self._moves(self.histories[i]))
-        return np.array([self.key(number) for number in numbers])
+        self.known |= {self.key(number): k for number, k in zip(numbers, known, strict=True)}
+        return (np.array([self.key(number) for number in numbers]),)
 
-    def payoffs(self, at):
-        return np.array([self.histories[i].payoffs() for i in at])
+    def payoffs(self, h):
+        return np.array([x.payoffs() for x in h.node])
 
     def action_name(self, player, action):
         return str(action // self.spread)
 
-    def label(self, player, information_set):
-        return str(self.numbers[player, information_set][0])
+    def label(self, player, observed):
+        return str(self.known[observed])

@@ -66,6 +66,8 @@ class Infosets(NamedTuple):
     """Where each record begins."""
     actions: UInt32Array
     """The numbers of the legal actions, one information set after the other."""
+    known: Indices
+    """The observations, likewise."""
     initial: Vector
     """The record of a new information set, for each number of actions from 0 on."""
     initial_sums: Vector
@@ -74,6 +76,8 @@ class Infosets(NamedTuple):
     """Numbers of the longest record,"""
     columns: int
     """and for each action of any."""
+    observations: int
+    """Observations of each."""
 
 
 class Stack(NamedTuple):
@@ -116,6 +120,7 @@ class Buffers(NamedTuple):
 
     dealt: Indices
     moves: Indices
+    known: Indices
     chances: Vector
     probabilities: Vector
     sampled: UInt32Array
@@ -168,8 +173,8 @@ def legal(kind: int, state: Indices, at: int, dealt: Indices, moves: Indices) ->
     raise NotImplementedError
 
 
-def key_of(kind: int, state: Indices, at: int, dealt: Indices) -> int:
-    """Return the number of the information set."""
+def key_of(kind: int, state: Indices, at: int, dealt: Indices, known: Indices) -> int:
+    """Write the observations, and return their hash, the key of the information set."""
     raise NotImplementedError
 
 
@@ -297,7 +302,8 @@ def visit_history(
             buffers.probabilities[k] = buffers.chances[buffers.moves[k]]
         buffers.sampled[0] = pick(generator, buffers.probabilities, 0, size)
     elif actor >= 0 and size == 0:
-        cursor[KEY] = key_of(stages.codes[stage, 2], stack.state, at, buffers.dealt)
+        code = stages.codes[stage, 2]
+        cursor[KEY] = key_of(code, stack.state, at, buffers.dealt, buffers.known)
         cursor[PLAYER] = actor
         return NO_ACTIONS
     elif actor == player:
@@ -320,14 +326,17 @@ def visit_own(
     stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
     width, maximum, place = row_width(), arrays.buffers.chances.size, NOWHERE
     key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
-    kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
+    kind, stage = (
+        (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size,
+        stack.stage[top],
+    )
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
     cursor[VISITS] = number + 1
     sampled, buffers, store = size, arrays.buffers, arrays.infosets.store
     if is_adaptive():  # else all actions are followed, which ``buffers.sampled`` has
         for a in range(maximum * number, maximum * number + size):
             visits.utility[a] = 0.0
-        place = find_own(key, kind, visit, action, arrays, cursor)
+        place = find_own(key, kind, visit, action, stage, arrays, cursor)
         if place < 0:
             return NOWHERE - place
         decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
@@ -335,7 +344,7 @@ def visit_own(
         sampled = choose(decision, store, buffers.sampled, buffers.sampling, rule)
     follow(sampled, place, size, player, arrays, cursor)
     if not is_adaptive():
-        place = find_own(key, kind, visit, action, arrays, cursor)
+        place = find_own(key, kind, visit, action, stage, arrays, cursor)
         if place < 0:
             return NOWHERE - place
     for k in range(top, cursor[PENDING] + 1):
@@ -417,10 +426,11 @@ def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
     stack.actor[top], cursor[PENDING] = actor, top
     if actor < 0:
         return
-    known = stack.state[at - stages.players + actor] != NOWHERE
-    stack.place[top] = LATER if known else NOWHERE  # known are those after known sequences only
-    if actor == player or known:  # a new one will be written there
-        stack.key[top] = key_of(stages.codes[stage, 2], stack.state, at, dealt)
+    listed = stack.state[at - stages.players + actor] != NOWHERE
+    stack.place[top] = LATER if listed else NOWHERE  # known are those after known sequences only
+    if actor == player or listed:  # a new one will be written there
+        code, known = stages.codes[stage, 2], arrays.buffers.known
+        stack.key[top] = key_of(code, stack.state, at, dealt, known)
         prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
 
@@ -474,18 +484,19 @@ def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
         or 4 * count > infosets.table.size
         or cursor[USED] + infosets.longest > infosets.store.size
         or cursor[NAMED] + maximum > infosets.actions.size
+        or count * infosets.observations > infosets.known.size
         or cursor[PENDING] + maximum >= arrays.stack.stage.size
         or cursor[VISITS] >= arrays.visits.place.size
     )
 
 
 def find_own(
-    key: int, kind: int, visit: int, action: int, arrays: LazyArrays, cursor: Indices
+    key: int, kind: int, visit: int, action: int, stage: int, arrays: LazyArrays, cursor: Indices
 ) -> int:
     """Return where the record of an information set of the player who learns is, maybe a new one.
 
-    It comes after an action at a visited decision point. Less than ``NOWHERE`` by the reason where
-    that is an error.
+    The history is the first row of the stack, at this stage. It comes after an action at a visited
+    decision point. Less than ``NOWHERE`` by the reason where that is an error.
     """
     infosets, before = arrays.infosets, int(arrays.visits.place[max(visit, 0)])
     if visit < 0 or leads(before, action, infosets):
@@ -498,7 +509,10 @@ def find_own(
             return place
     if visit >= 0:
         lead(before, action, infosets)
-    return create(key, kind, infosets, arrays.buffers.moves, cursor)
+    stages, buffers = arrays.stages, arrays.buffers
+    code = stages.codes[stage, 2]
+    key_of(code, arrays.stack.state, stages.players, buffers.dealt, buffers.known)
+    return create(key, kind, infosets, buffers.moves, buffers.known, cursor)
 
 
 def leads(place: int, action: int, infosets: Infosets) -> bool:
@@ -547,7 +561,9 @@ def difference(place: int, kind: int, infosets: Infosets, cursor: Indices) -> in
     return OTHER_ACTIONS if (infosets.heads[place] ^ kind) & SIZE else OTHER_PARENT
 
 
-def create(key: int, kind: int, infosets: Infosets, moves: Indices, cursor: Indices) -> int:
+def create(
+    key: int, kind: int, infosets: Infosets, moves: Indices, known: Indices, cursor: Indices
+) -> int:
     """Return where the new record of an information set is, which is not in the table yet."""
     place, count, size, store = cursor[USED], cursor[COUNT], kind & SIZE, infosets.store
     length = HEAD + infosets.columns * size
@@ -557,6 +573,8 @@ def create(key: int, kind: int, infosets: Infosets, moves: Indices, cursor: Indi
     infosets.heads[place + 2], store[place + 3], infosets.place[count] = 0, 0.0, place
     for k in range(size):
         infosets.actions[cursor[NAMED] + k] = moves[k]
+    for k in range(infosets.observations):
+        infosets.known[count * infosets.observations + k] = known[k]
     cursor[USED], cursor[COUNT], cursor[NAMED] = place + length, count + 1, cursor[NAMED] + size
     return int(place)
 

@@ -1,38 +1,47 @@
 """Games on a board that hides the opponent's pieces: Battleship and phantom tic-tac-toe."""
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from collections.abc import Sequence
+from functools import cached_property
 from string import ascii_lowercase
+from typing import Any
 
-from attrs import asdict, evolve, frozen
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
 
-from regretkit._util._validate import must_be, number, quote, vector, whole_number, whole_numbers
-from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._memory_budget import MemoryBudget, level_widths
-from regretkit.games._registry import call_text, register, rules_of
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import number, ordered, quote, whole_number
+from regretkit.games._registry import _RULES
+from regretkit.games.catalogue._rules import NamedRules, real, rows, tree_factory, truth, whole
+from regretkit.games.tree._history import TERMINAL
+from regretkit.games.tree._rules import Batch, Column, Mask
 
-Ship = tuple[str, ...]
-"""The cells that a ship covers, from left to right or from top to bottom."""
-
-_TRIED = 3_000_000
-"""Largest number of cells that are visited to count the placements."""
+_OUTCOMES = "miss", "hit", "sunk"
+_TRIED = 100_000
+"""Placements that are tried to find out whether further ships fit."""
 
 
-@register
-def battleship(
-    height: int = 2,
-    width: int = 2,
-    lengths: Sequence[int] = (1,),
-    values: Sequence[float] | None = None,
-    shots: int = 2,
-    loss_multiplier: float = 1.0,
-    repeated_shots: bool = False,
-    *,
-    memory_limit: float | None = None,
-) -> ExtensiveFormGame:
-    """Return Battleship, in which both players hide ships and shoot at the other's.
+def _lengths(lengths: Any) -> tuple[int, ...]:
+    ordered(lengths, "lengths")
+    sizes = tuple(whole_number(size, "each of lengths", minimum=1) for size in lengths)
+    if not sizes:
+        raise ValueError("lengths must have one number for each ship, got none")
+    return sizes
+
+
+def _values(values: Any) -> tuple[float, ...] | None:
+    if values is None:
+        return None
+    ordered(values, "values")
+    earned = tuple(number(value, "each of values") for value in values)
+    if min(earned, default=0.0) < 0.0:
+        raise ValueError(f"values must be at least 0, got {quote(list(earned))}")
+    return None if set(earned) == {1.0} else earned
+
+
+@frozen(repr=False, slots=False)
+class Battleship(NamedRules, name="battleship"):
+    """Battleship, in which both players hide ships and shoot at the other's.
 
     Each player has a board, with the cells ``a1``, ``a2``, ... in the first row, ``b1``, ``b2``,
     ... in the second. First they alternate in placing one ship each, in the given order; a ship
@@ -56,23 +65,22 @@ def battleship(
     height
         Number of rows of each board, from 1 to 26.
     width
-        Number of columns, at least 1.
+        Number of columns, from 1 to 100.
     lengths
         Number of cells of each ship, at least 1; one ship or more, which all fit on the board.
     values
         Value of each ship, a finite number, at least 0; by default 1 each.
     shots
-        Number of shots of each player, at least 1.
+        Number of shots of each player, from 1 to 1,000.
     loss_multiplier
         Penalty for losing a ship, relative to the reward for sinking it; a finite number, at least
         0. At 1 the game is zero-sum.
     repeated_shots
         Whether a player may shoot at a cell again. If not, shots are at most the number of cells.
-    memory_limit
-        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
+    >>> from regretkit.games import battleship
     >>> battleship().tree
     <GameTree: 1573 histories, 1072 terminals, 53 + 109 information sets>
     >>> battleship(height=1, width=3, lengths=[2, 1]).tree.actions[0][0]
@@ -85,236 +93,181 @@ def battleship(
     Farina, Ling, Fang and Sandholm (2019), "Correlation in extensive-form games: saddle-point
     formulation and benchmarks", NeurIPS. Rules as in OpenSpiel's ``battleship``.
     """
-    root = battleship_history(
-        height, width, lengths, values, shots, loss_multiplier, repeated_shots
-    )
-    rules, budget = root.rules, MemoryBudget(memory_limit, walked=True)
-    fit = sum(rules.lengths) <= rules.area
-    # A fleet of each player, and one shot of each
-    budget.check_histories(rules.area * (rules.area - 1) if fit else 1, growing=True)
-    if not (fit and any(_openings(rules))):
-        raise ValueError(
-            f"ships of lengths {list(rules.lengths)} do not fit on {rules.height} x {rules.width} "
-            "cells; pass a larger board, or fewer or shorter ships"
-        )
-    budget.check_levels(_widths(root))
-    arguments = asdict(rules, recurse=False)
-    if set(rules.values) == {1.0}:
-        arguments["values"] = None
-    name = call_text(battleship, **arguments)
-    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
+    height: int = whole(2, 1, len(ascii_lowercase))
+    width: int = whole(2, 1, 100)
+    lengths: Sequence[int] = field(default=(1,), converter=_lengths)
+    values: Sequence[float] | None = field(default=None, converter=_values)
+    shots: int = whole(2, 1, 1_000)
+    loss_multiplier: float = real(1.0, 0.0)
+    repeated_shots: bool = truth(False)
 
-@rules_of("battleship")
-def battleship_history(
-    height: int = 2,
-    width: int = 2,
-    lengths: Sequence[int] = (1,),
-    values: Sequence[float] | None = None,
-    shots: int = 2,
-    loss_multiplier: float = 1.0,
-    repeated_shots: bool = False,
-) -> "BattleshipHistory":
-    """Return the empty history of Battleship, whose ships must fit on the board."""
-    height = whole_number(height, "height", minimum=1, maximum=len(ascii_lowercase))
-    width = whole_number(width, "width", minimum=1)
-    sizes = whole_numbers(lengths, "lengths").tolist()
-    lengths = tuple(whole_number(size, "each of lengths", minimum=1) for size in sizes)
-    if not lengths:
-        raise ValueError("lengths must have one number for each ship, got none; pass at least one")
-    earned = vector([1.0] * len(lengths) if values is None else values, len(lengths), "values")
-    if earned.min() < 0.0:
-        raise ValueError(f"values must be at least 0, got {quote(earned.tolist())}")
-    if not isinstance(repeated_shots, bool):
-        raise TypeError(must_be("repeated_shots", "True or False", repeated_shots))
-    maximum = None if repeated_shots else height * width
-    shots = whole_number(shots, "shots", minimum=1, maximum=maximum)
-    multiplier = number(loss_multiplier, "loss_multiplier")
-    if multiplier < 0.0:
-        raise ValueError(must_be("loss_multiplier", "a finite number, at least 0", loss_multiplier))
-    values = tuple(earned.tolist())
-    return BattleshipHistory(
-        Rules(height, width, lengths, values, shots, multiplier, repeated_shots)
-    )
-
-
-def _name(ship: Ship) -> str:
-    return ship[0] if len(ship) == 1 else f"{ship[0]}-{ship[-1]}"
-
-
-@frozen
-class Rules:
-    height: int
-    width: int
-    lengths: tuple[int, ...]
-    values: tuple[float, ...]
-    shots: int
-    loss_multiplier: float
-    repeated_shots: bool
-
-    def cells(self) -> list[str]:
-        """Return the cells of a board, row by row."""
-        rows, columns = ascii_lowercase[: self.height], range(1, self.width + 1)
-        return [f"{row}{column}" for row in rows for column in columns]
-
-    def places(self, length: int) -> dict[str, Ship]:
-        """Return the placements of a ship, in a row or in a column, by name."""
-        board, width = self.cells(), self.width
-        ships = [
-            tuple(board[row * width + column : row * width + column + length])
-            for row in range(self.height)
-            for column in range(width - length + 1)
-        ] + [
-            tuple(board[row * width + column :: width][:length])
-            for row in range(self.height - length + 1)
-            for column in range(width)
-        ]
-        # A ship of one cell has the same name both ways, and so appears once.
-        return {_name(ship): ship for ship in ships}
+    def __attrs_post_init__(self) -> None:
+        if self.values is not None and len(self.values) != len(self.lengths):
+            raise ValueError(f"values must be {len(self.lengths)} numbers, got {len(self.values)}")
+        if self.shots > self.area and not self.repeated_shots:
+            raise ValueError(f"shots must be at most {self.area}, got {self.shots}")
+        if sum(self.lengths) > self.area or not self._fit(np.ones(self.area, np.bool_), 0):
+            raise ValueError(
+                f"ships of lengths {list(self.lengths)} do not fit on {self.height} x {self.width} "
+                "cells; pass a larger board, or fewer or shorter ships"
+            )
 
     @property
     def area(self) -> int:
+        """Number of cells."""
         return self.height * self.width
 
+    @cached_property
+    def cells(self) -> list[str]:
+        """The cells of a board, row by row."""
+        rows, columns = ascii_lowercase[: self.height], range(1, self.width + 1)
+        return [f"{row}{column}" for row in rows for column in columns]
 
-@lru_cache(maxsize=16)
-def _openings(rules: Rules) -> tuple[Mapping[frozenset[str], int], ...]:
-    """Return, for each number of ships, the number of placements by the cells they leave free.
+    @cached_property
+    def places(self) -> dict[int, tuple[int, Indices]]:
+        """For each length, the number of its first placement, and the cells of each one."""
+        found, count = dict[int, tuple[int, Indices]](), 0
+        board = np.arange(self.area).reshape(self.height, self.width)
+        for length in dict.fromkeys(self.lengths):
+            across = [row[k : k + length] for row in board for k in range(self.width - length + 1)]
+            fall = self.height - length + 1
+            down = [board[k : k + length, c] for k in range(fall) for c in range(self.width)]
+            ships = np.array(across + down * (length > 1), dtype=np.int64).reshape(-1, length)
+            found[length] = count, ships
+            count += len(ships)
+        return found
 
-    Only sets of free cells on which the later ships fit are included.
-    """
-    places = {length: list(rules.places(length).values()) for length in rules.lengths}
-    openings = [Counter({frozenset(rules.cells()): 1})]
-    tried = 0
-    for length in rules.lengths:
-        following: Counter[frozenset[str]] = Counter()
-        for free, ways in openings[-1].items():
-            tried += len(places[length]) * rules.area
-            if tried > _TRIED:
-                raise MemoryError(
-                    f"there are too many ways to place {len(rules.lengths)} ships on "
-                    f"{rules.height} x {rules.width} cells to count the histories of the game; "
-                    "choose a smaller game"
-                )
-            for ship in places[length]:
-                if free.issuperset(ship):
-                    following[free.difference(ship)] += ways
-        openings.append(following)
-    for (opening, following), length in reversed(
-        list(zip(pairwise(openings), rules.lengths, strict=True))
-    ):
-        for free in list(opening):
-            rest = (free.difference(ship) for ship in places[length] if free.issuperset(ship))
-            if following.keys().isdisjoint(rest):
-                del opening[free]
-    return tuple(openings)
+    @cached_property
+    def covers(self) -> NDArray[np.bool_]:
+        """Whether a placement covers a cell."""
+        ships = [ship for _, ships in self.places.values() for ship in ships]
+        covers = np.zeros((len(ships), self.area), dtype=np.bool_)
+        for place, ship in enumerate(ships):
+            covers[place, ship] = True
+        return covers
 
+    @cached_property
+    def _known(self) -> dict[tuple[int, bytes], bool]:
+        """Whether the ships from a number on fit on free cells."""
+        return {}
 
-def _widths(root: "BattleshipHistory") -> Iterator[int]:
-    """Yield the numbers of histories by length."""
-    ways = [sum(opening.values()) for opening in _openings(root.rules)]
-    for fewer, wider in pairwise(ways):
-        yield from (fewer * fewer, wider * fewer)
-    placed = root
-    while not placed._placed:
-        placed = placed.child(placed.actions()[0])
-    for width in level_widths(placed, 2 * root.rules.shots):
-        yield ways[-1] ** 2 * width
+    def _fit(self, free: NDArray[np.bool_], ship: int) -> bool:
+        """Return whether the ships from this one on fit on free cells."""
+        if ship == len(self.lengths):
+            return True
+        key = ship, free.tobytes()
+        if key not in self._known:
+            if len(self._known) > _TRIED:
+                raise ValueError(f"there are too many ways to place the ships of {self!r}")
+            self._known[key] = False  # until one is found
+            self._known[key] = any(
+                self._fit(free & ~self.covers[p], ship + 1) for p in self._on(free, ship)
+            )
+        return self._known[key]
 
+    def _on(self, free: NDArray[np.bool_], ship: int) -> list[int]:
+        """Return the placements of a ship on free cells."""
+        first, ships = self.places[self.lengths[ship]]
+        places: list[int] = (first + np.flatnonzero(free[ships].all(axis=1))).tolist()
+        return places
 
-@frozen
-class BattleshipHistory:
-    rules: Rules
-    ships: tuple[Ship, ...] = ()
-    """The ships placed so far, alternating between player 0 and player 1."""
-    shots: tuple[tuple[str, str], ...] = ()
-    """The cells shot at, alternating between player 0 and player 1, with the outcomes."""
-
-    def shape(self) -> Hashable:
-        """Return a key of the continuations after all ships are placed."""
-        afloat = [set().union(*self.ships[i::2]) - self._fired(1 - i) for i in (0, 1)]
-        fired = 0 if self.rules.repeated_shots else len(self.shots)
-        return self.player(), fired, *map(len, afloat)
-
-    def is_terminal(self) -> bool:
-        fleet = len(self.rules.lengths)
-        return len(self.shots) == 2 * self.rules.shots or any(
-            len(self._lost(player)) == fleet for player in (0, 1)
+    def start(self) -> Batch:
+        count, shots = len(self.lengths), 2 * self.shots
+        return Batch(
+            ships=np.full((1, 2 * count), -1),  # the placements, of both players in turn
+            shots=np.full((1, shots), -1, dtype=np.int16),  # the cells, likewise
+            outcomes=np.full((1, shots), -1, dtype=np.int8),
+            fired=np.zeros((1, 2, self.area), dtype=np.bool_),  # at which cells
+            sunk=np.zeros((1, 2, count), dtype=np.bool_),  # which ships of a player
         )
-
-    def player(self) -> int:
-        return (len(self.ships) + len(self.shots)) % 2
-
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        return ()
-
-    def actions(self) -> Sequence[str]:
-        """Return the placements of the next ship, or the cells to shoot at."""
-        player, rules = self.player(), self.rules
-        if not self._placed:
-            placed = self.ships[player::2]
-            free, openings = frozenset(rules.cells()).difference(*placed), _openings(rules)
-            return [
-                name
-                for name, ship in rules.places(rules.lengths[len(placed)]).items()
-                if free.issuperset(ship) and free.difference(ship) in openings[len(placed) + 1]
-            ]
-        fired = set() if rules.repeated_shots else self._fired(player)
-        return [cell for cell in rules.cells() if cell not in fired]
-
-    def child(self, action: str) -> "BattleshipHistory":
-        if not self._placed:
-            ship = self.rules.places(self.rules.lengths[len(self.ships) // 2])[action]
-            return evolve(self, ships=(*self.ships, ship))
-        return evolve(self, shots=(*self.shots, (action, self._outcome(action))))
-
-    def information_set(self) -> str:
-        player = self.player()
-        ships = [_name(ship) for ship in self.ships[player::2]]
-        shots = [
-            f"{cell} {outcome}" if turn % 2 == player else cell
-            for turn, (cell, outcome) in enumerate(self.shots)
-        ]
-        label = f"{player}:{','.join(ships)}"
-        return f"{label}/{','.join(shots)}" if shots else label
-
-    def payoffs(self) -> Sequence[float]:
-        """Return the value of the ships a player sank, minus the penalty for its own losses."""
-        first, second = (
-            sum(self.rules.values[ship] for ship in self._lost(player)) for player in (0, 1)
-        )
-        multiplier = self.rules.loss_multiplier
-        return [second - multiplier * first, first - multiplier * second]
 
     @property
-    def _placed(self) -> bool:
-        return len(self.ships) == 2 * len(self.rules.lengths)
+    def _placing(self) -> int:
+        """Number of moves that place ships."""
+        return 2 * len(self.lengths)
 
-    def _fired(self, player: int) -> set[str]:
-        return {cell for cell, _ in self.shots[player::2]}
+    def player(self, h: Batch) -> Indices | int:
+        if h.length == self._placing + 2 * self.shots:
+            return TERMINAL
+        return np.where(h.sunk.all(axis=2).any(axis=1), TERMINAL, h.length % 2)
 
-    def _lost(self, player: int) -> list[int]:
-        """Return the numbers of a player's ships that are sunk."""
-        hit = self._fired(1 - player)
-        return [number for number, ship in enumerate(self.ships[player::2]) if hit.issuperset(ship)]
+    def legal(self, h: Batch) -> Mask:
+        """Return the cells to shoot at, or after them the placements of the next ship."""
+        player = h.length % 2
+        if h.length >= self._placing:
+            fired = h.fired[:, player]
+            return np.ones(self.area, dtype=np.bool_) if self.repeated_shots else ~fired
+        legal, ship = np.zeros((h.size, len(self.covers)), dtype=np.bool_), h.length // 2
+        for row, placed in enumerate(h.ships[:, player : h.length : 2].tolist()):
+            free = ~self.covers[placed].any(axis=0)
+            for place in self._on(free, ship):
+                legal[row, place] = self._fit(free & ~self.covers[place], ship + 1)
+        return np.concatenate([np.zeros((h.size, self.area), dtype=np.bool_), legal], axis=1)
 
-    def _outcome(self, cell: str) -> str:
-        """Return the outcome of a shot by the acting player."""
-        player = self.player()
-        hit = self._fired(player) | {cell}
-        for ship in self.ships[1 - player :: 2]:
-            if cell in ship:
-                return "sunk" if hit.issuperset(ship) else "hit"
-        return "miss"
+    def child(self, h: Batch, action: Indices) -> Batch:
+        if h.length < self._placing:
+            ships = h.ships.copy()
+            ships[:, h.length] = action - self.area
+            return h.then(ships=ships)
+        player, turn, i = h.length % 2, h.length - self._placing, rows(h)
+        shots, outcomes = h.shots.copy(), h.outcomes.copy()
+        fired, sunk = h.fired.copy(), h.sunk.copy()
+        fired[i, player, action] = True
+        fleet = self.covers[h.ships[:, 1 - player :: 2]]
+        sunk[:, 1 - player] = ~(fleet & ~fired[:, player, np.newaxis]).any(axis=2)
+        hit = fleet[i, :, action]
+        shots[:, turn] = action
+        outcomes[:, turn] = hit.any(axis=1) * (1 + (hit & sunk[:, 1 - player]).any(axis=1))
+        return h.then(shots=shots, outcomes=outcomes, fired=fired, sunk=sunk)
+
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        player = h.length % 2
+        return h.ships[:, player::2], h.shots, h.outcomes[:, player::2]
+
+    def payoffs(self, h: Batch) -> Vector:
+        """Return the value of the ships a player sank, minus the penalty for its own losses."""
+        values = self.values or [1.0] * len(self.lengths)
+        lost = sum(h.sunk[:, :, k] * value for k, value in enumerate(values))
+        payoffs: Vector = lost[:, ::-1] - self.loss_multiplier * lost
+        return payoffs
+
+    def action_name(self, player: int, action: int) -> str:
+        if action < self.area:
+            return self.cells[action]
+        ship = np.flatnonzero(self.covers[action - self.area]).tolist()
+        names = [self.cells[cell] for cell in ship]
+        return names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
+
+    def label(self, player: int, *observed: int) -> str:
+        count, turns = len(self.lengths), 2 * self.shots
+        ships, shots = observed[:count], observed[count : count + turns]
+        outcomes = observed[count + turns :]
+        fleet = ",".join(self.action_name(player, self.area + ship) for ship in ships if ship >= 0)
+        fired = [
+            f"{self.cells[cell]} {_OUTCOMES[outcomes[turn // 2]]}"
+            if turn % 2 == player
+            else self.cells[cell]
+            for turn, cell in enumerate(shots)
+            if cell >= 0
+        ]
+        return f"{player}:{fleet}/{','.join(fired)}" if fired else f"{player}:{fleet}"
 
 
-_LINES = (*("012", "345", "678"), *("036", "147", "258"), *("048", "246"))
-_CELLS = "012345678"
+battleship = tree_factory(Battleship)
+
+_LINES = np.array(
+    [
+        *((0, 1, 2), (3, 4, 5), (6, 7, 8)),
+        *((0, 3, 6), (1, 4, 7), (2, 5, 8)),
+        *((0, 4, 8), (2, 4, 6)),
+    ]
+)
 
 
-@rules_of("phantom_tic_tac_toe")
-def phantom_tic_tac_toe_history(*, abrupt: bool = False) -> "PhantomTicTacToe":
-    """Return the empty history of tic-tac-toe in which no player sees the marks of the other.
+@frozen(repr=False)
+class PhantomTicTacToe(NamedRules, name="phantom_tic_tac_toe"):
+    """Tic-tac-toe in which no player sees the marks of the other.
 
     The cells are numbered from 0 to 8, row by row. A player that names a cell with a mark of the
     other learns so, and names another one; or loses its turn, if the game is ``abrupt``. Three
@@ -322,7 +275,8 @@ def phantom_tic_tac_toe_history(*, abrupt: bool = False) -> "PhantomTicTacToe":
 
     An information set is named by the player and the cells that it named, where ``?`` follows one
     that had a mark: at ``1:4?0`` player 1 named cell 4 in vain, then marked cell 0. The tree has
-    some 10 billion histories, so that the game is played without it, by ``LazyMCCFR``.
+    some 10 billion histories, so that the game is played without it: its rules are
+    ``PhantomTicTacToe()``.
 
     Parameters
     ----------
@@ -331,7 +285,8 @@ def phantom_tic_tac_toe_history(*, abrupt: bool = False) -> "PhantomTicTacToe":
 
     Examples
     --------
-    >>> history = phantom_tic_tac_toe_history()
+    >>> from regretkit.games import PhantomTicTacToe, as_history
+    >>> history = as_history(PhantomTicTacToe())
     >>> for cell in ("4", "4", "0", "8"):
     ...     history = history.child(cell)
     >>> history.player(), history.information_set()
@@ -342,47 +297,45 @@ def phantom_tic_tac_toe_history(*, abrupt: bool = False) -> "PhantomTicTacToe":
     Auger (2011), "Multiple tree for partially observable Monte-Carlo tree search", EvoApplications.
     Rules as in OpenSpiel's ``phantom_ttt``, whose players do not learn how often the other tried.
     """
-    if not isinstance(abrupt, bool):
-        raise TypeError(must_be("abrupt", "True or False", abrupt))
-    return PhantomTicTacToe(abrupt)
+
+    abrupt: bool = truth(False)
+
+    def start(self) -> Batch:
+        return Batch(
+            marks=np.zeros((1, 9), dtype=np.int64),  # 1 for player 0's, -1 for player 1's
+            named=np.full((1, 2, 9), -1),  # twice the cell, plus 1 if it had a mark of the other
+            mover=np.zeros(1, dtype=np.int64),
+        )
+
+    def player(self, h: Batch) -> Indices:
+        full = (np.absolute(h.marks[:, _LINES].sum(axis=2)) == 3).any(axis=1)
+        return np.where(full | (h.marks != 0).all(axis=1), TERMINAL, h.mover)
+
+    def legal(self, h: Batch) -> Mask:
+        named = h.named[rows(h), h.mover] >> 1
+        unnamed: Mask = np.logical_not((named[:, :, np.newaxis] == np.arange(9)).any(axis=1))
+        return unnamed
+
+    def child(self, h: Batch, action: Indices) -> Batch:
+        i, mover, marks, named = rows(h), h.mover, h.marks.copy(), h.named.copy()
+        vain = marks[i, action] != 0
+        marks[i, action] = np.where(vain, marks[i, action], 1 - 2 * mover)
+        place = np.count_nonzero(named[i, mover] >= 0, axis=1)
+        named[i, mover, place] = 2 * action + vain
+        again = vain & (not self.abrupt)
+        return h.then(marks=marks, named=named, mover=np.where(again, mover, 1 - mover))
+
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        return (h.named[rows(h), h.mover],)
+
+    def payoffs(self, h: Batch) -> Vector:
+        lines = h.marks[:, _LINES].sum(axis=2)
+        won = (lines == 3).any(axis=1) * 1.0 - (lines == -3).any(axis=1) * 1.0
+        return np.stack([won, 0.0 - won], axis=1)
+
+    def label(self, player: int, *observed: int) -> str:
+        named = "".join(f"{each >> 1}{'?' * (each & 1)}" for each in observed if each >= 0)
+        return f"{player}:{named}"
 
 
-@frozen
-class PhantomTicTacToe:
-    abrupt: bool
-    marks: tuple[str, ...] = ("", "")
-    """The cells that each player marked, in order."""
-    named: tuple[str, ...] = ("", "")
-    """Those that each player named, with ``?`` after each that had a mark."""
-    mover: int = 0
-
-    def is_terminal(self) -> bool:
-        return self._wins(0) or self._wins(1) or len("".join(self.marks)) == len(_CELLS)
-
-    def player(self) -> int:
-        return self.mover
-
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        return ()
-
-    def actions(self) -> Sequence[str]:
-        return [cell for cell in _CELLS if cell not in self.named[self.mover]]
-
-    def child(self, action: str) -> "PhantomTicTacToe":
-        player = self.mover
-        taken = action in self.marks[1 - player]
-        marks, named = list(self.marks), list(self.named)
-        marks[player] += "" if taken else action
-        named[player] += f"{action}?" if taken else action
-        mover = player if taken and not self.abrupt else 1 - player
-        return evolve(self, marks=tuple(marks), named=tuple(named), mover=mover)
-
-    def information_set(self) -> str:
-        return f"{self.mover}:{self.named[self.mover]}"
-
-    def payoffs(self) -> Sequence[float]:
-        result = float(self._wins(0)) - float(self._wins(1))
-        return result, -result
-
-    def _wins(self, player: int) -> bool:
-        return any(set(line) <= set(self.marks[player]) for line in _LINES)
+_RULES[PhantomTicTacToe.name] = PhantomTicTacToe  # of which no tree fits

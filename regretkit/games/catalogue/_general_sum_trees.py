@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import asdict, evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import number, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register, rules_of
+from regretkit.games._registry import register
+from regretkit.games.catalogue._rules import NamedRules, real, tree_factory, whole
 from regretkit.games.tree._history import CHANCE, TERMINAL
+from regretkit.games.tree._rules import Batch, Column, Mask, Rules
 
 _ONE_MESSAGE = (CHANCE, CHANCE, 0, 1), ((), (), (0,), (1, 2))
 """Both players are dealt something; player 0 acts on it, player 1 on its own and that action."""
@@ -42,8 +42,8 @@ def signalling() -> ExtensiveFormGame:
     # By the student's type, what the professor knows, signal and answer
     payoffs = np.array([[[[pay, refused]] * 2] for pay in hired], dtype=np.float64)
     names = ["G", "B"], [""], ["X", "Y"], ["l", "r"]
-    root = _Moves(payoffs, names, *_ONE_MESSAGE)
-    return ExtensiveFormGame.from_history(root, name="signalling")
+    rules = _Moves(payoffs, names, *_ONE_MESSAGE)
+    return ExtensiveFormGame.from_rules(rules, name="signalling")
 
 
 @register
@@ -73,8 +73,8 @@ def tiny_hanabi() -> ExtensiveFormGame:
     ]
     payoffs = np.stack([np.array(common, dtype=np.float64)] * 2, axis=-1)
     names = ["1", "2"], ["1", "2"], ["a", "b", "c"], ["a", "b", "c"]
-    root = _Moves(payoffs, names, *_ONE_MESSAGE)
-    return ExtensiveFormGame.from_history(root, name="tiny_hanabi")
+    rules = _Moves(payoffs, names, *_ONE_MESSAGE)
+    return ExtensiveFormGame.from_rules(rules, name="tiny_hanabi")
 
 
 @register
@@ -97,8 +97,8 @@ def in_out() -> ExtensiveFormGame:
     computational complexity", CDAM Research Report LSE-CDAM-2006-04, section 2.4.
     """
     payoffs = np.array([[[1.0], [0.0]], [[0.0], [0.0]]])
-    root = _Moves(payoffs, [["in", "out"]] * 2, movers=(0, 0), views=((), (0,)))
-    return ExtensiveFormGame.from_history(root, name="in_out")
+    rules = _Moves(payoffs, [["in", "out"]] * 2, movers=(0, 0), views=((), (0,)))
+    return ExtensiveFormGame.from_rules(rules, name="in_out")
 
 
 @register
@@ -128,12 +128,12 @@ def extended_shapley() -> ExtensiveFormGame:
     payoffs[:, 0, 0, 0] += 0.003
     payoffs[:, 1, 1:, 0] += 0.001
     names = [hands, ["rock", "other"], hands]
-    root = _Moves(payoffs, names, movers=(0, 0, 1), views=((), (0,), ()))
-    return ExtensiveFormGame.from_history(root, name="extended_shapley")
+    rules = _Moves(payoffs, names, movers=(0, 0, 1), views=((), (0,), ()))
+    return ExtensiveFormGame.from_rules(rules, name="extended_shapley")
 
 
 @frozen(eq=False)
-class _Moves:
+class _Moves(Rules):
     """A game whose players always move in the same order; chance is uniform."""
 
     table: NDArray[np.float64]
@@ -143,50 +143,41 @@ class _Moves:
     movers: tuple[int, ...]
     views: tuple[tuple[int, ...], ...]
     """For each move, the earlier ones that the player who makes it has seen."""
-    moves: tuple[str, ...] = ()
 
-    def is_terminal(self) -> bool:
-        return len(self.moves) == len(self.movers)
+    def start(self) -> Batch:
+        return Batch(moves=np.zeros((1, len(self.movers)), dtype=np.int64))
 
-    def player(self) -> int:
-        return self.movers[len(self.moves)]
+    def player(self, h: Batch) -> int:
+        return TERMINAL if h.length == len(self.movers) else self.movers[h.length]
 
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        names = self.actions()
-        return [(name, 1.0 / len(names)) for name in names]
+    def legal(self, h: Batch) -> Mask:
+        """Return the actions of this move: they are numbered one move after the other."""
+        return np.repeat(np.arange(len(self.names)) == h.length, list(map(len, self.names)))
 
-    def actions(self) -> Sequence[str]:
-        return self.names[len(self.moves)]
+    def child(self, h: Batch, action: Indices) -> Batch:
+        moves = h.moves.copy()
+        moves[:, h.length] = action - sum(map(len, self.names[: h.length]))
+        return h.then(moves=moves)
 
-    def child(self, action: str) -> "_Moves":
-        return evolve(self, moves=(*self.moves, action))
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        seen = self.views[h.length]
+        return h.length, *(h.moves[:, k] if k in seen else -1 for k in range(len(self.movers)))
 
-    def information_set(self) -> str:
-        return " ".join(self.moves[move] for move in self.views[len(self.moves)]).strip()
-
-    def payoffs(self) -> Sequence[float]:
-        index = tuple(map(list.index, map(list, self.names), self.moves))
-        payoffs: list[float] = self.table[index].tolist()
+    def payoffs(self, h: Batch) -> Vector:
+        payoffs: Vector = self.table[tuple(h.moves.T)]
         return payoffs
 
+    def action_name(self, player: int, action: int) -> str:
+        return [name for names in self.names for name in names][action]
 
-_ANSWERS = "pass", "inspect"
-_COUNTED = 60
-"""Limit on the rounds that are counted; no memory holds the tree of more, unless bribes are 0."""
+    def label(self, player: int, *observed: int) -> str:
+        length, *moves = observed
+        return " ".join(self.names[k][moves[k]] for k in self.views[length]).strip()
 
 
-@register
-def sheriff(
-    items: int = 10,
-    bribe: int = 2,
-    rounds: int = 2,
-    value: float = 5.0,
-    penalty: float = 1.0,
-    compensation: float = 1.0,
-    *,
-    memory_limit: float | None = None,
-) -> ExtensiveFormGame:
-    """Return the Sheriff game, a benchmark for correlated equilibria in trees.
+@frozen(repr=False)
+class Sheriff(NamedRules, name="sheriff"):
+    """The Sheriff game, a benchmark for correlated equilibria in trees.
 
     Player 0, the smuggler, loads from 0 to ``items`` illegal items, unseen. Then, for a number of
     rounds, it offers a bribe from 0 to ``bribe``, and player 1, the sheriff, answers whether it
@@ -201,22 +192,21 @@ def sheriff(
     Parameters
     ----------
     items
-        Largest number of items, at least 0.
+        Largest number of items, from 0 to 1,000,000.
     bribe
-        Largest bribe, at least 0.
+        Largest bribe, from 0 to 1,000,000.
     rounds
-        Number of rounds, at least 1.
+        Number of rounds, from 1 to 1,000.
     value
         What the smuggler earns for each item that is not found.
     penalty
         What it pays for each item that is found.
     compensation
         What the sheriff pays for an inspection in vain.
-    memory_limit
-        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
+    >>> from regretkit.games import sheriff
     >>> sheriff(items=2, bribe=1, rounds=1).tree
     <GameTree: 22 histories, 12 terminals, 4 + 2 information sets>
 
@@ -225,119 +215,52 @@ def sheriff(
     Farina, Ling, Fang and Sandholm (2019), "Correlation in extensive-form games: saddle-point
     formulation and benchmarks", NeurIPS. The default parameters are its baseline.
     """
-    root = sheriff_batch(items, bribe, rounds, value, penalty, compensation)
-    MemoryBudget(memory_limit).check_histories(root.rules.histories)
-    name = call_text(sheriff, **asdict(root.rules))
-    return ExtensiveFormGame.from_batch(root, name=name, memory_limit=memory_limit)
 
+    items: int = whole(10, 0, 10**6)
+    bribe: int = whole(2, 0, 10**6)
+    rounds: int = whole(2, 1, 1_000)
+    value: float = real(5.0)
+    penalty: float = real(1.0)
+    compensation: float = real(1.0)
 
-@rules_of("sheriff")
-def sheriff_batch(
-    items: int = 10,
-    bribe: int = 2,
-    rounds: int = 2,
-    value: float = 5.0,
-    penalty: float = 1.0,
-    compensation: float = 1.0,
-) -> "Sheriff":
-    rules = _Rules(
-        whole_number(items, "items", minimum=0),
-        whole_number(bribe, "bribe", minimum=0),
-        whole_number(rounds, "rounds", minimum=1),
-        number(value, "value"),
-        number(penalty, "penalty"),
-        number(compensation, "compensation"),
-    )
-    known = (rules.items + 1) * (2 * rules.radix) ** min(rules.rounds, _COUNTED)
-    # The moves of many rounds, of which no tree fits into memory, are large integers of Python.
-    moves = np.ones(1, dtype=np.int64 if known < 2**62 else object)
-    return Sheriff(rules, 0, np.zeros(1, dtype=np.int64), moves)
+    def start(self) -> Batch:
+        said = np.full((1, 2 * self.rounds), -1, dtype=np.min_scalar_type(-self.bribe - 2))
+        return Batch(loaded=np.zeros(1, dtype=np.int64), said=said)
 
+    def player(self, h: Batch) -> int:
+        if h.length > 2 * self.rounds:
+            return TERMINAL
+        return int(h.length > 0 and h.length % 2 == 0)
 
-@frozen
-class _Rules:
-    items: int
-    bribe: int
-    rounds: int
-    value: float
-    penalty: float
-    compensation: float
+    def legal(self, h: Batch) -> Mask:
+        if h.length == 0:
+            return np.ones(self.items + 1, dtype=np.bool_)
+        return np.ones(self.bribe + 1 if h.length % 2 else 2, dtype=np.bool_)
 
-    @property
-    def histories(self) -> int:
-        """Number of histories of the whole game."""
-        following = 2 * (self.bribe + 1)  # rounds after each
-        rounds: list[int] = [following**past for past in range(min(self.rounds, _COUNTED) + 1)]
-        offers = (self.bribe + 1) * sum(rounds[:-1])
-        return 1 + (self.items + 1) * (sum(rounds) + offers)
+    def child(self, h: Batch, action: Indices) -> Batch:
+        if h.length == 0:
+            return h.then(loaded=action)
+        said = h.said.copy()
+        said[:, h.length - 1] = action
+        return h.then(said=said)
 
-    @property
-    def radix(self) -> int:
-        """Of the digits of offers: with 1, there would be none."""
-        return max(2, self.bribe + 1)
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        """Return the offers and answers, for the smuggler with its items, -1 before the first."""
+        return h.loaded if h.length % 2 else -1, h.said
 
-
-@frozen(eq=False)
-class Sheriff:
-    """A batch of histories of ``length`` moves, the first of which loads the items."""
-
-    rules: _Rules
-    length: int
-    loaded: Indices
-    """The number of items, 0 before they are loaded."""
-    moves: Indices
-    """Offers and answers in turn, as digits of a number after a first 1."""
-
-    def player(self) -> Indices:
-        finished = self.length > 2 * self.rules.rounds
-        mover = TERMINAL if finished else int(self.length > 0 and self.length % 2 == 0)
-        return np.full(self.loaded.size, mover)
-
-    @property
-    def _choices(self) -> int:
-        if self.length == 0:
-            return self.rules.items + 1
-        return self.rules.bribe + 1 if self.length % 2 else 2
-
-    def actions(self, rows: Indices) -> NDArray[np.bool_]:
-        return np.ones((rows.size, self._choices), dtype=np.bool_)
-
-    def child(self, rows: Indices, action: Indices) -> "Sheriff":
-        if self.length == 0:
-            return Sheriff(self.rules, 1, action, self.moves[rows])
-        moves = self.moves[rows] * (self.rules.radix if self.length % 2 else 2) + action
-        return Sheriff(self.rules, self.length + 1, self.loaded[rows], moves)
-
-    def probability(self, rows: Indices, action: Indices) -> Vector:
-        return np.ones(rows.size)
-
-    def information_set(self, rows: Indices) -> Indices:
-        """Return the moves as a number, for the smuggler with its items, 0 before the first."""
-        if self.length == 0:
-            return np.zeros(rows.size, dtype=np.int64)
-        moves = self.moves[rows]
-        return moves * (self.rules.items + 1) + self.loaded[rows] if self.length % 2 else moves
-
-    def payoffs(self, rows: Indices) -> Vector:
-        rules, loaded = self.rules, self.loaded[rows]
-        last_round = self.moves[rows] % (2 * rules.radix)
-        offers, answers = np.divmod(last_round.astype(np.float64), 2.0)
-        paid = np.where(loaded > 0, loaded * rules.penalty, -rules.compensation)
-        smuggler = np.where(answers == 0, loaded * rules.value - offers, -paid)
-        return np.stack([smuggler, np.where(answers == 0, offers, paid)], axis=1)
+    def payoffs(self, h: Batch) -> Vector:
+        offers, inspected = h.said[:, -2] * 1.0, h.said[:, -1] > 0
+        paid = np.where(h.loaded > 0, h.loaded * self.penalty, -self.compensation)
+        smuggler = np.where(inspected, -paid, h.loaded * self.value - offers)
+        return np.stack([smuggler, np.where(inspected, paid, offers)], axis=1)
 
     def action_name(self, player: int, action: int) -> str:
-        return _ANSWERS[action] if player == 1 else str(action)
+        return ("pass", "inspect")[action] if player == 1 else str(action)
 
-    def label(self, player: int, information_set: int) -> str:
-        moves, loaded = information_set, ""
-        if player == 0:
-            moves, items = divmod(information_set, self.rules.items + 1)
-            loaded = f"{items}:" if moves else ""
-        names: list[str] = []
-        answered = player == 0
-        while moves > 1:
-            moves, move = divmod(moves, 2 if answered else self.rules.radix)
-            names.append(_ANSWERS[move] if answered else str(move))
-            answered = not answered
-        return f"{player}:{loaded}{' '.join(reversed(names))}"
+    def label(self, player: int, *observed: int) -> str:
+        loaded, *said = observed
+        names = [self.action_name(k % 2, move) for k, move in enumerate(said) if move >= 0]
+        return f"{player}:{f'{loaded}:' if loaded >= 0 else ''}{' '.join(names)}"
+
+
+sheriff = tree_factory(Sheriff)

@@ -1,32 +1,115 @@
 """Liar's dice and Dudo: claims about hidden dice."""
 
+import abc
 import math
 from collections import Counter
-from collections.abc import Sequence
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
-from attrs import evolve, frozen
-from numpy.typing import NDArray
+from attrs import frozen
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import whole_number
-from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register, rules_of
+from regretkit.games.catalogue._rules import NamedRules, tree_factory, whole
 from regretkit.games.tree._history import CHANCE, TERMINAL
+from regretkit.games.tree._rules import Batch, Column, Mask
 
-_BITS = 62
-"""Limit on the bits of a number that encodes a hand and the bids."""
-_COUNTED_BIDS = 100
-"""Limit on the dice and bids that are counted; no memory holds the tree of more."""
+_WORD = 60
+"""Bids whose bits share a number."""
+_MOST_BIDS = 300
 
 
-@register
-def liars_dice(
-    dice: int = 1, sides: int = 6, players: int = 2, *, memory_limit: float | None = None
-) -> ExtensiveFormGame:
-    """Return liar's dice, a game of bids on hidden dice.
+class _Bidding(NamedRules):
+    """Rolls of hidden dice, then ever higher bids, numbered from the lowest, and a challenge."""
+
+    players: int
+    memory: int | None
+
+    @property
+    @abc.abstractmethod
+    def rolls(self) -> int:
+        """Number of chance moves, equally many for each player."""
+
+    @property
+    @abc.abstractmethod
+    def outcomes(self) -> int:
+        """Number of outcomes of each."""
+
+    @property
+    @abc.abstractmethod
+    def bids(self) -> int:
+        """Number of bids; the challenge follows the highest one."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.bids > _MOST_BIDS:
+            raise ValueError(f"{self!r} has {self.bids} bids, more than {_MOST_BIDS}")
+
+    def start(self) -> Batch:
+        words = -(-self.bids // _WORD)
+        return Batch(
+            deal=np.zeros((1, self.rolls), dtype=np.int64),
+            # the bids so far as bits, or the last ones that players remember
+            said=np.zeros((1, words), np.int64) if self.memory is None else self._nothing(),
+            last=np.full(1, -1),
+            over=np.zeros(1, dtype=np.bool_),
+        )
+
+    def _nothing(self) -> Indices:
+        return np.full((1, min(self.memory or 0, self.bids)), -1)
+
+    def player(self, h: Batch) -> Indices | int:
+        turn = h.length - self.rolls
+        return CHANCE if turn < 0 else np.where(h.over, TERMINAL, turn % self.players)
+
+    def legal(self, h: Batch) -> Mask:
+        if h.length < self.rolls:
+            return np.ones(self.outcomes, dtype=np.bool_)
+        last = h.last.astype(np.int16)
+        higher: Mask = np.arange(self.bids + 1, dtype=np.int16) > last[:, np.newaxis]
+        higher[:, -1] = last >= 0
+        return higher
+
+    def child(self, h: Batch, action: Indices) -> Batch:
+        if h.length < self.rolls:
+            deal = h.deal.copy()
+            deal[:, h.length] = action
+            return h.then(deal=deal)
+        over, said = action == self.bids, h.said.copy()
+        if self.memory is None:
+            for word in range(said.shape[1]):
+                bid = action - word * _WORD
+                within = (bid >= 0) & (bid < min(_WORD, self.bids - word * _WORD))
+                bit = np.int64(1) << np.where(within, bid, 0)
+                said[:, word] = said[:, word] | np.where(within, bit, 0)
+        else:
+            later = np.concatenate([said[:, 1:], action[:, np.newaxis]], axis=1)
+            said = np.where(over[:, np.newaxis], said, later)
+        return h.then(said=said, last=np.where(over, h.last, action), over=over)
+
+    def state(self, h: Batch) -> tuple[Column, ...]:
+        turn = h.length - self.rolls
+        turn = turn if turn < 0 else turn % self.players
+        return h.deal, h.said, h.last, h.over, turn
+
+    def _paid(self, h: Batch, count: Indices, claimed: Indices) -> Vector:
+        """Return the payoffs where so many dice show the claimed face."""
+        turn, won = h.length - self.rolls, np.where(count >= claimed, 1.0, -1.0)
+        payoffs = np.zeros((h.size, self.players))
+        payoffs[:, (turn - 2) % self.players] = won
+        payoffs[:, (turn - 1) % self.players] = -won
+        return payoffs
+
+    def _said(self, said: tuple[int, ...]) -> list[str]:
+        """Return the names of bids that were observed."""
+        if self.memory is None:
+            bits = [word >> bit & 1 for word in said for bit in range(_WORD)]
+            return [self.action_name(0, bid) for bid in range(self.bids) if bits[bid]]
+        return [self.action_name(0, bid) for bid in said if bid >= 0]
+
+
+@frozen(repr=False)
+class LiarsDice(_Bidding, name="liars_dice"):
+    """Liar's dice, a game of bids on hidden dice.
 
     Each player rolls some dice and sees only its own. Then the players bid in turn, player 0
     first: the bid ``3-5`` claims that there are at least three fives among all dice, where the
@@ -45,244 +128,78 @@ def liars_dice(
     sides
         Number of sides of a die, at least 1.
     players
-        Number of players, at least 2.
-    memory_limit
-        Largest number of bytes that building may take, by default all that are available.
+        Number of players, at least 2; there are at most 300 bids.
+    memory
+        Number of last bids that players remember, at least 1; None for all. Limited memory makes
+        the game one of imperfect recall; it has no sequence form, but few states, see ``GameDAG``.
 
     Examples
     --------
+    >>> from regretkit.games import LiarsDice, liars_dice
     >>> game = liars_dice(sides=4)
     >>> game.tree
     <GameTree: 8181 histories, 4080 terminals, 512 + 512 information sets>
     >>> game.tree.labels[1][5], game.tree.actions[1][5]
     ('1 2-2', ('2-3', '2-4', 'liar'))
+    >>> LiarsDice(dice=3, memory=2)  # the rules alone
+    liars_dice(dice=3, memory=2)
 
     References
     ----------
     Lisý, Lanctot and Bowling (2015), "Online Monte Carlo counterfactual regret minimization for
     search in imperfect information games", AAMAS. Rules as in OpenSpiel's ``liars_dice``.
     """
-    rules = _rules(dice, sides, players)
-    MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
-    name = call_text(liars_dice, dice=rules.dice, sides=rules.sides, players=rules.players)
-    return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
-
-@rules_of("liars_dice")
-def liars_dice_batch(
-    dice: int = 1, sides: int = 6, players: int = 2, *, memory: int | None = None
-) -> "LiarsDice":
-    """Return the batch of the empty history of ``liars_dice``, of any size.
-
-    ``as_history`` plays it without building its tree.
-
-    Parameters
-    ----------
-    dice, sides, players
-        As in ``liars_dice``.
-    memory
-        Number of last bids that players remember, at least 1; None for all. Limited memory makes
-        the game one of imperfect recall; it has no sequence form. Histories with equal dice and
-        equal last bids have equal continuations and are one node of a ``GameDAG``.
-
-    Examples
-    --------
-    >>> from regretkit.games import as_history
-    >>> history = as_history(liars_dice_batch(dice=3, memory=2))
-    >>> for move in [*"265431", "2-6", "3-5", "4-6"]:
-    ...     history = history.child(move)
-    >>> history.information_set()
-    '134 3-5 4-6'
-    """
-    rules = _rules(dice, sides, players, memory)
-    if rules.bids + (rules.sides**rules.dice - 1).bit_length() > _BITS:
-        raise ValueError(
-            f"dice={rules.dice}, sides={rules.sides} and players={rules.players} make {rules.bids} "
-            f"bids and {rules.sides**rules.dice} rolls of a player, which do not fit into {_BITS} "
-            "bits; take fewer dice or sides"
-        )
-    return rules.start()
-
-
-def _rules(dice: int, sides: int, players: int, memory: int | None = None) -> "_Rules":
-    return _Rules(
-        whole_number(dice, "dice", minimum=1),
-        whole_number(sides, "sides", minimum=1),
-        whole_number(players, "players", minimum=2),
-        None if memory is None else whole_number(memory, "memory", minimum=1),
-    )
-
-
-@frozen
-class _Rules:
-    """The parameters of liar's dice; bids are numbered from the lowest."""
-
-    dice: int
-    sides: int
-    players: int
-    memory: int | None = None
+    dice: int = whole(1, 1, _MOST_BIDS)
+    sides: int = whole(6, 1, _MOST_BIDS)
+    players: int = whole(2, 2, _MOST_BIDS)
+    memory: int | None = whole(None, 1)
 
     @property
     def rolls(self) -> int:
         return self.dice * self.players
 
     @property
+    def outcomes(self) -> int:
+        return self.sides
+
+    @property
     def bids(self) -> int:
         return self.rolls * self.sides
 
-    @property
-    def histories(self) -> int:
-        rolls, bids = min(self.rolls, _COUNTED_BIDS), min(self.bids, _COUNTED_BIDS)
-        rolled = sum(int(self.sides**rolled) for rolled in range(rolls + 1))
-        return rolled + int(self.sides**rolls) * ((1 << bids + 1) - 2)
+    def chance(self, h: Batch, action: Indices) -> float:
+        return 1.0 / self.sides
 
-    def start(self) -> "LiarsDice":
-        empty = np.zeros(1, dtype=np.int64)
-        return LiarsDice(self, 0, empty, empty, empty - 1, empty > 0)
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        at = (h.length - self.rolls) % self.players * self.dice
+        hand = h.deal[:, at : at + self.dice]
+        return np.sort(hand, axis=1) if self.dice > 1 else hand, h.said
 
-    def faces(self, deals: Indices) -> Indices:
-        """Return the faces of all dice, player by player, shape ``(rolls, deals)``."""
-        place = self.sides ** np.arange(self.rolls, dtype=np.int64)[::-1, np.newaxis]
-        faces: Indices = deals // place % self.sides
-        return faces
-
-    def hands(self, player: int, deals: Indices) -> Indices:
-        """Return a player's dice, the lowest first, as the digits of a number for each deal."""
-        hand = self.faces(deals)[player * self.dice : (player + 1) * self.dice]
-        number = np.zeros(deals.size, dtype=np.int64)
-        for die in np.sort(hand, axis=0):
-            number = number * self.sides + die
-        return number
-
-    def counts(self, deals: Indices) -> Indices:
-        """Return the number of dice that count as each face, shape ``(deals, sides)``."""
-        faces = self.faces(deals)[..., np.newaxis]
-        matches = (faces == np.arange(self.sides)) | (faces == self.sides - 1)
-        counts: Indices = np.count_nonzero(matches, axis=0)
-        return counts
-
-    def distinct(self, deals: Indices) -> tuple[Indices, Indices]:
-        """Return distinct deals, or these if they are fewer, and the index of each among them."""
-        possible = self.sides**self.rolls
-        if possible <= deals.size:
-            return np.arange(possible), deals
-        return deals, np.arange(deals.size)
-
-
-@frozen(eq=False)
-class LiarsDice:
-    """A batch of histories of ``length`` moves."""
-
-    rules: _Rules
-    length: int
-    deal: Indices
-    """The rolls, as the digits of a number."""
-    bids: Indices
-    """The bids, as a bit mask."""
-    last: Indices
-    """The last bid, -1 before the first."""
-    over: NDArray[np.bool_]
-    """Whether the last bid was challenged."""
-
-    @property
-    def _turn(self) -> int:
-        """Number of moves since the dice were rolled."""
-        return self.length - self.rules.rolls
-
-    def player(self) -> Indices:
-        mover = CHANCE if self._turn < 0 else self._turn % self.rules.players
-        return np.where(self.over, TERMINAL, mover)
-
-    def actions(self, rows: Indices) -> NDArray[np.bool_]:
-        """Return all faces, or all higher bids and, in the last column, ``liar``."""
-        if self._turn < 0:
-            return np.ones((rows.size, self.rules.sides), dtype=np.bool_)
-        last = self.last[rows].astype(np.int8)
-        possible = np.arange(self.rules.bids + 1, dtype=np.int8) > last[:, np.newaxis]
-        possible[:, -1] = last >= 0
-        return possible
-
-    def child(self, rows: Indices, action: Indices) -> "LiarsDice":
-        deal, bids, last = self.deal[rows], self.bids[rows], self.last[rows]
-        if self._turn < 0:
-            deal = deal * self.rules.sides + action
-            return LiarsDice(self.rules, self.length + 1, deal, bids, last, last >= 0)
-        finished = action == self.rules.bids
-        bids |= np.where(finished, 0, np.int64(1) << action)
-        last = np.where(finished, last, action)
-        return LiarsDice(self.rules, self.length + 1, deal, bids, last, finished)
-
-    def probability(self, rows: Indices, action: Indices) -> Vector:
-        return np.full(rows.size, 1.0 / self.rules.sides)
-
-    def information_set(self, rows: Indices) -> Indices:
-        """Return the player's dice and the bids as one number."""
-        deals, place = self.rules.distinct(self.deal[rows])
-        hands = self.rules.hands(self._turn % self.rules.players, deals) << self.rules.bids
-        return hands[place] | self._remembered(rows)
-
-    def state(self, rows: Indices) -> Indices:
-        """Return the key of equal continuations, a row of numbers for each history."""
-        turn = self._turn if self._turn < 0 else self._turn % self.rules.players
-        turns = np.full(rows.size, turn)
-        key = self.deal[rows], self._remembered(rows), self.last[rows], self.over[rows], turns
-        return np.stack(key, axis=1)
-
-    def _remembered(self, rows: Indices) -> Indices:
-        """Return the bids that players remember, as a bit mask."""
-        bids = self.bids[rows]
-        if self.rules.memory is None:
-            return bids
-        kept = np.zeros_like(bids)
-        for _ in range(self.rules.memory):
-            highest = _highest_bit(bids & ~kept)
-            kept |= highest
-        return kept
-
-    def payoffs(self, rows: Indices) -> Vector:
-        quantity, face = np.divmod(self.last[rows], self.rules.sides)
-        deals, place = self.rules.distinct(self.deal[rows])
-        true = self.rules.counts(deals)[place, face] > quantity
-        payoffs = np.zeros((rows.size, self.rules.players))
-        payoffs[:, (self._turn - 2) % self.rules.players] = np.where(true, 1.0, -1.0)
-        payoffs[:, (self._turn - 1) % self.rules.players] = np.where(true, -1.0, 1.0)
-        return payoffs
+    def payoffs(self, h: Batch) -> Vector:
+        quantity, face = h.last // self.sides, h.last % self.sides
+        matches = (h.deal == face[:, np.newaxis]) | (h.deal == self.sides - 1)
+        return self._paid(h, np.count_nonzero(matches, axis=1), quantity + 1)
 
     def action_name(self, player: int, action: int) -> str:
         if player == CHANCE:
             return str(action + 1)
-        quantity, face = divmod(action, self.rules.sides)
-        return "liar" if action == self.rules.bids else f"{quantity + 1}-{face + 1}"
+        quantity, face = divmod(action, self.sides)
+        return "liar" if action == self.bids else f"{quantity + 1}-{face + 1}"
 
-    def label(self, player: int, information_set: int) -> str:
-        hand, made = divmod(information_set, 2**self.rules.bids)
-        sides, places = self.rules.sides, reversed(range(self.rules.dice))
-        dice = "".join(str(hand // sides**place % sides + 1) for place in places)
-        bids = [self.action_name(player, bid) for bid in range(self.rules.bids) if made >> bid & 1]
-        return " ".join([dice, *bids])
+    def label(self, player: int, *observed: int) -> str:
+        dice = "".join(str(die + 1) for die in observed[: self.dice])
+        return " ".join([dice, *self._said(observed[self.dice :])])
 
 
-def _highest_bit(numbers: Indices) -> Indices:
-    """Return each number's highest bit alone."""
-    filled = numbers.copy()
-    for shift in (1, 2, 4, 8, 16, 32):
-        filled |= filled >> shift
-    return filled ^ (filled >> 1)
-
+liars_dice = tree_factory(LiarsDice)
 
 FACES = "123456789"
-"""The faces of a die; those of a smaller one are the first of them."""
-WILD = "1"
-"""The face that counts as every other."""
-CHALLENGE = "dudo"
-"""The action that challenges the last claim."""
-_COUNTED_CLAIMS = 1000
-"""Limit on the claims that are counted; no memory holds the tree of more."""
+"""The faces of a die; those of a smaller one are the first of them. The first is wild."""
 
 
-@register
-def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) -> ExtensiveFormGame:
-    """Return a round of Dudo, the game of liar's dice in which ones are wild.
+@frozen(repr=False, slots=False)
+class Dudo(_Bidding, name="dudo"):
+    """A round of Dudo, the game of liar's dice in which ones are wild.
 
     Both players roll hidden dice. Then they claim in turn, player 0 first, that all dice together
     show at least a number of a face: ``2x5`` claims two fives. Ones count as every other face too.
@@ -300,15 +217,17 @@ def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) ->
     Parameters
     ----------
     dice
-        Number of dice of each player, at least 1.
+        Number of dice of each player, from 1 to 10.
     sides
         Number of sides of a die, from 1 to 9. There are ``4 ** (dice * sides)`` different
         sequences of claims, so that more dice need fewer sides.
-    memory_limit
-        Largest number of bytes that building may take, by default all that are available.
+    memory
+        Number of last claims that players remember, at least 1; None for all. Limited memory makes
+        the game one of imperfect recall; it has no sequence form, but few states, see ``GameDAG``.
 
     Examples
     --------
+    >>> from regretkit.games import dudo
     >>> dudo(sides=3).tree
     <GameTree: 1147 histories, 567 terminals, 96 + 96 information sets>
     >>> dudo(sides=2).tree.labels[0][:6]
@@ -318,126 +237,66 @@ def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) ->
     ----------
     Neller and Lanctot (2013), "An introduction to counterfactual regret minimization", section
     3.5, where each has one die of six sides: 24,576 information sets and value -7/258 for player 0.
+    With limited memory: Neller and Hnath (2011), "Approximating optimal Dudo play with
+    fixed-strategy iteration counterfactual regret minimization", where players remember three.
     """
-    dice, sides = _dice(dice, sides)
-    rolls, claims = math.comb(dice + sides - 1, sides - 1), min(2 * dice * sides, _COUNTED_CLAIMS)
-    # Each pair of rolls, and each subset of the claims, the last of which may be challenged
-    histories = 1 + rolls + rolls**2 * ((1 << claims + 1) - 1)
-    MemoryBudget(memory_limit, walked=True).check_histories(histories)
-    name = call_text(dudo, dice=dice, sides=sides)
-    root = dudo_history(dice, sides)
-    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
+    dice: int = whole(1, 1, 10)
+    sides: int = whole(6, 1, len(FACES))
+    memory: int | None = whole(None, 1)
+    players = 2
+    rolls = 2
 
-@rules_of("dudo")
-def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) -> "DudoHistory":
-    """Return the empty history of ``dudo``, with limited memory if wanted.
+    @cached_property
+    def hands(self) -> list[tuple[str, ...]]:
+        """The rolls of a player, up to the order of its dice."""
+        return list(combinations_with_replacement(FACES[: self.sides], self.dice))
 
-    Parameters
-    ----------
-    dice, sides
-        As in ``dudo``.
-    memory
-        Number of last claims that players remember, at least 1; None for all. Limited memory makes
-        the game one of imperfect recall; it has no sequence form. Histories with equal dice and
-        equal last claims have equal continuations and are one node of a ``GameDAG``.
+    @property
+    def outcomes(self) -> int:
+        return len(self.hands)
 
-    Examples
-    --------
-    >>> history = dudo_history(sides=3, memory=1)
-    >>> for action in ("3", "1", "1x2", "1x3"):
-    ...     history = history.child(action)
-    >>> history.information_set()
-    '3:1x3'
+    @cached_property
+    def claims(self) -> list[tuple[int, int]]:
+        """The number and the face of each claim: n ones come right before 2n twos."""
+        claims = [(n, face) for n in range(1, 2 * self.dice + 1) for face in range(self.sides)]
+        return sorted(claims, key=lambda claim: (claim[0] * (2 if claim[1] == 0 else 1), claim[1]))
 
-    References
-    ----------
-    Neller and Hnath (2011), "Approximating optimal Dudo play with fixed-strategy iteration
-    counterfactual regret minimization", where players remember three claims.
-    """
-    dice, sides = _dice(dice, sides)
-    if memory is not None:
-        memory = whole_number(memory, "memory", minimum=1)
-    claims = [(number, face) for number in range(1, 2 * dice + 1) for face in FACES[:sides]]
-    claims.sort(key=lambda claim: _strength(*claim))
-    names = tuple(f"{number}x{face}" for number, face in claims)
-    return DudoHistory(dice, sides, names, memory=memory)
+    @property
+    def bids(self) -> int:
+        return 2 * self.dice * self.sides
 
+    @cached_property
+    def _probability(self) -> Vector:
+        repeats = [math.prod(map(math.factorial, Counter(hand).values())) for hand in self.hands]
+        orders = [math.factorial(self.dice) // repeated for repeated in repeats]
+        return np.array([order / self.sides**self.dice for order in orders])
 
-def _dice(dice: int, sides: int) -> tuple[int, int]:
-    return (
-        whole_number(dice, "dice", minimum=1),
-        whole_number(sides, "sides", minimum=1, maximum=len(FACES)),
-    )
+    def chance(self, h: Batch, action: Indices) -> Vector:
+        probability: Vector = self._probability[action]
+        return probability
 
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        return h.deal[:, (h.length - self.rolls) % 2], h.said
 
-def _strength(number: int, face: str) -> tuple[int, str]:
-    """Return a sort key: a claim of n ones comes before one of 2n twos."""
-    return (2 * number, "") if face == WILD else (number, face)
-
-
-@frozen
-class DudoHistory:
-    dice: int
-    sides: int
-    claims: tuple[str, ...]
-    """The claims that may still be made, the weakest first."""
-    rolls: tuple[str, ...] = ()
-    """The faces that each player rolled, in ascending order, player 0's first."""
-    said: tuple[str, ...] = ()
-    """The claims so far, and the challenge at the end."""
-    memory: int | None = None
-    """Number of claims that players remember, None for all."""
-
-    def is_terminal(self) -> bool:
-        return bool(self.said) and self.said[-1] == CHALLENGE
-
-    def player(self) -> int:
-        return CHANCE if len(self.rolls) < 2 else len(self.said) % 2
-
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        """Return the rolls of one player, up to the order of its dice."""
-        return [
-            ("".join(roll), _orders(roll) / self.sides**self.dice)
-            for roll in combinations_with_replacement(FACES[: self.sides], self.dice)
-        ]
-
-    def actions(self) -> Sequence[str]:
-        return (*self.claims, CHALLENGE) if self.said else self.claims
-
-    def child(self, action: str) -> "DudoHistory":
-        if len(self.rolls) < 2:
-            return evolve(self, rolls=(*self.rolls, action))
-        weaker = len(self.claims) if action == CHALLENGE else self.claims.index(action) + 1
-        said = (*self.said, action)
-        return DudoHistory(
-            self.dice, self.sides, self.claims[weaker:], self.rolls, said, self.memory
+    def payoffs(self, h: Batch) -> Vector:
+        number, face = np.array(self.claims)[h.last].T
+        faces = FACES[: self.sides]
+        counts = np.array(
+            [[sum(d in {f, FACES[0]} for d in hand) for f in faces] for hand in self.hands]
         )
+        return self._paid(h, counts[h.deal[:, 0], face] + counts[h.deal[:, 1], face], number)
 
-    def information_set(self) -> str:
-        return f"{self.rolls[self.player()]}:{','.join(self._remembered(self.said))}"
+    def action_name(self, player: int, action: int) -> str:
+        if player == CHANCE:
+            return "".join(self.hands[action])
+        if action == self.bids:
+            return "dudo"
+        number, face = self.claims[action]
+        return f"{number}x{FACES[face]}"
 
-    def state(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return the key of equal continuations: the dice, the remembered claims, the player."""
-        if self.is_terminal():
-            said = (*self._remembered(self.said[:-1]), CHALLENGE)
-        else:
-            said = self._remembered(self.said)
-        return self.rolls, said, len(self.said) % 2
-
-    def _remembered(self, said: tuple[str, ...]) -> tuple[str, ...]:
-        return said if self.memory is None else said[-self.memory :]
-
-    def payoffs(self) -> Sequence[float]:
-        """Return 1 for the player who was right about the last claim, and -1 for the other."""
-        number, _, face = self.said[-2].partition("x")
-        faces = "".join(self.rolls)
-        count = sum(die in {face, WILD} for die in faces)
-        challenger = (len(self.said) - 1) % 2
-        winner = 1 - challenger if count >= int(number) else challenger
-        return [1.0, -1.0] if winner == 0 else [-1.0, 1.0]
+    def label(self, player: int, *observed: int) -> str:
+        return f"{self.action_name(CHANCE, observed[0])}:{','.join(self._said(observed[1:]))}"
 
 
-def _orders(roll: Sequence[str]) -> int:
-    repeats = math.prod(map(math.factorial, Counter(roll).values()))
-    return math.factorial(len(roll)) // repeats
+dudo = tree_factory(Dudo)

@@ -1,31 +1,33 @@
 """Pursuit-evasion: an evader crosses a graph, on which two patrols look for it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote, vector, whole_number
-from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register, rules_of
+from regretkit._util._validate import quote, vector
+from regretkit.games.catalogue._rules import NamedRules, tree_factory, whole
 from regretkit.games.tree._history import TERMINAL
+from regretkit.games.tree._rules import Batch, Column, Mask
 
 _MOST_ROWS = 9
-_BITS = 62
-"""Limit on the bits of a number that encodes what a player knows."""
-_COUNTED = 100
-"""Limit on the turns that are counted; no memory holds the tree of more."""
 
 
-@register
-def pursuit_evasion(
-    turns: int = 4, goals: Sequence[float] = (5.0, 10.0, 3.0), *, memory_limit: float | None = None
-) -> ExtensiveFormGame:
-    """Return pursuit-evasion on a graph, in which an evader passes two patrols.
+def _goals(goals: Sequence[float]) -> tuple[float, ...]:
+    paid = vector(goals, np.size(goals), "goals")
+    if not 1 <= paid.size <= _MOST_ROWS:
+        raise ValueError(
+            f"goals must be 1 to {_MOST_ROWS} numbers, one for each row, got {quote(goals)}"
+        )
+    return tuple(paid.tolist())
+
+
+@frozen(repr=False, slots=False)
+class PursuitEvasion(NamedRules, name="pursuit_evasion"):
+    """Pursuit-evasion on a graph, in which an evader passes two patrols.
 
     The graph has a start, three columns ``a``, ``b`` and ``c`` of nodes, and a column of goals,
     with a row for each goal. Player 0, the evader, moves from the start to any row of column
@@ -46,14 +48,13 @@ def pursuit_evasion(
     Parameters
     ----------
     turns
-        Number of turns, at least 1; the shortest way to a goal takes 4.
+        Number of turns, from 1 to 1,000; the shortest way to a goal takes 4.
     goals
         What each goal pays, from the first row on: from 1 to 9 finite numbers.
-    memory_limit
-        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
+    >>> from regretkit.games import pursuit_evasion
     >>> pursuit_evasion().tree
     <GameTree: 34441 histories, 27185 terminals, 24 + 648 information sets>
     >>> pursuit_evasion(turns=2).tree.actions[0][1]
@@ -67,45 +68,16 @@ def pursuit_evasion(
     "Faster game solving via predictive Blackwell approachability", AAAI. Both describe the graph
     by a figure, so that the number of histories may differ from theirs.
     """
-    rules = _rules(turns, goals)
-    MemoryBudget(memory_limit).check_levels(rules.widths())
-    name = call_text(pursuit_evasion, turns=rules.turns, goals=rules.goals)
-    return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
-
-@rules_of("pursuit_evasion")
-def pursuit_evasion_batch(
-    turns: int = 4, goals: Sequence[float] = (5.0, 10.0, 3.0)
-) -> "PursuitEvasion":
-    """Return the batch of the empty history of ``pursuit_evasion``."""
-    rules = _rules(turns, goals)
-    if rules.turns * (4 * rules.rows**2 - 1).bit_length() >= _BITS:
-        raise ValueError(
-            f"turns={rules.turns} and {rules.rows} goals make moves and traces that do not fit "
-            f"into {_BITS} bits; take fewer turns or goals"
-        )
-    return rules.start()
-
-
-def _rules(turns: int, goals: Sequence[float]) -> "_Rules":
-    paid = vector(goals, np.size(goals), "goals")
-    if not 1 <= paid.size <= _MOST_ROWS:
-        raise ValueError(
-            f"goals must be 1 to {_MOST_ROWS} numbers, one for each row, got {quote(goals)}"
-        )
-    return _Rules(whole_number(turns, "turns", minimum=1), tuple(paid.tolist()))
-
-
-@frozen(slots=False)
-class _Rules:
-    """Parameters, and the graph: node 0 is the start, then come the columns and the goals."""
-
-    turns: int
-    goals: tuple[float, ...]
+    turns: int = whole(4, 1, 1_000)
+    goals: Sequence[float] = field(default=(5.0, 10.0, 3.0), converter=_goals)
 
     @property
     def rows(self) -> int:
+        """Number of rows of the graph."""
         return len(self.goals)
+
+    # The graph: node 0 is the start, then come the columns and the goals.
 
     @cached_property
     def edges(self) -> NDArray[np.bool_]:
@@ -135,107 +107,70 @@ class _Rules:
         )
         return near
 
-    def start(self) -> "PursuitEvasion":
-        middle, empty = self.rows // 2, np.zeros(1, dtype=np.int64)
-        pair = np.array([middle * self.rows + middle])
-        return PursuitEvasion(self, 0, empty, pair, empty, empty, empty + 1)
+    def start(self) -> Batch:
+        middle, zero = self.rows // 2, np.zeros(1, dtype=np.int64)
+        none = np.full((1, self.turns), -1, dtype=np.int16)
+        return Batch(
+            node=zero,  # of the evader
+            pair=np.array([middle * self.rows + middle]),  # the rows of the patrols, as one number
+            traces=zero,  # the nodes with a trace, as bits
+            moves=none,  # of the evader
+            watch=none,  # the patrols' moves, each with the traces that they found
+        )
 
-    def widths(self) -> Iterator[int]:
-        """Yield the numbers of histories by length."""
-        moves = (self.edges | np.eye(len(self.edges), dtype=np.bool_)).astype(object)
-        moves[0, 0] = 0
-        free = np.ones((len(self.edges), self.rows**2), dtype=object)
-        free[self.patrolled, np.arange(self.rows**2)] = 0
-        running = np.zeros_like(free)
-        running[0, self.rows // 2 * (self.rows + 1)] = 1
-        yield 1
-        for _ in range(min(self.turns, _COUNTED)):
-            running = moves.T @ running
-            yield int(running.sum())
-            running[-self.rows :] = 0
-            running = running @ self.patrols.astype(object)
-            yield int(running.sum())
-            running *= free
+    def player(self, h: Batch) -> Indices:
+        if h.length % 2:
+            home = h.node >= len(self.edges) - self.rows
+            return np.where(home, TERMINAL, 1)
+        caught = (self.patrolled[:, h.pair] == h.node).any(axis=0)
+        return np.where(caught | (h.length == 2 * self.turns), TERMINAL, 0)
 
-
-@frozen(eq=False)
-class PursuitEvasion:
-    """A batch of histories of ``length`` moves, of the evader and of the patrols in turn."""
-
-    rules: _Rules
-    length: int
-    node: Indices
-    """Where the evader is."""
-    pair: Indices
-    """The rows of the patrols, as the digits of a number."""
-    traces: Indices
-    """The nodes with a trace, as a bit mask."""
-    moves: Indices
-    """The evader's moves, as the digits of a number."""
-    watch: Indices
-    """The patrols' moves and the traces that they found, as the digits of a number."""
-
-    def player(self) -> Indices:
-        if self.length % 2:
-            return np.where(self._is_home(slice(None)), TERMINAL, 1)
-        caught = (self.rules.patrolled[:, self.pair] == self.node).any(axis=0)
-        return np.where(caught | (self.length == 2 * self.rules.turns), TERMINAL, 0)
-
-    def actions(self, rows: Indices) -> NDArray[np.bool_]:
+    def legal(self, h: Batch) -> Mask:
         """Return the evader's nodes, with ``wait`` in place of the start; or pairs of rows."""
-        if self.length % 2:
-            return self.rules.patrols[self.pair[rows]]
-        possible = self.rules.edges[self.node[rows]]
-        possible[:, 0] = self.length > 0
-        return possible
+        if h.length % 2:
+            return self.patrols[h.pair]
+        legal = self.edges[h.node]
+        legal[:, 0] = h.length > 0
+        return legal
 
-    def child(self, rows: Indices, action: Indices) -> "PursuitEvasion":
-        node, pair, traces = self.node[rows], self.pair[rows], self.traces[rows]
-        moves, watch = self.moves[rows], self.watch[rows]
-        if self.length % 2:
-            pair = action
-            found = [traces >> nodes & 1 for nodes in self.rules.patrolled[:, pair]]
-            watch = (watch * self.rules.rows**2 + pair) * 4 + 2 * found[0] + found[1]
-        else:
-            moves = moves * len(self.rules.edges) + action
-            node = np.where(action == 0, node, action)
-            bit = np.int64(1) << node
-            traces = np.where(action == 0, traces & ~bit, traces | bit)
-        return PursuitEvasion(self.rules, self.length + 1, node, pair, traces, moves, watch)
+    def child(self, h: Batch, action: Indices) -> Batch:
+        turn = h.length // 2
+        if h.length % 2:
+            found = [h.traces >> nodes & 1 for nodes in self.patrolled[:, action]]
+            watch = h.watch.copy()
+            watch[:, turn] = 4 * action + 2 * found[0] + found[1]
+            return h.then(pair=action, watch=watch)
+        moves, node = h.moves.copy(), np.where(action == 0, h.node, action)
+        moves[:, turn] = action
+        bit = np.int64(1) << node
+        traces = np.where(action == 0, h.traces & ~bit, h.traces | bit)
+        return h.then(node=node, traces=traces, moves=moves)
 
-    def probability(self, rows: Indices, action: Indices) -> Vector:
-        raise AssertionError("there is no chance in this game")
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        return (h.watch if h.length % 2 else h.moves,)
 
-    def information_set(self, rows: Indices) -> Indices:
-        known = self.watch if self.length % 2 else self.moves
-        return known[rows]
-
-    def payoffs(self, rows: Indices) -> Vector:
-        caught = (self.rules.patrolled[:, self.pair[rows]] == self.node[rows]).any(axis=0)
-        paid = np.concatenate([np.zeros(len(self.rules.edges) - self.rules.rows), self.rules.goals])
-        won = np.where(caught, -1.0, paid[self.node[rows]])
+    def payoffs(self, h: Batch) -> Vector:
+        caught = (self.patrolled[:, h.pair] == h.node).any(axis=0)
+        paid = np.concatenate([np.zeros(len(self.edges) - self.rows), self.goals])
+        won = np.where(caught, -1.0, paid[h.node])
         return np.stack([won, -won], axis=1)
 
     def action_name(self, player: int, action: int) -> str:
         if player == 1:
-            first, second = divmod(action, self.rules.rows)
+            first, second = divmod(action, self.rows)
             return f"{first + 1} {second + 1}"
-        column, row = divmod(action - 1, self.rules.rows)
+        column, row = divmod(action - 1, self.rows)
         return f"{('a', 'b', 'c', 'goal')[column]}{row + 1}" if action else "wait"
 
-    def label(self, player: int, information_set: int) -> str:
-        digits, base = [], 4 * self.rules.rows**2 if player else len(self.rules.edges)
-        while information_set > player:  # what the patrols know begins with a 1
-            information_set, digit = divmod(information_set, base)
-            digits.append(self._watched(digit) if player else self.action_name(0, digit))
-        return f"{player}:{','.join(reversed(digits))}"
+    def label(self, player: int, *observed: int) -> str:
+        name = self._watched if player else lambda move: self.action_name(0, move)
+        return f"{player}:{','.join(name(each) for each in observed if each >= 0)}"
 
-    def _watched(self, digit: int) -> str:
-        pair, found = divmod(digit, 4)
+    def _watched(self, number: int) -> str:
+        pair, found = divmod(number, 4)
         names = self.action_name(1, pair).split()
         signs = ("!" if found & 2 else "", "!" if found & 1 else "")
         return " ".join(name + sign for name, sign in zip(names, signs, strict=True))
 
-    def _is_home(self, rows: slice) -> NDArray[np.bool_]:
-        home: NDArray[np.bool_] = self.node[rows] >= len(self.rules.edges) - self.rules.rows
-        return home
+
+pursuit_evasion = tree_factory(PursuitEvasion)

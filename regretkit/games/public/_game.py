@@ -18,7 +18,7 @@ from regretkit.games._game import (
     utility_arguments,
 )
 from regretkit.games.public._deal import Deal
-from regretkit.games.public._history import PublicBatch
+from regretkit.games.public._history import PublicRules
 from regretkit.games.public._layout import Layout
 from regretkit.games.public._terminal_utilities import TerminalUtilities
 from regretkit.games.public._tree import (
@@ -162,8 +162,8 @@ class PublicGame:
         Decision points have the same labels, in another order.
         """
         name = self.name and f"{self.name}.to_tree()"
-        root = PublicBatch.start(self.layout)
-        return ExtensiveFormGame.from_batch(root, name=name, memory_limit=memory_limit)
+        rules = PublicRules(self.layout)
+        return ExtensiveFormGame.from_rules(rules, name=name, memory_limit=memory_limit)
 
     # Types at a node
 

@@ -1,11 +1,9 @@
 """Public games by their histories: the types are dealt, and then the public tree is played."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import cast
 
 import numpy as np
-from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import expand_ranges
@@ -15,6 +13,7 @@ from regretkit.games.public._deal import Deal
 from regretkit.games.public._layout import Layout, Matrix
 from regretkit.games.public._tree import Compare, Free, Outcome, PublicTree, Table
 from regretkit.games.tree._history import CHANCE
+from regretkit.games.tree._rules import Batch, Column, Mask, Rules
 
 
 class Moves:
@@ -56,96 +55,92 @@ class Moves:
         self.begin = np.cumsum(self.counts) - self.counts
 
 
-@frozen(eq=False)
-class PublicBatch:
-    """A batch of histories of a public game, of which the first two moves deal the types."""
+class PublicRules(Rules):
+    """The rules of a public game, of which the first two moves deal the types.
 
-    layout: Layout
-    moves: Moves
-    length: int = 0
-    histories: Indices = field(factory=partial(np.zeros, (1, 3), np.int64))
-    """The node and the types of both players, zeros before they are dealt."""
+    A history is a node and the types of both players, zeros before they are dealt.
+    """
 
-    @staticmethod
-    def start(layout: Layout) -> "PublicBatch":
-        """Return the batch of the empty history."""
-        return PublicBatch(layout, Moves(layout.tree, layout.deal))
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self._moves = layout, Moves(layout.tree, layout.deal)
 
-    def player(self) -> Indices:
-        nodes = self.histories[:, 0]
-        return self.layout.tree.player[nodes] if self.length > 1 else np.full(nodes.size, CHANCE)
+    def start(self) -> Batch:
+        return Batch(at=np.zeros((1, 3), dtype=np.int64))
 
-    def actions(self, rows: Indices) -> NDArray[np.bool_]:
+    def player(self, h: Batch) -> Indices | int:
+        return self.layout.tree.player[h.at[:, 0]] if h.length > 1 else CHANCE
+
+    def legal(self, h: Batch) -> Mask:
         """Return which types may be dealt, or which actions and outcomes are possible."""
-        if self.length < 2:
-            return np.pad(self._weights()[rows] > 0.0, [(0, 0), (self._dealt_from, 0)])
-        moves, nodes = self.moves, self.histories[rows, 0]
-        row = np.repeat(np.arange(rows.size), moves.counts[nodes])
+        if h.length < 2:
+            weights, of = self._weights(h)
+            return np.pad(weights[of] > 0.0, [(0, 0), (self._dealt_from(h), 0)])
+        moves, nodes = self._moves, h.at[:, 0]
+        row = np.repeat(np.arange(h.size), moves.counts[nodes])
         action = moves.number[expand_ranges(moves.begin[nodes], moves.counts[nodes])]
-        possible = np.zeros((rows.size, moves.place.size), dtype=np.bool_)
+        possible = np.zeros((h.size, moves.place.size), dtype=np.bool_)
         by_chance = self.layout.tree.player[nodes[0]] == CHANCE
-        possible[row, action] = not by_chance or self.probability(rows[row], action) > 0.0
+        possible[row, action] = not by_chance or self.chance(h[row], action) > 0.0
         return possible
 
-    def child(self, rows: Indices, action: Indices) -> "PublicBatch":
-        histories = self.histories[rows]
-        if self.length < 2:
-            histories[:, 1 + self.length] = action - self._dealt_from
-        else:
-            moves = self.moves
-            edges = moves.begin[histories[:, 0]] + moves.place[action]
-            histories[:, 0], symmetry = moves.child[edges], moves.symmetry[edges]
-            # After an image, the types are as if the outcome itself had been dealt.
-            for number in np.unique(symmetry[symmetry >= 0]).tolist():
-                image = symmetry == number
-                for player, permutation in enumerate(self.layout.deal.symmetries[number], 1):
-                    histories[image, player] = np.argsort(permutation)[histories[image, player]]
-        return evolve(self, length=self.length + 1, histories=histories)
+    def child(self, h: Batch, action: Indices) -> Batch:
+        at = h.at.copy()
+        if h.length < 2:
+            at[:, 1 + h.length] = action - self._dealt_from(h)
+            return h.then(at=at)
+        moves = self._moves
+        edges = moves.begin[at[:, 0]] + moves.place[action]
+        at[:, 0], symmetry = moves.child[edges], moves.symmetry[edges]
+        # After an image, the types are as if the outcome itself had been dealt.
+        for number in np.unique(symmetry[symmetry >= 0]).tolist():
+            image = symmetry == number
+            for player, permutation in enumerate(self.layout.deal.symmetries[number], 1):
+                at[image, player] = np.argsort(permutation)[at[image, player]]
+        return h.then(at=at)
 
-    def probability(self, rows: Indices, action: Indices) -> Vector:
+    def chance(self, h: Batch, action: Indices) -> Vector:
         """Return the probabilities of types or of outcomes."""
-        if self.length < 2:
-            weights = self._weights()
+        if h.length < 2:
+            weights, of = self._weights(h)
             shares: Vector = weights / weights.sum(axis=1, keepdims=True)
-            return shares[rows, action - self._dealt_from]
-        histories, probability = self.child(rows, action).histories, np.empty(rows.size)
-        for node, at in _by_node(histories):
+            return shares[of, action - self._dealt_from(h)]
+        at, probability = self.child(h, action).at, np.empty(h.size)
+        for node, rows in _by_node(at):
             outcome = cast("Outcome", self.layout.tree.outcome[node])
-            probability[at] = outcome.probability
-            for types, factors in zip(histories[at, 1:].T, outcome.factors, strict=True):
-                probability[at] *= 1.0 if factors is None else factors[types]
+            probability[rows] = outcome.probability
+            for types, factors in zip(at[rows, 1:].T, outcome.factors, strict=True):
+                probability[rows] *= 1.0 if factors is None else factors[types]
         return probability
 
-    def information_set(self, rows: Indices) -> Indices:
+    def observed(self, h: Batch) -> tuple[Column, ...]:
         """Return the numbers of decision points."""
-        layout, nodes = self.layout, self.histories[rows, 0]
+        layout, nodes = self.layout, h.at[:, 0]
         player = int(layout.tree.player[nodes[0]])
         first_point = np.zeros(layout.tree.player.size, dtype=np.int64)
         first_point[layout.decisions[player]] = layout.first_point[player][:-1]
-        types = self.histories[rows, 1 + player]
-        points: Indices = first_point[nodes] + layout.places[player][layout.context[nodes], types]
-        return points
+        types = h.at[:, 1 + player]
+        return (first_point[nodes] + layout.places[player][layout.context[nodes], types],)
 
-    def payoffs(self, rows: Indices) -> Vector:
-        return payoffs_at(self.layout, self.histories[rows])
+    def payoffs(self, h: Batch) -> Vector:
+        return payoffs_at(self.layout, h.at)
 
     def action_name(self, player: int, action: int) -> str:
-        return self.moves.names[action]
+        return self._moves.names[action]
 
-    def label(self, player: int, information_set: int) -> str:
-        return self.layout.label(player, information_set)
+    def label(self, player: int, *observed: int) -> str:
+        return self.layout.label(player, observed[0])
 
-    @property
-    def _dealt_from(self) -> int:
-        """The number of the first type that may be dealt next, as an action."""
-        return self.moves.place.size + self.length * self.layout.deal.sizes[0]
+    def _dealt_from(self, h: Batch) -> int:
+        """Return the number of the first type that may be dealt next, as an action."""
+        return self._moves.place.size + h.length * self.layout.deal.sizes[0]
 
-    def _weights(self) -> Matrix:
-        """Return the weights of the types that may be dealt next, a row for each history."""
+    def _weights(self, h: Batch) -> tuple[Matrix, Indices]:
+        """Return weights of the types that may be dealt next, and the row of each history."""
         deal, (first, second) = self.layout.deal, self.layout.contexts[0].priors
-        if self.length:
-            return second * deal.pairs(self.histories[:, 1])
-        return first * deal.meeting(0).sums(second[np.newaxis]).free
+        dealt, of = np.unique(h.at[:, 1], return_inverse=True)
+        if h.length:
+            return second * deal.pairs(dealt), of
+        return first * deal.meeting(0).sums(second[np.newaxis]).free, of
 
 
 def _by_node(histories: Indices) -> Iterator[tuple[int, NDArray[np.bool_]]]:

@@ -1,7 +1,6 @@
 """Game trees as flat arrays, of perfect or imperfect recall."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
@@ -13,16 +12,15 @@ from regretkit._util._arrays import read_only, segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import check_payoffs, game_repr_html
-from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.tree._build import expand, path_to, walk
+from regretkit.games.tree._build import path_to, tree_of
 from regretkit.games.tree._history import (
     CHANCE,
     CHANCE_TOLERANCE,
     TERMINAL,
     History,
-    HistoryBatch,
     path_text,
 )
+from regretkit.games.tree._rules import Objects, Rules
 from regretkit.sets._labels import LazySequence
 
 Number = TypeVar("Number", bound=np.generic)
@@ -40,7 +38,7 @@ class GameTree:
     and need not be unique.
 
     Perfect recall is not required; ``ExtensiveFormGame`` checks it. Trees are
-    usually built by ``from_history``, or by ``from_batch`` for many histories. Whole
+    usually built by ``from_rules`` or ``from_history``. Whole
     numbers are 32-bit where that is enough. Arguments are copied unless they are read-only.
 
     Parameters
@@ -133,62 +131,40 @@ class GameTree:
         self.sizes = _check_tree(self)
 
     @classmethod
-    def from_history(
-        cls,
-        root: History,
-        *,
-        memory_limit: float | None = None,
-        time_limit: float | None = None,
-    ) -> "GameTree":
-        """Build the tree of a game from its rules.
+    def from_rules(cls, rules: Rules, *, memory_limit: float | None = None) -> "GameTree":
+        """Build the tree of a game from its rules, one batch of histories for each length.
 
-        Labels are ``str`` of information sets and actions. Only one level of
-        ``History`` objects is held at a time, with its children.
+        Labels and names of actions are made when you ask for them.
 
         Parameters
         ----------
-        root
-            The empty history.
+        rules
+            The rules of the game.
         memory_limit
             Largest number of bytes that building may take, by default all that are available.
-        time_limit
-            Largest number of seconds that building may take, by default any number.
 
         Raises
         ------
-        TypeError
-            When ``root`` lacks a method, or something is not hashable.
         ValueError
-            When the actions of an information set differ, are missing or occur twice, when
-            probabilities do not sum to 1, or when payoffs are not one finite number for each
-            player; with the path of a history.
-            Also when a history has more than 20,000 moves.
+            When the actions of an information set differ or are missing, when probabilities do not
+            sum to 1, or when payoffs are not one finite number for each player; with the path of a
+            history. Also when a history has more than 20,000 moves.
         MemoryError
             When the tree does not fit into memory, by its size so far or by an estimate of its
-            size from random plays, made after a second.
-        TimeoutError
-            When building takes longer than ``time_limit``.
+            size from random plays.
         """
-        return cls(**walk(root, MemoryBudget(memory_limit), time_limit))
+        return cls(**tree_of(rules, memory_limit))
 
     @classmethod
-    def from_batch(
-        cls,
-        root: HistoryBatch,
-        *,
-        memory_limit: float | None = None,
-        time_limit: float | None = None,
-    ) -> "GameTree":
-        """Build the tree of a game from its rules over batches of histories.
+    def from_history(cls, root: History, *, memory_limit: float | None = None) -> "GameTree":
+        """Build the tree of a game from its empty history, as ``from_rules`` does.
 
-        No object is made for a history or its name; names are made when asked for. Otherwise the
-        tree is the same as by ``from_history``. The parameters and errors are the same too,
-        but ``root`` is the batch of the empty history.
+        Labels are ``str`` of information sets and actions. Two lengths of ``History`` objects are
+        held at a time.
         """
-        from regretkit.games._adapters import BatchHistory  # which imports this module
-
-        first = partial(BatchHistory, root, root)
-        return cls(**expand(root, MemoryBudget(memory_limit), time_limit, first))
+        arrays = tree_of(Objects(root), memory_limit)
+        named = {name: list(map(tuple, arrays[name])) for name in ("labels", "actions")}
+        return cls(**arrays | named | {"outcomes": shared(arrays["outcomes"])})
 
     @property
     def histories(self) -> int:
@@ -235,6 +211,12 @@ class GameTree:
             f"<GameTree: {self.histories} histories, {self.terminals.size} terminals, "
             f"{sets} information sets>"
         )
+
+
+def shared(names: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return tuples of names, equal ones as one object."""
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    return [known.setdefault(each, each) for each in names]
 
 
 def compact(value: Iterable[int], name: str = "value") -> Indices:

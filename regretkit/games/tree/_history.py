@@ -3,11 +3,8 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, Self, cast, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
-from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, must_be, ordered, quote, shorten
 
 CHANCE = -1
@@ -88,124 +85,27 @@ class History(Protocol[Action]):
         ...
 
 
-@runtime_checkable
-class HistoryBatch(Protocol):
-    """A batch of histories of one length, as arrays.
-
-    The counterpart of ``History`` for many histories at once, so that a game
-    of ten million histories takes a few dozen array operations for each length. The batch of the
-    empty history and the batches of children are the whole game.
-
-    The histories of a batch are numbered from 0. ``rows`` holds the numbers of the histories that a
-    method is called for, in ascending order. Actions are numbers with the same meaning at all
-    histories, at which different ones may be legal.
-
-    Examples
-    --------
-    A player guesses the outcome of each toss of a fair coin:
-
-    >>> import numpy as np
-    >>> from attrs import frozen
-    >>> from regretkit.games import CHANCE, TERMINAL, GameTree
-    >>> @frozen(eq=False)
-    ... class Tosses:
-    ...     tosses: int
-    ...     length: int
-    ...     right: np.ndarray
-    ...     last: np.ndarray
-    ...     def player(self):
-    ...         turn = TERMINAL if self.length == 2 * self.tosses else CHANCE
-    ...         return np.full(self.last.size, 0 if self.length % 2 else turn)
-    ...     def actions(self, rows): return np.ones((rows.size, 2), dtype=bool)
-    ...     def child(self, rows, action):
-    ...         right = self.right[rows]
-    ...         if self.length % 2:  # the coin is down, and was called
-    ...             right = right + (self.last[rows] == action)
-    ...         return Tosses(self.tosses, self.length + 1, right, action)
-    ...     def probability(self, rows, action): return np.full(rows.size, 0.5)
-    ...     def information_set(self, rows): return np.full(rows.size, self.length // 2)
-    ...     def payoffs(self, rows): return self.right[rows].reshape(-1, 1)
-    ...     def action_name(self, player, action): return "ht"[action]
-    ...     def label(self, player, information_set): return f"call toss {information_set}"
-    >>> tree = GameTree.from_batch(Tosses(8, 0, np.zeros(1), np.zeros(1, dtype=int)))
-    >>> tree
-    <GameTree: 131071 histories, 65536 terminals, 8 information sets>
-    >>> tree.labels[0][7], tree.actions[0][7]
-    ('call toss 7', ('h', 't'))
-    """
-
-    def player(self) -> Indices:
-        """Return the acting player of each history, ``CHANCE`` or ``TERMINAL``."""
-        ...
-
-    def actions(self, rows: Indices) -> NDArray[np.bool_]:
-        """Return which actions of a player or of chance are legal, shape ``(len(rows), actions)``.
-
-        Each row has at least one True. The number of columns may differ between batches; the
-        meaning of a player's column may not.
-        """
-        ...
-
-    def child(self, rows: Indices, action: Indices) -> Self:
-        """Return the batch of the children: ``action[i]`` after history ``rows[i]``, for each i."""
-        ...
-
-    def probability(self, rows: Indices, action: Indices) -> Vector:
-        """Return the probability of chance's ``action[i]`` at history ``rows[i]``, for each i."""
-        ...
-
-    def information_set(self, rows: Indices) -> Indices:
-        """Return a number for the acting player's information set at each of these histories.
-
-        Two histories of the same player with equal numbers, of any length, are in one information
-        set. Any 64-bit integers are valid; small nonnegative ones are fastest.
-        """
-        ...
-
-    def payoffs(self, rows: Indices) -> Vector:
-        """Return the payoffs at these terminal histories, shape ``(len(rows), players)``."""
-        ...
-
-    def action_name(self, player: int, action: int) -> str:
-        """Return the name of an action of a player or of ``CHANCE``.
-
-        This and ``label`` are only called on the batch of the empty history, when a name is
-        displayed.
-        """
-        ...
-
-    def label(self, player: int, information_set: int) -> str:
-        """Return the label of the information set with this number."""
-        ...
+_METHODS = "is_terminal player chance_outcomes actions child information_set payoffs"
 
 
-METHODS: dict[type[Any], str] = {
-    History: "is_terminal player chance_outcomes actions child information_set payoffs",
-    HistoryBatch: "player actions child probability information_set payoffs action_name label",
-}
+def _missing(rules: object) -> list[str]:
+    return [method for method in _METHODS.split() if not hasattr(rules, method)]
 
 
-def lacking(name: str, rules: object, kind: type[Any]) -> TypeError:
-    """Return the error about rules that lack methods of a ``History`` or a ``HistoryBatch``."""
-    missing = [method for method in METHODS[kind].split() if not hasattr(rules, method)]
-    told = f"{name} must have the methods of a {kind.__name__}, got {quote(rules)}"
-    told += f" without {missing}" * bool(missing)
-    hint = "; a game without chance has chance_outcomes as well, which is never called"
-    return TypeError(told + hint * (kind is History))
+def lacking(name: str, rules: object) -> TypeError:
+    """Return the error about rules that lack methods of a ``History``."""
+    return TypeError(
+        f"{name} must have the methods of a History, got {quote(rules)} without {_missing(rules)}; "
+        "a game without chance has chance_outcomes as well, which is never called"
+    )
 
 
 def check_methods(rules: object) -> None:
     """Raise a TypeError that names what is missing, if something is nearly the rules of a game."""
     if hasattr(rules, "history_path"):
-        hint = "pass ExtensiveFormGame(tree)"
-        raise TypeError(must_be("game", "a Game", rules, hint))
-    missing = {
-        kind: sum(not hasattr(rules, method) for method in methods.split())
-        for kind, methods in METHODS.items()
-    }
-    nearest = min(missing, key=missing.__getitem__)
-    if 0 < missing[nearest] < 5 and not hasattr(rules, "legal_actions"):  # of OpenSpiel
-        raise lacking("game", rules, nearest)
+        raise TypeError(must_be("game", "a Game", rules, "pass ExtensiveFormGame(tree)"))
+    if 0 < len(_missing(rules)) < 5 and not hasattr(rules, "legal_actions"):  # of OpenSpiel
+        raise lacking("game", rules)
 
 
 def payoffs_of(history: History) -> list[float]:

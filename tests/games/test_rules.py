@@ -1,4 +1,4 @@
-"""Games expanded level by level: the same tree as history by history, and what is refused."""
+"""Rules over columns make the tree of their histories; wrong answers raise errors with a path."""
 
 import copy
 import pickle
@@ -8,14 +8,20 @@ import attrs
 import numpy as np
 import pytest
 from assert_games import changed
-from attrs import evolve, field, frozen
 from naive_games import decision, end, random_game
-from naive_levels import AsLevel, Goofspiel, Leduc, LiarsDice
+from naive_levels import AsRules, Goofspiel, Leduc, LiarsDice
 from refusals import refusals
 
 from regretkit import games
-from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, GameTree
-from regretkit.games.catalogue._small_poker import kuhn_history
+from regretkit.games import (
+    CHANCE,
+    TERMINAL,
+    Batch,
+    ExtensiveFormGame,
+    GameTree,
+    KuhnPoker,
+    Rules,
+)
 
 ARRAYS = ("parent", "player", "information_set", "action", "probability", "payoffs", "terminals")
 
@@ -60,10 +66,10 @@ LARGE = dict(
         rules_of("goofspiel", order="random", turns=2, **HIDDEN),
     ]
 )
-# By a walk, and again as levels: mixed levels, in which some are over and some are chance's
+# As objects, and again as columns: mixed levels, in which some are over and some are chance's
 SMALL = {
-    "kuhn": kuhn_history(),
-    "kuhn, 3 players": kuhn_history(3),
+    "kuhn": games.as_history(KuhnPoker()),
+    "kuhn, 3 players": games.as_history(KuhnPoker(3)),
     "leduc, suits merged": Leduc(merge_suits=True),
 } | {
     f"random, {players} players, {seed}": random_game(np.random.default_rng(seed), players, 6)
@@ -106,8 +112,8 @@ def test_a_game_built_in_arrays_is_the_one_that_its_rules_say_history_by_history
 @pytest.mark.deep_beyond(24)
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("root", SMALL.values(), ids=SMALL)
-def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):
-    tree = GameTree.from_batch(AsLevel([root], key))
+def test_rules_make_the_tree_of_their_histories_with_any_observations(root, key):
+    tree = GameTree.from_rules(AsRules(root, key))
     expected = GameTree.from_history(root)
     assert_same_arrays(tree, expected)
     assert tree.labels == expected.labels
@@ -115,8 +121,7 @@ def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):
 
 @pytest.mark.parametrize("root", SMALL.values(), ids=SMALL)
 def test_actions_need_not_be_numbered_without_gaps(root):
-    # With more than eight columns the possible actions fill more than a byte of bits.
-    tree = GameTree.from_batch(AsLevel([root], spread=11))
+    tree = GameTree.from_rules(AsRules(root, spread=11))
     assert_same_arrays(tree, GameTree.from_history(root))
     for own, sizes in zip(tree.actions, tree.sizes, strict=True):
         for names, size in zip(own, sizes, strict=True):
@@ -127,7 +132,7 @@ def test_an_information_set_may_have_histories_of_different_lengths():
     # Player 0 does not see whether player 1 moved once or twice before it.
     last = decision(0, "I", a=end(1.0, 0.0), b=end(2.0, 0.0))
     root = decision(1, "start", a=last, b=decision(1, "again", a=last, b=last))
-    tree = GameTree.from_batch(AsLevel([root]))
+    tree = GameTree.from_rules(AsRules(root))
     assert_same_arrays(tree, GameTree.from_history(root))
     assert tree.information_sets == (1, 2)
 
@@ -196,44 +201,45 @@ def test_no_python_object_is_made_for_a_history():
 # What is refused, with a history that shows it
 
 
-@frozen(eq=False)
-class Rounds:
+class Rounds(Rules):
     """Two rounds: chance draws one of two, then a player guesses; ``broken`` changes one answer."""
 
-    broken: dict
-    length: int = 0
-    moves: np.ndarray = field(factory=lambda: np.zeros((1, 0), dtype=int))
+    def __init__(self, broken):
+        self.broken = broken
 
-    def _answer(self, method, answer, *arguments):
-        change = self.broken.get((self.length, method))
-        return answer if change is None else change(answer, *arguments)
+    def _answer(self, h, method, answer):
+        change = self.broken.get((h.length, method))
+        return answer if change is None else change(answer)
 
-    def player(self):
-        mover = (CHANCE, 0, TERMINAL)[self.length]
-        return self._answer("player", np.full(len(self.moves), mover))
+    def start(self):
+        return Batch(moves=np.zeros((1, 2), dtype=int))
 
-    def actions(self, at):
-        return self._answer("actions", np.ones((at.size, 2), dtype=bool))
+    def player(self, h):
+        return self._answer(h, "player", np.full(h.size, (CHANCE, 0, TERMINAL)[h.length]))
 
-    def child(self, at, action):
-        moves = np.column_stack([self.moves[at], action])
-        return self._answer("child", evolve(self, length=self.length + 1, moves=moves))
+    def legal(self, h):
+        return self._answer(h, "legal", np.ones((h.size, 2), dtype=bool))
 
-    def probability(self, at, action):
-        return self._answer("probability", np.full(at.size, 0.5))
+    def child(self, h, action):
+        moves = h.moves.copy()
+        moves[:, h.length] = action
+        return h.then(moves=moves)
 
-    def information_set(self, at):
-        return self._answer("information_set", np.zeros(at.size, dtype=int))
+    def chance(self, h, action):
+        return self._answer(h, "chance", np.full(h.size, 0.5))
 
-    def payoffs(self, at):
-        won = self.moves[at, 0] == self.moves[at, 1]
-        return self._answer("payoffs", np.where(won, 1.0, -1.0).reshape(-1, 1))
+    def observed(self, h):
+        return self._answer(h, "observed", (np.zeros(h.size, dtype=int),))
+
+    def payoffs(self, h):
+        won = h.moves[:, 0] == h.moves[:, 1]
+        return self._answer(h, "payoffs", np.where(won, 1.0, -1.0).reshape(-1, 1))
 
     def action_name(self, player, action):
-        return "ht"[action] if player == CHANCE else "HT"[action]
+        return "ht"[action % 2] if player == CHANCE else "HT"[action % 2]
 
-    def label(self, player, information_set):
-        return f"set {information_set}"
+    def label(self, player, observed):
+        return f"set {observed}"
 
 
 def closed(answer, *cells):
@@ -244,47 +250,45 @@ def closed(answer, *cells):
 
 
 def test_the_rounds_are_a_game_while_nothing_is_broken():
-    tree = GameTree.from_batch(Rounds({}))
+    tree = GameTree.from_rules(Rounds({}))
     assert (tree.histories, tree.terminals.size, tree.information_sets) == (7, 4, (1,))
     assert tree.payoffs.ravel().tolist() == [1.0, -1.0, -1.0, 1.0]
     assert tree.history_path(5) == ("t", "H")
 
 
 def rounds(length, method, change):
-    return GameTree.from_batch(Rounds({(length, method): change}))
+    return GameTree.from_rules(Rounds({(length, method): change}))
 
 
 test_an_answer_that_does_not_fit_is_refused = refusals(
-    (1, "player", lambda a: a[:1], r"player\(\) has shape \(1,\) .* there are 2 histories"),
-    (1, "player", lambda a: a + 0.5, r"player\(\) has shape \(2,\) and type float64"),
-    (1, "player", lambda a: a - [0, 7], r"got -7 at history 't'"),
-    (1, "player", lambda a: a + np.array([0, 2**32]), r"got 4294967296 at history 't'"),
+    (1, "player", lambda a: np.append(a, a), "could not be broadcast"),
+    (1, "player", lambda a: a + 0.5, r"player\(\) must be players"),
+    (1, "player", lambda a: a - [0, 7], r"player\(\) must be players"),
     (1, "player", lambda a: a + 3, r"player 3 acts at history 'h', but .* 1 numbers"),
-    (0, "actions", lambda a: a[0], r"actions\(\) has shape \(2,\) .* lies at the empty"),
-    (1, "actions", lambda a: a[:1], r"actions\(\) has shape \(1, 2\) .* lies at history 'h'"),
-    (1, "actions", lambda a: a * 1.0, "type float64 for 2 histories"),
-    (1, "actions", lambda a: closed(a, 1), r"actions\(\) is empty at history 't'; allow"),
-    (1, "actions", lambda a: a[:, :0], r"actions\(\) is empty at history 'h'"),
+    (1, "legal", lambda a: a[:1], r"shape \(2, actions\), got shape \(1, 2\)"),
+    (1, "legal", lambda a: a * 1.0, "type float64"),
+    (1, "legal", lambda a: closed(a, 1), "no action is legal at history 't', where player 0"),
+    (1, "legal", lambda a: a[:, :0], "no action is legal at history 'h', where player 0 acts"),
     (
         1,
-        "actions",
+        "legal",
         lambda a: closed(a, (1, 0)),
-        "'set 0' of player 0 has other actions at history 'h' than at history 't'",
+        r"\['H', 'T'\] at history 'h', but \['T'\] at history 't'",
     ),
     (
         1,
-        "actions",
+        "legal",
         lambda a: closed(np.column_stack([a, a]), (0, [0, 1]), (1, [2, 3])),
-        "'set 0' of player 0 has other actions at history 'h' than at history 't'",
+        "'set 0' of player 0 has actions .* at history 'h', but .* at history 't'",
     ),
-    (0, "probability", lambda a: a[:1], r"probability\(\) has shape \(1,\) for 2 moves"),
-    (0, "probability", lambda a: a + 0.1, "chance at the empty history sum to 1.2"),
-    (0, "probability", lambda a: a - [1, -1], "outcome 'h' at the empty history has .* -0.5"),
-    (0, "probability", lambda a: a * np.nan, "outcome 'h' at the empty history has .* nan"),
-    (1, "information_set", lambda a: a[:1], r"information_set\(\) has shape \(1,\)"),
-    (1, "information_set", lambda a: a * 0.5, r"information_set\(\) .* type float64"),
-    (2, "payoffs", lambda a: a[:, 0], r"payoffs\(\) has shape \(4,\) for 4 .* 'h' 'H'"),
-    (2, "payoffs", lambda a: a[:3], r"payoffs\(\) has shape \(3, 1\) .* \(4, players\)"),
+    (0, "chance", lambda a: a[:0], "cannot assign"),
+    (0, "chance", lambda a: a + 0.1, "chance at the empty history sum to 1.2"),
+    (0, "chance", lambda a: a - [1, -1], "outcome 'h' at the empty history has .* -0.5"),
+    (0, "chance", lambda a: a * np.nan, "outcome 'h' at the empty history has .* nan"),
+    (1, "observed", lambda a: (a[0][:1],), r"shape \(2,\), got shape \(1,\)"),
+    (1, "observed", lambda a: (a[0] * 0.5,), r"observed\(\) .* type float64"),
+    (2, "payoffs", lambda a: a[:, 0], r"payoffs\(\) must have a row for each .* got \(4,\)"),
+    (2, "payoffs", lambda a: a[:3], r"shape \(4, players\), got \(3, 1\)"),
     (2, "payoffs", lambda a: a * np.inf, "finite, got inf at history 'h' 'H', player 0"),
     call=rounds,
     error=ValueError,
@@ -293,18 +297,35 @@ test_an_answer_that_does_not_fit_is_refused = refusals(
 
 def test_payoffs_for_other_players_than_at_the_first_end_are_refused():
     root = decision(0, "I", a=end(1.0), b=decision(0, "J", c=end(1.0, 2.0)))
-    with pytest.raises(ValueError, match=r"has shape \(1, 2\) .* '1' '0'; return .* \(1, 1\)"):
-        GameTree.from_batch(AsLevel([root]))
+    with pytest.raises(ValueError, match=r"shape \(1, 1\), got \(1, 2\)"):
+        GameTree.from_rules(AsRules(root))
 
 
-test_what_is_no_level_is_refused = refusals(
-    *("liars_dice", None, Rounds, kuhn_history()),
-    call=GameTree.from_batch,
+test_other_things_are_refused = refusals(
+    *("liars_dice", None, KuhnPoker, games.as_history(KuhnPoker())),
+    call=GameTree.from_rules,
     error=TypeError,
-    match="root must have the methods of a HistoryBatch, got",
+    match="rules must be the Rules of a game, got",
 )
 
 
-def test_a_child_that_is_no_level_is_refused():
-    with pytest.raises(TypeError, match=r"child\(\) must return a HistoryBatch, got None"):
-        rounds(0, "child", lambda level: None)
+def test_as_many_columns_must_be_observed_everywhere():
+    class Forgetful(Rounds):
+        def player(self, h):
+            return (0, 0, TERMINAL)[h.length]
+
+        def observed(self, h):
+            return (0,) * (1 + h.length)
+
+    with pytest.raises(ValueError, match="equally many columns everywhere, got 1 and 2"):
+        GameTree.from_rules(Forgetful({}))
+
+
+def test_chance_is_uniform_and_names_are_numbers_unless_rules_say_otherwise():
+    class Plain(Rounds):
+        chance, action_name, label = Rules.chance, Rules.action_name, Rules.label
+
+    tree = GameTree.from_rules(Plain({}))
+    assert tree.probability.tolist() == [1.0, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
+    assert tree.history_path(5) == ("1", "0")
+    assert tree.labels == (("0",),)

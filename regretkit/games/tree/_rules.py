@@ -1,0 +1,366 @@
+"""The rules of a game over columns, and histories as objects in one of them."""
+
+import abc
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
+from regretkit.games.tree._history import (
+    CHANCE,
+    TERMINAL,
+    History,
+    actions_of,
+    lacking,
+    no_new_history,
+    outcomes_of,
+    shown_by,
+)
+
+Column: TypeAlias = Any
+"""One number, or one row of numbers, for each history of a batch."""
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+class Batch:
+    """Histories of one length, as columns: ``h.paid[i]`` belongs to history ``i``.
+
+    The first axis of every column is that of the histories. Columns are never changed in place:
+    ``then`` makes the batch of the children.
+
+    Parameters
+    ----------
+    length
+        Number of moves of each history.
+    columns
+        At least one array; the game chooses their names, shapes and types.
+
+    Examples
+    --------
+    >>> h = Batch(0, coins=np.array([[5, 5], [3, 4]]), last=np.array([0, 1]))
+    >>> h.size, h[[1]].coins
+    (2, array([[3, 4]]))
+    >>> after = h.then(last=np.array([2, 2]))
+    >>> after.length, after.last
+    (1, array([2, 2]))
+    """
+
+    length: int
+
+    def __init__(self, length: int = 0, **columns: Column) -> None:
+        vars(self).update(columns, length=length)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Column: ...
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """All columns, by name."""
+        return {name: column for name, column in vars(self).items() if name != "length"}
+
+    @property
+    def size(self) -> int:
+        """Number of histories."""
+        return len(next(iter(vars(self).values())))
+
+    def __getitem__(self, rows: Any) -> "Batch":
+        """Return the histories with these numbers."""
+        return Batch(self.length, **{name: column[rows] for name, column in self.columns.items()})
+
+    def then(self, **changed: Column) -> "Batch":
+        """Return the same histories one move later, with some columns changed."""
+        return Batch(self.length + 1, **{**self.columns, **changed})
+
+
+class Rules(abc.ABC):
+    """The rules of a game, over batches of histories.
+
+    A rule computes one entry for each history of a batch ``h``, with NumPy, so that a game of ten
+    million histories takes a few dozen array operations for each length. A number in place of an
+    array holds for all histories. Actions are whole numbers from 0; all actions of an information
+    set are legal at each of its histories.
+
+    One class is enough to build the tree (``ExtensiveFormGame.from_rules``), to merge repeated
+    states (``GameDAG``), and to play without a tree (``solve(rules, sampling="external")``), which
+    compiles rules to machine code. Rules should have no state; attributes are parameters.
+
+    A game with repeated states may also have a method ``state(h)``. It returns a tuple of columns,
+    like ``observed``; histories in which they are equal have equal continuations.
+
+    Examples
+    --------
+    A player guesses the outcome of each toss of a fair coin, and earns 1 for each right guess:
+
+    >>> import numpy as np
+    >>> from regretkit.games import CHANCE, TERMINAL, Batch, GameTree, Rules
+    >>> class Tosses(Rules):
+    ...     tosses = 8
+    ...     def start(self): return Batch(coin=np.zeros(1, int), right=np.zeros(1))
+    ...     def player(self, h):
+    ...         turn = TERMINAL if h.length == 2 * self.tosses else CHANCE
+    ...         return 0 if h.length % 2 else turn
+    ...     def legal(self, h): return np.ones(2, bool)
+    ...     def child(self, h, action):
+    ...         if h.length % 2:
+    ...             return h.then(right=h.right + (h.coin == action))
+    ...         return h.then(coin=action)
+    ...     def observed(self, h): return (h.length // 2,)
+    ...     def payoffs(self, h): return h.right.reshape(-1, 1)
+    ...     def action_name(self, player, action): return "ht"[action]
+    ...     def label(self, player, toss): return f"call toss {toss}"
+    >>> tree = GameTree.from_rules(Tosses())
+    >>> tree
+    <GameTree: 131071 histories, 65536 terminals, 8 information sets>
+    >>> tree.labels[0][7], tree.actions[0][7]
+    ('call toss 7', ('h', 't'))
+    """
+
+    @abc.abstractmethod
+    def start(self) -> Batch:
+        """Return the batch of the empty history alone."""
+
+    @abc.abstractmethod
+    def player(self, h: Batch) -> ArrayLike:
+        """Return the acting player of each history, numbered from 0, ``CHANCE`` or ``TERMINAL``."""
+
+    @abc.abstractmethod
+    def legal(self, h: Batch) -> Mask:
+        """Return True for each legal action, shape ``(h.size, actions)``.
+
+        One player, or chance, acts at all histories of ``h``. An array of shape ``(actions,)``
+        holds for all histories. The number of columns may differ between batches.
+        """
+
+    @abc.abstractmethod
+    def child(self, h: Batch, action: Indices) -> Batch:
+        """Return the histories after ``action[i]`` at history ``i``, usually ``h.then(...)``.
+
+        Different players, or chance, may act at the histories of ``h``.
+        """
+
+    @abc.abstractmethod
+    def observed(self, h: Batch) -> tuple[Column, ...]:
+        """Return the acting player's observations: columns of whole numbers, each ``(h.size,)``.
+
+        Several columns may be one array of shape ``(h.size, columns)``. Two histories of the same
+        player are in one information set if all their columns are equal. All histories of the game
+        have equally many columns.
+        """
+
+    @abc.abstractmethod
+    def payoffs(self, h: Batch) -> Vector:
+        """Return the payoffs at terminal histories, shape ``(h.size, players)``."""
+
+    def chance(self, h: Batch, action: Indices) -> ArrayLike:
+        """Return the probability of chance's ``action[i]`` at history ``i``.
+
+        By default, all legal outcomes are equally likely.
+        """
+        legal = self.legal(h)
+        every = np.broadcast_to(legal, (h.size, legal.shape[-1]))
+        probability: Vector = 1.0 / np.count_nonzero(every, axis=1)
+        return probability
+
+    def action_name(self, player: int, action: int) -> str:
+        """Return the name of an action of a player or of ``CHANCE``, for display."""
+        return str(action)
+
+    def label(self, player: int, *observed: int) -> str:
+        """Return the name of the information set with these observations, for display."""
+        return " ".join(map(str, observed))
+
+    def moves(self, h: Batch) -> tuple[Indices, Indices]:
+        """Return the history and the action of each legal move, in this order.
+
+        The builder calls this alone; rules whose actions are no columns of a mask replace it.
+        """
+        legal = np.asarray(self.legal(h))
+        if legal.ndim < 2:
+            count = np.flatnonzero(legal)
+            return np.repeat(np.arange(h.size), count.size), np.tile(count, h.size)
+        if legal.dtype != np.bool_ or legal.ndim != 2 or len(legal) != h.size:
+            raise ValueError(
+                f"legal() must be True or False for each action, shape ({h.size}, actions), got "
+                f"shape {legal.shape} and type {legal.dtype}"
+            )
+        row = np.repeat(np.arange(h.size), np.count_nonzero(legal, axis=1))
+        return row, np.flatnonzero(legal) - row * legal.shape[1]
+
+
+def is_rules(value: object) -> bool:
+    """Return whether a value states the rules of a game: ``Rules``, or a ``History``."""
+    return isinstance(value, Rules | History) and not isinstance(value, type)
+
+
+class HistoryError(ValueError):
+    """An error at one history of a batch, whose path the builder adds."""
+
+    def __init__(self, message: str, h: Batch, row: int, fix: str = "") -> None:
+        super().__init__(message)
+        self.place, self.fix = int(h.place[row]), fix
+
+
+class Objects(Rules):
+    """The rules of histories as objects, which are one column; actions and names are numbered.
+
+    Column ``place`` numbers the histories of a level.
+    """
+
+    def __init__(self, root: Any) -> None:
+        if not isinstance(root, History):
+            raise lacking("root", root)
+        if isinstance(root, type):
+            raise TypeError(
+                f"root must be the first history, got its class; pass {root.__name__}()"
+            )
+        self.root = root
+        self.names: list[Hashable] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._sets: dict[int, dict[Hashable, int]] = {}
+        self._listed: dict[int, list[Hashable]] = {}
+
+    def start(self) -> Batch:
+        return _of_objects(0, [self.root])
+
+    def player(self, h: Batch) -> Indices:
+        acting = [TERMINAL if x.is_terminal() else x.player() for x in h.node]
+        players = np.array(acting)
+        if players.dtype.kind not in "iu" or players.min() < CHANCE:
+            for row, (x, player) in enumerate(zip(h.node, acting, strict=True)):
+                whole = isinstance(player, int | np.integer) and not isinstance(player, bool)
+                if not (whole and (player >= CHANCE or x.is_terminal())):
+                    raise HistoryError(
+                        f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE},"
+                        f" got {quote(player)}",
+                        *(h, row),
+                    )
+        return players.astype(np.int64)
+
+    def legal(self, h: Batch) -> Mask:
+        raise NotImplementedError("histories as objects have moves, and no mask")
+
+    def moves(self, h: Batch) -> tuple[Indices, Indices]:
+        listed: list[Sequence[Hashable]]
+        name = "actions()"
+        if h.node[0].player() == CHANCE:
+            name = "chance_outcomes()"
+            listed = [self._outcomes(x, h, row) for row, x in enumerate(h.node)]
+        else:
+            actions_of(h.node[0])  # which must be in an order
+            listed = [x.actions() for x in h.node]
+        counts = [len(actions) for actions in listed]
+        numbers, known = [], self._numbers
+        for row, actions in enumerate(listed):
+            try:
+                numbers += [known[action] for action in actions]
+            except KeyError:
+                numbers += self._number(actions)
+            if len(set(actions)) < counts[row]:
+                raise HistoryError(f"{name} has duplicates: {quote(list(actions))}", h, row)
+        if not all(counts):
+            fix = "return at least one, or let is_terminal() say that the game is over"
+            raise HistoryError(f"{name} is empty", h, counts.index(0), fix)
+        return np.repeat(np.arange(h.size), counts), np.array(numbers, dtype=np.int64)
+
+    def _number(self, actions: Sequence[Hashable]) -> list[int]:
+        for action in actions:
+            if self._numbers.setdefault(action, len(self.names)) == len(self.names):
+                self.names.append(action)
+        return [self._numbers[action] for action in actions]
+
+    @staticmethod
+    def _outcomes(x: History, h: Batch, row: int) -> list[Hashable]:
+        outcomes = outcomes_of(x)
+        try:
+            return [action for action, _ in outcomes]
+        except (TypeError, ValueError) as error:
+            raise HistoryError(
+                "chance_outcomes() must be pairs of an action and its probability, got "
+                f"{quote(outcomes)}",
+                *(h, row),
+            ) from error
+
+    def chance(self, h: Batch, action: Indices) -> Vector:
+        last, drawn, of = None, [], dict[Hashable, float]()
+        for x, number in zip(h.node, action.tolist(), strict=True):
+            if x is not last:
+                last, of = x, dict(x.chance_outcomes())
+            drawn.append(of[self.names[number]])
+        return np.array(drawn, dtype=np.float64)
+
+    def child(self, h: Batch, action: Indices) -> Batch:
+        before = list(map(shown_by, h.node)) if h.size < _FEW else None  # it takes time
+        names, pairs = self.names, zip(h.node, action.tolist(), strict=True)
+        children = [x.child(names[number]) for x, number in pairs]
+        kind = type(self.root)
+        for row, (x, made) in enumerate(zip(h.node, children, strict=True)):
+            if made is x or (before and shown_by(x) != before[row]):
+                raise no_new_history(names[action[row]], "")
+            if type(made) is not kind and not isinstance(made, History):
+                raise TypeError(f"child() must return a History, got {quote(made)}")
+        return _of_objects(h.length + 1, children)
+
+    def observed(self, h: Batch) -> tuple[Indices]:
+        known = self._sets.setdefault(h.node[0].player(), {})
+        return (np.array([known.setdefault(x.information_set(), len(known)) for x in h.node]),)
+
+    def payoffs(self, h: Batch) -> Vector:
+        paid = [x.payoffs() for x in h.node]
+        try:
+            payoffs = np.array(paid, dtype=np.float64)
+        except (TypeError, ValueError):
+            payoffs = np.empty(0)
+        if payoffs.ndim == 2 and payoffs.shape[1]:
+            return payoffs
+        wrong = (row for row, each in enumerate(paid) if _players(each) != _players(paid[0]))
+        raise HistoryError(
+            "payoffs() must be one number for each player, everywhere, got "
+            f"{quote(paid[row := next(wrong, 0)])}",
+            *(h, row),
+        )
+
+    def action_name(self, player: int, action: int) -> str:
+        return str(self.names[action])
+
+    def label(self, player: int, *observed: int) -> str:
+        known = self._sets[player]
+        if len(self._listed.get(player, ())) < len(known):
+            self._listed[player] = list(known)
+        return str(self._listed[player][observed[0]])
+
+
+def _players(payoffs: object) -> int:
+    """Return how many numbers there are, 0 where these are no numbers."""
+    try:
+        array = np.array(payoffs, dtype=np.float64)
+    except (TypeError, ValueError):
+        return 0
+    return array.size if array.ndim == 1 else 0
+
+
+_FEW = 64
+"""Children of a batch up to which parents are compared before and after."""
+
+
+def _of_objects(length: int, histories: Sequence[Any]) -> Batch:
+    node = np.empty(len(histories), dtype=object)
+    node[:] = histories
+    return Batch(length, node=node, place=np.arange(len(histories)))
+
+
+class KeyedObjects(Objects):
+    """Histories as objects, with a function that returns equal keys for equal continuations."""
+
+    def __init__(self, root: Any, key: Callable[[Any], Hashable]) -> None:
+        super().__init__(root)
+        self._key = key
+        self._keys: dict[Hashable, int] = {}
+
+    def state(self, h: Batch) -> tuple[Indices]:
+        known = self._keys
+        return (np.array([known.setdefault(self._key(x), len(known)) for x in h.node]),)
