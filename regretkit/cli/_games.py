@@ -20,7 +20,7 @@ from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel
 from regretkit.workbench._names import algorithm_of, load_game
 
-RULES_ALONE = {"phantom_tic_tac_toe": games.phantom_tic_tac_toe_history}
+RULES_ALONE = {"phantom_tic_tac_toe": games.PhantomTicTacToe}
 """Games of the catalogue that have no tree."""
 LARGE: dict[str, tuple[Any, ...]] = {
     "dudo": ("extensive", 2, None, 294_883, [12_288, 12_288]),

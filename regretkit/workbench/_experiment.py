@@ -14,7 +14,7 @@ from attrs import define, field, fields_dict, frozen
 from regretkit import games as catalogue
 from regretkit._util._files import FilePath, read_file
 from regretkit._util._validate import did_you_mean, quote, shorten, whole_number
-from regretkit.games import Game, History, HistoryBatch
+from regretkit.games import Game, History, Rules
 from regretkit.play import ALGORITHMS, Algorithm, AlgorithmLike, ComparedRun, Comparison, Recorder
 from regretkit.play import named as named_algorithm
 from regretkit.workbench._executors import Executor, cores, elsewhere, here, in_processes
@@ -264,7 +264,7 @@ class Experiment:
 
 def _games(games: Any) -> dict[str, tuple[Any, bytes | None, int]]:
     """Return by name what to play, the content of its file, and its histories if known."""
-    single = isinstance(games, str | SuiteGame | History | HistoryBatch)
+    single = isinstance(games, str | SuiteGame | History | Rules)
     given: Any = [games] if single or hasattr(type(games), "domains") else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, entry) for entry in given]
     found: list[tuple[str, tuple[Any, bytes | None, int]]] = []
@@ -274,7 +274,7 @@ def _games(games: Any) -> dict[str, tuple[Any, bytes | None, int]]:
         if isinstance(text, str):
             points = map(_checked_game, expand(text))
             found += [(name or part, (part, source_of(part), size)) for part in points]
-        elif isinstance(text, History | HistoryBatch) or hasattr(type(text), "domains"):
+        elif isinstance(text, History | Rules) or hasattr(type(text), "domains"):
             found.append((name or _label(text), (text, None, size)))
         else:
             raise TypeError(f"games must be games or texts that name them, got {quote(text)}")

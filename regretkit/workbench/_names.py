@@ -20,7 +20,7 @@ from attrs import evolve
 
 from regretkit._util._errors import reason
 from regretkit._util._validate import quote
-from regretkit.games import ExtensiveFormGame, History, HistoryBatch, load, load_rules
+from regretkit.games import ExtensiveFormGame, History, Rules, load, load_rules
 from regretkit.minimizer import RegretMinimizer, make_fields
 from regretkit.play import Algorithm, Alternating, Power, Simultaneous, named
 from regretkit.sets import Simplices
@@ -276,15 +276,15 @@ def load_game(text: str, source: bytes | None = None) -> Any:
     if not is_own(text):
         return load(text)
     made = _made(text, source)
-    if isinstance(made, HistoryBatch):
-        return ExtensiveFormGame.from_batch(made, name=text)
+    if isinstance(made, Rules):
+        return ExtensiveFormGame.from_rules(made, name=text)
     return ExtensiveFormGame.from_history(made, name=text) if isinstance(made, History) else made
 
 
-def load_rules_of(text: str, source: bytes | None = None) -> History | HistoryBatch:
+def load_rules_of(text: str, source: bytes | None = None) -> History | Rules:
     """Return the rules alone of the game that a text names."""
     made = _made(text, source) if is_own(text) else load_rules(text)
-    if not isinstance(made, History | HistoryBatch):
+    if not isinstance(made, History | Rules):
         raise ValueError(f"of {text} there is only the tree, which does not fit")
     return made
 
@@ -299,6 +299,6 @@ def _made(text: str, source: bytes | None) -> Any:
             raise
         except (Exception, SystemExit) as error:
             raise ValueError(located(error, text)) from error
-    if not (isinstance(found, History | HistoryBatch) or hasattr(type(found), "domains")):
+    if not (isinstance(found, History | Rules) or hasattr(type(found), "domains")):
         raise TypeError(f"{text} must be a game or return one, got {quote(found)}")
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit import games
-from regretkit.games import History, HistoryBatch, ImperfectRecallGame, fingerprint
+from regretkit.games import History, ImperfectRecallGame, Rules, fingerprint
 from regretkit.play import (
     Algorithm,
     AtGeometricSteps,
@@ -144,7 +144,7 @@ def _code_of_game(task: Task) -> str | None:
     if hasattr(games, text.partition("(")[0].strip()):
         return ""
     game = task.load(task.made())
-    if isinstance(game, History | HistoryBatch):
+    if isinstance(game, History | Rules):
         # Of rules, a fingerprint knows a few random plays.
         own = not type(game).__module__.startswith("regretkit.")
         return _digest(task.sources[0], text) if own else fingerprint(game)
@@ -261,7 +261,7 @@ def _measured(
     task: Task, game: Any, algorithm: Algorithm, path: Path | None
 ) -> dict[str, list[Any]]:
     """Play to the end, from the last checkpoint on if there is one, and return the columns."""
-    by_rules = isinstance(game, History | HistoryBatch)
+    by_rules = isinstance(game, History | Rules)
     if by_rules and algorithm.sampling is None:
         told = f"{task.names[1]} needs a tree, and {task.names[0]} has its rules alone"
         raise ValueError(f"{told}; pass sampling='external' or 'outcome'")

@@ -317,10 +317,10 @@ class Objects(Rules):
             payoffs = np.empty(0)
         if payoffs.ndim == 2 and payoffs.shape[1]:
             return payoffs
-        wrong = (row for row, each in enumerate(paid) if _players(each) != _players(paid[0]))
+        wrong = (k for k, each in enumerate(paid) if _players(each) != _players(paid[0]))
+        row = next(wrong, 0)
         raise HistoryError(
-            "payoffs() must be one number for each player, everywhere, got "
-            f"{quote(paid[row := next(wrong, 0)])}",
+            f"payoffs() must be one number for each player, everywhere, got {quote(paid[row])}",
             *(h, row),
         )
 
