@@ -20,16 +20,15 @@ def _constant(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     return np.cos(np.arange(x.size))
 
 
-def _opposite(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Favour for ever the coordinate of least utility against the constant adversary."""
-    return -_constant(x, t, generator)
-
-
-CONSTANT = MappingProxyType({"constant": _constant, "constant-opposite": _opposite})
-"""Two adversaries: strategies that ignore utilities have linear regret against one of them."""
-
-ALL_ADVERSARIES = MappingProxyType({**ADVERSARIES, **CONSTANT})
-"""The seven adversaries that a minimizer is tested against, by name."""
+ALL_ADVERSARIES = MappingProxyType(
+    {
+        **ADVERSARIES,
+        "constant": _constant,
+        "constant-opposite": lambda x, t, generator: -_constant(x, t, generator),
+    }
+)
+"""The seven adversaries that a minimizer is tested against, by name. Strategies that ignore
+utilities have linear regret against one of the constant ones."""
 
 UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
 """Units of utility in which regret may be small, the unit 1 first and the closest to it next."""

@@ -481,6 +481,12 @@ def experienced():
     return player
 
 
+@pytest.mark.parametrize("make", [object, lambda: None, lambda: rk.RegretMatching])
+def test_a_factory_must_build_minimizers(make):
+    with pytest.raises(TypeError, match="what make returned must be a RegretMinimizer, got"):
+        check_minimizer(make)
+
+
 @pytest.mark.parametrize(
     "make",
     [lambda: ONE, lambda: rk.Product([ONE]), lambda: Gambler(GENERATOR), experienced],

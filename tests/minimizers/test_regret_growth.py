@@ -10,7 +10,7 @@ import regretkit as rk
 from regretkit import circuits as c
 from regretkit import minimizers as m
 from regretkit.checks import _growth, checks_of, run_check
-from regretkit.checks._growth import CONSTANT, UNITS, fault, regret_grows_slowly
+from regretkit.checks._growth import ALL_ADVERSARIES, UNITS, fault, regret_grows_slowly
 from regretkit.circuits import FiniteDeviations
 from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis, contrib
 from regretkit.sets import Ball, Box, Hull, Polytope, ProductSet, Simplices, Singleton
@@ -99,6 +99,7 @@ def dear_prices():
 
 
 STAY_OR_SWAP = FiniteDeviations([np.eye(2), np.eye(2)[::-1]])
+CONSTANT = {n: f for n, f in ALL_ADVERSARIES.items() if n.startswith("constant")}
 NEARLY = c.AveragedPowerIterate(1)
 
 # One of every kind that is exempt, with parameters that make it fail the check.

@@ -37,6 +37,7 @@ test_a_label_that_finds_no_single_block_is_refused = refusals(
     (["J", "Q", "J"], "J", ValueError, r"ambiguous: decision points \[0, 2\]"),
     (["J", "Q", "K"], "A", ValueError, "no decision point 'A'"),
     (["jack", "queen", "king"], "jak", ValueError, "did you mean 'jack'"),
+    (["jack", "jake", "king"], "jak", ValueError, r"did you mean 'jake' or 'jack'\?"),
     (None, "A", ValueError, "none is named"),
     (["J", "Q", "K"], 3, ValueError, "from 0 to 2"),
     (["J", "Q", "K"], -1, ValueError, "from 0 to 2"),
