@@ -44,6 +44,7 @@ from regretkit.trace._symbols import (
     KIND,
     RAISED,
     DivisorError,
+    DomainError,
     HeldArray,
     Symbol,
     Trace,
@@ -458,7 +459,7 @@ class _Tracing:
                     outputs = hook(trace)
             except _LearnedError:
                 raise
-            except DivisorError:
+            except (DivisorError, DomainError):
                 pass
             except UntraceableError as error:
                 raise UntraceableError(f"{error} ({_place(error, rule)})") from None

@@ -20,6 +20,7 @@ from regretkit.trace._graph import (
     Node,
     Per,
     as_boolean,
+    constant,
     elementwise,
     fill,
     make,
@@ -29,6 +30,7 @@ from regretkit.trace._graph import (
 from regretkit.trace._symbols import (
     KIND,
     RAISED,
+    DomainError,
     Order,
     Symbol,
     Trace,
@@ -184,12 +186,24 @@ def is_played(utility: Node, strategy: Node) -> bool:
     return utility is UTILITY and strategy is STRATEGY
 
 
+_UNDEFINED = {
+    **dict.fromkeys(("log", "log2", "log10"), ("less_equal", 0.0)),
+    "log1p": ("less_equal", -1.0),
+    "sqrt": ("less", 0.0),
+}
+"""Where functions of ``math`` raise a ValueError."""
+
+
 def _scalar_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*values: Any) -> Any:
-        if any(isinstance(value, Symbol) for value in values):
-            return apply(name, *values)
-        return function(*values)
+        if not any(isinstance(value, Symbol) for value in values):
+            return function(*values)
+        if name in _UNDEFINED and values[0].node.per is Per.RULE:
+            comparison, bound = _UNDEFINED[name]
+            undefined = elementwise(comparison, values[0].node, constant(bound))
+            values[0].trace.raise_if(undefined, DomainError("math domain error"))
+        return apply(name, *values)
 
     return call
 
@@ -199,16 +213,11 @@ _MATH |= {name: name for name in ("trunc", "floor", "ceil", "isfinite", "isnan",
 _LOCK = threading.RLock()
 
 
-def _log(*values: Any) -> Any:
-    if any(isinstance(value, Symbol) for value in values):
-        logarithms = [
-            apply("log", value) if isinstance(value, Symbol) else np.log(value) for value in values
-        ]
-        return logarithms[0] if len(values) == 1 else logarithms[0] / logarithms[1]
-    return _ACTUAL_LOG(*values)
+def _log(number: Any, *base: Any) -> Any:
+    return _LOG(number) / _LOG(base[0]) if base else _LOG(number)
 
 
-_ACTUAL_LOG = math.log
+_LOG = _scalar_function(math.log, "log")
 _SYMBOLIC = {name: _scalar_function(getattr(math, name), op) for name, op in _MATH.items()}
 _SYMBOLIC["log"] = _log
 _ACTUAL = {id(getattr(math, name)): name for name in _SYMBOLIC}

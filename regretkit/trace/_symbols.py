@@ -55,7 +55,11 @@ class WrittenError(UntraceableError):
 
 
 class DivisorError(ZeroDivisionError):
-    """A number of the iteration is divided by zero, in some iteration."""
+    """A number is divided by zero, in some iterations."""
+
+
+class DomainError(ValueError):
+    """A function of ``math`` is not defined, in some iterations."""
 
 
 UFUNCS = {ELEMENTWISE[name].numpy: name for name in ELEMENTWISE}
@@ -95,7 +99,7 @@ WHOLE = {ITERATION, elementwise("subtract", ITERATION, ONE)}
 
 _QUOTIENTS = {"divide", "floor_divide", "remainder"}
 _TRIED = np.array([*range(64), 1e7])
-"""Iterations in which a divisor is looked at."""
+"""Iterations in which it is looked at whether Python raises an error."""
 _MOST_DECISIONS = 64
 """In one run of a hook."""
 
@@ -142,15 +146,13 @@ class Trace:
         taken = self.conditions.index(condition)
         return self.decisions[taken] if taken < len(self.decisions) else True
 
-    def check_divisor(self, number: Node, node: Node) -> None:
-        """Raise a ZeroDivisionError, as Python does, in case a number is divided by zero."""
-        if number.per is not Per.RULE or node.per is not Per.RULE:
+    def raise_if(self, condition: Node, error: Exception) -> None:
+        """Raise an error as Python does, in the iterations in which a condition holds."""
+        known = not any(inner.op in ("input", "call") for inner in nodes_of([condition]))
+        if known and not values_at([condition], _TRIED).any():
             return
-        known = not any(inner.op in ("input", "call") for inner in nodes_of([node]))
-        if known and values_at([node], _TRIED).all():
-            return
-        if self.decide(elementwise("equal", node, ZERO)):
-            raise DivisorError("division by zero")
+        if self.decide(condition):
+            raise error
 
     def node(self, value: Any) -> Node:
         """Return what a symbol, a number or an array stands for."""
@@ -310,7 +312,9 @@ class Symbol(NDArrayOperatorsMixin):
             raise ValueError("assignment destination is read-only")
         node = value.node if isinstance(value, Symbol) else self.trace.node(value)
         if isinstance(key, Order):
-            node = make("unsorted", as_float(node), key.rank, per=Per.ACTION)
+            check_shapes([node, self.node])
+            if node.per is Per.ACTION:
+                node = make("unsorted", as_float(node), key.rank, per=Per.ACTION)
         elif (mask := self._as_mask(key)) is not None:
             if isinstance(value, Symbol) and value.mask not in (None, mask):
                 raise UntraceableError("x[mask] = y[other mask] depends on the masks; use np.where")
@@ -403,8 +407,8 @@ class Symbol(NDArrayOperatorsMixin):
         _check_booleans(ufunc, inputs, {**options, "out": target})
         if all(node.boolean for node in nodes) and options.get("dtype") is None:
             name = _OF_BOOLEANS.get(name, name)
-        if name in _QUOTIENTS:
-            self.trace.check_divisor(*nodes)
+        if name in _QUOTIENTS and all(node.per is Per.RULE for node in nodes):
+            self.trace.raise_if(elementwise("equal", nodes[1], ZERO), DivisorError())
         node = elementwise(name, *nodes)
         if where is not True:
             if target is None:

@@ -512,6 +512,6 @@ def test_kernels_of_the_same_code_are_the_same_whatever_made_them(uncompiled):
     for size in (1, 2, 3):
         run._tree.factories[0].template(size)
         traced.cache_clear()  # so that the next one's functions are other objects
-        _find._EQUAL.clear()
+        _find._SHARED.clear()
     run.run(1)
     assert run._flat is not None

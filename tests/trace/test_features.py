@@ -297,7 +297,10 @@ def ties_by_rank(self, u, x):
     rank = np.zeros(self.dimension)
     rank[order] = self.simplices.cumulate(np.ones(self.dimension))
     again = np.zeros(self.dimension)
-    again[self.simplices.sort(rank)[1]] = rank
+    order = self.simplices.sort(rank)[1]
+    again[order] = rank
+    again[order] = 0.5 + again
+    rank[order] = 1.0
     return rank * x + again
 
 
@@ -402,7 +405,14 @@ def divisions_by_zero(self, u, x):
     return y
 
 
-@pytest.mark.parametrize("new", [branches, divisions_by_zero])
+def undefined_logarithms(self, u, x):
+    try:
+        return u * math.log(self.iteration - 1, 2)
+    except ValueError:
+        return u * math.sqrt(self.iteration + 1)
+
+
+@pytest.mark.parametrize("new", [branches, divisions_by_zero, undefined_logarithms])
 def test_statements_by_iteration(new):
     traced(new)
 
