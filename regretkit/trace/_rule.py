@@ -118,7 +118,7 @@ def hold_at(minimizer: Any, path: str, value: Any) -> None:
 
 def _owner(minimizer: Any, path: str) -> tuple[Any, str]:
     prefix, dot, name = path.rpartition(".")
-    return dict(owners(minimizer))[prefix + dot], name
+    return dict(owners(minimizer))[prefix + dot] if dot else minimizer, name
 
 
 _PASSING = {"_strategy", "_tracker", "_kernels", "next_strategy", "observe_utility"}
