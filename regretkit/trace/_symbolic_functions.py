@@ -39,24 +39,23 @@ from regretkit.trace._symbols import (
     refusing,
 )
 
+_ONE_BLOCK = refusing(
+    "self.simplices picks one block, and a rule plays all of them alike; write it for whole "
+    "arrays, as in x[mask], with operations of self.simplices"
+)
+
 
 class SymbolicSimplices(Simplices):
     """Simplices whose operations are recorded, and whose sizes are a symbol."""
 
     def __init__(self, simplices: Simplices, trace: Trace) -> None:
         vars(self).update(vars(simplices))
+        vars(self).update(dict.fromkeys(("block", "select", "coordinates"), _ONE_BLOCK))
         self.actual, self._trace = simplices, trace
         self.sizes: Any = trace.symbol(SIZE, writeable=False)
 
     def __reduce__(self) -> Any:
         raise UntraceableError("a rule that is traced cannot be copied")
-
-    block: Any = refusing(
-        "self.simplices picks one block, and a rule plays all of them alike; write it for whole "
-        "arrays, as in x[mask], with operations of self.simplices"
-    )
-    select: Any = block
-    coordinates: Any = block
 
     def _node(self, value: Any, per: Per = Per.ACTION) -> Node:
         node = self._trace.node(value)
