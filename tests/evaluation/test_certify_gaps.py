@@ -1,7 +1,7 @@
 """Gaps in fractions: next to their definition over all plans, and to known optima."""
 
 from fractions import Fraction
-from math import prod
+from math import pi, prod
 
 import numpy as np
 import pytest
@@ -212,6 +212,16 @@ def test_in_zero_sum_games_both_ends_are_those_of_the_certificate():
         value = certify(game, profile).value
         found = certify_gaps(game, profile)
         assert found.lower == found.upper == (value, -value)
+
+
+@pytest.mark.parametrize("rounding", [0.0, 1e-12, 1e-3])
+def test_probabilities_are_rounded_to_those_that_sum_to_one(rounding):
+    game, x = games.rock_paper_scissors(), np.array([0.0, 1 / pi, 1 - 1 / pi])
+    found = certify_gaps(game, [x, x[::-1]], rounding=rounding)
+    found.verify(game)
+    for strategy, given in zip(found.profile(game), [x, x[::-1]], strict=True):
+        np.testing.assert_allclose(strategy, given, rtol=0.0, atol=2 * rounding + 1e-15)
+    assert found.profile(game)[0][0] == 0.0
 
 
 def test_deviations_have_names():

@@ -142,6 +142,16 @@ def test_a_profile_ends_at_the_known_value(call, algorithm):
     assert solution.method == "finish of a profile"
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_actions_of_a_profile_are_tried_without(seed):
+    # Without thresholds the gap is more than 2e-3.
+    game, generator, noisy = games.liars_dice(sides=3), np.random.default_rng(seed), []
+    for x, tree in zip(solve_zero_sum(game).profile, game.domains, strict=True):
+        noise = tree.simplices.normalize(generator.exponential(size=tree.dimension - 1))
+        noisy.append(tree.sequence_form(0.99 * tree.behavior(x) + 0.01 * noise))
+    assert finish(games.Profile(noisy, game.domains, game)).gap < 1e-3
+
+
 def test_a_profile_far_from_equilibrium_says_how_far_it_is():
     game = games.leduc_poker()
     uniform = games.Profile.uniform(game)
