@@ -173,6 +173,14 @@ def test_what_else_is_proven_is_printed_and_checked():
                 ledger.check()
 
 
+def test_rounding_is_allowed_in_the_unit_of_utilities():
+    player = rk.Product([rk.RegretMatchingPlus(3), rk.RegretMatching(2)])
+    ledger = RegretLedger(player, strict=True)
+    for utility in 1e15 * np.random.default_rng(0).normal(size=(50, 5)):
+        player.observe_utility(utility)
+    assert abs(ledger.regret_bounds()["top"].gap) > 1e-6  # as rounding goes there
+
+
 def test_rounding_is_allowed_by_the_size_of_what_parts_add_up_too():
     # Prices of 1e6 for utilities of 1e-6: the parts' numbers are what rounding is relative to.
     prices = AffineImage(rk.RegretMatchingPlus(3), 1e6 * np.eye(2, 3))
