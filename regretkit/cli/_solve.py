@@ -78,6 +78,7 @@ class _Session:
     run: Any = None
     """The run once it has begun."""
     record: Recorder = field(init=False)
+    show: console.Progress = field(init=False)
     interrupted: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -95,37 +96,27 @@ class _Session:
         self.run = run
 
     def __call__(self, run: Any) -> None:
-        """Do nothing: what a run is called with has to be a function."""
-
-    def next_call(self, run: Any) -> int:
-        """Return an iteration that is never reached."""
-        return 2**62
+        """Show how far the run is."""
+        gaps = self.record.values.get("gap", [])
+        gap = f", gap {gaps[-1]:.2e}" if gaps else ""
+        done, total = run.iteration, self.iterations
+        text = f"iteration {done:,}{'' if total is None else f' of {total:,}'}{gap}"
+        self.show(text, done if total else run.seconds, total or self.time_limit)
 
     @property
     def saved(self) -> list[Any]:
         """The callbacks that a checkpoint holds."""
         return [AtGeometricSteps(self.record, ratio=1.25 if self.target_gap is None else 1.05)]
 
-    def callbacks(self, saved: list[Any], show: console.Progress) -> list[Any]:
-        """Return all callbacks of the run."""
-
-        def watch(run: Any) -> None:
-            gaps = self.record.values.get("gap", [])
-            gap = f", gap {gaps[-1]:.2e}" if gaps else ""
-            done, total = run.iteration, self.iterations
-            text = f"iteration {done:,}{'' if total is None else f' of {total:,}'}{gap}"
-            show(text, done if total else run.seconds, total or self.time_limit)
-
-        if self.checkpoint is not None:
-            saved = [Checkpoint(self.checkpoint, seconds=self.every, callbacks=saved)]
-        return [self, *saved, AtGeometricSteps(watch, ratio=1.02)]
-
     def play(self, start: Any) -> None:
         """Let ``start`` play with the callbacks, up to Ctrl-C, and report what fails."""
         saved = self.saved
         try:
-            with console.progress() as show, redirect_stdout(stderr):  # rules may print
-                self.run = start(self.callbacks(saved, show))
+            with console.progress() as self.show, redirect_stdout(stderr):  # rules may print
+                watching = saved
+                if self.checkpoint is not None:
+                    watching = [Checkpoint(self.checkpoint, seconds=self.every, callbacks=saved)]
+                self.run = start([*watching, AtGeometricSteps(self, ratio=1.02)])
         except KeyboardInterrupt:
             self.interrupted = True
             if self.run is None or not self.run.iteration:

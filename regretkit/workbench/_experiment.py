@@ -199,8 +199,8 @@ class Experiment:
             Anything with the method ``submit`` of ``concurrent.futures``, such as
             ``RayExecutor()``; it is not shut down. By default processes of this machine.
         workers
-            Processes, by default as many as there are cores, each of which computes in one thread;
-            with 0, all is done in this one.
+            Processes, by default as many as there are cores, each of which computes in one thread.
+            With 0, and by default where there is one core, all is done in this one.
         watch
             Called after each run with how many are finished, how many there are, and a text.
 
@@ -214,7 +214,9 @@ class Experiment:
         path = None if folder is None else Path(folder).absolute()
         if path is not None:
             path.mkdir(parents=True, exist_ok=True)
-        count = cores() if workers is None else whole_number(workers, "workers", minimum=0)
+        count = whole_number(cores() if workers is None else workers, "workers", minimum=0)
+        if workers is None and count == 1:
+            count = 0  # a second process would compute no sooner
         finished = self._finished(path)
         rest = [n for n in range(len(self.tasks)) if n not in finished]
         rest.sort(key=lambda n: -self.tasks[n].histories)  # so that no long one begins last

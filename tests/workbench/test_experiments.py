@@ -227,13 +227,14 @@ def test_a_rule_that_is_edited_while_a_bench_runs_is_that_of_its_beginning(rule,
         assert gaps(again.run(tmp_path / str(workers), workers=0)) == fresh(again) != expected
 
 
-@pytest.mark.parametrize("extra", ["", f" + {UNTRACED}"])
+@pytest.mark.parametrize("extra", ["", " + float(str(self.regrets[0])[:1] == '-')"])
 def test_a_rule_at_a_prompt_that_is_defined_again_is_run_again(extra, tmp_path):
     def defined(power):
         space = {}
-        exec(bench_victim.RULE.replace("self.power", f"{power}{extra}"), space)
+        exec(bench_victim.RULE.replace("self.power", f"({power}{extra})"), space)
         return space["Mine"]
 
+    assert fresh(Experiment("kuhn_poker", {"mine": defined(1.0)}, 40)) != []
     for power in (1.0, 3.0):
         made = Experiment("kuhn_poker", {"mine": defined(power)}, 40)
         assert gaps(made.run(tmp_path, workers=0)) == fresh(made)
@@ -241,14 +242,16 @@ def test_a_rule_at_a_prompt_that_is_defined_again_is_run_again(extra, tmp_path):
         assert gaps(same.run(tmp_path, workers=0)) == fresh(made)
 
 
-def test_a_function_in_another_file_counts(rule, tmp_path):
+def test_a_constant_in_another_file_counts(rule, tmp_path):
     helper = tmp_path / f"helper_{tmp_path.name.replace('-', '_')}.py"
-    for step, extra in ((0.25, ""), (4.0, ""), (0.25, UNTRACED), (4.0, UNTRACED)):
+    helper.write_text("STEP = 0.25\n")
+    text = rule(f"(STEP + {UNTRACED})", f"from {helper.stem} import STEP")
+    made, found = Experiment("kuhn_poker", text, 40), []
+    for step in (0.25, 4.0):
         helper.write_text(f"STEP = {step}\n")
-        sys.modules.pop(helper.stem, None)
-        text = rule(f"(STEP + {extra or 0.0})", f"from {helper.stem} import STEP")
-        made = Experiment("kuhn_poker", f"{text}(power=3)", 40)
-        assert gaps(made.run(tmp_path / "results", workers=0)) == fresh(made)
+        found.append(gaps(made.run(tmp_path / "results", workers=1)))
+        assert found[-1] == gaps(made.run(workers=1))
+    assert found[0] != found[1]
 
 
 GAME = """
