@@ -402,6 +402,10 @@ def test_runs_of_another_machine_are_merged_by_copying_their_files(tmp_path):
     found = read_results(tmp_path / "a")
     assert [run.algorithm for run in found.runs] == ["cfr", "cfr+", "dcfr"]
     assert found.runs[0].columns == mine.runs[0].columns
+    more = Experiment("kuhn_poker", "pcfr+, cfr+, lcfr", 20)  # of which the second is there
+    again = more.run(tmp_path / "a", workers=0)
+    assert [run.algorithm for run in again.runs] == ["pcfr+", "cfr+", "lcfr"]
+    assert gaps(again) == fresh(more)
     with pytest.raises(FileNotFoundError):
         read_results(tmp_path / "c")
 
