@@ -248,11 +248,11 @@ class RulesHistory:
         )
 
     def information_set(self) -> Any:
-        observed: tuple[int, ...] = ()
+        observed = list[int]()
         for column in map(np.asarray, self.rules.observed(self.h)):
-            observed += tuple(column[0].tolist()) if column.ndim == 2 else (int(column.item()),)
+            observed += column[0].tolist() if column.ndim == 2 else [int(column.item())]
         if not self.named:
-            return observed
+            return tuple(observed)
         label = self.rules.label(self._player, *observed)
         return InformationSet(observed[0], label) if isinstance(self.rules, PublicRules) else label
 
@@ -262,8 +262,7 @@ class RulesHistory:
 
     @cached_property
     def _player(self) -> int:
-        player = self.rules.player(self.h)
-        return int(player[0] if isinstance(player, np.ndarray) and player.ndim else player)  # type: ignore[arg-type]
+        return int(np.asarray(self.rules.player(self.h)).item())
 
     @cached_property
     def _legal(self) -> Indices:

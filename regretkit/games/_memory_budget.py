@@ -144,11 +144,13 @@ def count_text(number: int) -> str:
 
 
 def _size(number: float) -> str:
+    if number >= 2**60:  # more than any machine has
+        return f"10**{int(math.log10(number))} bytes"
     for unit in ("bytes", "KiB", "MiB"):
         if number < 1024:
             return f"{number:.4g} {unit}"
         number /= 1024
-    return f"{number:,.1f} GiB" if number < 1e9 else f"10**{int(math.log10(number)) + 9} bytes"
+    return f"{number:,.1f} GiB"
 
 
 def available() -> float:

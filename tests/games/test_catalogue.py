@@ -46,6 +46,12 @@ def test_leduc_sizes_are_deals_times_betting(ranks, suits):
     assert tree.information_sets == (3 * cards + 5 * deals * 3,) * 2
 
 
+def test_long_rounds_are_named_in_full():
+    labels = games.leduc_poker(ranks=3, suits=1, raises=15).tree.labels
+    longest = f"c{'r' * 15}"
+    assert f"Js:{longest}c/Ks:{longest}" in labels[0]
+
+
 @pytest.mark.parametrize(("raises", "fits"), [(6, True), (7, False)])
 def test_rounds_of_leduc_have_at_most_thirty_actions(raises, fits):
     with nullcontext() if fits else pytest.raises(ValueError, match="at most 30 actions"):

@@ -200,7 +200,7 @@ class Battleship(NamedRules, name="battleship"):
             return np.ones(self.area, dtype=np.bool_) if self.repeated_shots else ~fired
         legal, ship = np.zeros((h.size, len(self.covers)), dtype=np.bool_), h.length // 2
         for row, placed in enumerate(h.ships[:, player : h.length : 2].tolist()):
-            free = ~self.covers[placed].any(axis=0)
+            free: Mask = ~self.covers[placed].any(axis=0)
             for place in self._on(free, ship):
                 legal[row, place] = self._fit(free & ~self.covers[place], ship + 1)
         return np.concatenate([np.zeros((h.size, self.area), dtype=np.bool_), legal], axis=1)
@@ -228,7 +228,9 @@ class Battleship(NamedRules, name="battleship"):
     def payoffs(self, h: Batch) -> Vector:
         """Return the value of the ships a player sank, minus the penalty for its own losses."""
         values = self.values or [1.0] * len(self.lengths)
-        lost = sum(h.sunk[:, :, k] * value for k, value in enumerate(values))
+        lost: Vector = np.zeros((h.size, 2))
+        for ship, value in enumerate(values):
+            lost = lost + h.sunk[:, :, ship] * value
         payoffs: Vector = lost[:, ::-1] - self.loss_multiplier * lost
         return payoffs
 

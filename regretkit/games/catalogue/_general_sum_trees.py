@@ -192,9 +192,9 @@ class Sheriff(NamedRules, name="sheriff"):
     Parameters
     ----------
     items
-        Largest number of items, from 0 to 1,000,000.
+        Largest number of items, from 0 to 100,000.
     bribe
-        Largest bribe, from 0 to 1,000,000.
+        Largest bribe, from 0 to 100,000.
     rounds
         Number of rounds, from 1 to 1,000.
     value
@@ -216,8 +216,8 @@ class Sheriff(NamedRules, name="sheriff"):
     formulation and benchmarks", NeurIPS. The default parameters are its baseline.
     """
 
-    items: int = whole(10, 0, 10**6)
-    bribe: int = whole(2, 0, 10**6)
+    items: int = whole(10, 0, 10**5)
+    bribe: int = whole(2, 0, 10**5)
     rounds: int = whole(2, 1, 1_000)
     value: float = real(5.0)
     penalty: float = real(1.0)

@@ -245,7 +245,10 @@ class Dudo(_Bidding, name="dudo"):
     sides: int = whole(6, 1, len(FACES))
     memory: int | None = whole(None, 1)
     players = 2
-    rolls = 2
+
+    @property
+    def rolls(self) -> int:
+        return 2
 
     @cached_property
     def hands(self) -> list[tuple[str, ...]]:

@@ -56,8 +56,8 @@ class Moves:
     """The actions of information sets or of chance, one after the other."""
 
     def __init__(self) -> None:
-        self.sizes: Any = np.empty(0, np.uint8)
-        self.actions: Any = np.empty(0, np.uint8)
+        self.sizes: Any = np.empty(0, np.int8)
+        self.actions: Any = np.empty(0, np.int8)
 
     def add(self, sizes: Indices, actions: Indices) -> None:
         self.sizes, self.actions = (
@@ -401,9 +401,9 @@ def _name(actor: int) -> str:
 
 
 def _narrow(numbers: Any) -> Any:
-    """Return whole numbers in the smallest type that holds them."""
+    """Return whole numbers in the smallest signed type that holds them."""
     low, high = (int(extreme(initial=0)) for extreme in (numbers.min, numbers.max))
-    return numbers.astype(np.min_scalar_type(high if low >= 0 else min(low, -high - 1)))
+    return numbers.astype(np.min_scalar_type(min(low, -high - 1)))
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

@@ -163,8 +163,10 @@ class GameTree:
         held at a time.
         """
         arrays = tree_of(Objects(root), memory_limit)
-        named = {name: list(map(tuple, arrays[name])) for name in ("labels", "actions")}
-        return cls(**arrays | named | {"outcomes": shared(arrays["outcomes"])})
+        for name in ("labels", "actions"):
+            arrays[name] = list(map(tuple, arrays[name]))
+        arrays["outcomes"] = shared(arrays["outcomes"])
+        return cls(**arrays)
 
     @property
     def histories(self) -> int:

@@ -312,13 +312,13 @@ class Objects(Rules):
     def payoffs(self, h: Batch) -> Vector:
         paid = [x.payoffs() for x in h.node]
         try:
-            payoffs = np.array(paid, dtype=np.float64)
+            payoffs: Vector = np.array(paid, dtype=np.float64)
         except (TypeError, ValueError):
-            payoffs = np.empty(0)
+            payoffs = np.zeros((h.size, 0))
         if payoffs.ndim == 2 and payoffs.shape[1]:
             return payoffs
-        wrong = (k for k, each in enumerate(paid) if _players(each) != _players(paid[0]))
-        row = next(wrong, 0)
+        players = list(map(_players, paid))
+        row = next((row for row, number in enumerate(players) if number != players[0]), 0)
         raise HistoryError(
             f"payoffs() must be one number for each player, everywhere, got {quote(paid[row])}",
             *(h, row),
