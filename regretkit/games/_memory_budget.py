@@ -34,6 +34,9 @@ _PUBLIC_FORM = "state it as a public game, see regretkit.games.public"
 _NUMBERS = 300_000
 """Numbers in a batch of random plays."""
 
+_ENOUGH = 1e18
+"""Histories that are no longer counted; no memory holds the tree of more."""
+
 _cap: ContextVar[float] = ContextVar("_cap", default=math.inf)
 """The smallest limit of all enclosing ``memory_capped`` blocks, in bytes."""
 
@@ -94,7 +97,7 @@ def estimated_size(rules: Rules, plays: int = 1_000) -> float:
     """Return about how many histories a game has, by random plays that are played together.
 
     A history of a play counts as many times as moves could have been chosen otherwise before it;
-    the mean over plays is unbiased.
+    the mean over plays is unbiased. Counting ends above 1e18.
 
     References
     ----------
@@ -105,7 +108,7 @@ def estimated_size(rules: Rules, plays: int = 1_000) -> float:
     plays = plays // 10 if isinstance(rules, Objects) else min(plays, max(10, _NUMBERS // width))
     h = h[np.zeros(plays, dtype=np.int64)]
     weight, total = np.ones(plays), 1.0
-    while True:
+    while total < _ENOUGH:
         check_length(h.length)
         player = np.broadcast_to(np.asarray(rules.player(h)), h.size)
         chosen = []
@@ -116,10 +119,11 @@ def estimated_size(rules: Rules, plays: int = 1_000) -> float:
             pick = np.cumsum(counts) - counts + (random.random(members.size) * counts).astype(int)
             chosen.append((members, action[pick], weight[members] * counts))
         if not chosen:
-            return total
+            break
         members, action, weight = (np.concatenate(part) for part in zip(*chosen, strict=True))
         total += float(weight.sum()) / plays
         h = rules.child(h[members], action)
+    return total
 
 
 def is_too_large(error: object) -> bool:

@@ -21,6 +21,8 @@ from regretkit.games import GameDAG, GameTree, _memory_budget, _registry
 from regretkit.games._memory_budget import estimated_size
 from regretkit.games.catalogue._matrix_games import _placements
 from regretkit.games.tree import _history
+from regretkit.games.tree._build import tree_of
+from regretkit.games.tree._rules import Objects
 from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
 
 
@@ -58,8 +60,6 @@ class Endless:
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: GameTree.from_history(Endless(3)),
-        lambda: GameTree.from_rules(AsRules(Endless(3))),
         lambda: GameTree.from_history(Endless(1)),
         lambda: GameTree.from_history(Endless(1, stops=True)),
         lambda: GameTree.from_rules(AsRules(Endless(1))),
@@ -84,6 +84,13 @@ def test_a_game_without_end_is_refused_by_the_length_of_its_histories(build, mon
         build()
 
 
+@pytest.mark.parametrize("choices", [2, 3])
+def test_a_game_without_end_that_branches_is_refused_by_its_estimated_size(choices):
+    for rules in (AsRules(Endless(choices)), Objects(Endless(choices))):
+        with pytest.raises(MemoryError, match=r"about 10\*\*18 histories"):
+            GameTree(**tree_of(rules))
+
+
 @pytest.mark.parametrize(
     "call", ["kuhn_poker(players=3)", "leduc_poker", "sheriff(items=3)", "oshi_zumo", "goofspiel"]
 )
@@ -105,6 +112,7 @@ def test_the_estimate_of_a_size_is_near_the_size(call):
         "kuhn_poker(players=9)",
         "pursuit_evasion(turns=1000)",
         "openspiel:liars_dice(numdice=2)",
+        "openspiel:chess",
     ],
 )
 def test_a_large_game_is_refused_in_a_second_with_an_estimate_and_two_ways_out(call):

@@ -190,7 +190,7 @@ test_what_needs_a_tree_is_refused_before_the_first_run = refusals(
     ({"measures": ["external_regret"]}, TypeError, "external_regret needs the game's tree"),
     ({"target_gap": 0.1}, ValueError, "target_gap needs the game's tree"),
     ({"engine": "numpy"}, ValueError, "engine needs the game's tree"),
-    call=lambda given: compare([KUHN, RULES], "cfr", iterations=10**9, **given),
+    call=lambda given: compare({"tree": KUHN, "rules": RULES}, "cfr", iterations=10**9, **given),
 )
 
 

@@ -37,7 +37,7 @@ RULES = {
 
 def forgetful(sides, memory):
     root = Dudo(sides=sides, memory=memory)
-    return GameDAG.from_history(root), ImperfectRecallGame(GameTree.from_history(root))
+    return GameDAG.from_history(root), ImperfectRecallGame(GameTree.from_rules(root))
 
 
 def gap(run, graph, game):

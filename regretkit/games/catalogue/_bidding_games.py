@@ -240,13 +240,13 @@ class OshiZumo(NamedRules, name="oshi_zumo"):
     Parameters
     ----------
     coins
-        Number of coins that each player begins with, from 1 to 10,000.
+        Number of coins that each player begins with, from 1 to 1,000.
     size
         Number of cells on each side of the middle, at least 0.
     minimum_bid
         The least bid, from 0 to ``coins``.
     horizon
-        Number of rounds, from 1 to 10,000, after which the game ends in any case; None for as many
+        Number of rounds, from 1 to 1,000, after which the game ends in any case; None for as many
         as the coins last. A number is required if the least bid is 0.
     alesia
         Whether the game is a draw unless the wrestler is pushed off the row, the variant called
@@ -268,10 +268,10 @@ class OshiZumo(NamedRules, name="oshi_zumo"):
     OpenSpiel's ``oshi_zumo``.
     """
 
-    coins: int = whole(5, 1, 10_000)
+    coins: int = whole(5, 1, 1_000)
     size: int = whole(1, 0)
     minimum_bid: int = whole(1, 0)
-    horizon: int | None = whole(None, 1, 10_000)
+    horizon: int | None = whole(None, 1, 1_000)
     alesia: bool = truth(False)
 
     def __attrs_post_init__(self) -> None:

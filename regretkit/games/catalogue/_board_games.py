@@ -17,7 +17,7 @@ from regretkit.games.tree._history import TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
 _OUTCOMES = "miss", "hit", "sunk"
-_TRIED = 100_000
+_TRIED = 30_000
 """Placements that are tried to find out whether further ships fit."""
 
 
@@ -200,7 +200,7 @@ class Battleship(NamedRules, name="battleship"):
             return np.ones(self.area, dtype=np.bool_) if self.repeated_shots else ~fired
         legal, ship = np.zeros((h.size, len(self.covers)), dtype=np.bool_), h.length // 2
         for row, placed in enumerate(h.ships[:, player : h.length : 2].tolist()):
-            free: Mask = ~self.covers[placed].any(axis=0)
+            free: Mask = self.covers[placed].sum(axis=0) == 0
             for place in self._on(free, ship):
                 legal[row, place] = self._fit(free & ~self.covers[place], ship + 1)
         return np.concatenate([np.zeros((h.size, self.area), dtype=np.bool_), legal], axis=1)
