@@ -326,10 +326,8 @@ def visit_own(
     stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
     width, maximum, place = row_width(), arrays.buffers.chances.size, NOWHERE
     key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
-    kind, stage = (
-        (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size,
-        stack.stage[top],
-    )
+    kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
+    stage = int(stack.stage[top])
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
     cursor[VISITS] = number + 1
     sampled, buffers, store = size, arrays.buffers, arrays.infosets.store
