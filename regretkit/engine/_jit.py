@@ -7,9 +7,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from regretkit.engine import _vectorized
 from regretkit.engine._machine_code import MachineCode
-from regretkit.engine._vectorized import BlockFunctions
+from regretkit.engine._vectorized import (
+    BlockFunctions,
+    add,
+    block_dot,
+    block_max,
+    block_normalize,
+    block_regret,
+    block_sum,
+)
 from regretkit.engine.kernels import _point, _sampled
 from regretkit.estimators._traversal import (
     Choose,
@@ -67,11 +74,11 @@ def compile_block_functions() -> BlockFunctions:
     indices, numbers = np.zeros(1, np.uint32), np.zeros(0)
     unary, binary = (indices, numbers, numbers), (indices, numbers, numbers, numbers)
     arguments = {
-        _vectorized.block_sum: unary,
-        _vectorized.block_dot: binary,
-        _vectorized.block_max: unary,
-        _vectorized.add: binary,
-        _vectorized.block_regret: binary,
-        _vectorized.block_normalize: unary,
+        block_sum: unary,
+        block_dot: binary,
+        block_max: unary,
+        add: binary,
+        block_regret: binary,
+        block_normalize: unary,
     }
     return BlockFunctions(*(MachineCode(f, {}).prepared(*x)[0] for f, x in arguments.items()))

@@ -243,7 +243,8 @@ def _steps(
     """
     steps, (ahead, behind) = layout.steps[player][last], layout.deal.sizes
     begin = np.stack([steps[:, 2], context]) * (ahead + behind) + (ahead if player else 0)
-    first = number[player][steps[:, 0]]
+    # Where no type is alive, a step may lead past the last sequence, and nothing reads it.
+    first = number[player][np.minimum(steps[:, 0], number[player].size - 1)]
     return np.column_stack([first, (steps[:, 1] > 0).astype(np.int64), *begin])
 
 

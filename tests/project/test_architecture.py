@@ -183,7 +183,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "TraversalEstimator": "_parameters _sampling_data",
     "Order": "check_players schedule",
     "Executor": "is_current",
-    "KernelExecutor": "_initialize is_current",
+    "KernelExecutor": "is_current",
 }
 
 
