@@ -1,7 +1,6 @@
 """Checkpoints that were altered are refused; forged ones are refused or restore what is valid."""
 
 import copy
-import json
 import subprocess
 import sys
 from pathlib import Path
