@@ -214,5 +214,5 @@ def test_each_list_of_the_reference_is_a_table_with_summaries(pages):
     )
     names = [re.sub("<wbr ?/?>", "", name) for name, _ in rows]
     assert len(names) > 250
-    assert all(summary for _, summary in rows)
+    assert [name for name, summary in rows if not summary] == []
     assert {"RegretMatching", "SelfPlay", "draw_game", "check_minimizer"} <= {*names}

@@ -220,6 +220,7 @@ class Goofspiel(NamedRules, name="goofspiel"):
 
 
 goofspiel = tree_factory(Goofspiel)
+"""Build the tree of ``Goofspiel``, whose arguments it takes."""
 
 
 @frozen(repr=False)
@@ -334,3 +335,4 @@ class OshiZumo(NamedRules, name="oshi_zumo"):
 
 
 oshi_zumo = tree_factory(OshiZumo)
+"""Build the tree of ``OshiZumo``, whose arguments it takes."""

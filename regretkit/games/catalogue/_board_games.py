@@ -257,6 +257,7 @@ class Battleship(NamedRules, name="battleship"):
 
 
 battleship = tree_factory(Battleship)
+"""Build the tree of ``Battleship``, whose arguments it takes."""
 
 _LINES = np.array(
     [

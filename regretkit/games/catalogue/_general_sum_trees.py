@@ -264,3 +264,4 @@ class Sheriff(NamedRules, name="sheriff"):
 
 
 sheriff = tree_factory(Sheriff)
+"""Build the tree of ``Sheriff``, whose arguments it takes."""

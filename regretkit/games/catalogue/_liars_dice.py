@@ -192,6 +192,7 @@ class LiarsDice(_Bidding, name="liars_dice"):
 
 
 liars_dice = tree_factory(LiarsDice)
+"""Build the tree of ``LiarsDice``, whose arguments it takes."""
 
 FACES = "123456789"
 """The faces of a die; those of a smaller one are the first of them. The first is wild."""
@@ -303,3 +304,4 @@ class Dudo(_Bidding, name="dudo"):
 
 
 dudo = tree_factory(Dudo)
+"""Build the tree of ``Dudo``, whose arguments it takes."""

@@ -174,3 +174,4 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
 
 
 pursuit_evasion = tree_factory(PursuitEvasion)
+"""Build the tree of ``PursuitEvasion``, whose arguments it takes."""

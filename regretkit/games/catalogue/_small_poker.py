@@ -116,6 +116,7 @@ class KuhnPoker(NamedRules, name="kuhn_poker"):
 
 
 kuhn_poker = tree_factory(KuhnPoker)
+"""Build the tree of ``KuhnPoker``, whose arguments it takes."""
 
 
 @frozen(repr=False)
@@ -297,3 +298,4 @@ class LeducPoker(NamedRules, name="leduc_poker"):
 
 
 leduc_poker = tree_factory(LeducPoker)
+"""Build the tree of ``LeducPoker``, whose arguments it takes."""
