@@ -57,15 +57,14 @@ class PlayedRule:
         """Take these arrays, of all rules, as its own."""
         pairs = zip(arrays, self.kernel.layout, strict=True)
         self._arrays = [(array, self.actions if part else self.points) for array, part in pairs]
-        extra = self._arrays[len(self.kernel.learned) :]
-        for (array, at), (constant, _) in zip(extra, self.kernel.further, strict=True):
-            array[at] = 0.0 if constant is None else constant
 
     def load(self, behavior: Vector) -> None:
-        """Copy its state to the arrays, and what it proposes."""
+        """Copy its state and constants to the arrays, and what it proposes."""
         behavior[self.actions] = self.rule.next_strategy()
-        for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
-            array[at] = held_at(self.rule, path)
+        learned = [held_at(self.rule, path) for path in self.kernel.learned]
+        constants = [constant for constant, _ in self.kernel.further]
+        for numbers, (array, at) in zip([*learned, *constants], self._arrays, strict=True):
+            array[at] = 0.0 if numbers is None else numbers
 
     def store(self, behavior: Vector) -> None:
         """Copy its state from the arrays, and what it proposes."""
