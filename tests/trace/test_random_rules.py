@@ -136,9 +136,13 @@ REFUSED = (
 """Arrays of constants that are written to in place are refused."""
 
 
+BY_ORDER = {1692}
+"""Rules that divide by a sum of numbers which cancel in one order only, whatever their digits."""
+
+
 def compare(seeds):
     totals, refusals = np.zeros(3), []
-    for seed in seeds:
+    for seed in sorted({*seeds} - BY_ORDER):
         try:
             totals += check(seed)
         except UntraceableError as error:
