@@ -199,9 +199,11 @@ class _Player:
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
         self.sequences, self._actions = own[own.size - minimizer.dimension :], own[1:]
         arrays.iterates.strategy[own[0]] = 1.0
-        self._backward, self._forward = MachineCode(earn, {}), MachineCode(forward, {})
-        self._backward.prepared(player, True, True, arrays)
-        self._forward.prepared(player, 1.0, 0.0, trees, arrays.iterates)
+        self._backward, given = MachineCode(earn, {}).prepared(player, True, True, arrays)
+        self._backward_arrays = given[3:]
+        passed = player, 1.0, 0.0, trees, arrays.iterates
+        self._forward, given = MachineCode(forward, {}).prepared(*passed)
+        self._forward_arrays = given[3:]
         self.utility: Vector = np.empty(0)
 
     @property
@@ -214,7 +216,7 @@ class _Player:
         iterates = self._arrays.iterates
         if self._circuit is not None:
             iterates.behavior[self._actions] = self._circuit._play_points()
-            self._forward(self._player, decay, weight, self._arrays.trees, iterates)
+            self._forward(self._player, decay, weight, *self._forward_arrays)
             return
         self.accumulate(decay, weight)
         iterates.strategy[self.sequences] = self._rule.next_strategy()
@@ -237,7 +239,7 @@ class _Player:
             self._rule.observe_utility(self.utility)
 
     def _earn(self, earning: bool, propagating: bool) -> None:
-        self._backward(self._player, earning, propagating, self._arrays)
+        self._backward(self._player, earning, propagating, *self._backward_arrays)
         own = self._actions if self._circuit is not None else self.sequences
         self.utility = frozen(self._arrays.iterates.utility[own])
 
