@@ -183,7 +183,7 @@ def show_trace(name: str) -> int:
     with reporting("NAME"):
         rule = algorithm_of(name).minimizer(Simplices([2, 3]))
     try:
-        text = describe_kernel(rule)
+        text = describe_kernel(rule, exact=True)
     except UntraceableError as error:
         raise Failure(f"NAME: {name} cannot be traced: {reason(error)}") from error
     return answer({"name": name, "text": text}, text.splitlines())
