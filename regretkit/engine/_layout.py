@@ -355,15 +355,6 @@ class ChancePayoffs(NamedTuple):
 Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs | PublicPayoffs | ChancePayoffs
 
 
-def payoffs_kind(game: Game) -> type[Payoffs]:
-    """Return how the payoffs of a game are laid out."""
-    if isinstance(game, NormalFormGame):
-        return DensePayoffs
-    if isinstance(game, PublicGame):
-        return PublicPayoffs
-    return SparsePayoffs if len(game.domains) == 2 else TerminalPayoffs
-
-
 def lay_out_payoffs(game: Game, trees: Trees) -> Payoffs:
     """Return the payoffs of a game, whose players' trees are the first of these."""
     if isinstance(game, NormalFormGame):

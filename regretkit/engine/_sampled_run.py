@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from regretkit._util._typing import Vector
 from regretkit.engine._executor import KernelExecutor
-from regretkit.engine._jit import compile_sampled_iterations
 from regretkit.engine._layout import Iterates, flatten_trees
+from regretkit.engine._machine_code import MachineCode
 from regretkit.engine._players import (
     Numbering,
     PlayerState,
@@ -16,9 +17,17 @@ from regretkit.engine._players import (
     frozen,
     parameters_for,
 )
+from regretkit.engine.kernels import _point, _sampled
 from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
 from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.estimators._traversal import (
+    Choose,
+    even_search_start,
+    search_start,
+    update_baseline,
+    walker,
+)
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 from regretkit.trace import upcoming_parameters
@@ -203,3 +212,36 @@ def place_rules(
                 chosen[rule.points], parameters[rule.points] = next(codes), first
                 first += upcoming_parameters(rule.rule, rule.kernel, 0)[0].shape[1]
     return kernels, state
+
+
+# Machine code: placeholders are replaced by the functions of a rule and of an estimator
+
+
+class IterationCode(NamedTuple):
+    """Sampled iterations of a kernel, as machine code."""
+
+    initialize: Any
+    iterate: Any
+    settle_all_sums: Any
+
+
+def compile_sampled_iterations(
+    kernel: KernelSet, choose: Choose, with_baseline: bool
+) -> IterationCode:
+    """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
+    specialization = {
+        _point.propose: kernel.propose,
+        _point.learn: kernel.learn,
+        _sampled.draw_sample: walker(choose, with_baseline),
+        _sampled.learn_baseline: update_baseline if with_baseline else _learn_nothing,
+        search_start: even_search_start,
+    }
+    return IterationCode(
+        MachineCode(_point.initialize, specialization),
+        MachineCode(_sampled.iterate_sampled, specialization, 1),
+        MachineCode(_sampled.settle_all_sums, {}),
+    )
+
+
+def _learn_nothing(player: int, visited: int, rate: float, buffers: Any, baseline: Any) -> None:
+    pass

@@ -25,6 +25,7 @@ from regretkit.engine.kernels._passes import Passes, earn
 from regretkit.engine.kernels._walks import forward
 from regretkit.estimators import ChanceSampling
 from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.estimators._traversal import even_search_start, search_start, walker
 from regretkit.games.tree._sequences import offsets
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
@@ -110,6 +111,21 @@ class BlockFunctions(NamedTuple):
     add: Any
     regret: Any
     normalize: Any
+
+
+def compile_block_functions() -> BlockFunctions:
+    """Return the operations of simplices as machine code."""
+    indices, numbers = np.zeros(1, np.uint32), np.zeros(0)
+    unary, binary = (indices, numbers, numbers), (indices, numbers, numbers, numbers)
+    arguments = {
+        block_sum: unary,
+        block_dot: binary,
+        block_max: unary,
+        add: binary,
+        block_regret: binary,
+        block_normalize: unary,
+    }
+    return BlockFunctions(*(MachineCode(f, {}).prepared(*x)[0] for f, x in arguments.items()))
 
 
 class CompiledSimplices(Simplices):
@@ -256,8 +272,6 @@ class VectorizedExecutor(Executor):
     """Runs the iterations of one run, whose arrays are laid out for machine code."""
 
     def __init__(self, run: SelfPlay) -> None:
-        from regretkit.engine._jit import compile_block_functions
-
         functions = compile_block_functions()
         for minimizer in run.minimizers:
             for part in with_parts(minimizer):
@@ -344,10 +358,9 @@ class TraversalExecutor(Executor):
     """
 
     def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
-        from regretkit.engine._jit import compile_traversal
-
         self._written, self._sampler = NumpyEngine().start(run), sampler
-        self._walk = compile_traversal(sampler._choose(), sampler.baseline is not None)
+        walk = walker(sampler._choose(), sampler.baseline is not None)
+        self._walk = MachineCode(walk, {search_start: even_search_start}, 2)
 
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         self._sampler._walk = self._walk

@@ -126,11 +126,6 @@ def estimated_size(rules: Rules, plays: int = 1_000) -> float:
     return total
 
 
-def is_too_large(error: object) -> bool:
-    """Return whether an error says that a game has more histories than fit."""
-    return isinstance(error, MemoryError)
-
-
 def _bytes(value: float | None) -> float:
     """Return a limit in bytes, infinity where there is none."""
     if value is None:

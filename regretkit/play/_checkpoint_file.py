@@ -131,15 +131,6 @@ def _encoded(value: object, arrays: Arrays, place: str) -> object:
     )
 
 
-def is_checkpoint(path: FilePath) -> bool:
-    """Return whether a file begins as checkpoints do."""
-    try:
-        begin = read_file(path)[: 30 + len(_MANIFEST)]
-    except OSError:
-        return False
-    return begin.startswith(b"PK\3\4") and begin.endswith(_MANIFEST.encode())
-
-
 def unpacked(data: bytes | memoryview, source: str) -> dict[str, Any]:
     """Return the content of a file, or refuse what is not exactly what was written."""
     name = _MANIFEST.encode()

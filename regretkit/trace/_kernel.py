@@ -28,9 +28,7 @@ class KernelTraits:
         the factors can then be applied at the others on their next visit.
     ignores_singleton_blocks
         Whether a block with a single action stays bitwise in its initial state, its arrays and its
-        strategy, at any utility. If this holds for the kernels of all players, and they have no
-        arrays by block, last moves with a single action are left out of iterations in two-player
-        games.
+        strategy, at any utility. Its code then skips such blocks.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from naive_games import random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, SelfPlay, games
-from regretkit.engine import _jit
+from regretkit.engine import _sampled_run
 from regretkit.engine._machine_code import specialized
 from regretkit.evaluation import exploitability
 from regretkit.minimizers import DiscountedRegretMatchingPlus
@@ -137,7 +137,7 @@ def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypa
     for order in (Alternating, Simultaneous):
         compiled = started(KUHN, make, "compiled", order=order).run(50)
         with monkeypatch.context() as patched:
-            patched.setattr(_jit, "MachineCode", plain_function)
+            patched.setattr(_sampled_run, "MachineCode", plain_function)
             plain = started(KUHN, make, "compiled", order=order).run(50)
 
         assert isinstance(plain._executor._code.iterate, FunctionType)

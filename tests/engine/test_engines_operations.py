@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import regretkit as rk
-from regretkit.engine._jit import compile_block_functions
-from regretkit.engine._vectorized import CompiledSimplices
+from regretkit.engine._vectorized import CompiledSimplices, compile_block_functions
 from regretkit.games import kuhn_poker
 from regretkit.sets import Simplices
 

@@ -27,8 +27,8 @@ The subset
     function in which lanes would take different branches is compiled with a width of 1, which is
     that of Python.
 
-In a module with ``DISJOINT = True``, no two arrays among the arguments may share memory, which
-LLVM is told. With ``WITHIN_BOUNDS = True`` no index counts from the end.
+In a module with ``DISJOINT = True``, no two arrays among the arguments may share memory;
+LLVM relies on it. With ``WITHIN_BOUNDS = True`` no index counts from the end.
 
 Numbers behave as NumPy's ``float64`` and ``int64`` do: a float divided by zero is infinite or NaN,
 a whole number divided by zero is 0, whole numbers wrap around. Entries of narrower arrays become

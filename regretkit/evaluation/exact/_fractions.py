@@ -19,7 +19,7 @@ from regretkit.games.tree._sequences import last_sequences, levels
 from regretkit.sets import DecisionTree
 
 _WITHIN = 2**50
-"""A float stands for any fraction as near as this, relative to its size."""
+"""The largest relative distance between a float and the fraction that replaces it."""
 _BYTES_A_FRACTION = 1000
 """Peak memory of a proof and of its check for each history or payoff, rounded up."""
 
