@@ -49,19 +49,15 @@ def circuits(name: str, quick: bool) -> Figures:
     """
     game, make = tree_game("leduc_poker"), CIRCUITS[name]
     runs = {
-        (engine, at_once): cfr_run(game, local, engine=engine)
-        for engine in ("numpy", "vectorized")
-        for at_once, local in ((False, partial(each, make)), (True, rk.PerDecisionPoint(make)))
+        name: cfr_run(game, local, engine="numpy").run
+        for name, local in (("each", partial(each, make)), ("once", rk.PerDecisionPoint(make)))
     }
-    keys = {f"{engine} {at_once}": run.run for (engine, at_once), run in runs.items()}
-    best = best_times(keys, 2 if quick else 10)
-    figures: Figures = {}
-    for engine in ("numpy", "vectorized"):
-        apart, at_once = best[f"{engine} False"], best[f"{engine} True"]
-        figures[f"{engine}: each, ms"] = 1e3 * apart
-        figures[f"{engine}: at once, ms"] = 1e3 * at_once
-        figures[f"{engine}: ratio"] = apart / at_once
-    return figures
+    best = best_times(runs, 2 if quick else 10)
+    return {
+        "each, ms": 1e3 * best["each"],
+        "at once, ms": 1e3 * best["once"],
+        "ratio": best["each"] / best["once"],
+    }
 
 
 GAMES = {

@@ -22,11 +22,11 @@ from benchmarks.games import held
 from benchmarks.harness import Action, Figures, Found, benchmark, best_times, number, repeated
 from benchmarks.peers import GAMES
 from benchmarks.runs import RegretMatchingPlus, cfr_run, tree_game
+from regretkit._compiler import lanes
 from regretkit.engine._players import parameters_for
 from regretkit.engine.kernels._iteration import update_range
-from regretkit.engine.kernels._passes import set_values_of_range
 from regretkit.engine.kernels._payoffs import compute_utility
-from regretkit.engine.kernels._walks import backward, forward
+from regretkit.engine.kernels._walks import at_points, backward, forward, value_of
 from regretkit.play import Checkpoint, LazyMCCFR, Linear, SelfPlay, named
 from regretkit.sets import DecisionTree
 
@@ -39,7 +39,6 @@ Kind: TypeAlias = Callable[..., rk.RegretMinimizer]
 ENGINES: dict[str, tuple[Kind, Kind, str]] = {
     "objects": (rk.circuit, rk.RegretMatchingPlus, "numpy"),
     "numpy": (rk.CFR, rk.RegretMatchingPlus, "numpy"),
-    "vectorized": (rk.CFR, rk.RegretMatchingPlus, "vectorized"),
     "compiled": (rk.CFR, rk.RegretMatchingPlus, "compiled"),
     "own rule": (rk.CFR, RegretMatchingPlus, "compiled"),
 }
@@ -52,10 +51,9 @@ def engines(title: str, quick: bool) -> Figures:
     """One iteration of CFR+ in each engine, and with an object for each information set.
 
     Microseconds of processor time per iteration, in which both players learn once, the best of
-    several turns: one object for each information set (``circuit``), the flat ``CFR`` in NumPy, the
-    same with payoffs and trees in machine code (vectorized), and whole iterations in machine code:
-    of the library's RM+, and of RM+ as one would write it (own rule). A turn takes half a second,
-    so that what a call of ``run`` costs once hardly counts.
+    several turns: one object for each information set (``circuit``), the flat ``CFR`` in NumPy, and
+    whole iterations in machine code: of the library's RM+, and of RM+ as one would write it (own
+    rule). A turn takes half a second, so that what a call of ``run`` costs once hardly counts.
     """
     game, runs = tree_game(CONTESTS[title].call), {}
     for name, (make, rule, engine) in ENGINES.items():
@@ -131,13 +129,27 @@ def size(sides: str, quick: bool) -> Figures:
 PASSES = ("payoffs", "backward", "rule", "forward and average")
 
 
+def set_values(r: int, player: int, given: tuple[()], arrays: Any) -> None:
+    """Set the value of each point of a range, and learn nothing."""
+    at_points(r, set_value, arrays.payoffs.negligible[player], arrays)
+
+
+def set_value(
+    point: int, first: int, n: int, stride: int, wide: int, negligible: float, arrays: Any
+) -> None:
+    iterates = arrays.iterates
+    utility = lanes(iterates.utility, first, stride, wide)
+    played = lanes(iterates.behavior, first, stride, wide)
+    lanes(iterates.values, point, 1, wide)[0] = value_of(n, negligible, utility, played)
+
+
 def go(upto: int, numbers: Any, arrays: Any, times: int) -> None:
     """Do the first pass of an iteration so often, or the first two, or three."""
     for _ in range(times):
         for player in range(2):
             compute_utility(player, arrays.payoffs, arrays.trees, arrays.iterates)
             if upto == 1:
-                backward(player, set_values_of_range, (), arrays)
+                backward(player, set_values, (), arrays)
             if upto > 1:
                 backward(player, update_range, (0, numbers), arrays)
             if upto > 2:
@@ -146,7 +158,7 @@ def go(upto: int, numbers: Any, arrays: Any, times: int) -> None:
 
 def prefixes(run: SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first pass of an iteration so often, the first two, ..."""
-    from regretkit.engine._machine_code import MachineCode
+    from regretkit._machine_code import MachineCode
 
     executor = run._executor
     arrays = vars(executor)["_arrays"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import regretkit as rk
 from benchmarks.runs import tree_game
-from regretkit.engine._machine_code import MachineCode
+from regretkit._machine_code import MachineCode
 
 Vector: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32]

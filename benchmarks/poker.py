@@ -197,7 +197,7 @@ ROWS: dict[str, Row] = {
         ratio("every hand", lambda game: VectorForm(game).run), 12, 25
     ),
     OWN: Row(
-        ratio("every hand", lambda game: plus(game, "vectorized", own=True).run), 2.0, 1.5, True
+        ratio("every hand", lambda game: plus(game, "compiled", own=True).run), 2.0, 1.5, True
     ),
     "NashConv, river of every hand": Row(ratio("every hand", response), 2, 1, True),
     "turn of 167 x 250 hands": Row(

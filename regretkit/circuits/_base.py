@@ -97,21 +97,6 @@ class Circuit(RegretMinimizer):
 
 
 @define(eq=False)
-class TreeCircuit(Circuit):
-    """A circuit that plays behavioral strategies, and learns from counterfactual utilities."""
-
-    rule: RegretMinimizer = field(init=False, repr=False)
-
-    @abc.abstractmethod
-    def _play_points(self) -> Vector:
-        """Return the coming behavioral strategy."""
-
-    @abc.abstractmethod
-    def _learn_points(self, values: Vector) -> None:
-        """Learn from the counterfactual utilities of all actions."""
-
-
-@define(eq=False)
 class SingleMinimizerCircuit(Circuit):
     """A circuit around one minimizer."""
 

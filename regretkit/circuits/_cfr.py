@@ -16,7 +16,6 @@ from regretkit.circuits._base import (
     Circuit,
     LocalRule,
     SingleMinimizerCircuit,
-    TreeCircuit,
     check_distinct,
     local_minimizer,
     no_bound_by_block,
@@ -29,7 +28,7 @@ from regretkit.trace import UntraceableError, find_kernel
 
 
 @define(eq=False)
-class CFR(TreeCircuit):
+class CFR(Circuit):
     """Counterfactual regret minimization on the sequence-form strategies of a decision tree.
 
     At every decision point j a local minimizer picks a distribution b_j. Down the tree they make
@@ -83,6 +82,7 @@ class CFR(TreeCircuit):
 
     tree: DecisionProblem = field(validator=of_kind(DecisionProblem, "game.domains[0]"))
     local: LocalRule
+    rule: RegretMinimizer = field(init=False, repr=False)
     _utilities: Vector | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
@@ -122,13 +122,7 @@ class CFR(TreeCircuit):
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         _, self._utilities = self.tree.counterfactual(utility, self.rule.next_strategy())
         self._utilities.setflags(write=False)
-        self._learn_points(self._utilities)
-
-    def _play_points(self) -> Vector:
-        return self.rule.next_strategy()
-
-    def _learn_points(self, values: Vector) -> None:
-        self.rule.observe_utility(values)
+        self.rule.observe_utility(self._utilities)
 
     def _expect(self, prediction: Vector) -> None:
         # What a decision point may expect depends on what those below it are going to play, so

@@ -18,13 +18,13 @@ from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_kind, did_you_mean, must_be, quote
 from regretkit.circuits._base import (
+    Circuit,
     LocalRule,
-    TreeCircuit,
     local_minimizer,
     no_bound_by_block,
 )
 from regretkit.circuits._stationary import LocalDeviations
-from regretkit.minimizer import TrackerOf
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import RegretMatching
 from regretkit.sets import DecisionTree, Simplices
 from regretkit.sets._labels import LazySequence
@@ -110,7 +110,7 @@ def _deviations(value: str | Deviations) -> Deviations:
 
 
 @define(eq=False)
-class EFR(TreeCircuit):
+class EFR(Circuit):
     """Extensive-form regret minimization: regret against a type of deviations in a tree.
 
     At decision point j with counterfactual utilities q there is a deviation k for each weight w
@@ -169,6 +169,7 @@ class EFR(TreeCircuit):
     tree: DecisionTree | Simplices
     deviations: Deviations = field(default=DEVIATION_TYPES["csps"], converter=_deviations)
     local: LocalRule = RegretMatching
+    rule: RegretMinimizer = field(init=False, repr=False)
     _layout: "_Layout" = field(init=False, repr=False)
     _last: Vector = field(init=False, repr=False, on_setattr=NO_OP)
     """The last behavioral strategy that was played."""
@@ -206,18 +207,12 @@ class EFR(TreeCircuit):
         return RegretBound(statement, regret, bound, exact=False, also=(fixed,))
 
     def _propose(self) -> Vector:
-        behavior = self._play_points()
-        flat = isinstance(self.tree, Simplices)
-        return behavior.copy() if flat else self._layout.tree.sequence_form(behavior)
-
-    def _play_points(self) -> Vector:
         self._behavior, self._weights = self._layout.local.play(self.rule.next_strategy())
-        return self._behavior
+        flat = isinstance(self.tree, Simplices)
+        return self._behavior.copy() if flat else self._layout.tree.sequence_form(self._behavior)
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self._learn_points(self._layout.values(utility, self._behavior))
-
-    def _learn_points(self, values: Vector) -> None:
+        values = self._layout.values(utility, self._behavior)
         self._last = self._behavior
         self.rule.observe_utility(self._layout.local.gains(values, self._behavior, self._weights))
 

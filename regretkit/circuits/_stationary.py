@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import define, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import Selection, add_cancelling, as_slice, depths, segment_sum
@@ -303,11 +303,6 @@ class LocalDeviations:
                 parent=self.parent[new],
                 factor=self.factor[new],
             )
-
-    def replace(self, function: Callable[[Simplices], Simplices]) -> None:
-        """Replace simplices by equal ones, such as those with operations in machine code."""
-        self._points = function(self._points)
-        self._stages = [evolve(s, simplices=function(s.simplices)) for s in self._stages]
 
     def play(self, mixture: Vector) -> tuple[Vector, Vector]:
         """Return the behavioral strategy that a mixture of deviations fixes, and the weights."""

@@ -5,7 +5,6 @@ when one is chosen.
 """
 
 from regretkit.engine._compiled import Compiled
-from regretkit.engine._vectorized import Vectorized
 
-ENGINES = Compiled(), Vectorized()
+ENGINES = (Compiled(),)
 """The fastest first."""

@@ -5,6 +5,7 @@ from itertools import count
 
 import numpy as np
 
+from regretkit._machine_code import MachineCode
 from regretkit._util._typing import Vector
 from regretkit.engine._deviations import DeviationArrays, lay_out_deviations, negligible_gains
 from regretkit.engine._executor import KernelExecutor
@@ -22,7 +23,6 @@ from regretkit.engine._layout import (
     trees_in_ranges,
     zero_iterates,
 )
-from regretkit.engine._machine_code import MachineCode
 from regretkit.engine._players import (
     Numbering,
     PlayerState,

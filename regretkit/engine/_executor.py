@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from regretkit._compiler import CannotCompileError
+from regretkit._machine_code import CannotLinkError
 from regretkit._util._typing import Indices, Vector
-from regretkit.engine._compiler import CannotCompileError
-from regretkit.engine._machine_code import CannotLinkError
 from regretkit.engine._players import PlayerState, parameters_for
 from regretkit.engine._support import schedule_of
 from regretkit.play._engines import CannotStartError, Executor

@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from regretkit._compiler import LANES
 from regretkit._util._arrays import RESOLUTION, as_uint32, expand_ranges
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import quote
-from regretkit.engine._compiler import LANES
 from regretkit.engine._public_payoffs import PublicPayoffs, public_payoffs
 from regretkit.estimators import ChanceSampling
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame

@@ -8,12 +8,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from regretkit._compiler import CannotCompileError
+from regretkit._machine_code import MachineCode
 from regretkit._util._errors import warn_once
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL
-from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._layout import MOST_KEPT, lay_out, shared_sums, zero_iterates
-from regretkit.engine._machine_code import MachineCode
 from regretkit.engine._support import could_overflow
 from regretkit.engine.kernels._responses import ResponseArrays, respond
 from regretkit.games import ExtensiveFormGame

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from regretkit._machine_code import MachineCode
 from regretkit._util._typing import Vector
 from regretkit.engine._executor import KernelExecutor
 from regretkit.engine._layout import Iterates, flatten_trees
-from regretkit.engine._machine_code import MachineCode
 from regretkit.engine._players import (
     Numbering,
     PlayerState,

@@ -7,14 +7,14 @@ from typing import Any, cast
 import numpy as np
 from attrs import define
 
+from regretkit._compiler import CannotCompileError
+from regretkit._machine_code import MachineCode, false, true
 from regretkit._state import Stateful
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._errors import warn_once
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
-from regretkit.engine._compiler import CannotCompileError
-from regretkit.engine._machine_code import MachineCode, false, true
 from regretkit.engine.kernels import _point
 from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays

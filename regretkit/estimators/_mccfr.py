@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, field
 from attrs.validators import optional
 
+from regretkit._machine_code import linkable
 from regretkit._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
@@ -35,7 +36,7 @@ from regretkit.estimators._traversal import (
     Decision,
     SamplingData,
     SamplingRule,
-    Walk,
+    compiled_walker,
     follow_all,
     follow_average,
     follow_one,
@@ -93,8 +94,6 @@ class TraversalEstimator(Estimator, Stateful):
     )
     visited: int = field(default=0, init=False, repr=False)
     _flat_game: FlatGame | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
-    _walk: Walk | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
-    """The traversal as machine code, where an engine has compiled it."""
 
     @abc.abstractmethod
     def _choose(self) -> Choose:
@@ -119,7 +118,9 @@ class TraversalEstimator(Estimator, Stateful):
         baseline = _NO_BASELINE
         if self.baseline is not None:
             baseline = self.baseline.baseline_values(played, tree, behavior)
-        walk = self._walk or walker(self._choose(), self.baseline is not None)
+        # As Python, it takes what stands for a generator, too.
+        fast = type(self.generator) is np.random.Generator and linkable()
+        walk = (compiled_walker if fast else walker)(self._choose(), self.baseline is not None)
         data, parameters = self._sampling_data(game), np.array(self._parameters())
         arguments = (tree, behavior, utility, buffers, data, parameters, baseline)
         _, visited = walk(player, *arguments, self.generator)

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from regretkit._machine_code import MachineCode
 from regretkit._util._typing import UInt32Array, Vector, as_int64
 from regretkit.estimators._flat_tree import FlatTree, InitialChance, TraversalBuffers
 
@@ -324,6 +325,12 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
         return progress.updated, progress.visited
 
     return walk
+
+
+@cache
+def compiled_walker(choose: Choose, with_baseline: bool) -> Walk:
+    """Return ``walker`` as machine code, which draws the same sample."""
+    return MachineCode(walker(choose, with_baseline), {search_start: even_search_start}, 2)
 
 
 def _visitor(choose: Choose, with_baseline: bool) -> Callable[[Progress, Traversal], Progress]:

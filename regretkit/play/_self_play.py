@@ -87,9 +87,8 @@ class SelfPlay(Stateful):
     horizon
         Number of iterations planned, for averagings that depend on it, at least 1.
     engine
-        How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
-        but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the first of these that
-        supports the run. They agree up to rounding.
+        How to run the iterations: ``"compiled"``, all of it in machine code; ``"numpy"``, as it is
+        written; ``"auto"``, compiled where it supports the run. They agree up to rounding.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Decision problems of one player, trees and DAGs, and their sequence-form strategies."""
 
 import abc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import cast
 
@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, frozen
 from numpy.typing import ArrayLike
 
+from regretkit._machine_code import ran
 from regretkit._util import _validate
 from regretkit._util._arrays import (
     Selection,
@@ -20,6 +21,7 @@ from regretkit._util._arrays import (
     zero_cancelled,
 )
 from regretkit._util._typing import Indices, Vector
+from regretkit.sets import _kernels
 from regretkit.sets._base import StrategySet
 from regretkit.sets._simplices import Simplices
 
@@ -124,9 +126,10 @@ class DecisionProblem(StrategySet):
         """
         behavior = _validate.vector(behavior, self.simplices.dimension, "behavior")
         strategy = np.empty(self.dimension)
-        strategy[0] = 1.0
-        for level in self.levels:
-            strategy[level.sequences] = behavior[level.actions] * level.inflow(strategy)
+        if not self._ran(_kernels.sequence_form, behavior, strategy):
+            strategy[0] = 1.0
+            for level in self.levels:
+                strategy[level.sequences] = behavior[level.actions] * level.inflow(strategy)
         return strategy
 
     def behavior(self, strategy: Vector) -> Vector:
@@ -147,10 +150,16 @@ class DecisionProblem(StrategySet):
         """
         values = _validate.vector(utility, self.dimension, "utility").copy()
         behavior = _validate.vector(behavior, self.simplices.dimension, "behavior")
-        for level in reversed(self.levels):
-            earned = level.simplices.expectation(values[level.sequences], behavior[level.actions])
-            level.add_to_parents(values, earned)
+        if not self._ran(_kernels.counterfactual, behavior, np.zeros(values.size), values):
+            for level in reversed(self.levels):
+                actions = level.actions
+                earned = level.simplices.expectation(values[level.sequences], behavior[actions])
+                level.add_to_parents(values, earned)
         return float(values[0]), values[1:]
+
+    def _ran(self, operation: Callable[..., None], *vectors: Vector) -> bool:
+        """Run an operation in machine code, bitwise as in NumPy; return False where it cannot."""
+        return False
 
     # As a strategy set
 
@@ -160,8 +169,9 @@ class DecisionProblem(StrategySet):
         v[a] = u[a] + sum of max v over the actions of each decision point after a
         """
         values = _validate.vector(utility, self.dimension, "utility").copy()
-        for level in reversed(self.levels):
-            level.add_to_parents(values, level.simplices.max(values[level.sequences]))
+        if not self._ran(_kernels.best_values, np.zeros(values.size), values):
+            for level in reversed(self.levels):
+                level.add_to_parents(values, level.simplices.max(values[level.sequences]))
         return values
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
@@ -340,6 +350,10 @@ class DecisionTree(DecisionProblem):
 
     def reach(self, strategy: Vector) -> Vector:
         return strategy[self.parent_sequence]
+
+    def _ran(self, operation: Callable[..., None], *vectors: Vector) -> bool:
+        indices = self.simplices.first, self.simplices.sizes, self.parent_sequence
+        return ran(operation, indices, vectors)
 
     def _cut(self) -> Iterable[Level]:
         depth = depths(self.point_of_sequence[self.parent_sequence])

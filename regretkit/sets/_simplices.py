@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from regretkit._machine_code import ran
 from regretkit._util import _validate
 from regretkit._util._arrays import (
     RESOLUTION,
@@ -19,6 +20,7 @@ from regretkit._util._arrays import (
 )
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
+from regretkit.sets import _kernels
 from regretkit.sets._base import StrategySet
 from regretkit.sets._labels import Labels
 
@@ -169,6 +171,8 @@ class Simplices(StrategySet):
             rounding = RESOLUTION * magnitude
             differences = [u - value for u in earned]
             return np.array([0.0 if abs(d) <= rounding else d for d in differences])
+        if (found := self._ran(_kernels.regret, utility, strategy)) is not None:
+            return found
         largest = self.max(utility)
         regrets = self._minus(utility, largest)
         values, magnitudes = self._expectation(largest, regrets, strategy)
@@ -182,6 +186,13 @@ class Simplices(StrategySet):
         missed = self.dot(difference, strategy)
         magnitudes = np.abs(largest) - missed
         return zero_cancelled(largest + missed, magnitudes), magnitudes
+
+    def _ran(self, operation: Callable[..., None], *vectors: Vector) -> Vector | None:
+        """Return what machine code computes of vectors, bitwise what NumPy does; None without."""
+        if self.blocks == 1 or not all(v.shape == (self._dimension,) for v in vectors):
+            return None
+        result = np.empty(self._dimension)
+        return result if ran(operation, (self.first, self.sizes), (*vectors, result)) else None
 
     def _minus(self, vector: Vector, numbers: Vector) -> Vector:
         """Return a vector less the number of each block, a new array."""
@@ -204,7 +215,8 @@ class Simplices(StrategySet):
             pairs = zip(regrets.tolist(), regret.tolist(), strict=True)
             sums = [(total + new, new) for total, new in pairs]
             return np.array([0.0 if abs(s) <= RESOLUTION * abs(new) else s for s, new in sums])
-        return add_cancelling(regrets, regret)
+        found = self._ran(_kernels.add, regrets, regret)
+        return add_cancelling(regrets, regret) if found is None else found
 
     def normalize(self, vector: Vector) -> Vector:
         """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
@@ -213,6 +225,8 @@ class Simplices(StrategySet):
             for number in vector.tolist():
                 total += number
             return vector / total if total != 0.0 else self.uniform()
+        if (found := self._ran(_kernels.normalize, vector)) is not None:
+            return found
         totals = self.sum(vector)
         # Exactly zero, not merely small: no rule may depend on the unit of utility.
         empty = totals == 0.0

@@ -215,7 +215,7 @@ def test_a_row_that_misses_its_floor_is_named():
 @pytest.mark.deep
 def test_algorithms_race_to_a_share_of_the_pot():
     game = poker.spot("16 cards")
-    run = rk.play.ALGORITHMS["dcfr"].start(game, engine="vectorized").run(0)
+    run = rk.play.ALGORITHMS["dcfr"].start(game, engine="numpy").run(0)
     race = poker.Race("dcfr", run, 40.0)
     race.go(1000, 60.0)
     name, *reached, minimum, _ = race.row()

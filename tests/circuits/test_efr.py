@@ -447,15 +447,15 @@ def test_averages_approach_an_equilibrium_of_a_zero_sum_game(name):
 @pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("local", [rk.RegretMatching, rk.PredictiveRegretMatchingPlus])
 @pytest.mark.parametrize("call", ["kuhn_poker", "shapley_game", "in_out"])
-def test_the_vectorized_engine_agrees_with_numpy_and_hands_over_to_it(call, local):
+def test_the_compiled_engine_agrees_with_numpy_and_hands_over_to_it(call, local):
     game = rk.load(call)
 
     def run(engine):
         players = [EFR(domain, "csps", local) for domain in game.domains]
         return SelfPlay(game, players, order=Simultaneous(), engine=engine).run(30)
 
-    first, second = run("vectorized"), run("numpy")
-    assert [run.engine for run in (first, second)] == ["vectorized", "numpy"]
+    first, second = run("compiled"), run("numpy")
+    assert [run.engine for run in (first, second)] == ["compiled", "numpy"]
     assert [player.iteration for player in first.minimizers] == [30] * game.players
     third = run("numpy")
     third.load_state_dict(first.state_dict())

@@ -11,7 +11,7 @@ from regretkit.play import LazyMCCFR
 
 KUHN, PENNIES = rk.load("kuhn_poker"), rk.matrix_game([[2.0, -1.0], [-1.0, 1.0]])
 COMPILED = pytest.param("compiled", marks=pytest.mark.deep)
-ENGINES = ["numpy", "vectorized", COMPILED]
+ENGINES = ["numpy", COMPILED]
 
 
 @define(eq=False)

@@ -153,7 +153,6 @@ def test_an_engine_says_why_it_cannot_draw():
     )
     for game, message, ways in [
         (pennies, "not in extensive form", {"estimator": chance_sampling}),
-        (kuhn, "does not sweep", {"estimator": chance_sampling, "engine": "vectorized"}),
         (kuhn, "does not sweep", {"estimator": PublicChanceSampling(generator)}),
         (
             kuhn,

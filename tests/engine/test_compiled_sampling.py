@@ -11,8 +11,8 @@ from naive_games import random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, SelfPlay, games
+from regretkit._machine_code import specialized
 from regretkit.engine import _sampled_run
-from regretkit.engine._machine_code import specialized
 from regretkit.evaluation import exploitability
 from regretkit.minimizers import DiscountedRegretMatchingPlus
 from regretkit.play import (
@@ -304,7 +304,7 @@ def test_one_generator_for_order_and_estimator_is_drawn_from_in_turn():
     players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
     with pytest.raises(ValueError, match="draw from one generator, in turn"):
         SelfPlay(KUHN, players, engine="compiled", **ways)
-    assert SelfPlay(KUHN, players, **ways).run(200).engine == "vectorized"
+    assert SelfPlay(KUHN, players, **ways).run(200).engine == "numpy"
 
 
 @pytest.mark.parametrize(

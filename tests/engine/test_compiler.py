@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from regretkit.engine import _machine_code
-from regretkit.engine._compiler import (
+from regretkit import _machine_code
+from regretkit._compiler import (
     CannotCompileError,
     ObjectCode,
     object_code,
@@ -19,7 +19,7 @@ from regretkit.engine._compiler import (
     separate,
     translate,
 )
-from regretkit.engine._machine_code import MachineCode
+from regretkit._machine_code import MachineCode
 
 HUGE = np.iinfo(np.int64)
 FLOATS = "0.0 -0.0 1 -1 0.5 2.5 -3.5 7 1e-310 -5e-324 1e300 -1e300 3e18 inf -inf nan"

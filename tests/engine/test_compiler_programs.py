@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_compiler import FLOATS, INTS, assert_same, made
 
-from regretkit.engine import _machine_code
+from regretkit import _machine_code
 
 # The numbers i are whole, f floats, and m whole or floats: these occur beside floats only, as 0 and
 # 0.0 differ when they are negated. What is whole in Python has no upper limit: k occurs at the

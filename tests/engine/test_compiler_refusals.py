@@ -22,10 +22,9 @@ from test_compiler import (
     uses_placeholder,
 )
 
-from regretkit import games
-from regretkit.engine import _compiler, _machine_code
-from regretkit.engine._compiler import CannotCompileError, object_code, prefetch, translate
-from regretkit.engine._machine_code import MachineCode
+from regretkit import _compiler, _machine_code, games
+from regretkit._compiler import CannotCompileError, object_code, prefetch, translate
+from regretkit._machine_code import MachineCode
 from regretkit.engine.kernels import _iteration
 
 

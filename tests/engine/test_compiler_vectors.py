@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from regretkit.engine._compiler import LANES, CannotCompileError, lanes, translate, width
-from regretkit.engine._machine_code import MachineCode
+from regretkit._compiler import LANES, CannotCompileError, lanes, translate, width
+from regretkit._machine_code import MachineCode
 
 EXPRESSIONS = """
 x + y * 2.0

@@ -85,7 +85,7 @@ def most_memory(run, iterations):
 
 @pytest.mark.parametrize(
     ("engine", "short", "long"),
-    [("compiled", 10_000, 100_000), ("vectorized", 2_100, 8_400), ("numpy", 200, 1_000)],
+    [("compiled", 10_000, 100_000), ("numpy", 200, 1_000)],
 )
 def test_a_longer_run_takes_no_more_memory(engine, short, long):
     run = started(KUHN, RULES["rm+"], Alternating, Linear(), engine).run(short)

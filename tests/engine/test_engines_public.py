@@ -123,7 +123,7 @@ def assert_played_as_its_tree(game, name, engine, iterations):
 
 @pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("engine", ["numpy", "vectorized"])
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
 def test_a_public_game_is_played_as_its_tree(name, engine):
     # One of few random games in which no regrets come close to a tie: where they do, rounding
     # grows with every iteration, to 1e-7 in a hundred of DCFR.
@@ -152,7 +152,7 @@ def test_machine_code_plays_a_public_game_as_its_tree(name):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", IN_MACHINE_CODE)
-@pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
 def test_a_turn_is_played_as_its_tree(name, engine):
     # 28 x 28 hands with random weights. There are hands on rivers for which all actions are worth
     # the same; linear maps of it take a minute.
@@ -174,7 +174,7 @@ def test_a_run_is_resumed_to_the_same_bits(engine, name, tmp_path):
     assert_same_bits(resumed.run(15), whole.run(30))
 
 
-@pytest.mark.parametrize("engine", ["vectorized", pytest.param("compiled", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("compiled", marks=pytest.mark.deep)])
 def test_a_run_in_two_threads_gives_the_same_bits(engine):
     runs = [started(GAMES["river"], RULES["drm"], engine=engine) for _ in range(3)]
     threads = [threading.Thread(target=run.run, args=(100,)) for run in runs[:2]]

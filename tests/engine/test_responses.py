@@ -10,8 +10,8 @@ from engine_cases import Written
 from public_games import kuhn, leduc, liars_dice, random_profile, river
 
 import regretkit as rk
+from regretkit._compiler import CannotCompileError
 from regretkit.engine import _responses
-from regretkit.engine._compiler import CannotCompileError
 from regretkit.engine._responses import Responder
 from regretkit.evaluation import (
     _gaps,

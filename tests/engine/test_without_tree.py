@@ -11,9 +11,9 @@ import pytest
 from attrs import define
 
 import regretkit as rk
+from regretkit._machine_code import specialized
 from regretkit.engine import _without_tree
 from regretkit.engine._batch_rules import TracedRules
-from regretkit.engine._machine_code import specialized
 from regretkit.games import (
     CHANCE,
     TERMINAL,

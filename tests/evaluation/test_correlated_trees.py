@@ -393,7 +393,7 @@ def test_a_checkpoint_holds_what_was_played(tmp_path):
         CorrelatedPlay(game, ["efce"]).load_state_dict(play.state_dict())
 
 
-@pytest.mark.parametrize("engine", ["vectorized", pytest.param("compiled", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("compiled", marks=pytest.mark.deep)])
 def test_gaps_are_recorded_in_every_engine(engine):
     records = [Recorder(["efce_gap", "cce_gap"]) for _ in range(2)]
     for record, name in zip(records, ["numpy", engine], strict=True):

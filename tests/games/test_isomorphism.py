@@ -183,11 +183,11 @@ def assert_played_alike(case, name, engine, iterations):
 def test_play_is_that_of_the_whole_game(name):
     # One of few random games in which no regrets come close to a tie, where rounding grows; later
     # those of lcfr do
-    assert_played_alike("tables", name, "vectorized", 60)
+    assert_played_alike("tables", name, "numpy", 60)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("engine", ["vectorized", "compiled"])
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_turn_is_played_as_the_whole_one(name, engine):
     assert_played_alike("turn", name, engine, 100 if name == "cfr" else 20)
@@ -247,7 +247,7 @@ def test_other_suits_permute_everything(one, other):
     names = [relabelled(name) for name in hand_names(hands_of(deck_cards("2-4")))]
     weights = [dict(zip(names, row, strict=True)) for row in ranges(5)]
     there = hold_em(relabelled("2c3d3h4c"), weights, 40, 100, **DECK, isomorphism=True)
-    averages = [solve(each, "cfr+", 5, engine="vectorized").average for each in (game, there)]
+    averages = [solve(each, "cfr+", 5, engine="numpy").average for each in (game, there)]
     values = [each.value(average) for each, average in zip((game, there), averages, strict=True)]
     assert_allclose(*values, atol=1e-12)
     for player, names in enumerate(game.deal.types):

@@ -157,7 +157,7 @@ def test_the_linear_program_finds_the_value_of_kuhn_poker():
     assert security_value(games.kuhn_poker(), 0, strategy) == pytest.approx(value, abs=1e-10)
 
 
-each_engine = pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
+each_engine = pytest.mark.parametrize("engine", ["numpy", "compiled"])
 
 
 @pytest.mark.deep_beyond(5)

@@ -37,7 +37,7 @@ from regretkit.play import (
 )
 from regretkit.trace import find_kernel
 
-FAST = ("compiled", "vectorized")
+FAST = ("compiled",)
 ENGINES = (*FAST, "numpy")
 HORIZON = 150
 

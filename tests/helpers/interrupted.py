@@ -15,7 +15,6 @@ import numpy as np
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.play import (
-    Alternating,
     ExternalSampling,
     FixedStrategyIteration,
     LazyMCCFR,
@@ -55,11 +54,8 @@ def on_a_graph():
 
 KINDS = {
     "numpy": partial(exact, "numpy", random_player),
-    "vectorized": partial(exact, "vectorized", Alternating),
-    "vectorized, random order": partial(exact, "vectorized", random_player),
     "compiled": partial(exact, "compiled", random_player),
     "sampled, numpy": partial(sampled, "numpy"),
-    "sampled, vectorized": partial(sampled, "vectorized"),
     "sampled, compiled": partial(sampled, "compiled"),
     "without a tree": without_a_tree,
     "on a graph": on_a_graph,

@@ -207,9 +207,6 @@ RUNS = {
     "solve": lambda rule: rk.solve(
         games.kuhn_poker(), play.Algorithm(rule), iterations=5, engine="numpy"
     ),
-    "vectorized": lambda rule: rk.solve(
-        games.kuhn_poker(), play.Algorithm(rule), iterations=5, engine="vectorized"
-    ),
     "sampled": lambda rule: sampled(rule).run(50),
     "fixed": lambda rule: play.FixedStrategyIteration(
         games.GameDAG.from_tree(games.kuhn_poker().tree), rule

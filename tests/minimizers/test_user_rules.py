@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from user_rules import NEEDS_PYTHON, RULES
 
-import regretkit as rk
-from regretkit import games, play
 from regretkit.checks import CHECKS, parametrize_with_checks, run_check
 from regretkit.sets import Simplices
 
@@ -86,18 +84,6 @@ def test_strategies_in_a_matrix_game_are_distributions(make):
         assert column.domain.contains(y)
         row.observe_utility(payoffs @ y)
         column.observe_utility(-x @ payoffs)
-
-
-@pytest.mark.deep_beyond(12)
-@rules(leave_out=RANDOM)
-def test_both_engines_without_kernels_play_a_game_alike(make):
-    rule = play.Algorithm(make)
-    runs = [
-        rk.solve(games.kuhn_poker(), rule, iterations=40, engine=engine)
-        for engine in ("numpy", "vectorized")
-    ]
-    for one, other in zip(*(run.average for run in runs), strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_names_are_unique_and_those_that_need_python_exist():

@@ -89,9 +89,7 @@ def once(times):
     return action
 
 
-@pytest.mark.parametrize(
-    "start", [with_a_tree, partial(with_a_tree, engine="vectorized"), without_a_tree]
-)
+@pytest.mark.parametrize("start", [with_a_tree, without_a_tree])
 def test_an_interrupt_within_an_iteration_waits_for_its_end(start):
     run, seen = start([once(1)]), []
     with pytest.raises(KeyboardInterrupt):

@@ -16,7 +16,7 @@ UNSTABLE = matrix_game([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]])
 
 ALTERNATING, SIMULTANEOUS = Alternating(), Simultaneous()
 
-ENGINES = ["numpy", "vectorized", pytest.param("compiled", marks=pytest.mark.deep)]
+ENGINES = ["numpy", pytest.param("compiled", marks=pytest.mark.deep)]
 each_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
@@ -89,7 +89,7 @@ def test_swap_regret_among_three_comes_as_close_to_equilibrium_as_is_proven(seed
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize(
     "engine",
-    ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("vectorized", "numpy"))],
+    ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("numpy"))],
 )
 @pytest.mark.parametrize(
     ("local", "order", "gap"),

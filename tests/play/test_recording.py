@@ -38,7 +38,7 @@ def record():
 
 
 @pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("engine", ["compiled", "vectorized", "numpy"])
+@pytest.mark.parametrize("engine", ["compiled", "numpy"])
 @pytest.mark.parametrize("algorithm", [cfr, cfr_plus])
 def test_each_look_sees_what_a_run_of_that_length_has(engine, algorithm):
     record = TrajectoryRecorder(["K", (1, "Qb"), (0, 4)])
@@ -55,7 +55,7 @@ def test_each_look_sees_what_a_run_of_that_length_has(engine, algorithm):
             np.testing.assert_allclose(seen[2], held, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "vectorized", "numpy"])
+@pytest.mark.parametrize("engine", ["compiled", "numpy"])
 def test_regret_matching_plays_in_proportion_to_the_regrets_beside_it(engine):
     record = TrajectoryRecorder()
     watched(record, engine=engine)

@@ -10,7 +10,7 @@ from naive_games import chance, decision, end
 import regretkit as rk
 from regretkit.games import ExtensiveFormGame, GameTree, load, matrix_game
 
-ENGINES = ("numpy", "vectorized", "compiled")
+ENGINES = ("numpy", "compiled")
 GAMES = (
     "kuhn_poker(deck=5)",
     "kuhn_poker(deck=5) / 3",

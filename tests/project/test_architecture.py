@@ -18,6 +18,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     *(
         "_util",
+        "_compiler",
+        "_machine_code",
         "_state",
         "sets",
         "_regret_tracker",

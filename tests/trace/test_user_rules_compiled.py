@@ -9,7 +9,7 @@ from user_rules import NEEDS_PYTHON, RULES
 
 import regretkit as rk
 from regretkit import games, play
-from regretkit.engine._machine_code import MachineCode
+from regretkit._machine_code import MachineCode
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, find_kernel
 

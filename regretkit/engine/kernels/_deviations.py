@@ -6,9 +6,9 @@ utility becomes what the deviations gain, and the strategy that their mixture fi
 
 from typing import Any
 
+from regretkit._compiler import lanes, separate
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Vector, as_int64, span
-from regretkit.engine._compiler import lanes, separate
 from regretkit.engine._deviations import DeviationArrays
 from regretkit.engine.kernels._walks import at_points, backward, forward, value_of
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+from regretkit._compiler import lanes, width
 from regretkit._util._typing import Indices, Vector, as_int64, span
-from regretkit.engine._compiler import lanes, width
 from regretkit.engine._deviations import DeviationArrays
 from regretkit.engine._layout import Iterates, Payoffs, Trees
 from regretkit.engine.kernels._deviations import set_fixed_points, set_gains

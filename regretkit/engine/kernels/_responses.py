@@ -5,8 +5,8 @@ All sums are in the order of NumPy, and zero where NumPy's are, so that both are
 
 from typing import NamedTuple
 
+from regretkit._compiler import lanes
 from regretkit._util._typing import Vector, span
-from regretkit.engine._compiler import lanes
 from regretkit.engine._layout import Iterates, Payoffs, Trees
 from regretkit.engine.kernels._payoffs import compute_utility
 from regretkit.engine.kernels._walks import at_points, backward

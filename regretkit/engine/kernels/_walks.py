@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from regretkit._compiler import width
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Vector, as_int64, backwards, span
-from regretkit.engine._compiler import width
 from regretkit.engine._layout import Iterates, Trees
 
 WITHIN_BOUNDS = True

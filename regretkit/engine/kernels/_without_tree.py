@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from regretkit._compiler import prefetch
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
-from regretkit.engine._compiler import prefetch
 from regretkit.engine.kernels._point import State, infoset_value, is_strategy, learn, propose
 from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._traversal import Decision, SamplingRule, deal, pick

@@ -8,11 +8,14 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import expand_ranges, read_only, segment_sum, sum_terms
+from regretkit._machine_code import ran
+from regretkit._util._arrays import RESOLUTION, expand_ranges, read_only, segment_sum, sum_terms
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.sets import DecisionTree
+
+WITHIN_BOUNDS = DISJOINT = True  # in what is compiled
 
 
 def levels(tree: GameTree) -> Iterator[slice]:
@@ -121,6 +124,34 @@ class SparseRows(NamedTuple):
         return np.repeat(np.arange(self.begin.size - 1), self.lengths)
 
 
+def _multiply(
+    begin: Indices,
+    column: Indices,
+    sum_begin: Indices,
+    summed: Indices,
+    value: Vector,
+    weights: Vector,
+    totals: Vector,
+) -> None:
+    """Set the rows of ``PayoffRows`` times a strategy; a plain loop, compiled to machine code.
+
+    ``weights`` begin with the strategy; the sums are put behind it.
+    """
+    strategy = weights.size - (sum_begin.size - 1)
+    for k in range(sum_begin.size - 1):
+        total = 0.0
+        for entry in range(sum_begin[k], sum_begin[k + 1]):
+            total += weights[summed[entry]]
+        weights[strategy + k] = total
+    for row in range(totals.size):
+        total, magnitude = 0.0, 0.0
+        for entry in range(begin[row], begin[row + 1]):
+            term = value[entry] * weights[column[entry]]
+            total += term
+            magnitude += abs(term)
+        totals[row] = 0.0 if abs(total) <= RESOLUTION * magnitude else total
+
+
 @frozen(eq=False)
 class PayoffRows:
     """A player's utility as a matrix times the opponent's strategy, ``u = A x``.
@@ -145,6 +176,11 @@ class PayoffRows:
 
     def utility(self, strategy: Vector) -> Vector:
         """Return ``A x``, shape ``(dimension,)``, zero where the terms cancel up to rounding."""
+        kinds, totals = self.sums.begin.size - 1, np.empty(self.rows.begin.size - 1)
+        indices = self.rows.begin, self.rows.column, self.sums.begin, self.sums.column
+        weights = np.concatenate([strategy, np.empty(kinds)])
+        if ran(_multiply, indices, (self.rows.value, weights, totals)):
+            return totals[self.row]
         row_of_entry, sum_of_term = self._groups
         sums = segment_sum(sum_of_term, strategy[self.sums.column], self.sums.begin.size - 1)
         terms = self.rows.value * np.concatenate([strategy, sums])[self.rows.column]

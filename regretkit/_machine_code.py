@@ -20,9 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from regretkit._util._errors import warn_once
-from regretkit._util._files import replace_file
-from regretkit.engine._compiler import (
+from regretkit._compiler import (
     SYMBOL,
     CannotCompileError,
     ObjectCode,
@@ -31,6 +29,9 @@ from regretkit.engine._compiler import (
     plain,
     source,
 )
+from regretkit._util._errors import warn_once
+from regretkit._util._files import replace_file
+from regretkit._util._typing import Indices, Vector
 
 Entry: TypeAlias = Callable[..., None]
 """Machine code, called with the ``id`` of arrays and with numbers."""
@@ -123,6 +124,50 @@ class MachineCode:
         entry = _link(found, kinds, self._results)
         _write(name, key, found)
         return entry
+
+
+_OPERATIONS: dict[Any, Entry] = {}
+"""Machine code of operations on vectors."""
+_INDEX, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
+
+
+def ran(
+    operation: Callable[..., None], indices: tuple[Indices, ...], vectors: tuple[Vector, ...]
+) -> bool:
+    """Run an operation as machine code; return False, with nothing done, where NumPy has to.
+
+    It is called with the arrays of indices and then with the vectors, to some of which it writes.
+    """
+    for array in indices:
+        if array.dtype is not _INDEX:
+            return False
+    for vector in vectors:
+        fits = type(vector) is np.ndarray and vector.dtype is _FLOAT
+        if not (fits and vector.flags.c_contiguous):
+            return False
+    if not linkable():
+        return False
+    entry = _OPERATIONS.get(operation)
+    if entry is None:
+        entry, _ = MachineCode(operation, {}).prepared(*indices, *vectors)
+        _OPERATIONS[operation] = entry
+    entry(*map(id, indices), *map(id, vectors))
+    return True
+
+
+@cache
+def linkable() -> bool:
+    """Return whether machine code can be loaded here; warn where it cannot."""
+    try:
+        MachineCode(_nothing, {}).prepared(0)
+    except CannotLinkError as error:
+        warn_once(f"{error}; NumPy takes its place")
+        return False
+    return True
+
+
+def _nothing(number: int) -> None:
+    pass
 
 
 def _flatten(argument: Any) -> tuple[list[Any], str]:

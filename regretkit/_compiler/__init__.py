@@ -47,18 +47,17 @@ instead, for what is large and called in several places, or called rarely.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from regretkit.engine._compiler._source import lanes as lanes
-from regretkit.engine._compiler._source import plain as plain
-from regretkit.engine._compiler._source import prefetch as prefetch
-from regretkit.engine._compiler._source import separate as separate
-from regretkit.engine._compiler._source import source as source
-from regretkit.engine._compiler._source import width as width
-from regretkit.engine._compiler._translator import SYMBOL as SYMBOL
-from regretkit.engine._compiler._translator import Specialization as Specialization
-from regretkit.engine._compiler._translator import Translator
-from regretkit.engine._compiler._values import LANES as LANES
-from regretkit.engine._compiler._values import CannotCompileError as CannotCompileError
-from regretkit.engine._compiler._values import NotInLanesError
+from regretkit._compiler._source import lanes as lanes
+from regretkit._compiler._source import plain as plain
+from regretkit._compiler._source import prefetch as prefetch
+from regretkit._compiler._source import separate as separate
+from regretkit._compiler._source import source as source
+from regretkit._compiler._source import width as width
+from regretkit._compiler._values import LANES as LANES
+from regretkit._compiler._values import SYMBOL as SYMBOL
+from regretkit._compiler._values import CannotCompileError as CannotCompileError
+from regretkit._compiler._values import NotInLanesError
+from regretkit._compiler._values import Specialization as Specialization
 
 
 class ObjectCode(NamedTuple):
@@ -80,6 +79,8 @@ def translate(
     width: int = LANES,
 ) -> tuple[str, tuple[str, ...]]:
     """Return a function as LLVM's text, for arguments of these types, and the symbols it needs."""
+    from regretkit._compiler._translator import Translator  # most code is found on disk
+
     wider: dict[Any, str] = {}
     while True:
         translator = Translator(replaced, wider, width)

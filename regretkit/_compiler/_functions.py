@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from regretkit.engine._compiler._source import lanes, width
-from regretkit.engine._compiler._values import Array, Number, Range, is_number, is_tuple
+from regretkit._compiler._source import lanes, width
+from regretkit._compiler._values import Array, Number, Range, is_number, is_tuple
 
 if TYPE_CHECKING:
-    from regretkit.engine._compiler._translator import Translator
+    from regretkit._compiler._translator import Translator
 
 _Compute: TypeAlias = Callable[..., Any]
 

@@ -1,7 +1,7 @@
 """Values while a function is translated: constants of Python, and numbers of LLVM."""
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,12 @@ class CannotCompileError(Exception):
 class NotInLanesError(CannotCompileError):
     """A function does what vectors cannot, such as a branch that some lanes take."""
 
+
+SYMBOL = "regretkit_entry"
+"""The name of the function in object code."""
+
+Specialization: TypeAlias = Mapping[Any, Any]
+"""The function that replaces each placeholder."""
 
 LANES = 4
 """Neighbouring numbers in one vector."""

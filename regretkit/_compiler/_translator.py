@@ -4,20 +4,20 @@ import ast
 import builtins
 import operator
 import struct
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from regretkit.engine._compiler._functions import (
+from regretkit._compiler._functions import (
     INTRINSICS,
     clamped,
     floor_divide,
     function_of,
     remainder,
 )
-from regretkit.engine._compiler._source import (
+from regretkit._compiler._source import (
     Definition,
     definition_of,
     lanes,
@@ -26,9 +26,10 @@ from regretkit.engine._compiler._source import (
     source,
     width,
 )
-from regretkit.engine._compiler._values import (
+from regretkit._compiler._values import (
     LANES,
     NUMBERS,
+    SYMBOL,
     TRUTHS,
     TYPES,
     UINT64,
@@ -39,6 +40,7 @@ from regretkit.engine._compiler._values import (
     NotInLanesError,
     Number,
     Range,
+    Specialization,
     described,
     element_type,
     is_number,
@@ -51,12 +53,6 @@ from regretkit.engine._compiler._values import (
     varies,
     wider_kind,
 )
-
-SYMBOL = "regretkit_entry"
-"""The name of the function in object code."""
-
-Specialization: TypeAlias = Mapping[Any, Any]
-"""The function that replaces each placeholder."""
 
 
 class Scope:
