@@ -14,7 +14,7 @@ from benchmarks.harness import ONE_THREAD
 
 MODULES = {
     "by_hand": "by_hand",
-    "circuits": "circuits linear_swap",
+    "circuits": "circuits around linear_swap",
     "compare": "compare",
     "deviations": "correlated_gaps efr triggers",
     "engines": "checkpointing engines first_command passes size start stream turn_memory",

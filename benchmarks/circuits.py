@@ -4,9 +4,11 @@ from collections.abc import Callable
 from functools import partial
 
 import regretkit as rk
+from benchmarks.engines import CONTESTS
 from benchmarks.harness import PAGE, Figures, benchmark, best_times
-from benchmarks.runs import cfr_run, tree_game
+from benchmarks.runs import Vector, cfr_run, tree_game
 from regretkit.circuits import (
+    ExplorationMixture,
     LastIterateByAveraging,
     LinearDeviations,
     Restart,
@@ -58,6 +60,47 @@ def circuits(name: str, quick: bool) -> Figures:
         "at once, ms": 1e3 * best["once"],
         "ratio": best["each"] / best["once"],
     }
+
+
+class Magnet(rk.RegretMinimizer):
+    """Pulls what CFR plays towards a reference point, which moves every 100 iterations."""
+
+    def __init__(self, inner: rk.RegretMinimizer) -> None:
+        self.inner, self.domain = inner, inner.domain
+        self.reference = inner.domain.relative_interior_point()
+
+    def _propose(self) -> Vector:
+        return self.inner.next_strategy().copy()
+
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.inner.observe_utility(utility - 0.01 * (strategy - self.reference))
+        if (self.iteration + 1) % 100 == 0:
+            self.reference = strategy.copy()
+
+
+AROUND: dict[str, Callable[[rk.CFR], rk.RegretMinimizer]] = {
+    "exploration": lambda cfr: ExplorationMixture(cfr, gamma=0.01),
+    "last iterate": LastIterateByAveraging,
+    "magnet": Magnet,
+}
+
+
+@benchmark([*CONTESTS], quick=["Kuhn poker"], head="game", page=PAGE)
+def around(title: str, quick: bool) -> Figures:
+    """What circuits around whole trees cost in machine code.
+
+    How many times as long an iteration of CFR+ takes with a circuit around each player's tree:
+    ``ExplorationMixture``, ``LastIterateByAveraging``, and a magnet of a user. All take turns, and
+    the best of each counts.
+    """
+    game = tree_game(CONTESTS[title].call)
+    runs = {}
+    for name, make in {"CFR+": lambda cfr: cfr, **AROUND}.items():
+        players = [make(rk.CFR(tree, rk.RegretMatchingPlus)) for tree in game.domains]
+        run = rk.SelfPlay(game, players, averaging=rk.play.Linear(), engine="compiled")
+        runs[name] = run.run
+    best = best_times(runs, 3) if quick else best_times(runs, 8, length=0.2)
+    return {name: best[name] / best["CFR+"] for name in AROUND}
 
 
 GAMES = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from regretkit.engine._layout import (
 )
 from regretkit.engine._players import (
     Numbering,
+    PlayedCircuits,
     PlayerState,
     advance_average,
     frozen,
@@ -40,7 +42,7 @@ from regretkit.engine._support import (
     unsupported_run,
 )
 from regretkit.engine.kernels._deviations import initialize_fixed_points
-from regretkit.engine.kernels._iteration import Arrays, Rules, iterate, over_range
+from regretkit.engine.kernels._iteration import Arrays, Rules, iterate
 from regretkit.estimators import ChanceSampling
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play._engines import Engine, Executor
@@ -173,8 +175,15 @@ def _place(
 ) -> Rules:
     """Return arrays for the rules of all players, and their machine code."""
     played = [rule for player in players for rule in player.rules]
+    owner = [player.player for player in players for _ in player.rules]
+    around = np.full((len(players), 2), -1)
     layouts = [rule.kernel.layout for rule in played]
-    by_action = np.zeros((max(sum(layout) for layout in layouts), trees.sequences))
+    # Rules of different points share rows; circuits, which have all sequences, have further ones.
+    circuits = [isinstance(rule, PlayedCircuits) for rule in played]
+    own_rows = [sum(layout) for layout in layouts]
+    shared = max(n for n, outer in zip(own_rows, circuits, strict=True) if not outer)
+    further = max([n for n, outer in zip(own_rows, circuits, strict=True) if outer], default=0)
+    by_action = np.zeros((shared + further, trees.sequences))
     by_point = np.zeros((max(len(x) - sum(x) for x in layouts), trees.points))
     offset = np.cumsum([0, *(rows.shape[1] for rows in parameters)])
     of_point = np.zeros((trees.points, 2), dtype=np.int64)
@@ -183,10 +192,30 @@ def _place(
     own = iterates.utility, iterates.behavior, iterates.values, by_action, by_point
     joined = np.concatenate(parameters, axis=1)
     for number, (rule, layout) in enumerate(zip(played, layouts, strict=True)):
-        rows = {True: count(), False: count()}
+        rows = {True: count(shared * circuits[number]), False: count()}
         places = tuple((part, next(rows[part])) for part in layout)
         rule.place([(by_action if part else by_point)[row] for part, row in places])
-        of_point[rule.points] = number, offset[number]
-        code = MachineCode(over_range(rule.kernel.propose, rule.kernel.learn, places), {})
-        functions.append(code.address(*sizes, 0.0, *own, joined))
-    return Rules(np.array(functions), of_point[trees.ranges[:, 0]], by_action, by_point)
+        if circuits[number]:
+            around[owner[number]] = number, offset[number]
+            given: tuple[Any, ...] = (
+                False,
+                0,
+                0,
+                0,
+                0,
+                iterates.utility,
+                iterates.strategy,
+                by_action,
+                joined,
+            )
+        else:
+            of_point[rule.points] = number, offset[number]
+            given = *sizes, 0.0, *own, joined
+        functions.append(rule.compiled(places).address(*given))
+    return Rules(
+        np.array(functions),
+        of_point[trees.ranges[:, 0]],
+        by_action,
+        by_point,
+        around if (around >= 0).any() else None,
+    )

@@ -6,16 +6,18 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from regretkit._machine_code import MachineCode
 from regretkit._state import is_ours, with_parts
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import ATOL, format_array, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, TriggerDeviations
 from regretkit.engine._layout import Iterates
 from regretkit.engine._support import PlacedRule, learner_of, placed_rules
+from regretkit.engine.kernels._iteration import over_range, over_sequences
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Average
-from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
-from regretkit.trace._rule import held_at, hold_at, owners
+from regretkit.trace import Kernel, UntraceableError, core_of, find_kernel, upcoming_parameters
+from regretkit.trace._rule import core_path, held_at, hold_at, owners
 
 
 class Numbering(NamedTuple):
@@ -91,6 +93,10 @@ class PlayedRule:
             whole = type(held_at(self.rule, path)) is int and number.is_integer()
             hold_at(self.rule, path, int(number) if whole else number)
 
+    def compiled(self, places: tuple[tuple[bool, int], ...]) -> MachineCode:
+        """Return its machine code for a range of points."""
+        return MachineCode(over_range(self.kernel.propose, self.kernel.learn, places), {})
+
     def check(self, behavior: Vector) -> None:
         """Reject proposals of a kernel that are no distributions."""
         proposed, blocks = behavior[self.actions], self.points.size
@@ -117,6 +123,42 @@ class PlayedRule:
         return chosen
 
 
+class PlayedCircuits(PlayedRule):
+    """The circuits around a player's tree: to them, every sequence is a point of one action."""
+
+    def __init__(self, minimizer: RegretMinimizer, tree: int, numbering: Numbering) -> None:
+        nothing = slice(0, 0)
+        super().__init__(PlacedRule(minimizer, nothing, nothing), tree, numbering, exact=True)
+        self.actions, self._core = numbering.sequences(tree), core_of(minimizer)
+        self._path = core_path(minimizer)
+
+    def load(self, behavior: Vector) -> None:
+        constants = [constant for constant, _ in self.kernel.further]
+        learned = [
+            self._core.next_strategy() if path == self._path else held_at(self.rule, path)
+            for path in self.kernel.learned
+        ]
+        for numbers, (array, at) in zip([*learned, *constants], self._arrays, strict=True):
+            array[at] = 0.0 if numbers is None else numbers
+
+    def store(self, behavior: Vector) -> None:
+        for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
+            if path == self._path:
+                self._core._strategy = frozen(array[at])
+            else:
+                hold_at(self.rule, path, array[at])
+        for _, part in owners(self.rule):
+            part._strategy = None
+
+    def compiled(self, places: tuple[tuple[bool, int], ...]) -> MachineCode:
+        core = self.kernel.learned.index(self._path)
+        kernel = self.kernel.propose, self.kernel.learn
+        return MachineCode(over_sequences(*kernel, tuple(row for _, row in places), core), {})
+
+    def check(self, behavior: Vector) -> None:
+        """Check nothing: a circuit may play any vector."""
+
+
 class PlayerState:
     """One player of a run: its minimizer, its rules, and its places in the arrays of all."""
 
@@ -140,6 +182,8 @@ class PlayerState:
         self.rules = [
             PlayedRule(placed, tree, numbering, exact) for placed in placed_rules(minimizer)
         ]
+        if core_of(minimizer) is not minimizer:
+            self.rules.append(PlayedCircuits(minimizer, player, numbering))
         inner = {id(part) for played in self.rules for _, part in owners(played.rule)}
         self._around = [
             part
@@ -160,8 +204,6 @@ class PlayerState:
 
         ``last_behavior`` is b in that update where players learn over deviations.
         """
-        for rule in self.rules:
-            rule.store(iterates.behavior)
         for part in self._around:
             part._strategy = None
         minimizer, learner = self.minimizer, self._learner
@@ -173,6 +215,8 @@ class PlayerState:
             minimizer._strategy = frozen(iterates.strategy[self.sequences])
             if last_behavior is not None:
                 self._store_played(iterates.behavior, last_behavior)
+        for rule in self.rules:
+            rule.store(iterates.behavior)
         self._learned = False
 
     def _store_played(self, behavior: Vector, last_behavior: Vector) -> None:

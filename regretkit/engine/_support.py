@@ -18,7 +18,7 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices, StrategySet
-from regretkit.trace import UntraceableError, find_kernel
+from regretkit.trace import UntraceableError, core_of, find_kernel
 
 _TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
 
@@ -91,6 +91,9 @@ def unsupported_rules(run: SelfPlay) -> str | None:
         if sampled and local_deviations(minimizer) is not None:
             needs = "learns over deviations, which in machine code takes exact utilities"
             return f"minimizers[{player}]: {quote(minimizer)} {needs}"
+        if sampled and core_of(minimizer) is not minimizer:
+            needs = "is around a tree, and in machine code needs the utilities of all of it"
+            return f"minimizers[{player}]: {quote(minimizer)} {needs}"
         reason = unsupported_minimizer(minimizer, run.game.domains[player])
         if reason is not None:
             return f"minimizers[{player}]: {reason}"
@@ -109,7 +112,10 @@ def unsupported_minimizer(minimizer: RegretMinimizer, domain: StrategySet) -> st
         return f"{quote(minimizer)} plays on a part of its player's set"
     if any(getattr(part, "_tracker", None) is not None for part in with_parts(minimizer)):
         return f"{quote(minimizer)} is tracked by a ledger, which records every iteration"
-    for part in compiled_parts(minimizer):
+    around = [] if core_of(minimizer) is minimizer else [minimizer]
+    if around and local_deviations(minimizer) is not None:
+        return f"{quote(minimizer)} is around one that learns over deviations"
+    for part in [*around, *compiled_parts(minimizer)]:
         try:
             find_kernel(part)
         except UntraceableError as error:
@@ -124,15 +130,17 @@ def compiled_parts(minimizer: RegretMinimizer) -> list[RegretMinimizer]:
 
 def local_deviations(minimizer: RegretMinimizer) -> LocalDeviations | None:
     """Return the deviations over which a minimizer learns, None where it learns over actions."""
-    if isinstance(minimizer, EFR):
-        return minimizer._layout.local
-    if learner_of(minimizer) is minimizer:
+    core = core_of(minimizer)
+    if isinstance(core, EFR):
+        return core._layout.local
+    if learner_of(core) is core:
         return None
-    return cast(TriggerDeviations, cast(PhiRegret, minimizer).maps).local
+    return cast(TriggerDeviations, cast(PhiRegret, core).maps).local
 
 
 def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:
-    """Return what plays the mixtures of trigger deviations; a minimizer itself without."""
+    """Return what plays the mixtures of trigger deviations; else what circuits are around."""
+    minimizer = core_of(minimizer)
     by_triggers = (
         isinstance(minimizer, PhiRegret)
         and isinstance(minimizer.maps, TriggerDeviations)

@@ -68,7 +68,7 @@ def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel
         raise TypeError(must_be("rule", "a SimplexRule", rule, "pass one, as RegretMatching(3)"))
     kept = vars(rule).setdefault("_kernels", {})
     found: _Found | None = kept.get(exact)
-    held = held_by(rule, declared(rule) if found is None else found.learned)
+    held = held_by(dict(owners(rule)), declared(rule) if found is None else found.learned)
     if found is None or (anew and found.used) or held != found.held:
         found = kept[exact] = _found(rule, exact)
     found.used = found.used or anew
@@ -87,7 +87,7 @@ def kernel_or_none(rule: Any) -> Kernel | None:
 
 def _found(rule: Any, exact: bool) -> _Found:
     learned = {*declared(rule)}
-    held = held_by(rule, learned)
+    held = held_by(dict(owners(rule)), learned)
     key = exact, frozenset(held.items())
     shared = all(is_ours(part) for _, part in owners(rule)) and all(map(is_plain, held.values()))
     if shared and key in _SHARED:

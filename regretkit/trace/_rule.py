@@ -18,6 +18,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._state import Stateful, is_ours, parts
+from regretkit._util._errors import MIXES
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices, StrategySet
@@ -79,6 +80,11 @@ class RuleGraph:
     """what it is at first in a block with a single action; nothing where that is not known."""
 
     @property
+    def outputs(self) -> list[Node]:
+        """The nodes of all arrays that it computes."""
+        return [self.strategy, *self.learned.values()]
+
+    @property
     def inputs(self) -> dict[str, Node]:
         """The node of each array."""
         return {path: make("input", per=per, detail=path) for path, per in self.per.items()}
@@ -98,12 +104,39 @@ def number_after(path: str) -> Node:
 
 
 def owners(minimizer: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a minimizer and the parts that it holds, each with its path."""
+    """Yield a minimizer and the parts that it holds, each with its path; no ``core_of`` a tree."""
     yield "", minimizer
     for name, value in parts(minimizer):
-        if isinstance(value, RegretMinimizer):
+        if isinstance(value, RegretMinimizer) and value is not _inner_of(minimizer, at_end=True):
             for path, part in owners(value):
                 yield f"{name}.{path}", part
+
+
+def core_of(minimizer: Any) -> Any:
+    """Return what plays within circuits around a tree: CFR, say; a minimizer itself without."""
+    while (inner := _inner_of(minimizer)) is not None:
+        minimizer = inner
+    return minimizer
+
+
+def _inner_of(minimizer: Any, at_end: bool = False) -> Any:
+    """Return the only part of a circuit around a tree, None without; ``at_end`` only a core."""
+    if isinstance(minimizer.domain, Simplices):
+        return None
+    inner = [value for _, value in parts(minimizer) if isinstance(value, RegretMinimizer)]
+    if len(inner) != 1 or inner[0].domain != minimizer.domain:
+        return None
+    return None if at_end and _inner_of(inner[0]) is not None else inner[0]
+
+
+def core_path(minimizer: Any) -> str | None:
+    """Return the path of the core within circuits around a tree, None without circuits."""
+    inner = _inner_of(minimizer)
+    if inner is None:
+        return None
+    name = next(name for name, value in parts(minimizer) if value is inner)
+    further = core_path(inner)
+    return name if further is None else f"{name}.{further}"
 
 
 def held_at(minimizer: Any, path: str) -> Any:
@@ -151,16 +184,16 @@ def _of_class(part: Any) -> dict[str, Any]:
 def declared(rule: Any) -> list[str]:
     """Return the paths of the arrays that a rule and its parts declare as learned."""
     rules = ((path, part) for path, part in owners(rule) if hasattr(part, "_learned"))
-    return [path + name for path, part in rules for name in part._learned()]
+    core = core_path(rule)
+    return [path + name for path, part in rules for name in part._learned()] + [core] * bool(core)
 
 
 def _all(part: Any) -> dict[str, Any]:
     return _of_class(part) | _values(part)
 
 
-def held_by(rule: Any, learned: Container[str]) -> dict[str, tuple[object, ...]]:
-    """Return what a rule and its parts hold beside what is learned, in a form to be compared."""
-    owned = dict(owners(rule))
+def held_by(owned: Mapping[str, Any], learned: Container[str]) -> dict[str, tuple[object, ...]]:
+    """Return what ``owners`` hold beside what is learned, in a form to be compared."""
     found: dict[str, tuple[object, ...]] = {}
     for path, part in owned.items():
         found[path] = (type(part),)
@@ -228,14 +261,17 @@ def is_plain(contents: Iterable[object]) -> bool:
 
 
 def trace_rule(rule: Any) -> RuleGraph:
-    """Return the graph of a rule, or of a circuit around one on the same simplices.
+    """Return the graph of a rule, or of a circuit around one on the same simplices or tree.
+
+    In circuits around a tree, every sequence is on its own. The path of what is within, CFR say,
+    is an array: what that one plays, and then what it learns from.
 
     Raises
     ------
     UntraceableError
         When the rule does what no graph can say, with the place in its code.
     """
-    if not isinstance(rule.domain, Simplices):
+    if not isinstance(rule.domain, Simplices) and core_path(rule) is None:
         raise UntraceableError(f"it plays on {quote(rule.domain)}, and not on simplices")
     tracing = _Tracing(rule)
     while True:
@@ -249,6 +285,8 @@ def trace_rule(rule: Any) -> RuleGraph:
         raise refusal(rule, "_propose", _UNSTEADY)
     if (first.learned, first.numbers) != (other.learned, other.numbers):
         raise refusal(rule, "_learn", _UNSTEADY)
+    if core_path(rule) and any(n.per is Per.BLOCK for n in nodes_of(first.outputs)):
+        raise refusal(rule, "_learn", _ALONE)
     return first
 
 
@@ -256,6 +294,9 @@ _UNSTEADY = (
     "it computes something else every time, as with random numbers or a global that counts; "
     "compute with what the rule has learned alone"
 )
+
+
+_ALONE = "around a tree, what is computed of a sequence must depend on that sequence alone"
 
 
 class _LearnedError(Exception):
@@ -269,20 +310,22 @@ class _Tracing:
     """A rule, and which of the arrays and numbers that it and its parts hold are learned."""
 
     def __init__(self, rule: Any) -> None:
-        self.rule, self.parts = rule, dict(owners(rule))
+        self.rule, self.parts, self._core = rule, dict(owners(rule)), core_path(rule)
+        # To circuits around a tree, all sequences are one block.
+        self._simplices = Simplices(rule.dimension) if self._core else rule.domain
         self.per: dict[str, Per] = {}
         self.numbers: list[str] = []
         for part in self.parts.values():
             if part.domain != rule.domain:
                 raise UntraceableError(f"{quote(part)}, a part of it, plays on another set")
         self._example = rule
-        if rule.domain.dimension == rule.domain.blocks:  # where the shape does not say it
+        if self._simplices.dimension == self._simplices.blocks:  # where the shape does not say it
             self._example = rule.on_domain(Simplices([2, 3]))
             if self._example is None:
                 raise UntraceableError("every block has one action: arrays cannot be told apart")
         for path in declared(rule):
             self._learn_array(path)
-        self.held = held_by(rule, self.per)
+        self.held = held_by(self.parts, self.per)
         self._before = {path: _values(part) for path, part in self.parts.items()}
         self._opaque = {
             path + name: _NumberFunction(partial(getattr(type(part), name), weakref.proxy(part)))
@@ -302,23 +345,36 @@ class _Tracing:
 
     def _at_first(self, sizes: list[int]) -> dict[str, Any]:
         """Return what a rule over other simplices has learned at first, nothing where none is."""
+        if self._core:
+            return {}
         try:
             fresh = self.rule.on_domain(Simplices(sizes))
         except (TypeError, ValueError):  # its arguments fit its own set alone
             fresh = None
         return {} if fresh is None else {path: held_at(fresh, path) for path in self.per}
 
+    def _owner(self, path: str) -> tuple[Any, str]:
+        prefix, dot, name = path.rpartition(".")
+        return self.parts[prefix + dot], name
+
+    def _held_at(self, path: str) -> Any:
+        return getattr(*self._owner(path))
+
     # What is learned
 
     def learn_too(self, path: str) -> None:
         """Take an array or a number for learned."""
-        if isinstance(held_at(self.rule, path), np.ndarray):
+        if isinstance(self._held_at(path), np.ndarray):
             self._learn_array(path)
         else:
             self.numbers.append(path)
 
     def _learn_array(self, path: str) -> None:
-        array, simplices = held_at(self._example, path), self._example.domain
+        if path == self._core:
+            self.per[path] = Per.ACTION
+            return
+        array = held_at(self._example, path)
+        simplices = self._simplices if self._core else self._example.domain
         shapes = {(simplices.dimension,): Per.ACTION, (simplices.blocks,): Per.BLOCK}
         if getattr(array, "shape", None) not in shapes or array.dtype.kind != "f":
             text = f"self.{path} is no array of floats by action or block"
@@ -329,7 +385,7 @@ class _Tracing:
         """Refuse that the numbers of an array that is learned are held under another name."""
         held = {path + n: x for path, part in self.parts.items() for n, x in _all(part).items()}
         arrays = {path: value for path, value in held.items() if isinstance(value, np.ndarray)}
-        for path in self.per:
+        for path in self.per.keys() & arrays.keys():
             for other, array in arrays.items():
                 if other != path and np.may_share_memory(array, arrays[path]):
                     text = f"self.{other} and self.{path}, which is learned, are one array"
@@ -340,8 +396,8 @@ class _Tracing:
     def _propose(self, trace: Trace) -> dict[str, Node]:
         with self._symbolic(trace, ITERATION, number_after) as inputs:
             strategy = self.rule._propose()
-            held = {path: trace.node(held_at(self.rule, path)) for path in inputs}
-            changed = [path for path in inputs if held[path] is not inputs[path]]
+            held = {p: trace.node(self._held_at(p)) for p in inputs if p != self._core}
+            changed = [path for path in held if held[path] is not inputs[path]]
             if changed := [*changed, *self._changed(inputs)]:
                 raise UntraceableError(f"_propose changes self.{changed[0]}; let _learn change it")
             return {"strategy": _as(Per.ACTION, strategy, trace, "_propose returns")}
@@ -359,7 +415,9 @@ class _Tracing:
                 raise UntraceableError("_learn must return nothing; let it change self")
             for path in self._changed(inputs):
                 self._take_for_learned(path)
-            learned = {path: held_at(self.rule, path) for path in inputs}
+            learned = {path: self._held_at(path) for path in inputs}
+            if self._core:
+                learned[self._core] = self._held_at(self._core).observed
             _refuse_one_array(learned)
             return {p: _as(inputs[p].per, x, trace, f"{p} becomes") for p, x in learned.items()}
 
@@ -374,8 +432,10 @@ class _Tracing:
         held |= self._opaque
         held["iteration"] = trace.symbol(iteration)
         copies: dict[int, Any] = {id(part): part for part in self.parts.values()}
-        copies |= {id(held_at(self.rule, path)): held[path] for path in self.per}
-        simplices = SymbolicSimplices(self.rule.domain, trace)
+        copies |= {id(self._held_at(path)): held[path] for path in self.per}
+        if self._core:
+            held[self._core] = _Core(held[self._core], self._held_at(self._core).domain)
+        simplices = SymbolicSimplices(self._simplices, trace)
         trace.first = simplices.first
         for path, part in self.parts.items():
             for name, value in _all(part).items():
@@ -385,7 +445,7 @@ class _Tracing:
                     held[path + name] = _copied(path + name, value, copies)
         try:
             for path, value in held.items():
-                hold_at(self.rule, path, value)
+                object.__setattr__(*self._owner(path), value)
             for path in filter(None, self.parts):
                 _let_play(self.parts[path], trace)
             self.rule._strategy = trace.symbol(STRATEGY, writeable=False)
@@ -407,7 +467,7 @@ class _Tracing:
 
     def _changed(self, inputs: Iterable[str]) -> list[str]:
         """Return the paths of what a hook changed beside the inputs."""
-        now = held_by(self.rule, self.per)
+        now = held_by(self.parts, self.per)
         other = {path for path in {**self.held, **now} if self.held.get(path) != now.get(path)}
         return sorted(other - {*inputs, *self._opaque, *self._kept_constants()})
 
@@ -452,7 +512,7 @@ class _Tracing:
                     "Python decides by the iteration in too many ways, as in a loop; use np.where"
                 )
                 raise refusal(rule, hook.__name__, text)
-            trace = Trace(rule.domain.blocks, rule.domain.dimension, taken)
+            trace = Trace(self._simplices.blocks, self._simplices.dimension, taken)
             outputs: dict[str, Node] | None = None
             try:
                 with symbolic_functions(self._places, trace), np.errstate(all="ignore"):
@@ -462,7 +522,8 @@ class _Tracing:
             except (DivisorError, DomainError):
                 pass
             except UntraceableError as error:
-                raise UntraceableError(f"{error} ({_place(error, rule)})") from None
+                text = _ALONE if self._core and MIXES in str(error) else str(error)
+                raise UntraceableError(f"{text} ({_place(error, rule)})") from None
             except Exception as error:
                 told = f"{type(error).__name__}: {error} ({_place(error, rule)})"
                 raise UntraceableError(told) from error
@@ -480,6 +541,36 @@ class _Tracing:
         if outputs is None:
             raise refusal(rule, hook.__name__, "Python's numbers are divided by zero")
         return outputs
+
+
+class _Core:
+    """Stands for what circuits are around: it plays an array, and keeps what it is told."""
+
+    def __init__(self, strategy: Symbol, domain: StrategySet) -> None:
+        self._strategy, self.domain, self.dimension = strategy, domain, domain.dimension
+        self._observed: Any = None
+
+    def next_strategy(self) -> Any:
+        """Return what it plays in this iteration."""
+        if self._observed is not None:
+            raise UntraceableError("what it is around is asked for the next strategy in _learn")
+        return self._strategy
+
+    def observe_utility(self, utility: Any) -> None:
+        """Keep what it learns from."""
+        if self._observed is not None:
+            raise UntraceableError("what it is around learns twice in an iteration")
+        self._observed = utility
+
+    def __getattr__(self, name: str) -> Any:
+        raise UntraceableError(f"it asks for .{name} of what it is around; let it play and learn")
+
+    @property
+    def observed(self) -> Any:
+        """What it has learned from."""
+        if self._observed is None:
+            raise UntraceableError("what it is around does not learn in every iteration")
+        return self._observed
 
 
 def _copied(path: str, value: Any, copies: dict[int, Any]) -> Any:

@@ -27,14 +27,15 @@ SIMPLICES = rk.Simplices([2, 3, 3])
 @pytest.mark.parametrize(
     ("name", "row", "columns", "module"),
     [
-        ("circuits", "hull of RM and RM+", 6, "numpy"),
+        ("around", "Kuhn poker", 3, "numpy"),
+        ("circuits", "hull of RM and RM+", 3, "numpy"),
         ("correlated", "CCE 5", 4, "scipy"),
         ("correlated_gaps", "Kuhn poker", 6, "scipy"),
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 8, "scipy"),
         ("exact_choice", "kuhn_poker", 7, "scipy"),
         ("efr", "Kuhn poker: csps", 8, "pyspiel"),
-        ("engines", "Kuhn poker", 6, "numpy"),
+        ("engines", "Kuhn poker", 4, "numpy"),
         ("linear_swap", "Kuhn poker", 7, "numpy"),
         ("look", "kuhn_poker", 4, "scipy"),
         ("openspiel_import", "kuhn_poker", 6, "pyspiel"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive_games import Node, chance, decision, end, random_game
 
 import regretkit as rk
-from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay
+from regretkit import ExtensiveFormGame, NormalFormGame
 from regretkit.play import Simultaneous
 
 # Games with special payoffs: equal ones, none at all, players without decisions
@@ -61,19 +61,6 @@ def normal_forms(draw):
 GAMES = st.one_of(trees(), normal_forms())
 
 
-class Recorder(rk.RegretMinimizer):
-    """Plays one strategy, and records its utility."""
-
-    def __init__(self, domain, strategy):
-        self.domain, self.strategy, self.utility = domain, strategy, None
-
-    def _propose(self):
-        return self.strategy.copy()
-
-    def _learn(self, utility, strategy):
-        self.utility = utility.copy()
-
-
 def strategies_of(game, generator):
     """Return a strategy for each player, and the distributions that it is made of."""
     profile, behaviors = [], []
@@ -87,15 +74,6 @@ def strategies_of(game, generator):
 
 def assert_worth(found, expected, game):
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(game.payoffs).sum())
-
-
-@given(game=GAMES, seed=st.integers(0, 2**32 - 1))
-def test_strategies_are_worth_what_the_game_says(game, seed):
-    profile, _ = strategies_of(game, np.random.default_rng(seed))
-    seats = [Recorder(domain, x) for domain, x in zip(game.domains, profile, strict=True)]
-    SelfPlay(game, seats, order=Simultaneous(), engine="compiled").run(1)
-    for player, seat in enumerate(seats):
-        assert_worth(seat.utility, game.utility(player, profile), game)
 
 
 @settings(max_examples=60)

@@ -34,6 +34,9 @@ class Rules(NamedTuple):
     """Arrays with a number for each sequence, shape ``(arrays, sequences)``,"""
     by_point: Vector
     """and with a number for each point, shape ``(arrays, points)``."""
+    around: Indices | None
+    """For each player the number of the circuits around its tree, -1 without, and where their
+    parameters begin; None where no player has any."""
 
 
 class Arrays(NamedTuple):
@@ -57,6 +60,7 @@ def iterate(
     before the next one; otherwise each player takes its three steps in turn.
     """
     trees, iterates, movers = arrays.trees, arrays.iterates, turns.shape[1]
+    circuits = arrays.rules.around is not None
     for t in range(turns.shape[0]):
         decay, weight, row = weights[t, 0], weights[t, 1], min(t, parameters.shape[0] - 1)
         if t == turns.shape[0] - 1:
@@ -70,13 +74,37 @@ def iterate(
                 if step == 0:
                     compute_utility(player, arrays.payoffs, trees, iterates)
                 elif step == 1:
+                    if circuits:
+                        transform(player, True, row, parameters, arrays)
                     update(player, row, parameters, arrays)
                 else:
                     if arrays.deviations is not None:
                         set_fixed_points(player, arrays)
                     forward(player, decay, weight, trees, iterates)
+                    if circuits:
+                        transform(player, False, row, parameters, arrays)
         if turns[t, movers - 1] < 0:
             accumulate_idle(turns[t], decay, weight, trees, iterates)
+
+
+def transform(player: int, learning: bool, row: int, parameters: Vector, arrays: Arrays) -> None:
+    """Pass a utility through the circuits around a tree, or a strategy back."""
+    rules, iterates = arrays.rules, arrays.iterates
+    number, offset = rules.around[player]  # type: ignore[index]
+    if number >= 0:
+        begin = as_int64(arrays.trees.sequence_offsets[player])
+        count = as_int64(arrays.trees.sequence_offsets[player + 1]) - begin
+        rules.functions[number](
+            learning,
+            begin,
+            count,
+            row,
+            offset,
+            iterates.utility,
+            iterates.strategy,
+            rules.by_action,
+            parameters,
+        )
 
 
 def update(player: int, row: int, parameters: Vector, arrays: Arrays) -> None:
@@ -183,7 +211,51 @@ def over_range(
     return update
 
 
+@lru_cache(maxsize=256)
+def over_sequences(
+    propose: BlockFunction, learn: BlockFunction, rows: tuple[int, ...], core: int
+) -> Callable[..., None]:
+    """Return circuits around a tree as one function for all its sequences.
+
+    ``rows`` of ``Rules.by_action`` are their arrays. The one at ``core`` is what is within: what
+    that plays, and then what it learns from.
+    """
+
+    def pass_on(wide: int, at: int, learning: bool, arrays: Sequences) -> None:
+        utility, strategy, by_action, parameters = arrays
+        earned, played = lanes(utility, at, 1, wide), lanes(strategy, at, 1, wide)
+        state = tuple(lanes(by_action[row], at, 1, wide) for row in rows)
+        if learning:
+            learn(0, 0, 1, earned, 0.0, played, state, parameters)
+            earned[0] = state[core][0]
+        else:
+            state[core][0] = played[0]
+            propose(0, 0, 1, played, state, parameters)
+
+    def transform(
+        learning: bool,
+        begin: int,
+        count: int,
+        row: int,
+        offset: int,
+        utility: Vector,
+        strategy: Vector,
+        by_action: Vector,
+        parameters: Vector,
+    ) -> None:
+        arrays = utility, strategy, by_action, parameters[row][offset:]
+        vectors = count // width() * width()
+        for i in range(0, vectors, width()):
+            pass_on(width(), begin + i, learning, arrays)
+        for i in range(vectors, count):
+            pass_on(1, begin + i, learning, arrays)
+
+    return transform
+
+
 At: TypeAlias = tuple[int, int, int, int]
 """The first point of a range, their number, their stride, and the first sequence."""
 Touched: TypeAlias = tuple[Vector, Vector, Vector, Vector, Vector, Vector]
 """Utility, b, values, both kinds of a rule's arrays, and its parameters."""
+Sequences: TypeAlias = tuple[Vector, Vector, Vector, Vector]
+"""Utility, x, arrays by sequence, and parameters."""
