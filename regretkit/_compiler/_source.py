@@ -106,19 +106,18 @@ def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter
 
 def _single(block: list[ast.stmt], stores: Counter[str], loads: Counter[str]) -> Iterator[str]:
     """Yield the names that are written once, and read after that within the same block only."""
-    for k, node in enumerate(block):
-        following = block[k + 1 :]
-        targets: list[ast.expr] = []
+    following = Counter[str]()  # what is read after a statement
+    for node in reversed(block):
+        read, targets = following, list[ast.expr]()
         if isinstance(node, ast.Assign):
             targets = node.targets
         elif isinstance(node, ast.AnnAssign):
             targets = [node.target]
         elif isinstance(node, ast.For):
-            targets, following = [node.target], node.body
+            targets, read = [node.target], _names(node.body, ast.Load)
         written = _names(targets, ast.Store)
-        if written:
-            read = _names(following, ast.Load)
-            yield from (n for n in written if stores[n] == 1 and read[n] == loads[n])
+        yield from (n for n in written if stores[n] == 1 and read[n] == loads[n])
+        following.update(_names([node], ast.Load))
         for name in ("body", "orelse"):
             yield from _single(getattr(node, name, []), stores, loads)
 

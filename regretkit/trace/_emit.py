@@ -11,6 +11,7 @@ from regretkit.trace._graph import (
     SORTING,
     Node,
     Per,
+    in_order,
     nodes_of,
     number,
 )
@@ -21,7 +22,10 @@ _LONG = 8
 _STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}
 _ROOT_STEPS = 100
 _UNROLLED = 4
-"""Sums that a processor adds to at once."""
+"""Sums that a processor adds to at once,"""
+_FEW = 20
+"""unless there are more reductions than this, as in a loop of the author: they take a compiler
+long."""
 
 
 class Loops:
@@ -52,6 +56,7 @@ class Loops:
         self._bound: dict[Node, frozenset[Node]] = {}
         for node in nodes_of(outputs.values()):
             self._bound[node] = self._iterates(node)
+        self._few = sum(node.op in REDUCTIONS for node in self._bound) <= _FEW
 
     def _iterates(self, node: Node) -> frozenset[Node]:
         if node.op == "iterate":
@@ -122,16 +127,14 @@ class Loops:
 
     def _inside(self, outputs: Iterable[Node]) -> list[Node]:
         """Return the nodes by action that a loop computes for these outputs, in order."""
-        found: set[Node] = set()
-        stack = list(outputs)
-        while stack:
-            node = stack.pop()
-            if node in found or node.per is not Per.ACTION or node in self._stored:
-                continue
-            found.add(node)
-            if node.op != "chosen":
-                stack.extend(node.args)
-        return [node for node in nodes_of(outputs) if node in found]
+
+        def computed(node: Node) -> bool:
+            return node.per is Per.ACTION and node not in self._stored
+
+        def args(node: Node) -> tuple[Node, ...]:
+            return node.args if computed(node) and node.op != "chosen" else ()
+
+        return [node for node in in_order(outputs, args) if computed(node)]
 
     def _to_keep(self, later: list[Node], current: list[Node]) -> dict[Node, str]:
         """Return the expensive nodes of a loop that later loops need, and where they are kept."""
@@ -161,7 +164,7 @@ class Loops:
             if node.op == "argmax":
                 self._write(depth, f"{targets[node]}_max = -inf")
         needed = self._inside([node.args[0] for node in reductions])
-        simple = not kept and all(node.op == "sum" for node in reductions)
+        simple = self._few and not kept and all(node.op == "sum" for node in reductions)
         begin = "first"
         if simple and not any(node.op == "cumulate" for node in needed) and len(needed) <= 8:
             begin = self._four_sums(reductions, targets, depth)

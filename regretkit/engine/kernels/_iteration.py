@@ -162,6 +162,7 @@ def over_range(
     ``places`` says for each of the rule's arrays whether it has a number for each action, and which
     row of ``Rules.by_action`` or ``by_point`` it is.
     """
+    short = str(vars(propose)["source"]).count("\n") < 300
 
     def update_points(n: int, wide: int, at: At, negligible: float, arrays: Touched) -> None:
         point, count, stride, first = at
@@ -199,9 +200,9 @@ def over_range(
         at = point, count, stride, first
         arrays = utility, strategy, values, by_action, by_point, parameters[row][offset:]
         # For a number of actions known at compile time, the compiler unrolls all loops.
-        if actions == 2:
+        if short and actions == 2:
             update_points(2, width(), at, negligible, arrays)
-        elif actions == 3:
+        elif short and actions == 3:
             update_points(3, width(), at, negligible, arrays)
         elif stride < width():
             update_points(actions, 1, (point, count, 1, first), negligible, arrays)
