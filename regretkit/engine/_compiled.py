@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regretkit._machine_code import MachineCode
+from regretkit._machine_code import MachineCode, linkable
 from regretkit._util._typing import Vector
 from regretkit.engine._deviations import DeviationArrays, lay_out_deviations, negligible_gains
 from regretkit.engine._executor import KernelExecutor
@@ -55,6 +55,8 @@ class Compiled(Engine):
     name = "compiled"
 
     def unsupported_reason(self, run: SelfPlay) -> str | None:
+        if not linkable():
+            return "machine code cannot be linked here"
         return unsupported_run(run) or unsupported_rules(run)
 
     def start(self, run: SelfPlay) -> Executor:
