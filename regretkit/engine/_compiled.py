@@ -213,7 +213,7 @@ def _place(
         else:
             of_point[rule.points] = number, offset[number]
             given = *sizes, 0.0, *own, joined
-        functions.append(rule.compiled(places).address(*given))
+        functions.append(MachineCode(rule.function(places), {}).address(*given))
     return Rules(
         np.array(functions),
         of_point[trees.ranges[:, 0]],

@@ -1,12 +1,11 @@
 """The minimizers of a run, whose state is copied to machine code and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._machine_code import MachineCode
 from regretkit._state import is_ours, with_parts
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import ATOL, format_array, quote
@@ -93,9 +92,9 @@ class PlayedRule:
             whole = type(held_at(self.rule, path)) is int and number.is_integer()
             hold_at(self.rule, path, int(number) if whole else number)
 
-    def compiled(self, places: tuple[tuple[bool, int], ...]) -> MachineCode:
-        """Return its machine code for a range of points."""
-        return MachineCode(over_range(self.kernel.propose, self.kernel.learn, places), {})
+    def function(self, places: tuple[tuple[bool, int], ...]) -> Callable[..., None]:
+        """Return what is compiled of it: the kernel for a range of points."""
+        return over_range(self.kernel.propose, self.kernel.learn, places)
 
     def check(self, behavior: Vector) -> None:
         """Reject proposals of a kernel that are no distributions."""
@@ -150,10 +149,10 @@ class PlayedCircuits(PlayedRule):
         for _, part in owners(self.rule):
             part._strategy = None
 
-    def compiled(self, places: tuple[tuple[bool, int], ...]) -> MachineCode:
+    def function(self, places: tuple[tuple[bool, int], ...]) -> Callable[..., None]:
         core = self.kernel.learned.index(self._path)
         kernel = self.kernel.propose, self.kernel.learn
-        return MachineCode(over_sequences(*kernel, tuple(row for _, row in places), core), {})
+        return over_sequences(*kernel, tuple(row for _, row in places), core)
 
     def check(self, behavior: Vector) -> None:
         """Check nothing: a circuit may play any vector."""

@@ -121,7 +121,7 @@ def core_of(minimizer: Any) -> Any:
 
 def _inner_of(minimizer: Any, at_end: bool = False) -> Any:
     """Return the only part of a circuit around a tree, None without; ``at_end`` only a core."""
-    if isinstance(minimizer.domain, Simplices):
+    if isinstance(minimizer.domain, Simplices) or minimizer.dimension == 1:
         return None
     inner = [value for _, value in parts(minimizer) if isinstance(value, RegretMinimizer)]
     if len(inner) != 1 or inner[0].domain != minimizer.domain:

@@ -11,6 +11,7 @@ from naive_games import random_game
 from public_games import kuhn, leduc, river
 
 import regretkit as rk
+from regretkit.circuits import Discount, ExplorationMixture
 from regretkit.engine import _compiled
 from regretkit.engine._layout import flatten_trees, trees_in_ranges
 from regretkit.play import ChanceSampling, Linear, SelfPlay
@@ -95,6 +96,16 @@ def test_draws_of_chance():
         game = rk.games.kuhn_poker()
         players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
         return SelfPlay(game, players, estimator=estimator, engine="compiled")
+
+    assert_as_written(start)
+
+
+def test_circuits_around_trees():
+    def start():
+        game = GAMES["tree for two"]
+        cfr = (rk.CFR(tree, rk.RegretMatching) for tree in game.domains)
+        players = [ExplorationMixture(Discount(x, weight=float), gamma=0.1) for x in cfr]
+        return SelfPlay(game, players, engine="compiled")
 
     assert_as_written(start)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import regretkit as rk
 from regretkit import SelfPlay
-from regretkit.engine.kernels._iteration import over_range
+from regretkit.engine.kernels._iteration import over_range, over_sequences
 from regretkit.evaluation import nash_conv
 from regretkit.minimizers import (
     DiscountedRegretMatchingPlus,
@@ -211,10 +211,14 @@ class Written:
 
     def address(self, *arguments):
         """Return a rule over a range; in its kernel a division by zero is no error."""
-        points = inspect.getclosurevars(self.function).nonlocals["update_points"]
-        parts = inspect.getclosurevars(points).nonlocals
+        (inner,) = (
+            x for x in inspect.getclosurevars(self.function).nonlocals.values() if callable(x)
+        )
+        parts = inspect.getclosurevars(inner).nonlocals
         kernel = (vars(parts[name])["py_func"] for name in ("propose", "learn"))
-        return over_range(*kernel, parts["places"])
+        if "places" in parts:
+            return over_range(*kernel, parts["places"])
+        return over_sequences(*kernel, parts["rows"], parts["core"])
 
     def __call__(self, *arguments):
         with np.errstate(all="ignore"):

@@ -194,7 +194,7 @@ def test_a_refusal_names_what_was_done_where_and_what_to_write(code, message):
 
 @each(FINE_IN_NUMPY)
 def test_what_is_refused_is_played_in_numpy(code, message):
-    assert rk.solve(KUHN, play.Algorithm(rule(code)), iterations=5).engine == "numpy"
+    assert play.Algorithm(rule(code)).start(KUHN).engine_report().engine == "numpy"
 
 
 @each(FINE_IN_NUMPY)
