@@ -29,7 +29,7 @@ from regretkit.workbench import (
 from regretkit.workbench._experiment import suite_names
 from regretkit.workbench._names import split
 
-_AXES = ("iteration", "visited", "seconds", "processor_seconds")
+_AXES = ("iteration", "visited", "seconds")
 _GAMES = 5
 """The most games that are named with a failure."""
 

@@ -50,7 +50,6 @@ _LABELS = {
     "iteration": "iterations",
     "iterations": "iterations",
     "seconds": "time (seconds)",
-    "processor_seconds": "time of a processor (seconds)",
     "visited": "histories visited",
     "last_nash_conv": "NashConv of the last iterate (units of payoff)",
     "best_nash_conv": "NashConv of the best iterate (units of payoff)",

@@ -102,11 +102,9 @@ class CompiledExecutor(KernelExecutor):
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         self._load()
         started_at = self._run.iteration
-        try:
-            self._play_batches(iterations, interrupted)
-        finally:
-            if self._run.iteration > started_at and self._run._failure is None:
-                self._store()
+        self._play_batches(iterations, interrupted)
+        if self._run.iteration > started_at:
+            self._store()
 
     def _load(self) -> None:
         """Copy the state of minimizers and averages to the arrays."""
@@ -121,27 +119,25 @@ class CompiledExecutor(KernelExecutor):
         """Copy the state of minimizers and averages from the arrays."""
         deviations, run = self._arrays.deviations, self._run
         last = None if deviations is None else deviations.last_behavior
-        with self._breaking():
-            for player, average in zip(self._players, run._averages, strict=True):
-                player.store(self._iterates, last)
-                average._total = self._iterates.total[player.sequences]
-            played = self._iterates.last_strategy
-            run.last_profile = [frozen(played[player.sequences]) for player in self._players]
+        for player, average in zip(self._players, run._averages, strict=True):
+            player.store(self._iterates, last)
+            average._total = self._iterates.total[player.sequences]
+        played = self._iterates.last_strategy
+        run.last_profile = [frozen(played[player.sequences]) for player in self._players]
 
     def _advance(self, count: int) -> None:
         turns, rows, weights = self._upcoming(count)
         parameters = np.concatenate(rows, axis=1)
-        with self._breaking(count):
-            self._code(turns.simultaneous, turns.players, parameters, weights, self._arrays)
-            payoffs, sampling = self._arrays.payoffs, self._run.estimator
-            if isinstance(payoffs, ChancePayoffs) and isinstance(sampling, ChanceSampling):
-                sampling.visited += int(payoffs.visited[0])
-                payoffs.visited[0] = 0
-            self._check(self._iterates.behavior)
-            weight = weight_after(self._run._averages[0], weights)
-            for average in self._run._averages:
-                advance_average(average, count, weight)
-            self._count(turns.players)
+        self._code(turns.simultaneous, turns.players, parameters, weights, self._arrays)
+        payoffs, sampling = self._arrays.payoffs, self._run.estimator
+        if isinstance(payoffs, ChancePayoffs) and isinstance(sampling, ChanceSampling):
+            sampling.visited += int(payoffs.visited[0])
+            payoffs.visited[0] = 0
+        self._check(self._iterates.behavior)
+        weight = weight_after(self._run._averages[0], weights)
+        for average in self._run._averages:
+            advance_average(average, count, weight)
+        self._count(turns.players)
 
 
 def _lay_out(run: SelfPlay) -> tuple[Trees, Payoffs, DeviationArrays | None]:

@@ -91,12 +91,3 @@ class KernelExecutor(Executor):
         """Refuse a rule that proposes what is no distribution."""
         for rule in self._rules:
             rule.check(behavior)
-
-    @contextlib.contextmanager
-    def _breaking(self, count: int = 0) -> Iterator[None]:
-        """Break the run if anything fails, in one of the next ``count`` iterations."""
-        try:
-            yield
-        except BaseException as error:
-            self._run._fail(error, count=count)
-            raise

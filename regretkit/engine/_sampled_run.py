@@ -141,10 +141,9 @@ class SampledExecutor(KernelExecutor):
         played = [frozen(iterates.strategy[player.sequences]) for player in self._players]
         updates = [player.minimizer.iteration for player in self._players]
         self._advance(1, keep_utility=True)
-        with self._breaking():
-            self._check(sampled.behavior)
-            self._initialize()
-            self._code.settle_all_sums(self._trees, sampled, iterates.total)
+        self._check(sampled.behavior)
+        self._initialize()
+        self._code.settle_all_sums(self._trees, sampled, iterates.total)
         run.last_profile = played
         for number, (player, count) in enumerate(zip(self._players, updates, strict=True)):
             player.store(iterates)
@@ -161,14 +160,13 @@ class SampledExecutor(KernelExecutor):
         zeros = np.flatnonzero(weights[:, 0] == 0.0)
         start = int(zeros[-1]) if zeros.size else 0
         ignored, counted = (turns._replace(players=p) for p in np.split(turns.players, [start]))
-        with self._breaking(count):
-            if zeros.size:  # nothing before the last of these counts
-                self._call(ignored, parameters, np.zeros((start, 2)))
-                sampled.sums[:] = sampled.parent_sums[:] = 0.0
-            parameters = parameters if len(parameters) == 1 else parameters[start:]
-            self._call(counted, parameters, weights[start:], keep_utility)
-            if self._rules[0].foreign:  # ours are checked in the end: there are many of them
-                self._check(sampled.behavior)
+        if zeros.size:  # nothing before the last of these counts
+            self._call(ignored, parameters, np.zeros((start, 2)))
+            sampled.sums[:] = sampled.parent_sums[:] = 0.0
+        parameters = parameters if len(parameters) == 1 else parameters[start:]
+        self._call(counted, parameters, weights[start:], keep_utility)
+        if self._rules[0].foreign:  # ours are checked in the end: there are many of them
+            self._check(sampled.behavior)
         for player, average in zip(self._players, run._averages, strict=True):
             # The empty sequence is always played, and so sums up the weights.
             weight = float(sampled.sums[self._trees.sequence_offsets[player.player]])

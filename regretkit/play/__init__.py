@@ -72,5 +72,6 @@ from regretkit.play._orders import UpdateSchedule as UpdateSchedule
 from regretkit.play._recorder import Recorder as Recorder
 from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
 from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
+from regretkit.play._run import Run as Run
 from regretkit.play._self_play import SelfPlay as SelfPlay
 from regretkit.play._solve import solve as solve

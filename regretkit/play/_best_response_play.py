@@ -11,7 +11,6 @@ from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._averaging import Average, average_profile
-from regretkit.play._callbacks import exits_as_errors
 from regretkit.play._self_play import check_plays_on
 
 
@@ -36,7 +35,6 @@ class BestResponsePlay:
     """Saddle gap of the averages, in units of payoff: at most ``regret``."""
 
 
-@exits_as_errors()
 def best_response_play(
     game: NormalFormGame | ExtensiveFormGame,
     minimizer: RegretMinimizer,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import Attribute, define, field
@@ -15,10 +15,10 @@ from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._validate import above_one, at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
-from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._measures import StrategyChange
 
 if TYPE_CHECKING:
+    from regretkit.play._run import Run
     from regretkit.play._self_play import SelfPlay
 
 Callback: TypeAlias = Callable[["SelfPlay"], object]
@@ -60,25 +60,14 @@ def as_callbacks(callbacks: Iterable[Function]) -> list[Function]:
     return watching
 
 
-def begin(callbacks: Iterable[Callable[..., object]], run: "SelfPlay") -> list[Callback]:
+def begin(callbacks: Iterable[Callable[..., object]], run: Any) -> list[Callback]:
     """Call the method ``begin`` of those that have one; return what is to watch every iteration."""
     prepared = [getattr(callback, "begin", None) for callback in callbacks]
     watching = [prepare(run) or () for prepare in prepared if prepare is not None]
     return list({id(watcher): watcher for watcher in chain.from_iterable(watching)}.values())
 
 
-class _Run(Protocol):
-    seconds: float
-    processor_seconds: float
-
-    @property
-    def iteration(self) -> int: ...
-
-
-Run = TypeVar("Run", bound=_Run)
-
-
-def next_look(run: Run, callbacks: Iterable[Callable[[Run], object]], end: int) -> int:
+def next_call(run: "Run", callbacks: Iterable[Callable[..., object]], end: int) -> int:
     """Return the next iteration at which a callback is due, ``end`` at the latest."""
     following = run.iteration + 1
     for callback in callbacks:
@@ -87,51 +76,10 @@ def next_look(run: Run, callbacks: Iterable[Callable[[Run], object]], end: int) 
     return end
 
 
-def time_limit(callbacks: Iterable[Callable[..., object]]) -> float:
-    """Return after how many seconds of play callbacks stop a run, infinity where none does."""
-    limits = [getattr(callback, "_time_limit", None) for callback in callbacks]
-    return min((limit() for limit in limits if limit is not None), default=math.inf)
-
-
-def stopped(run: Run, callbacks: Iterable[Callable[[Run], object]]) -> bool:
+def stopped(run: "Run", callbacks: Iterable[Callable[..., object]]) -> bool:
     """Call all callbacks, without short-circuiting, and return whether one stops the run."""
     said = [callback(run) for callback in callbacks]
     return any(isinstance(word, bool | np.bool_) and word for word in said)
-
-
-@contextmanager
-def exits_as_errors() -> Iterator[None]:
-    """Turn ``SystemExit`` of a rule into a RuntimeError: a rule that fails never ends the program.
-
-    Callbacks are called outside of it, and may end the program.
-    """
-    try:
-        yield
-    except SystemExit as error:
-        raise RuntimeError(f"a rule tried to end the program with {quote(error)}") from error
-
-
-def play_watched(
-    run: Run,
-    guard: RunGuard,
-    interrupt: DeferredInterrupt,
-    iterations: int,
-    callbacks: Iterable[Callable[[Run], object]],
-    play: Callable[[int], None],
-) -> None:
-    """Let ``play`` go through iterations, and call callbacks when due, until one stops the run."""
-    end = run.iteration + iterations
-    while run.iteration < end and not interrupt.requested():
-        due = next_look(run, callbacks, end)
-        began, computed = time.perf_counter(), time.process_time()
-        with exits_as_errors():
-            play(due - run.iteration)
-        run.seconds += time.perf_counter() - began
-        run.processor_seconds += time.process_time() - computed
-        if run.iteration == due:
-            with guard.watching(interrupt):
-                if stopped(run, callbacks):
-                    break
 
 
 @define(eq=False)
@@ -274,43 +222,12 @@ class StopAtGap(Stateful):
         return self.last <= self.target
 
 
-_PERIOD = 0.05
-"""Seconds of play between two calls of what reads the clock, about."""
-
-
-@define(eq=False)
-class Pace:
-    """When to read a clock again: after iterations that take about as long as a period."""
-
-    _iteration: int = field(default=0, init=False)
-    _seconds: float = field(default=0.0, init=False)
-    """Those of the last call."""
-    _step: int = field(default=1, init=False)
-    """Iterations until the next one."""
-
-    def __call__(self, run: _Run) -> None:
-        """Note how long the iterations since the last call took."""
-        self.note(run.iteration, run.seconds, _PERIOD)
-
-    def note(self, iteration: int, seconds: float, period: float) -> None:
-        """Note where a run is, and what a clock says."""
-        count, took = iteration - self._iteration, max(seconds - self._seconds, 1e-9)
-        self._iteration, self._seconds = iteration, seconds
-        # A quick game goes through very many iterations before the clock needs to be read.
-        self._step = max(1, int(count * min(period / took, 8.0)))
-
-    def next_call(self, run: _Run) -> int:
-        """Return the next iteration at which to call: the next one, in a run that is not known."""
-        return run.iteration + (self._step if run.iteration == self._iteration else 1)
-
-
 @define(eq=False)
 class StopAtTime(Stateful):
     """Stop after some seconds of play.
 
-    These are the run's ``seconds``: of iterations, without callbacks, and since it was started or
-    loaded. An iteration is never left half-way; a run without a tree refuses to begin where one
-    alone is estimated to take ten times the limit.
+    These are the run's ``seconds``: of iterations, without callbacks. An iteration is never left
+    half-way.
 
     Parameters
     ----------
@@ -332,19 +249,14 @@ class StopAtTime(Stateful):
     """
 
     limit: float = field(validator=positive)
-    _pace: Pace = field(factory=Pace, init=False, repr=False, metadata=NOT_STATE)
 
-    def __call__(self, run: _Run) -> bool:
+    def __call__(self, run: "Run") -> bool:
         """Say whether to stop."""
-        self._pace(run)
         return run.seconds >= self.limit
 
-    def _time_limit(self) -> float:
-        return self.limit
-
-    def next_call(self, run: _Run) -> int:
+    def next_call(self, run: "Run") -> int:
         """Return the next iteration at which to read the clock."""
-        return self._pace.next_call(run)
+        return run.iteration + run.pace
 
 
 @define(eq=False)
@@ -419,14 +331,12 @@ class _Progress(Stateful):
     seconds: float | None
     every: float
     """Seconds between two lines."""
-    _pace: Pace = field(factory=Pace, init=False, metadata=NOT_STATE)
     _written: float = field(default=-math.inf, init=False, metadata=NOT_STATE)
 
     def next_call(self, run: Any) -> int:
-        return self._pace.next_call(run)
+        return int(run.iteration + run.pace)
 
     def __call__(self, run: Any) -> None:
-        self._pace(run)
         seconds = time.monotonic()
         if seconds - self._written < self.every:
             return

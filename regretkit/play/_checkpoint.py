@@ -18,12 +18,10 @@ from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._algorithms import ALGORITHMS, AlgorithmLike, Groups, named, without_tree
 from regretkit.play._callbacks import (
     Callback,
-    Pace,
     as_callbacks,
     begin,
-    next_look,
+    next_call,
     stopped,
-    time_limit,
 )
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 
 _PLAYED = 9
 """Seconds of play for one of saving, at least."""
-_LOOKS = 20
-"""How often the clock is looked at between two checkpoints, about."""
 
 
 class CheckpointError(OSError):
@@ -101,7 +97,6 @@ class Checkpoint:
     """When that was, on the clock that never goes back; before, when this was built."""
     _took: float = field(default=0.0, init=False, repr=False)
     """Seconds that it took."""
-    _pace: Pace = field(factory=Pace, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if (self.seconds is None) == (self.every is None):
@@ -117,7 +112,6 @@ class Checkpoint:
         check_target(self.path)  # refuses now what could not be saved later
         self.path = Path(self.path)
         self._saved = time.monotonic()
-        self._pace.note(0, self._saved, 0.0)
 
     def begin(self, run: SelfPlay) -> list[Callback]:
         """Let the callbacks watch the run."""
@@ -143,17 +137,13 @@ class Checkpoint:
         if self.every is not None:
             save = (run.iteration // self.every + 1) * self.every
         else:
-            save = self._pace.next_call(run)
-        return next_look(run, self.callbacks, save)
-
-    def _time_limit(self) -> float:
-        return time_limit(self.callbacks)
+            save = run.iteration + run.pace
+        return next_call(run, self.callbacks, save)
 
     def _is_time(self, run: SelfPlay) -> bool:
         if self.every is not None:
             return run.iteration % self.every == 0
         clock, seconds = time.monotonic(), max(self.seconds or 0.0, _PLAYED * self._took)
-        self._pace.note(run.iteration, clock, seconds / _LOOKS)
         return clock - self._saved >= seconds
 
 

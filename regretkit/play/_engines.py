@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
+from regretkit._state import with_parts
 from regretkit._util._errors import warn_once
 from regretkit._util._validate import did_you_mean, quote
 
@@ -38,9 +39,6 @@ class Executor(abc.ABC):
 
     def __deepcopy__(self, memo: object) -> None:
         return None  # a copy of a run finds its own
-
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        return type(None), ()
 
 
 class Engine(abc.ABC):
@@ -177,20 +175,22 @@ _FAILED: "WeakKeyDictionary[SelfPlay, dict[str, str]]" = WeakKeyDictionary()
 def executor_for(run: "SelfPlay", name: str, executor: Executor | None) -> tuple[Executor, str]:
     """Return what drives a run through its next iterations, and the name of its engine.
 
-    That is the run's present executor if the engine is the same and the run's parts are unchanged.
+    That is the run's present executor while the parts of the run, and their code, are the same.
     """
+    rules = [part for minimizer in run.minimizers for part in with_parts(minimizer)]
+    ledgers = [getattr(rule, "_tracker", None) for rule in rules]
+    parts = (*rules, *ledgers, run.order, run.averaging, run.estimator)
+    same = executor is not None and [*map(id, executor.parts)] == [*map(id, parts)]
+    if executor is not None and same and executor.is_current():
+        return executor, run.engine
     engine = select_engine(run, name)
-    parts = (*run.minimizers, run.order, run.averaging, run.estimator)
-    unchanged = executor is not None and [*map(id, executor.parts)] == [*map(id, parts)]
-    unchanged = unchanged and run.engine == engine.name
-    if executor is None or not unchanged or not executor.is_current():
-        try:
-            executor = engine.start(run)
-        except CannotStartError as error:
-            if name != AUTO:
-                raise
-            _FAILED.setdefault(run, {})[engine.name] = str(error)
-            warn_once(f"{error}; the run takes a slower engine")
-            return executor_for(run, name, None)
-        executor.parts = parts
-    return executor, engine.name
+    try:
+        started = engine.start(run)
+    except CannotStartError as error:
+        if name != AUTO:
+            raise
+        _FAILED.setdefault(run, {})[engine.name] = str(error)
+        warn_once(f"{error}; the run takes a slower engine")
+        return executor_for(run, name, None)
+    started.parts = parts
+    return started, engine.name

@@ -1,7 +1,6 @@
 """Self-play on a graph of states: strategies stay fixed while play passes over it, and back."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Self
 
 import numpy as np
@@ -16,9 +15,8 @@ from regretkit.games import GameDAG, Profile
 from regretkit.games._game_dag import SubDAG
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._averaging import Average, Averaging, Uniform
-from regretkit.play._callbacks import exits_as_errors
-from regretkit.play._interrupt import RunGuard
 from regretkit.play._orders import Order, Simultaneous
+from regretkit.play._run import interruptible
 
 
 @define(eq=False)
@@ -91,7 +89,6 @@ class FixedStrategyIteration(Stateful):
     visited: int = field(default=0, init=False)
     minimizers: tuple[RegretMinimizer, ...] = field(init=False, repr=False)
     _averages: tuple[Average, ...] = field(init=False, repr=False)
-    _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
     _part: SubDAG | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _played: dict[int, Vector] = field(factory=dict, init=False, repr=False, metadata=NOT_STATE)
     """For each player that has learned in this iteration, what it played and how it came there."""
@@ -115,15 +112,12 @@ class FixedStrategyIteration(Stateful):
             As ``SelfPlay.run``.
         """
         iterations = whole_number(iterations, "iterations", minimum=0)
-        with self._guard.driving() as interrupt, exits_as_errors():
+        with interruptible() as interrupted:
             for _ in range(iterations):
-                if interrupt.requested():
+                if interrupted():
                     break
                 self._iterate()
         return self
-
-    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
-        return self._guard.driving() if writes else self._guard.reading()
 
     def _iterate(self) -> None:
         self._part = None if self.generator is None else self.graph.sample_chance(self.generator)

@@ -1,31 +1,29 @@
 """Self-play by sampling, of games that are given by their rules alone."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import cached_property, partial
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from attrs import define, evolve, field
 
-from regretkit._state import Stateful
+from regretkit._state import StateDict, Stateful
 from regretkit._util._files import FilePath
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, quote, shorten, whole_number
+from regretkit._util._validate import quote, shorten, whole_number
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games._adapters import Playable, RulesHistory, as_history
 from regretkit.games._behavioral import VisitedProfile, VisitedStrategy
 from regretkit.games._fingerprint import describe
 from regretkit.games.tree._history import History
-from regretkit.play._averaging import Averaging, Uniform
-from regretkit.play._callbacks import as_callbacks, begin, play_watched, time_limit
+from regretkit.play._averaging import Averaging
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import Executor, executor_without_tree
 from regretkit.play._infoset_records import RecordFactory
 from regretkit.play._infoset_table import InfosetTable, check_entries, listed
-from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._lazy_tree import (
     BufferedUniforms,
     LazyTree,
@@ -35,7 +33,8 @@ from regretkit.play._lazy_tree import (
     estimated_visits,
     players_of,
 )
-from regretkit.play._orders import Alternating, Order, UpdateSchedule
+from regretkit.play._orders import Order, UpdateSchedule
+from regretkit.play._run import Run
 from regretkit.sets import Simplices
 
 _FEW = 50_000
@@ -46,7 +45,7 @@ _IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
 
 
 @define(eq=False, repr=False)
-class LazyMCCFR:
+class LazyMCCFR(Run):
     """Play a game against oneself by its rules, without a tree.
 
     An information set is created when a sample first visits it, so that memory grows with what was
@@ -61,9 +60,6 @@ class LazyMCCFR:
     ``KernelTraits``), as those of regret matching, regret matching+ and
     their linear and most discounted forms do. Any other rule learns at every information set that
     was ever visited, from zero utilities where the sample did not come, as it does on the tree.
-
-    An iteration that fails breaks the run: it then refuses to run, to be saved, and to return
-    strategies, by a RuntimeError.
 
     Parameters
     ----------
@@ -118,17 +114,9 @@ class LazyMCCFR:
     game: History = field(converter=as_history)
     rule: LocalRule | tuple[LocalRule, ...]
     estimator: TraversalEstimator
-    order: Order = field(factory=Alternating, kw_only=True)
-    averaging: Averaging = field(factory=Uniform, kw_only=True)
-    horizon: int | None = field(default=None, kw_only=True)
     cached_histories: int = field(default=250_000, kw_only=True)
-    iteration: int = field(default=0, init=False)
-    seconds: float = field(default=0.0, init=False)
-    processor_seconds: float = field(default=0.0, init=False)
     players: int = field(init=False)
-    _guard: RunGuard = field(factory=RunGuard, init=False)
     _tree: LazyTree = field(init=False)
-    _failure: str | None = field(default=None, init=False)
     _turn: tuple[list[int], bool] | None = field(default=None, init=False)
     """Who learns in an iteration, and whether all at once."""
     _flat: Any = field(default=None, init=False)
@@ -139,10 +127,6 @@ class LazyMCCFR:
 
     def __attrs_post_init__(self) -> None:
         check_estimator(self.estimator)
-        check_kind(self.order, Order, "order", "Alternating()")
-        check_kind(self.averaging, Averaging, "averaging", "Linear()")
-        if self.horizon is not None:
-            self.horizon = whole_number(self.horizon, "horizon", minimum=1)
         self.averaging.weight(1, self.horizon)
         self.players = players_of(self.game)
         self.order.check_players(self.players)
@@ -165,34 +149,15 @@ class LazyMCCFR:
             )
         return rules
 
-    def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
-        """Play on for some iterations, or until a callback returns ``True``, as ``SelfPlay.run``.
+    def _prepare(self, iterations: int) -> None:
+        size = self._iteration_size
+        history = _IN_PYTHON if self._executor_for(iterations) is None else _IN_MACHINE_CODE
+        check_duration(self.estimator, size, size * history, math.inf, first=self.iteration == 0)
 
-        Raises
-        ------
-        TypeError, ValueError, RuntimeError, KeyboardInterrupt
-            As ``SelfPlay.run``; an iteration that broke off is one that failed at any moment.
-        """
-        iterations = whole_number(iterations, "iterations", minimum=0)
-        watching = as_callbacks(callbacks)
-        with self._guard.driving() as interrupt:
-            self._check_whole()
-            with interrupt.at_once():  # nothing is played yet
-                self._choose(iterations, watching)
-            watching = [*begin(watching, cast("Any", self)), *watching]
-            play = partial(self._iterate, interrupt)
-            play_watched(self, self._guard, interrupt, iterations, watching, play)
-        return self
-
-    def _iterate(self, interrupt: DeferredInterrupt, iterations: int) -> None:
-        with interrupt.at_once():
-            executor = self._executor_for(iterations)
+    def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        executor = self._executor_for(iterations)
         if executor is not None:
-            try:
-                executor.play(iterations, interrupt.requested)
-            except BaseException as error:
-                self._fail(error)
-                raise
+            executor.play(iterations, interrupted)
             return
         self._tree.make_records()
         # An order that draws may draw from the same generator.
@@ -201,15 +166,9 @@ class LazyMCCFR:
         with BufferedUniforms(generator) if at_once else nullcontext(generator) as uniforms:
             traversal = Traversal(self._tree, self.estimator, uniforms)
             for _ in range(iterations):
-                if interrupt.requested():
+                if interrupted():
                     break
                 self._play_once(traversal)
-
-    def _choose(self, iterations: int, callbacks: Iterable[Any]) -> None:
-        """Choose what plays, and refuse iterations that are too long for it."""
-        seconds, size = time_limit(callbacks), self._iteration_size
-        history = _IN_PYTHON if self._executor_for(iterations) is None else _IN_MACHINE_CODE
-        check_duration(self.estimator, size, size * history, seconds, first=self.iteration == 0)
 
     def _executor_for(self, iterations: int) -> Executor | None:
         """Return what plays in machine code, None where Python does.
@@ -245,29 +204,16 @@ class LazyMCCFR:
             players, simultaneous = cast("UpdateSchedule", self.order.schedule(self.players, 1))
             self._turn = [player for player in players[0].tolist() if player >= 0], simultaneous
         movers, simultaneous = self._turn
-        try:
-            self._tree.weight += weight
-            traversal.visited = 0
-            for player in movers:
-                traversal.sample(player)
-                if not simultaneous:
-                    traversal.update([player])
-            if simultaneous:
-                traversal.update(movers)
-            self.estimator.visited += traversal.visited
-            self.iteration += 1
-        except BaseException as error:
-            self._fail(error)
-            raise
-
-    def _fail(self, error: BaseException) -> None:
-        self._failure = (
-            f"the run broke off half-way, in iteration {self.iteration + 1}: {quote(error, 1_000)}"
-        )
-
-    def _check_whole(self) -> None:
-        if self._failure is not None:
-            raise RuntimeError(f"{self._failure}; load it from a file, or start anew")
+        self._tree.weight += weight
+        traversal.visited = 0
+        for player in movers:
+            traversal.sample(player)
+            if not simultaneous:
+                traversal.update([player])
+        if simultaneous:
+            traversal.update(movers)
+        self.estimator.visited += traversal.visited
+        self.iteration += 1
 
     @property
     def information_sets(self) -> tuple[int, ...]:
@@ -281,27 +227,15 @@ class LazyMCCFR:
 
     @property
     def current(self) -> VisitedProfile:
-        """What each player would play next.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration failed half-way.
-        """
-        self._check_whole()
+        """What each player would play next."""
+        self.check_whole()
         tables = map(self._learned.table, range(self.players))
         return VisitedProfile(self._visited(p, t, t.strategy) for p, t in enumerate(tables))
 
     @property
     def average(self) -> VisitedProfile:
-        """What each player plays on average over the iterations, weighted.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration failed half-way.
-        """
-        self._check_whole()
+        """What each player plays on average over the iterations, weighted."""
+        self.check_whole()
         weight, tables = self._tree.weight, map(self._learned.table, range(self.players))
         return VisitedProfile(self._visited(p, t, t.averages(weight)) for p, t in enumerate(tables))
 
@@ -323,47 +257,47 @@ class LazyMCCFR:
         TypeError
             When information sets are neither texts nor made of texts, numbers, truth values and
             tuples.
-        RuntimeError
-            When an iteration broke off half-way, or another call drives this run.
         """
-        write_run(path, self._description, self._built(), self._saved(), callbacks)
+        write_run(path, self._description, self._built(), self.state_dict(), callbacks)
 
     @cached_property
     def _description(self) -> dict[str, str | None]:
         """The game's name and fingerprint."""
         return describe(self.game)
 
-    def _saved(self) -> dict[str, Any]:
-        """Return the state as it is in files."""
+    def state_dict(self) -> StateDict:
+        """Return a copy of the state: what was learned, and how far the run is."""
         state = self._state()
         for player in state["players"]:
             player |= {name: player[name].saved() for name in ("templates", "infosets")}
-        return state
+        return cast("StateDict", state)
+
+    def load_state_dict(self, state: StateDict) -> None:
+        """Continue from a state that ``state_dict`` returned for a run built the same way."""
+        self._flat = self._executor = self._failure = None
+        _restore(self, state)
 
     def _state(self) -> dict[str, Any]:
         """Return what was learned and how far the run is."""
-        with self._guard.reading():
-            self._check_whole()
-            players = []
-            for player, factory in enumerate(self._tree.factories):
-                infosets = self._learned.table(player)
-                sizes = np.unique(infosets.sizes)
-                templates = InfosetTable.of([*map(factory.template, sizes.tolist())])
-                templates = evolve(templates, keys=sizes)
-                learned = {"templates": templates, "infosets": infosets}
-                players.append({"iteration": factory.iteration, **learned})
-            return {
-                "iteration": self.iteration,
-                "weight": self._tree.weight,
-                "parts": {name: part.state_dict() for name, part in _stateful_parts(self)},
-                "players": players,
-            }
+        self.check_whole()
+        players = []
+        for player, factory in enumerate(self._tree.factories):
+            infosets = self._learned.table(player)
+            sizes = np.unique(infosets.sizes)
+            templates = InfosetTable.of([*map(factory.template, sizes.tolist())])
+            templates = evolve(templates, keys=sizes)
+            learned = {"templates": templates, "infosets": infosets}
+            players.append({"iteration": factory.iteration, **learned})
+        return {
+            "iteration": self.iteration,
+            "weight": self._tree.weight,
+            "parts": {name: part.state_dict() for name, part in _stateful_parts(self)},
+            "players": players,
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what copies and pickles are made of: no tree, and no machine code."""
-        options = {
-            name: getattr(self, name) for name in (*_OPTIONS, "seconds", "processor_seconds")
-        }
+        options = {name: getattr(self, name) for name in (*_OPTIONS, "seconds")}
         return _copied, (self.game, self.rule, self.estimator, options, self._state())
 
     @classmethod
@@ -421,7 +355,7 @@ _OPTIONS = "order", "averaging", "horizon", "cached_histories"
 def _copied(game: Any, rule: Any, estimator: Any, options: dict[str, Any], state: Any) -> LazyMCCFR:
     run = LazyMCCFR(game, rule, estimator, **{name: options[name] for name in _OPTIONS})
     _restore(run, state)
-    run.seconds, run.processor_seconds = options["seconds"], options["processor_seconds"]
+    run.seconds = options["seconds"]
     return run
 
 

@@ -266,7 +266,7 @@ class CorrelatedGap:
         return play.gap(self.name.removesuffix("_gap"))
 
 
-AXES = "iteration", "visited", "seconds", "processor_seconds"
+AXES = "iteration", "visited", "seconds"
 """What gaps are drawn against."""
 
 GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
@@ -279,7 +279,6 @@ MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
     "best_nash_conv": lambda _: BestGap(),
     "visited": lambda _: _visited,
     "seconds": lambda _: Seconds(),
-    "processor_seconds": lambda _: Seconds("processor_seconds"),
     "strategy_change": lambda _: StrategyChange(),
     SAMPLED_GAP: lambda _: sampled_gap,
     "external_regret": lambda _: Regret("external"),

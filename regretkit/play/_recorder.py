@@ -278,8 +278,7 @@ class Recorder(Stateful):
         ``"local_best_response"``, what ``sampled_local_best_response`` gains, summed over players:
         of 100 games each, so that it is less than ``"nash_conv"`` up to the error of samples, and
         all there is without a tree. Of the run:
-        ``"seconds"``, how long its iterations took without callbacks, and
-        ``"processor_seconds"``, for how long a processor computed them; ``"visited"``, how many
+        ``"seconds"``, how long its iterations took without callbacks; ``"visited"``, how many
         histories were, or outcomes in normal form, all of them for each player in an iteration
         without samples; ``"external_regret"`` and
         ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the

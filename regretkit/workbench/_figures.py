@@ -71,7 +71,7 @@ def paper_figure(
     kind
         ``"curves"`` or ``"profile"``.
     x
-        What is needed: ``"iteration"``, ``"visited"``, ``"seconds"`` or ``"processor_seconds"``.
+        What is needed: ``"iteration"``, ``"visited"`` or ``"seconds"``.
     y
         The measure; by default the first one.
     width

@@ -38,7 +38,7 @@ from regretkit.workbench._names import (
 )
 from regretkit.workbench._results import Identity, key_of, plain
 
-CLOCKS = ("visited", "seconds", "processor_seconds")
+CLOCKS = ("visited", "seconds")
 """What every run measures beside its measures."""
 AT_END = "local_best_response"
 """What is measured without a tree, at the end of the run unless it is asked for."""

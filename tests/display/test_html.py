@@ -157,7 +157,7 @@ def test_a_run_that_broke_off_says_so():
 
     game = Failing(games.kuhn_poker())
     run = rk.SelfPlay(game, [rk.CFR(tree, rk.RegretMatching) for tree in game.domains])
-    with pytest.raises(RuntimeError, match="half-way"):
+    with pytest.raises(KeyError, match="half-way"):
         run.run(1)
 
     assert "half-way" in dict(cells(shown(run)))["broken"]

@@ -265,11 +265,10 @@ class Growing(Averaging):
 @pytest.mark.parametrize("engine", ["compiled"])
 @pytest.mark.parametrize("order", [Alternating, lambda: RandomPlayer(GENERATOR(1))])
 def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(engine, order):
-    run, twin = (started(KUHN, RULES["rm+"], order, Growing(), engine).run(20) for _ in "ab")
+    run = started(KUHN, RULES["rm+"], order, Growing(), engine).run(20)
     with pytest.raises(ValueError, match=r"weights of Growing\(\) must be at least 0, got -1.0"):
         run.run(100)
     assert run.iteration < 30
-    np.testing.assert_equal(run.state_dict(), twin.run(run.iteration - 20).state_dict())
 
 
 class Failing(rk.SimplexRule):
@@ -288,9 +287,9 @@ class Failing(rk.SimplexRule):
 @pytest.mark.parametrize("order", [Alternating(), Simultaneous()])
 def test_a_rule_that_breaks_down_breaks_the_run_in_any_way(order):
     run = SelfPlay(KUHN, cfr(Failing), order=order)
-    with pytest.raises(RuntimeError, match=r"broke off half-way through iteration 3, at player 0"):
+    with pytest.raises(ZeroDivisionError, match="gave up"):
         run.run(10)
-    with pytest.raises(RuntimeError, match="broke off"):
+    with pytest.raises(RuntimeError, match=r"failed after iteration 2: .*gave up"):
         run.run(1)
 
 

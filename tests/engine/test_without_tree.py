@@ -234,7 +234,7 @@ def test_a_run_that_broke_off_is_not_pickled(uncompiled):
     run = run_of(LiarsDice(sides=3, memory=1))
     with pytest.raises(ValueError, match="imperfect recall"):
         run.run(20)
-    with pytest.raises(RuntimeError, match="the run broke off half-way"):
+    with pytest.raises(RuntimeError, match="the run failed after iteration"):
         pickle.dumps(run)
 
 
@@ -459,7 +459,7 @@ def refusal(rule, play):
     run = play(LazyMCCFR(game, rule, ExternalSampling(np.random.default_rng(1))))
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="must be prob") as refused:
         run.run(50)
-    with pytest.raises(RuntimeError, match="the run broke off half-way"):
+    with pytest.raises(RuntimeError, match="the run failed after iteration"):
         run.run(1)
     assert (run._flat is None) == (play is in_python)
     return str(refused.value), run
@@ -485,13 +485,11 @@ def test_so_it_is_in_machine_code(rule, at_once):
     assert_refused_alike(rule)
 
 
-@pytest.mark.parametrize("limits", [{"iterations": 1}, {"time_limit": 1e-6}])
-def test_an_iteration_that_would_never_end_is_refused(limits, monkeypatch):
-    if "iterations" in limits:
-        monkeypatch.setattr(_lazy_tree, "_LONGEST_ITERATION", 1e-3)
+def test_an_iteration_that_would_never_end_is_refused(monkeypatch):
+    monkeypatch.setattr(_lazy_tree, "_LONGEST_ITERATION", 1e-3)
     game = as_history(LiarsDice(dice=2))
     with pytest.raises(ValueError, match=re.escape("pass sampling='outcome'")):
-        rk.solve(game, "mccfr", seed=1, **limits)
+        rk.solve(game, "mccfr", seed=1, iterations=1)
     assert rk.solve(game, "mccfr", seed=1, sampling="outcome", iterations=2).iteration == 2
 
 

@@ -2,7 +2,6 @@
 
 import inspect
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -225,88 +224,6 @@ def test_a_period_counts_iterations_of_the_run(tmp_path):
     assert saved == [None] * 2 + [10] * 10 + [20] * 10 + [30] * 3
     assert run.run(20, callbacks=[watch]).iteration == 52
     assert watch.iteration == 50
-
-
-@define(eq=False)
-class Slow(Estimator):
-    """Exact utilities, each of which takes simulated time."""
-
-    takes: object
-    now: float = 0.0
-
-    def utility(self, game, player, profile):
-        self.now += self.takes(self.now) / 2
-        return game.utility(player, profile)
-
-    def monotonic(self):
-        return self.now
-
-
-@pytest.mark.parametrize(
-    ("takes", "iterations", "late"),
-    [
-        # A look is a twentieth of the time late at most, and an iteration.
-        (lambda now: 0.01, 4_000, 0.26),
-        (lambda now: 3.0, 100, 3.0),
-        # Or eight times that, where iterations take longer and longer.
-        (lambda now: 0.01 + now % 0.1, 1_000, 2.1),
-    ],
-    ids=["quick", "slow", "uneven"],
-)
-def test_seconds_pass_between_two_checkpoints(takes, iterations, late, tmp_path, monkeypatch):
-    clock, saved, looks = Slow(takes), [], []
-    monkeypatch.setattr("regretkit.play._checkpoint.time", clock)
-    monkeypatch.setattr(SelfPlay, "save", lambda *_, **__: saved.append(clock.now))
-    players = [rk.RegretMatching(2) for _ in "xy"]
-    run = SelfPlay(games.matching_pennies(), players, estimator=clock)
-    watch = Checkpoint(tmp_path / "run", seconds=5.0)
-
-    class Counting:
-        next_call = watch.next_call
-
-        def __call__(self, run):
-            looks.append(run.iteration)
-            return watch(run)
-
-    run.run(iterations, callbacks=[Counting()])
-
-    apart = np.diff([0.0, *saved])
-    assert len(saved) >= 5
-    assert (apart >= 5.0).all()
-    assert (apart <= 5.0 + late).all()
-    assert len(looks) <= 45 * len(saved) + 45
-
-
-def test_saving_takes_at_most_a_tenth_of_the_time(tmp_path, monkeypatch):
-    clock, began, ended = Slow(lambda now: 0.5), [], [0.0]
-    monkeypatch.setattr("regretkit.play._checkpoint.time", clock)
-
-    def save(*_, **__):
-        began.append(clock.now)
-        clock.now += 2.0
-        ended.append(clock.now)
-
-    monkeypatch.setattr(SelfPlay, "save", save)
-    players = [rk.RegretMatching(2) for _ in "xy"]
-    watch = Checkpoint(tmp_path / "run", seconds=5.0)
-    SelfPlay(games.matching_pennies(), players, estimator=clock).run(400, callbacks=[watch])
-
-    first, *later = np.array(began) - ended[:-1]
-    assert 5.0 <= first <= 5.5
-    assert 18.0 <= min(later) <= max(later) <= 18.0 + 18.0 / 20 + 0.5
-    assert 2.0 * len(began) <= clock.now / 10 + 2.0
-
-
-def test_a_run_that_went_on_without_it_is_looked_at_anew(tmp_path, monkeypatch):
-    runs = [start(WAYS["plain"]), start(WAYS["plain"])]
-    clock = SimpleNamespace(monotonic=lambda: float(sum(run.iteration for run in runs)))
-    monkeypatch.setattr("regretkit.play._checkpoint.time", clock)
-    watch = Checkpoint(tmp_path / "run", seconds=1e-9)
-
-    runs[0].run(5, callbacks=[watch]).run(50).run(1, callbacks=[watch])
-
-    assert watch.iteration == 56
-    assert runs[1].run(1, callbacks=[watch]).iteration == watch.iteration == 1
 
 
 def test_a_run_is_saved_when_what_it_holds_stops_it(tmp_path):
@@ -584,27 +501,6 @@ def test_chance_that_cannot_be_saved_is_refused(tmp_path):
 
     with pytest.raises(TypeError, match=r"estimator draws at random, but Noisy.* has no state"):
         run.save(tmp_path / "run")
-
-
-def test_a_run_that_broke_off_does_not_take_the_place_of_one_that_did_not(tmp_path):
-    class Failing(Estimator):
-        calls = 0
-
-        def utility(self, game, player, profile):
-            self.calls += 1
-            return game.utility(player, profile) * (np.nan if self.calls == 8 else 1.0)
-
-    path = tmp_path / "run"
-    run = SelfPlay(games.matching_pennies(), [rk.RegretMatching(2) for _ in "xy"])
-    run = SelfPlay(run.game, run.minimizers, estimator=Failing())
-    with pytest.raises(RuntimeError, match="half-way"):
-        run.run(9, callbacks=[Checkpoint(path, every=1)])
-
-    before = path.read_bytes()
-    with pytest.raises(RuntimeError, match="half-way"):
-        run.save(path)
-    assert path.read_bytes() == before
-    assert SelfPlay.load(path, run.game, run.minimizers, estimator=Failing()).iteration == 3
 
 
 # Algorithms with a name

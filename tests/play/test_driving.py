@@ -1,7 +1,6 @@
-"""One call at a time drives a run, and Ctrl-C ends it between two iterations."""
+"""Ctrl-C ends a run between two iterations; a run that failed is broken; copies are their own."""
 
 import copy
-import pickle
 import signal
 import subprocess
 import sys
@@ -96,7 +95,7 @@ def test_an_interrupt_within_an_iteration_waits_for_its_end(start):
         run.run(100, callbacks=[lambda run: seen.append(run.iteration)])
 
     assert 1 <= run.iteration < 5
-    assert seen == list(range(1, run.iteration + 1))
+    assert seen == list(range(1, run.iteration))
     # Not of start(), whose rule is traced, and so rounds otherwise
     assert average(run.run(10)) == average(start([once(0)]).run(run.iteration))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -108,7 +107,7 @@ def test_a_second_interrupt_ends_an_iteration_and_breaks_the_run(start):
     with pytest.raises(KeyboardInterrupt):
         run.run(100)
 
-    with pytest.raises(RuntimeError, match="broke off"):
+    with pytest.raises(RuntimeError, match="failed after iteration"):
         run.run(1)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -150,56 +149,7 @@ def test_a_thread_that_gets_no_signals_runs_as_well(start):
     assert average(run) == average(start().run(7))
 
 
-# One call at a time
-
-
-def calls(run, path):
-    """Return what drives a run, reads its state or replaces it."""
-    found = {"run": lambda: run.run(1), "save": lambda: run.save(path)}
-    if isinstance(run, SelfPlay):
-        state = run.state_dict()
-        found |= {"state": run.state_dict, "load": lambda: run.load_state_dict(state)}
-    return found
-
-
-@each_kind
-def test_a_run_that_another_thread_drives_refuses_every_call(start, tmp_path):
-    arrived, done = threading.Event(), threading.Event()
-
-    def wait(_):
-        arrived.set()
-        done.wait(60.0)
-
-    for callback, previous in ([wait], ()), ((), [wait]):  # between two iterations, and within one
-        run = start(previous)
-        refused_calls = calls(run, tmp_path / "run")
-        thread = threading.Thread(target=run.run, args=(5,), kwargs={"callbacks": callback})
-        arrived.clear()
-        done.clear()
-        thread.start()
-        assert arrived.wait(60.0)
-        for call in refused_calls.values():
-            with pytest.raises(RuntimeError, match="driven by another call"):
-                call()
-        done.set()
-        thread.join()
-        assert run.iteration == 5
-        assert average(run) == average(start().run(5))
-        for call in refused_calls.values():
-            call()
-
-
-@pytest.mark.parametrize(
-    ("start", "call"), [(with_a_tree, "run"), (with_a_tree, "load"), (without_a_tree, "run")]
-)
-def test_a_callback_may_not_drive_the_run_that_it_watches(start, call, tmp_path):
-    run = start()
-    refused_calls = calls(run, tmp_path / "run")
-    with pytest.raises(RuntimeError, match="driven by another call"):
-        run.run(5, callbacks=[lambda _: refused_calls[call]()])
-
-    assert run.iteration == 1
-    assert average(run.run(4)) == average(start().run(5))
+# Saved and copied on the way
 
 
 @each_kind
@@ -210,25 +160,60 @@ def test_a_callback_may_save_the_run_that_it_watches(start, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"2", "4"}
 
 
-def test_a_rule_may_not_read_the_state_in_mid_iteration():
-    holder = []
-    run = with_a_tree([lambda _: holder[0].state_dict()])
-    holder.append(run)
+@each_kind
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_made_by_a_callback_are_independent_runs(start, duplicate):
+    run, copies = start(), []
+    run.run(2, callbacks=[lambda run: copies.append(duplicate(run))])
+    expected = average(start().run(5))
 
-    with pytest.raises(RuntimeError, match="broke off") as caught:
-        run.run(1)
-    assert "driven by another call" in str(caught.value.__cause__)
+    assert [average(twin.run(5 - twin.iteration)) for twin in copies] == [expected] * 2
+    assert run.iteration == 2
+    assert average(run.run(3)) == expected
+    assert duplicate is copy.deepcopy or copies[0].game is run.game
 
 
-def test_copies_made_by_a_callback_may_be_driven_at_once():
-    run, copies = with_a_tree(), []
+# Iterations that fail
 
-    def duplicate(run):
-        twins = copy.deepcopy(run), pickle.loads(pickle.dumps(run))
-        copies.extend(average(twin.run(3)) for twin in twins)
 
-    run.run(1, callbacks=[duplicate])
-    assert copies == [average(with_a_tree().run(4))] * 2
+def fail_when(armed):
+    """Return an action that fails while a list holds something, and that cannot be traced."""
+
+    def action(rule):
+        if float(rule.regrets[0]) < np.inf and armed:
+            raise ZeroDivisionError("no more")
+
+    return action
+
+
+def broken(start, iteration):
+    """Return a run that failed after an iteration, and its state before."""
+    armed, states = [], []
+    run = start([fail_when(armed)])
+
+    def arm(run):
+        if run.iteration == iteration:
+            armed.append(True)
+            states.append(run.state_dict())
+
+    with pytest.raises(ZeroDivisionError):
+        run.run(100, callbacks=[arm])
+    armed.clear()
+    return run, states[0]
+
+
+@each_kind
+def test_a_run_that_failed_is_broken_and_says_so_until_a_state_mends_it(start, tmp_path):
+    run, state = broken(start, 3)
+    uses = run.state_dict, lambda: run.run(1), lambda: run.average, lambda: run.current
+    for use in (*uses, lambda: run.save(tmp_path / "run")):
+        with pytest.raises(RuntimeError, match="failed after iteration 3: ZeroDivisionError"):
+            use()
+    assert not [*tmp_path.iterdir()]
+
+    run.load_state_dict(state)
+
+    assert average(run.run(2)) == average(start([fail_when([])]).run(5))
 
 
 def test_play_without_a_tree_is_refused_before_memory_ends(monkeypatch):

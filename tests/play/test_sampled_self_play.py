@@ -415,37 +415,6 @@ def test_a_player_who_forgets_is_refused_with_the_information_set():
         lazy(game, rk.RegretMatching).run(5)
 
 
-@define(eq=False)
-class Ending(rk.SimplexRule):
-    """Regret matching that fails in its third iteration."""
-
-    regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
-
-    def _learn(self, utility, strategy):
-        if self.iteration == 2:
-            raise ArithmeticError("no more")
-        self.regrets += self.simplices.regret(utility, strategy)
-
-
-def test_who_broke_off_half_way_neither_goes_on_nor_is_saved_nor_has_an_average(tmp_path):
-    run = lazy(GAMES["kuhn"], Ending)
-    with pytest.raises(ArithmeticError, match="no more"):
-        run.run(100)
-    assert run.iteration == 2
-    for refused in (
-        lambda: run.run(1),
-        lambda: run.save(tmp_path / "run"),
-        lambda: run.average,
-        lambda: run.current,
-    ):
-        with pytest.raises(RuntimeError, match=r"broke off half-way, in iteration 3: .* anew"):
-            refused()
-    assert not (tmp_path / "run").exists()
-
-
 test_estimators_that_need_a_tree_are_refused = refusals(
     (lambda: ChanceSampling(rng()), "estimator must be"),
     (lambda: AverageStrategySampling(rng()), "goes by sums along a tree"),

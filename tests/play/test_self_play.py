@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from attrs import define
 from engine_cases import assert_same_bits
 from naive_games import random_game
 from refusals import refusals
@@ -18,17 +17,13 @@ from regretkit.play import (
     ALGORITHMS,
     Alternating,
     ChanceSampling,
-    Estimator,
     ExactUtility,
-    Extragradient,
     Last,
     Linear,
     Quadratic,
     RandomPlayer,
     Simultaneous,
-    best_response_play,
 )
-from regretkit.play._self_play import check_plays_on
 
 LOCAL = {
     "rm": rk.RegretMatching,
@@ -144,7 +139,7 @@ def test_a_state_is_a_copy_that_later_iterations_do_not_change(way):
 
 
 @each_way
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda run: pickle.loads(pickle.dumps(run))])
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
 def test_a_copy_goes_its_own_way(way, duplicate):
     run = start(way).run(11)
     previous = run.average
@@ -182,29 +177,12 @@ def test_looking_at_a_run_changes_nothing():
 # Sets that are none of the game's
 
 KUHN, RPS = games.kuhn_poker(), games.rock_paper_scissors()
-ON_THE_TREE = r"build it there: play on the tree, as in CFR\(tree, RegretMatching\)"
 
 
 @pytest.mark.parametrize("n", [13, [1, 12], [6, 7]])
 def test_a_minimizer_on_the_wrong_set_of_the_right_dimension_is_refused(n):
-    with pytest.raises(ValueError, match=rf"minimizers\[0\] plays on .* {ON_THE_TREE}"):
+    with pytest.raises(ValueError, match=r"minimizers\[0\] plays on .*, but player 0 plays"):
         SelfPlay(KUHN, [rk.RegretMatching(n), rk.RegretMatching(n)])
-    with pytest.raises(ValueError, match=rf"minimizer plays on .* {ON_THE_TREE}"):
-        best_response_play(KUHN, rk.RegretMatching(n), iterations=1)
-
-
-def test_a_tree_of_the_same_size_but_other_parents_is_refused():
-    found, second = rk.DecisionTree([0, 1], [2, 2]), rk.DecisionTree([0, 2], [2, 2])
-
-    with pytest.raises(ValueError, match="minimizer plays on <DecisionTree"):
-        check_plays_on(rk.CFR(second, rk.RegretMatching), found, 0, "minimizer")
-
-
-def test_a_hull_with_one_corner_outside_is_refused():
-    corners = [rk.Point(c) for c in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-0.5, 0.5, 1.0])]
-
-    with pytest.raises(ValueError, match=r"minimizers\[1\] plays on Hull"):
-        SelfPlay(RPS, [rk.RegretMatching(3), rk.ConvexHull(corners, rk.RegretMatching(3))])
 
 
 def test_points_and_hulls_inside_a_players_set_are_welcome():
@@ -215,83 +193,6 @@ def test_points_and_hulls_inside_a_players_set_are_welcome():
 
     assert SelfPlay(RPS, [points[0], hull]).run(3).iteration == 3
     assert SelfPlay(KUHN, strategies).run(3).iteration == 3
-
-
-# Iterations that fail
-
-
-@define(eq=False)
-class Failing(Estimator):
-    """Exact utilities, but for one call, which fails or returns something else."""
-
-    calls: int
-    instead: object
-
-    def utility(self, game, player, profile):
-        self.calls -= 1
-        if self.calls == 0 and isinstance(self.instead, BaseException):
-            raise self.instead
-        return self.instead if self.calls == 0 else game.utility(player, profile)
-
-
-def failing(calls, instead, order=None):
-    players = [rk.RegretMatching(3), rk.RegretMatching(3)]
-    players[0].observe_utility([1.0, 0.5, 0.0])
-    estimator = Failing(calls, instead)
-    return SelfPlay(RPS, players, order=order or Simultaneous(), estimator=estimator)
-
-
-@pytest.mark.parametrize("order", [Simultaneous(), Alternating()])
-@pytest.mark.parametrize("instead", [np.full(3, np.nan), np.ones(2), ValueError("no")], ids=str)
-def test_an_iteration_that_fails_before_any_update_leaves_the_run_unchanged(order, instead):
-    run = failing(2 * 3 + 1, instead, order)  # the first call of iteration 4
-
-    with pytest.raises(ValueError, match=r"utility|no"):
-        run.run(10)
-
-    assert run.iteration == 3
-    assert_same_bits(run.run(5), failing(0, None, order).run(8))
-
-
-@pytest.mark.parametrize("order", [Simultaneous(), Alternating(), Extragradient()])
-@pytest.mark.parametrize("instead", [np.full(3, np.nan), "abc", ZeroDivisionError()], ids=str)
-def test_an_iteration_that_fails_half_way_breaks_the_run_until_it_is_put_back(order, instead):
-    run = failing(40, instead, order)
-    saved = run.run(3).state_dict()
-    message = "half-way through iteration .*, at player 1's turn: .*load a state from before"
-
-    with pytest.raises(RuntimeError, match=message) as first:
-        run.run(50)
-
-    for ask in (lambda: run.run(1), lambda: run.average, lambda: run.current):
-        with pytest.raises(RuntimeError) as repeated:
-            ask()
-        assert str(repeated.value) == str(first.value)
-    run.load_state_dict(saved)
-    assert_same_bits(run.run(5), failing(0, None, order).run(8))
-
-
-def test_what_a_broken_run_saves_is_broken_as_well():
-    run = failing(2, np.full(3, np.nan))
-    with pytest.raises(RuntimeError, match="half-way"):
-        run.run(1)
-    second = failing(0, None)
-
-    second.load_state_dict(run.state_dict())
-
-    with pytest.raises(RuntimeError, match="half-way"):
-        second.run(1)
-
-
-def test_an_interrupt_propagates_and_breaks_the_run_only_after_an_update():
-    previous, between = failing(1, KeyboardInterrupt()), failing(2, KeyboardInterrupt())
-    for run in (previous, between):
-        with pytest.raises(KeyboardInterrupt):
-            run.run(1)
-
-    assert previous.run(1).iteration == 1
-    with pytest.raises(RuntimeError, match="half-way through iteration 1"):
-        between.run(1)
 
 
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating()])
@@ -322,7 +223,7 @@ test_players_that_cannot_play_are_refused = refusals(
         PENNIES,
         matchers(2, 3),
         ValueError,
-        r"minimizers\[1\] plays in dimension 3, but player 1 plays on Simplices\(2\)",
+        r"minimizers\[1\] plays on Simplices\(3\), but player 1 plays on Simplices\(2\)",
     ),
     *(
         (PENNIES, [SHARED, wrong], TypeError, r"minimizers\[1\] must be a (RegretM|m)inimizer, got")

@@ -218,7 +218,7 @@ def test_the_opponent_minimizes_the_players_payoff_and_not_its_own_loss():
 DUEL = {"game": COOPERATE_OR_NOT, "minimizer": rk.RegretMatching(2), "iterations": 5}
 test_play_that_cannot_begin_is_refused = refusals(
     ({"game": games.kuhn_poker(players=3)}, ValueError, "game must have two players, got 3"),
-    ({"game": KUHN}, ValueError, "minimizer plays in dimension 2, but player 0 plays on"),
+    ({"game": KUHN}, ValueError, "minimizer plays on .*, but player 0 plays on"),
     ({"iterations": 0}, ValueError, "iterations must be .* at least 1"),
     ({"iterations": 2.5}, TypeError, "iterations must be .* at least 1"),
     ({"player": 2}, ValueError, "player must be one of 0 to 1"),

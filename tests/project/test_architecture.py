@@ -168,7 +168,8 @@ def test_a_circle_is_found():
 # Hooks
 
 HOOKS = {  # the concrete methods that subclasses may override
-    "Stateful": "_access _check_state _restored",
+    "Stateful": "_access _check_state _restored load_state_dict state_dict",
+    "Run": "_restored state_dict",
     "RegretMinimizer": "_expect _regret_bound _restored _value _weaker_guarantee on_domain",
     "SimplexRule": "on_domain",
     "RegretRule": "_expect _learn _propose accumulate link",

@@ -1,0 +1,175 @@
+"""Runs: iterations of play, with callbacks, Ctrl-C, copies and files."""
+
+import abc
+import copy
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Self, cast
+
+from attrs import define, field
+from attrs.validators import optional
+
+from regretkit._state import NOT_STATE, StateDict, Stateful
+from regretkit._util._validate import at_least_one, of_kind, quote, whole_number
+from regretkit.play._averaging import Averaging, Uniform
+from regretkit.play._callbacks import as_callbacks, begin, next_call, stopped
+from regretkit.play._orders import Alternating, Order
+
+_PERIOD = 0.05
+"""Seconds of play in a run's ``pace``."""
+
+
+@define(eq=False, repr=False)
+class Run(Stateful, abc.ABC):
+    """A game that is played, iteration by iteration, and the average of the strategies played.
+
+    An exception within an iteration breaks the run, since parts of it may have learned. The run
+    then raises a RuntimeError when it is used, until ``load_state_dict`` restores a state.
+    ``copy.copy(run)`` is an independent run of the same game.
+
+    Parameters
+    ----------
+    order
+        Who learns when.
+    averaging
+        The weights w_t.
+    horizon
+        Number of iterations planned, for averagings that depend on it, at least 1.
+
+    Attributes
+    ----------
+    iteration
+        T, the number of iterations so far.
+    seconds
+        How long they took, without callbacks.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> run = solve(kuhn_poker(), "cfr+", iterations=100)
+    >>> isinstance(run, Run), run.iteration
+    (True, 100)
+    """
+
+    order: Order = field(
+        factory=Alternating, kw_only=True, validator=of_kind(Order, "Alternating()")
+    )
+    averaging: Averaging = field(
+        factory=Uniform, kw_only=True, validator=of_kind(Averaging, "Linear()")
+    )
+    horizon: int | None = field(default=None, kw_only=True, validator=optional(at_least_one))
+    iteration: int = field(default=0, init=False)
+    seconds: float = field(default=0.0, init=False, metadata=NOT_STATE)
+    pace: int = field(default=1, init=False, metadata=NOT_STATE)
+    """Number of iterations that take about a twentieth of a second."""
+    _failure: str | None = field(default=None, init=False, metadata=NOT_STATE)
+
+    @property
+    @abc.abstractmethod
+    def average(self) -> Any:
+        """What the players play on average over the iterations, weighted."""
+
+    @property
+    @abc.abstractmethod
+    def current(self) -> Any:
+        """The next iteration's strategies, x_{T+1}."""
+
+    @abc.abstractmethod
+    def _prepare(self, iterations: int) -> None:
+        """Choose what plays the next iterations, and check what it needs."""
+
+    @abc.abstractmethod
+    def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        """Play iterations, and stop between two of them once ``interrupted()``."""
+
+    def run(self, iterations: int, *, callbacks: Iterable[Callable[[Any], object]] = ()) -> Self:
+        """Play more iterations, until a callback returns ``True``, and return the run.
+
+        Ctrl-C ends the call after the iteration that is being played, and the run can go on. A
+        second Ctrl-C ends it within the iteration, which breaks the run.
+
+        Parameters
+        ----------
+        iterations
+            How many, at least 0.
+        callbacks
+            Called in turn with the run after every iteration.
+        """
+        iterations = whole_number(iterations, "iterations", minimum=0)
+        watching = as_callbacks(callbacks)
+        self.check_whole()
+        watching = [*begin(watching, self), *watching]
+        self._prepare(iterations)
+        end = self.iteration + iterations
+        while self.iteration < end:
+            due = next_call(self, watching, end)
+            with interruptible() as interrupted:
+                self._play_to(due, interrupted)
+            if stopped(self, watching):
+                break
+        return self
+
+    def _play_to(self, iteration: int, interrupted: Callable[[], bool]) -> None:
+        """Play up to an iteration, or until an interrupt, and measure the time."""
+        first, began = self.iteration, time.perf_counter()
+        try:
+            self._play(iteration - first, interrupted)
+        except BaseException as error:
+            self._failure = f"the run failed after iteration {self.iteration}: {quote(error)}"
+            raise
+        took = time.perf_counter() - began
+        self.seconds += took
+        # At most eight times as many iterations as the last ones, which may have been quick.
+        self.pace = max(1, int((self.iteration - first) * min(_PERIOD / max(took, 1e-9), 8.0)))
+
+    def check_whole(self) -> None:
+        """Raise a RuntimeError if an iteration failed."""
+        if self._failure is not None:
+            raise RuntimeError(f"{self._failure}; load a state from before it, or start anew")
+
+    def state_dict(self) -> StateDict:
+        """Return a copy of the state: a plain dict of arrays, numbers and such dicts.
+
+        A run of the same parts that loads it continues bitwise identically.
+        """
+        self.check_whole()
+        return super().state_dict()
+
+    def _restored(self) -> None:
+        self._failure = None
+
+    def __copy__(self) -> Self:
+        game = cast("Any", self).game
+        return copy.deepcopy(self, {id(game): game})
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Raise ``KeyboardInterrupt`` at the end of a block, which may ask whether it is to end.
+
+    Python alone would raise it between any two instructions, as between an update and the line that
+    counts it. A second Ctrl-C is raised at once. Outside the main thread, and where a program
+    handles Ctrl-C in its own way, nothing changes.
+    """
+    handler, pressed = signal.getsignal(signal.SIGINT), []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        signal.signal(signal.SIGINT, handler)
+
+    main = threading.current_thread() is threading.main_thread()
+    deferred = main and handler is signal.default_int_handler
+    if deferred:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        if deferred:
+            signal.signal(signal.SIGINT, handler)
+    if pressed:
+        raise KeyboardInterrupt
