@@ -24,9 +24,6 @@ StateDict: TypeAlias = dict[str, "Leaf | StateDict"]
 NOT_STATE = {"state": "never"}
 """Attrs metadata of a field that is no part of the state."""
 
-DERIVED = {"state": "random"}
-"""Attrs metadata of a field that follows from the others, unless its object draws at random."""
-
 Changes: TypeAlias = list[Callable[[], object]]
 
 _NUMBER = bool | int | float | np.number
@@ -148,18 +145,16 @@ def _changes_in_place(value: object) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _configuration(kind: type, random: bool) -> set[str]:
+def _configuration(kind: type) -> set[str]:
     """Return the names, without underscores before them, of attributes that are not state."""
-    states = {None, "random"} if random else {None}
-    marked = (f for f in attrs_fields(kind) if f.metadata.get("state") not in states)
+    marked = (f for f in attrs_fields(kind) if f.metadata.get("state") is not None)
     return {*inspect.signature(kind).parameters, *(field.name.lstrip("_") for field in marked)}
 
 
 def _state_of(thing: object) -> dict[str, object]:
     kind: Any = type(thing)
     held = dict(attributes(thing))
-    random = any(isinstance(value, np.random.Generator) for value in held.values())
-    configuration = _configuration(kind, random)
+    configuration = _configuration(kind)
 
     def is_state(name: str, value: object) -> bool:
         if name.lstrip("_") in configuration:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
-from regretkit._state import DERIVED, NOT_STATE, Stateful, attributes, parts
+from regretkit._state import NOT_STATE, Stateful, attributes, parts
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit.sets import Simplices, StrategySet
@@ -58,9 +58,8 @@ class RegretMinimizer(Stateful, abc.ABC):
     # Without hooks: attrs would put one before every attribute that is set, in every iteration.
     domain: StrategySet = field(init=False, repr=False, on_setattr=NO_OP)
     iteration: int = field(init=False, repr=False, on_setattr=NO_OP)
-    _strategy: Vector | None = field(
-        default=None, init=False, repr=False, on_setattr=NO_OP, metadata=DERIVED
-    )
+    # It is state, because engines round it in different ways.
+    _strategy: Vector | None = field(default=None, init=False, repr=False, on_setattr=NO_OP)
     _tracker: RegretTracker | None = field(
         init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE
     )

@@ -12,7 +12,6 @@ from attrs.validators import in_, optional
 from numpy.typing import NDArray
 
 from regretkit._regret_tracker import RegretBound
-from regretkit._state import NOT_STATE
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
@@ -173,8 +172,8 @@ class EFR(Circuit):
     _layout: "_Layout" = field(init=False, repr=False)
     _last: Vector = field(init=False, repr=False, on_setattr=NO_OP)
     """The last behavioral strategy that was played."""
-    _behavior: Vector = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
-    _weights: Vector = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
+    _behavior: Vector = field(init=False, repr=False, on_setattr=NO_OP)
+    _weights: Vector = field(init=False, repr=False, on_setattr=NO_OP)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, Simplices):
@@ -185,6 +184,7 @@ class EFR(Circuit):
         if reason := no_bound_by_block(self.rule):
             warn(f"EFR has no regret bound here: {reason}")
         self._last = self._layout.tree.simplices.uniform()
+        self._play_points()
 
     def _weaker_guarantee(self) -> str:
         if self._layout.constant is None:
