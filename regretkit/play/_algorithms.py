@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -195,7 +197,7 @@ class Algorithm:
         ``estimator`` replaces the algorithm's ``sampling``, of which ``seed`` is the seed;
         ``groups`` is what ``minimizers`` takes.
         """
-        return SelfPlay(
+        run = SelfPlay(
             game,
             self.minimizers(game, groups),
             order=self.order,
@@ -204,6 +206,8 @@ class Algorithm:
             horizon=horizon,
             engine=engine,
         )
+        run.call = call_of(self, estimator)
+        return run
 
     def estimator(self, seed: int | np.random.Generator = 0) -> Estimator:
         """Return a new estimator of utilities: exact ones, or samples drawn with this seed."""
@@ -390,6 +394,23 @@ def named(algorithm: AlgorithmLike) -> Algorithm:
     if isinstance(algorithm, Algorithm):
         return algorithm
     return ALGORITHMS[_known(algorithm)] if isinstance(algorithm, str) else Algorithm(algorithm)
+
+
+def call_of(algorithm: Algorithm, estimator: object = None) -> dict[str, Any]:
+    """Return what a file says of an algorithm: its name, or None, and how it samples."""
+    listed = isinstance(algorithm.local, tuple)
+    rules: Any = algorithm.local if listed else (algorithm.local,)
+    sampled = {name: evolve(known, sampling=None) for name, known in ALGORITHMS.items()}
+    candidates = [[name for name, known in sampled.items() if known.local == x] for x in rules]
+    wanted, found = evolve(algorithm, sampling=None), None
+    for names in product(*candidates):
+        with suppress(ValueError):  # of algorithms that differ in their order or circuit
+            local: Any = [sampled[name] for name in names]
+            if Algorithm(local if listed else local[0]) == wanted:
+                found = [*names] if listed else names[0]
+                break
+    own = estimator is not None
+    return {"algorithm": found, "sampling": algorithm.sampling, "own_estimator": own}
 
 
 def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:

@@ -226,8 +226,8 @@ class StopAtGap(Stateful):
 class StopAtTime(Stateful):
     """Stop after some seconds of play.
 
-    These are the run's ``seconds``: of iterations, without callbacks. An iteration is never left
-    half-way.
+    They are those of iterations, without callbacks, since ``run.run`` was called. An iteration is
+    never left half-way.
 
     Parameters
     ----------
@@ -249,10 +249,15 @@ class StopAtTime(Stateful):
     """
 
     limit: float = field(validator=positive)
+    _start: float = field(default=0.0, init=False, repr=False, metadata=NOT_STATE)
+
+    def begin(self, run: "Run") -> None:
+        """Note the time before the first iteration."""
+        self._start = run.seconds
 
     def __call__(self, run: "Run") -> bool:
         """Say whether to stop."""
-        return run.seconds >= self.limit
+        return run.seconds - self._start >= self.limit
 
     def next_call(self, run: "Run") -> int:
         """Return the next iteration at which to read the clock."""

@@ -1,26 +1,22 @@
 """Self-play by sampling, of games that are given by their rules alone."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from attrs import define, evolve, field
 
 from regretkit._state import StateDict, Stateful
-from regretkit._util._files import FilePath
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, shorten, whole_number
-from regretkit.circuits._base import LocalRule, local_minimizer
+from regretkit._util._validate import quote, whole_number
+from regretkit.circuits._base import LocalRule
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.games._adapters import Playable, RulesHistory, as_history
+from regretkit.games._adapters import RulesHistory, as_history
 from regretkit.games._behavioral import VisitedProfile, VisitedStrategy
-from regretkit.games._fingerprint import describe
 from regretkit.games.tree._history import History
-from regretkit.play._averaging import Averaging
-from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import Executor, executor_without_tree
 from regretkit.play._infoset_records import RecordFactory
 from regretkit.play._infoset_table import InfosetTable, check_entries, listed
@@ -33,9 +29,8 @@ from regretkit.play._lazy_tree import (
     estimated_visits,
     players_of,
 )
-from regretkit.play._orders import Order, UpdateSchedule
+from regretkit.play._orders import UpdateSchedule
 from regretkit.play._run import Run
-from regretkit.sets import Simplices
 
 _FEW = 50_000
 """Histories up to which Python plays: tracing the rules of a game takes about a second."""
@@ -247,24 +242,6 @@ class LazyMCCFR(Run):
         parents = np.where(last < 0, 0, 1 + first[last] + table.parent_action)
         return VisitedStrategy(labels, actions, parents.tolist(), played)
 
-    def save(self, path: FilePath, *, callbacks: Iterable[Any] = ()) -> None:
-        """Write everything into a file, from which ``load`` continues bitwise identically.
-
-        What ``callbacks`` have written down is saved with it, as by ``SelfPlay.save``.
-
-        Raises
-        ------
-        TypeError
-            When information sets are neither texts nor made of texts, numbers, truth values and
-            tuples.
-        """
-        write_run(path, self._description, self._built(), self.state_dict(), callbacks)
-
-    @cached_property
-    def _description(self) -> dict[str, str | None]:
-        """The game's name and fingerprint."""
-        return describe(self.game)
-
     def state_dict(self) -> StateDict:
         """Return a copy of the state: what was learned, and how far the run is."""
         state = self._state()
@@ -297,50 +274,8 @@ class LazyMCCFR(Run):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what copies and pickles are made of: no tree, and no machine code."""
-        options = {name: getattr(self, name) for name in (*_OPTIONS, "seconds")}
+        options = {name: getattr(self, name) for name in (*_OPTIONS, "seconds", "call")}
         return _copied, (self.game, self.rule, self.estimator, options, self._state())
-
-    @classmethod
-    def load(
-        cls,
-        path: FilePath,
-        game: Playable,
-        rule: LocalRule | tuple[LocalRule, ...],
-        estimator: TraversalEstimator,
-        *,
-        order: Order | None = None,
-        averaging: Averaging | None = None,
-        horizon: int | None = None,
-        callbacks: Iterable[Any] = (),
-    ) -> "LazyMCCFR":
-        """Return a run from a file, with the game, the rule and the estimator it was made with.
-
-        The order, the averaging and the horizon are those in the file, where the first two are of
-        the library; ``callbacks`` get back what was saved of them.
-
-        Raises
-        ------
-        ValueError
-            When the file is none of these, or was written by a run of something else.
-        """
-        saved = SavedRun.read(path)
-        saved.require(by_rules=True)
-        history = as_history(game)
-        given: Any = {"estimator": estimator, "order": order, "averaging": averaging}
-        run = saved.build(partial(cls, history, rule), history, **given, horizon=horizon)
-        try:
-            _restore(run, saved.state.get("run"))
-            saved.restore_callbacks(callbacks)
-        except (TypeError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
-            raise ValueError(
-                f"{saved.path} does not fit this run: {shorten(str(error))}"
-            ) from error
-        return run
-
-    def _built(self) -> dict[str, Any]:
-        """Return how it was built, which must be the same when its file is read again."""
-        rules = [described(local_minimizer(rule, Simplices(2))) for rule in self._rules]
-        return {**built_parts(self), "rules": rules, "horizon": self.horizon}
 
     def __repr__(self) -> str:
         met = " + ".join(map(str, self.information_sets))
@@ -355,12 +290,12 @@ _OPTIONS = "order", "averaging", "horizon", "cached_histories"
 def _copied(game: Any, rule: Any, estimator: Any, options: dict[str, Any], state: Any) -> LazyMCCFR:
     run = LazyMCCFR(game, rule, estimator, **{name: options[name] for name in _OPTIONS})
     _restore(run, state)
-    run.seconds = options["seconds"]
+    run.seconds, run.call = options["seconds"], options["call"]
     return run
 
 
 def _stateful_parts(run: LazyMCCFR) -> list[tuple[str, Stateful]]:
-    parts = [(name, getattr(run, name)) for name in PARTS]
+    parts = [(name, getattr(run, name)) for name in ("order", "averaging", "estimator")]
     return [(name, part) for name, part in parts if isinstance(part, Stateful)]
 
 

@@ -77,26 +77,6 @@ class StrategyChange(Stateful):
 
 
 @define(eq=False)
-class Seconds(Stateful):
-    """The seconds of a run, continued where it was put back: its own begin at 0 again."""
-
-    name: str = "seconds"
-    """Which attribute of the run it is."""
-    _before: float = field(default=0.0, init=False)
-    _last: float = field(default=0.0, init=False)
-    _resumed: bool = field(default=False, init=False, metadata=NOT_STATE)
-
-    def __call__(self, run: "SelfPlay") -> float:
-        if self._resumed:
-            self._before, self._resumed = self._before + self._last, False
-        self._last = getattr(run, self.name)
-        return self._before + self._last
-
-    def _restored(self) -> None:
-        self._resumed = True
-
-
-@define(eq=False)
 class BestGap(Stateful):
     """The least NashConv of last iterates among those that were measured."""
 
@@ -278,7 +258,7 @@ MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
     "last_nash_conv": lambda _: partial(_gap, "last_nash_conv"),
     "best_nash_conv": lambda _: BestGap(),
     "visited": lambda _: _visited,
-    "seconds": lambda _: Seconds(),
+    "seconds": lambda _: lambda run: run.seconds,
     "strategy_change": lambda _: StrategyChange(),
     SAMPLED_GAP: lambda _: sampled_gap,
     "external_regret": lambda _: Regret("external"),

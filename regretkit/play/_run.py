@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any, Self, cast
 
@@ -14,9 +15,11 @@ from attrs import define, field
 from attrs.validators import optional
 
 from regretkit._state import NOT_STATE, StateDict, Stateful
+from regretkit._util._files import FilePath
 from regretkit._util._validate import at_least_one, of_kind, quote, whole_number
 from regretkit.play._averaging import Averaging, Uniform
 from regretkit.play._callbacks import as_callbacks, begin, next_call, stopped
+from regretkit.play._checkpoint_file import SavedRun
 from regretkit.play._orders import Alternating, Order
 
 _PERIOD = 0.05
@@ -65,6 +68,8 @@ class Run(Stateful, abc.ABC):
     horizon: int | None = field(default=None, kw_only=True, validator=optional(at_least_one))
     iteration: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False, metadata=NOT_STATE)
+    call: dict[str, Any] | None = field(default=None, init=False, metadata=NOT_STATE)
+    """The algorithm that made the run, by its name; None if it was built from parts."""
     pace: int = field(default=1, init=False, metadata=NOT_STATE)
     """Number of iterations that take about a twentieth of a second."""
     _failure: str | None = field(default=None, init=False, metadata=NOT_STATE)
@@ -131,6 +136,34 @@ class Run(Stateful, abc.ABC):
         """Raise a RuntimeError if an iteration failed."""
         if self._failure is not None:
             raise RuntimeError(f"{self._failure}; load a state from before it, or start anew")
+
+    # Files and copies
+
+    def save(self, path: FilePath, *, callbacks: Iterable[object] = ()) -> None:
+        """Write a checkpoint: this run in one file, and the state of ``callbacks``.
+
+        ``resume`` continues it, bitwise identically, where a named algorithm made it; ``load`` any.
+        """
+        SavedRun.of(self, path, callbacks).write()
+
+    @classmethod
+    def load(
+        cls, path: FilePath, *parts: Any, callbacks: Iterable[object] = (), **options: Any
+    ) -> Self:
+        """Return the run in a checkpoint, which continues bitwise identically.
+
+        Parameters
+        ----------
+        path
+            The file.
+        parts, options
+            What the run was built from: game, minimizers, order and so on, built in the same way,
+            trained or not. Numbers and texts, such as ``horizon``, are in the file.
+        callbacks
+            Those that were saved with the run; they get their state back.
+        """
+        saved = SavedRun.read(path)
+        return cast("Self", saved.build(partial(cls, *parts), callbacks, **options))
 
     def state_dict(self) -> StateDict:
         """Return a copy of the state: a plain dict of arrays, numbers and such dicts.

@@ -1,25 +1,21 @@
 """Self-play: minimizers play a game against each other, and against themselves."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self, Unpack, cast
+from typing import cast
 
 import numpy as np
 from attrs import define, field
 
 from regretkit._state import NOT_STATE
-from regretkit._util._files import FilePath
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, of_kind, quote
 from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import exploitability, nash_conv
 from regretkit.games import Game, Profile
-from regretkit.games._fingerprint import describe
 from regretkit.games._game import as_profile, as_strategies, check_game
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._averaging import Average, LazyAverage, average_profile
-from regretkit.play._callbacks import Callback
-from regretkit.play._checkpoint_file import RunOptions, SavedRun, built_parts, described, write_run
 from regretkit.play._engines import (
     AUTO,
     EngineReport,
@@ -215,43 +211,6 @@ class SelfPlay(Run):
         from regretkit.display._html import run_html
 
         return run_html(self)
-
-    def _built(self) -> dict[str, Any]:
-        """Return how it was built, which must be the same when its file is read again."""
-        return {**built_parts(self), "minimizers": described(self.minimizers)}
-
-    def save(self, path: FilePath, *, callbacks: Iterable[Callback] = ()) -> None:
-        """Write a checkpoint: this run in one file, and what ``callbacks`` have written down.
-
-        Raises
-        ------
-        OSError, RuntimeError, TypeError
-            When it cannot be written, the run broke off, or something in it fits into no file.
-        """
-        self.check_whole()
-        built = {**self._built(), "horizon": self.horizon, "engine": self._requested_engine}
-        write_run(path, describe(self.game), built, self.state_dict(), callbacks)
-
-    @classmethod
-    def load(
-        cls,
-        path: FilePath,
-        game: Game,
-        minimizers: Sequence[RegretMinimizer],
-        **options: Unpack[RunOptions],
-    ) -> Self:
-        """Return the run in a checkpoint, which continues bitwise identically.
-
-        Game and minimizers, trained or not, must be built as those were. Among ``options`` are
-        ``order``, ``averaging`` and ``estimator`` where they are of one's own, ``engine`` to go
-        on otherwise, and ``callbacks`` to put back what was saved of them.
-
-        Raises
-        ------
-        OSError, ValueError
-            When the file cannot be read, is no whole checkpoint, or is of another run.
-        """
-        return SavedRun.read(path).start(cls, game, minimizers, options)
 
 
 EVER = 2**62

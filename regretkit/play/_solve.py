@@ -23,7 +23,14 @@ from regretkit.games import (
 from regretkit.games._extensive_form import merged_by_symmetry
 from regretkit.games._game import check_game
 from regretkit.games.public import PublicGame
-from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, without_tree
+from regretkit.play._algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    AlgorithmLike,
+    call_of,
+    named,
+    without_tree,
+)
 from regretkit.play._callbacks import (
     AtGeometricSteps,
     Callback,
@@ -279,17 +286,19 @@ def start_by_rules(
     *,
     estimator: Any = None,
     seed: Any = 0,
-    horizon: int | None = None,
+    **options: Any,
 ) -> "LazyMCCFR":
     """Return a run without a tree, before its first iteration."""
     from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
 
     refuse_tree(game, sampling="chance" if algorithm.sampling == "chance" else None)
-    estimator = algorithm.estimator(seed) if estimator is None else estimator
+    sampler: Any = algorithm.estimator(seed) if estimator is None else estimator
     order, averaging = algorithm.order, algorithm.averaging
-    return LazyMCCFR(
-        game, without_tree(algorithm), estimator, order=order, averaging=averaging, horizon=horizon
+    run = LazyMCCFR(
+        game, without_tree(algorithm), sampler, order=order, averaging=averaging, **options
     )
+    run.call = call_of(algorithm, estimator)
+    return run
 
 
 def refuse_tree(game: RulesLike, **given: object) -> None:

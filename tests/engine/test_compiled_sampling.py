@@ -18,7 +18,6 @@ from regretkit.minimizers import DiscountedRegretMatchingPlus
 from regretkit.play import (
     Alternating,
     AverageStrategySampling,
-    Baseline,
     ExactBaseline,
     ExternalSampling,
     Extragradient,
@@ -217,49 +216,12 @@ def test_a_checkpoint_goes_on_to_the_same_bits(make, engine, tmp_path):
     run = SelfPlay(KUHN, minimizers(), estimator=make(), engine=engine).run(37)
     run.save(tmp_path / "run")
 
-    loaded = SelfPlay.load(tmp_path / "run", KUHN, minimizers())
+    loaded = SelfPlay.load(tmp_path / "run", KUHN, minimizers(), estimator=make())
 
     assert_same_bits(run.run(63), loaded.run(63))
     assert drawn(run) == drawn(loaded)
     assert loaded.estimator.visited == run.estimator.visited
     assert repr(loaded.estimator) == repr(run.estimator)
-
-
-def test_a_profile_to_explore_with_is_kept_in_a_checkpoint(tmp_path):
-    reference = [domain.best_response(np.arange(domain.dimension))[1] for domain in KUHN.domains]
-    players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
-    sampling = OutcomeSampling(np.random.default_rng(1), exploration=0.4, reference=reference)
-    run = SelfPlay(KUHN, players, estimator=sampling).run(9)
-    run.save(tmp_path / "run")
-
-    players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
-    loaded = SelfPlay.load(tmp_path / "run", KUHN, players)
-
-    assert_same_bits(run.run(30), loaded.run(30))
-
-
-class Zero(Baseline):
-    """A baseline of one's own."""
-
-    def baseline_values(self, game, tree, behavior):
-        return np.zeros((game.players, game.tree.histories))
-
-
-def test_a_baseline_of_ones_own_has_to_be_passed_again(tmp_path):
-    def run():
-        players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
-        estimator = OutcomeSampling(np.random.default_rng(3), baseline=Zero())
-        return SelfPlay(KUHN, players, estimator=estimator).run(9)
-
-    saved, second = run(), run()
-    saved.save(tmp_path / "run")
-
-    with pytest.raises(ValueError, match=r"estimator that cannot be built: Zero \(own\)"):
-        SelfPlay.load(tmp_path / "run", KUHN, second.minimizers)
-    loaded = SelfPlay.load(
-        tmp_path / "run", KUHN, second.minimizers, estimator=second.estimator, order=Alternating()
-    )
-    assert_same_bits(saved.run(20), loaded.run(20))
 
 
 # What applies

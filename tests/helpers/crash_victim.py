@@ -5,11 +5,9 @@ $ python tests/helpers/crash_victim.py FILE
 
 import sys
 
-import numpy as np
-
 from regretkit import games, solve
 from regretkit.evaluation import nash_conv
-from regretkit.play import ChanceSampling, Checkpoint, Recorder
+from regretkit.play import Checkpoint, Recorder
 
 GAME = games.kuhn_poker()
 ITERATIONS = 600
@@ -21,8 +19,8 @@ def record():
 
 def solved(callbacks):
     """Return a run that draws at random, to its end."""
-    estimator = ChanceSampling(np.random.default_rng(11))
-    return solve(GAME, "pcfr+", iterations=ITERATIONS, estimator=estimator, callbacks=callbacks)
+    options = {"sampling": "chance", "seed": 11, "callbacks": callbacks}
+    return solve(GAME, "pcfr+", iterations=ITERATIONS, **options)
 
 
 if __name__ == "__main__":

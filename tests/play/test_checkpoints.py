@@ -1,20 +1,16 @@
-"""Checkpoints: a run that was put back from a file continues bitwise identically."""
+"""Checkpoints: a run that is resumed from a file continues bitwise identically."""
 
-import inspect
-from functools import partial
+import hashlib
+import io
+import json
+import os
 
 import numpy as np
 import pytest
-from attrs import define, field, frozen
-from engine_cases import ENGINES, RULES, assert_same_bits, started
-from factories import apart
-from refusals import refusals
-from test_contract import ROWS, trained
+from attrs import define
 
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
-from regretkit._state import Stateful
-from regretkit.evaluation import nash_conv
 from regretkit.play import (
     ALGORITHMS,
     Algorithm,
@@ -24,592 +20,392 @@ from regretkit.play import (
     BanditFeedback,
     ChanceSampling,
     Checkpoint,
-    Estimator,
     Every,
+    ExternalSampling,
     Extragradient,
     HorizonPower,
     Last,
+    LazyMCCFR,
     Linear,
     Order,
+    OutcomeSampling,
     Power,
+    Quadratic,
     RandomPlayer,
     Recorder,
     Simultaneous,
+    Stateful,
     StopAtGap,
-    StopWhenConverged,
     hs_dcfr,
-    hs_pcfr_plus,
-    named,
     resume,
 )
-from regretkit.play._checkpoint_file import described, difference, rebuilt, subclasses
 
-KUHN = games.kuhn_poker()
-LEDUC = games.leduc_poker(merge_suits=True)
+KUHN, GOOFSPIEL = games.kuhn_poker(), games.goofspiel(4)
+DICE = "liars_dice(sides=3)"  # with six actions and more
+
+
+def assert_same(run, other):
+    assert run.iteration == other.iteration
+    np.testing.assert_equal(run.state_dict(), other.state_dict())
 
 
 def drawn(seed, bits=np.random.PCG64):
     return np.random.Generator(bits(seed))
 
 
-# How to play; what draws at random is new each time, and begins elsewhere in a second run.
-WAYS = {
-    "plain": lambda seed: {},
-    "simultaneous": lambda seed: {"order": Simultaneous(), "averaging": Linear()},
-    "second first": lambda seed: {"order": Alternating(first=1), "averaging": Last()},
-    "random player": lambda seed: {"order": RandomPlayer(drawn(seed))},
-    "sampled": lambda seed: {"estimator": ChanceSampling(drawn(seed, np.random.MT19937))},
-    "both": lambda seed: {
-        "order": RandomPlayer(drawn(seed, np.random.Philox)),
-        "estimator": ChanceSampling(drawn(seed + 1, np.random.SFC64)),
-        "averaging": Power(2.5),
-    },
-    "extragradient": lambda seed: {"order": Extragradient(), "averaging": HorizonPower(15.0)},
-}
-each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-
-
-def players(game, local=rk.RegretMatchingPlus):
-    return [Algorithm(local).minimizer(domain) for domain in game.domains]
-
-
-def start(way, seed=1, local=rk.RegretMatchingPlus, game=KUHN):
-    return SelfPlay(game, players(game, local), horizon=50, **way(seed))
-
-
 # Bitwise identical
 
 
-@each_way
-def test_a_run_from_a_file_goes_on_as_if_never_stopped(way, tmp_path):
-    whole, cut = start(way).run(30), start(way).run(11)
-    cut.save(tmp_path / "run")
-
-    # Order, averaging, estimator and the generators' states are in the file.
-    run = SelfPlay.load(tmp_path / "run", KUHN, players(KUHN))
-
-    assert run.iteration == 11
-    assert_same_bits(run, cut)
-    assert_same_bits(run.run(19), whole)
-    np.testing.assert_equal(run.state_dict(), whole.state_dict())
-
-
-@each_way
-def test_parts_that_are_passed_take_up_the_state_from_the_file(way, tmp_path):
-    whole = start(way).run(30)
-    start(way).run(11).save(tmp_path / "run")
-
-    run = SelfPlay.load(tmp_path / "run", KUHN, players(KUHN), **way(99))
-
-    assert_same_bits(run.run(19), whole)
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("rule", ["rm+", "drm", "prm+", "adaptive", "optimistic omd euclid"])
-@pytest.mark.parametrize("game", [KUHN, LEDUC], ids=str)
-def test_every_engine_goes_on_to_the_same_bits(game, rule, engine, tmp_path):
-    whole = started(game, RULES[rule], engine=engine).run(40)
-    started(game, RULES[rule], engine=engine).run(17).save(tmp_path / "run")
-
-    run = SelfPlay.load(tmp_path / "run", game, players(game, RULES[rule]))
-
-    assert run.engine == engine
-    assert_same_bits(run.run(23), whole)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_run_that_is_saved_on_its_way_is_not_disturbed_by_it(engine, tmp_path):
-    whole = started(LEDUC, rk.RegretMatchingPlus, engine=engine).run(40)
-    run = started(LEDUC, rk.RegretMatchingPlus, engine=engine)
-
-    run.run(40, callbacks=[Checkpoint(tmp_path / "run", every=7)])
-
-    assert_same_bits(run, whole)
-    loaded = SelfPlay.load(tmp_path / "run", LEDUC, players(LEDUC))
-    assert loaded.iteration == 35
-    assert_same_bits(loaded.run(5), whole)
-
-
-def test_another_engine_can_be_asked_for(tmp_path):
-    started(LEDUC, rk.RegretMatchingPlus, engine="numpy").run(3).save(tmp_path / "run")
-
-    run = SelfPlay.load(tmp_path / "run", LEDUC, players(LEDUC), engine="compiled").run(7)
-
-    assert run.engine == "compiled"
-    twin = started(LEDUC, rk.RegretMatchingPlus).run(10)
-    assert nash_conv(LEDUC, run.average) == pytest.approx(nash_conv(LEDUC, twin.average), rel=1e-9)
-
-
-def test_a_run_with_bandit_feedback_goes_on_to_the_same_bits(tmp_path):
-    game = matrix_game([[0.5, 1.0], [0.0, 0.4]])
-
-    def begun():
-        feedback = BanditFeedback(np.random.default_rng(1), baseline=1.0, implicit=0.1)
-        local = [rk.Hedge(2, rate=0.05) for _ in "xy"]
-        return SelfPlay(game, local, order=Simultaneous(), estimator=feedback)
-
-    begun().run(20).save(tmp_path / "run")
-    run = SelfPlay.load(tmp_path / "run", game, [rk.Hedge(2, rate=0.05) for _ in "xy"])
-
-    assert_same_bits(run.run(20), begun().run(40))
-
-
-@pytest.mark.deep_beyond(35)
-@pytest.mark.parametrize("name", ROWS)
-def test_every_minimizer_of_the_contract_goes_into_a_file_and_back(name, tmp_path):
-    make = ROWS[name]
-    player, fresh = trained(make), make()
-    game = Bilinear(player.domain)
-    still = rk.Point(np.ones(1))
-    SelfPlay(game, [player, still]).save(tmp_path / "run")
-
-    SelfPlay.load(tmp_path / "run", game, [fresh, rk.Point(np.ones(1))])
-
-    np.testing.assert_array_equal(fresh.next_strategy(), player.next_strategy())
-    np.testing.assert_equal(fresh.state_dict(), player.state_dict())
-    # What it has learned is no part of how it was built.
-    assert difference(described(player), described(make()), "player") is None
-
-
-class Bilinear:
-    """A game of one who decides, and another who does not."""
-
-    def __init__(self, domain):
-        self.domains = (domain, rk.Simplices(1))
-
-    def utility(self, player, profile, payoff_of=None):
-        return np.linspace(-1.0, 1.0, self.domains[player].dimension)
-
-    def value(self, profile):
-        return np.zeros(2)
-
-
-def test_every_component_of_a_run_is_rebuilt_from_its_description():
-    made = [
-        *(way(3) for way in WAYS.values()),
-        {"averaging": rk.play.Quadratic(), "order": Alternating()},
-        {"averaging": rk.play.Uniform(), "estimator": rk.play.ExactUtility()},
-        {"estimator": BanditFeedback(np.random.default_rng(1), baseline=0.5)},
-        {"estimator": rk.play.ExternalSampling(drawn(1), baseline=rk.play.ExactBaseline())},
-        {"estimator": rk.play.OutcomeSampling(drawn(2), exploration=0.3, reference=[np.ones(2)])},
-        {"estimator": rk.play.RobustSampling(drawn(3), actions=3)},
-        {"estimator": rk.play.AverageStrategySampling(drawn(4), epsilon=0.1, tau=2.0, beta=3.0)},
-        {"estimator": rk.play.PublicChanceSampling(drawn(5))},
-    ]
-    bases, seen = {"order": Order, "averaging": Averaging, "estimator": Estimator}, set()
-
-    for parts in made:
-        for name, part in parts.items():
-            again = rebuilt(described(part), bases[name])
-            assert type(again) is type(part)
-            assert difference(described(part), described(again), name) is None
-            seen.add(type(part))
-    for base in bases.values():
-        ours = {kind for kind in subclasses(base) if kind.__module__.startswith("regretkit")}
-        assert {kind for kind in ours if not inspect.isabstract(kind)} <= seen
-
-
-# When it is saved
-
-
-def test_a_period_counts_iterations_of_the_run(tmp_path):
-    watch, saved = Checkpoint(tmp_path / "run", every=10), []
-
-    def look(run):
-        saved.append(watch.iteration)
-
-    run = start(WAYS["plain"]).run(7).run(25, callbacks=[watch, look])
-
-    assert saved == [None] * 2 + [10] * 10 + [20] * 10 + [30] * 3
-    assert run.run(20, callbacks=[watch]).iteration == 52
-    assert watch.iteration == 50
-
-
-def test_a_run_is_saved_when_what_it_holds_stops_it(tmp_path):
-    stop = Every(3, StopAtGap(0.05))
-    watch = Checkpoint(tmp_path / "run", every=1_000, callbacks=[stop])
-
-    run = start(WAYS["plain"]).run(500, callbacks=[watch])
-
-    assert watch.iteration == run.iteration < 500
-    assert SelfPlay.load(tmp_path / "run", KUHN, players(KUHN)).iteration == run.iteration
-
-
-# What was written down
-
-
-def curve():
-    return Recorder({"gap": lambda run: nash_conv(run.game, run.average)})
-
-
-@pytest.mark.parametrize(
-    "wrap", [lambda r: r, partial(Every, 4), partial(AtGeometricSteps, ratio=1.3)]
-)
-def test_a_curve_goes_on_as_if_never_stopped(wrap, tmp_path):
-    whole, path = curve(), tmp_path / "run"
-    start(WAYS["plain"]).run(40, callbacks=[wrap(whole)])
-    watch = Checkpoint(path, every=17, callbacks=[wrap(curve())])
-    start(WAYS["plain"]).run(20, callbacks=[watch])
-
-    record = curve()
-    again = Checkpoint(path, every=17, callbacks=[wrap(record)])
-    run = SelfPlay.load(path, KUHN, players(KUHN), callbacks=again.callbacks)
-    assert run.iteration == 17
-    run.run(23, callbacks=[again])
-
-    assert record.iterations == whole.iterations
-    assert record.values == whole.values
-
-
-@pytest.mark.parametrize("stopped", [13, 14, 20, 21, 29])
-def test_a_run_stops_where_it_would_have_stopped(stopped, tmp_path):
-    def stops():
-        return [
-            AtGeometricSteps(StopAtGap(0.02), ratio=1.05),
-            Every(3, StopWhenConverged(atol=4e-3)),
-        ]
-
-    path, end = tmp_path / "run", start(WAYS["plain"]).run(500, callbacks=stops()).iteration
-    assert 30 < end < 500
-    for first in (0, 1):
-        alone = start(WAYS["plain"]).run(500, callbacks=stops()[first : first + 1]).iteration
-        held = stops()[first : first + 1]
-        start(WAYS["plain"]).run(stopped, callbacks=held).save(path, callbacks=held)
-
-        others = stops()[first : first + 1]
-        run = SelfPlay.load(path, KUHN, players(KUHN), callbacks=others)
-
-        assert run.run(500, callbacks=others).iteration == alone
-
-
-def test_all_plain_values_can_be_saved(tmp_path):
-    seen = [3, 0.1 + 0.2, -0.0, np.nan, np.inf, None, "text", True, np.arange(3), np.float64(2.5)]
-    record = Recorder({"seen": lambda run: seen[run.iteration - 1]})
-    run = start(WAYS["plain"]).run(len(seen), callbacks=[record])
-    run.save(tmp_path / "run", callbacks=[record])
-
-    again = Recorder({"seen": print})
-    SelfPlay.load(tmp_path / "run", KUHN, players(KUHN), callbacks=[again])
-
-    np.testing.assert_equal(again.values, record.values)
-    assert [type(value) for value in again.values["seen"][:8]] == [type(v) for v in seen[:8]]
-    assert again.values["seen"][8].flags.writeable
-    assert again.iterations == record.iterations
-
-
-@pytest.mark.parametrize(
-    "value", [lambda run: run.average, lambda run: object(), lambda run: [1.0], lambda run: 1j]
-)
-def test_what_no_file_can_hold_is_refused_with_its_place(value, tmp_path):
-    record = Recorder({"value": value})
-    run = start(WAYS["plain"]).run(2, callbacks=[record])
-
-    message = r"(?s)callbacks\[0\]\.callback.values\['value'\]\[0\] is .*, which a checkpoint"
-    with pytest.raises(TypeError, match=message):
-        run.save(tmp_path / "run", callbacks=[Every(1, record)])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_callbacks_without_a_state_are_called_and_leave_nothing(tmp_path):
-    seen = []
-    notes = [lambda run: seen.append(run.iteration)]
-
-    start(WAYS["plain"]).run(12, callbacks=[Checkpoint(tmp_path / "run", every=5, callbacks=notes)])
-
-    assert seen == [*range(1, 13)]
-    assert SelfPlay.load(tmp_path / "run", KUHN, players(KUHN), callbacks=[print]).iteration == 10
-
-
-def test_callbacks_that_do_not_fit_are_refused_and_are_as_they_were(tmp_path):
-    record = curve()
-    start(WAYS["plain"]).run(5, callbacks=[record]).save(tmp_path / "run", callbacks=[record])
-    other, used = Recorder({"other": print}), StopAtGap(0.1)
-    load = partial(SelfPlay.load, tmp_path / "run", KUHN, players(KUHN))
-
-    for wrong in ([used], [curve(), curve()], [Every(2, curve())]):
-        with pytest.raises(ValueError, match=r"holds what callbacks \['Recorder'\] have written"):
-            load(callbacks=wrong)
-    with pytest.raises(ValueError, match=r"does not fit this run: .*\['other'\], got"):
-        load(callbacks=[other])
-    assert other.iterations == []
-    # Without any, only the run is put back.
-    assert load().iteration == 5
-
-
-# Of another run
-
-
-def saved(tmp_path, **ways):
-    path = tmp_path / "run"
-    local = partial(rk.DiscountedRegretMatching, alpha=1.5)
-    SelfPlay(KUHN, players(KUHN, local), **ways).run(3).save(path)
-    return path
-
-
-LOCAL = partial(rk.DiscountedRegretMatching, alpha=1.5)
-OTHERS = {
-    "rule": (
-        rk.RegretMatching,
-        r"minimizers\[0\]\.rule was DiscountedRegretMatching\(.* is Regret",
-    ),
-    "number": (
-        partial(rk.DiscountedRegretMatching, alpha=2.0),
-        r"minimizers\[0\]\.rule\.alpha was 1\.5 when the checkpoint was written, but is 2\.0 now",
-    ),
-    "structure": (
-        apart(LOCAL),
-        r"minimizers\[0\]\.rule was Discounted.* is Product",
-    ),
+EXACT = [name for name, algorithm in ALGORITHMS.items() if algorithm.sampling is None]
+CASES = [
+    *(("kuhn_poker", name, None, "auto") for name in EXACT),
+    *((DICE, name, None, "compiled") for name in ("cfr", "pcfr+", "dcfr", "efce")),
+    *((DICE, "cfr+", None, engine) for engine in ("numpy", "vectorized")),
+    *((DICE, name, "external", "compiled") for name in ("mccfr", "cfr+", "lcfr")),
+    *((DICE, "mccfr", sampling, "compiled") for sampling in ("outcome", "outcome-baseline")),
+    *(("goofspiel(4)", "cfr", sampling, "auto") for sampling in ("chance", "external")),
+    *(("kuhn_poker(players=3)", "mccfr", sampling, "numpy") for sampling in ("outcome", "chance")),
+    ("shapley_game", ["cfr", "cfr+"], None, "numpy"),
+]
+
+
+@pytest.mark.parametrize(("game", "name", "sampling", "engine"), CASES)
+def test_what_solve_began_is_resumed_from_the_file_alone(game, name, sampling, engine, tmp_path):
+    def solved(iterations):
+        options = {"sampling": sampling, "seed": 3} if sampling else {}
+        return rk.solve(game_of, name, iterations, engine=engine, **options)
+
+    game_of = games.load(game)
+    solved(13).save(tmp_path / "run")
+
+    run = resume(tmp_path / "run")
+
+    assert (run.iteration, run.horizon) == (13, 13)
+    run.run(17)
+    np.testing.assert_equal(
+        {**run.state_dict(), "_averages": None}, {**solved(30).state_dict(), "_averages": None}
+    )
+    for x, y in zip(run.average, solved(30).average, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+# How to play, each order, averaging and kind of generator at least once
+WAYS = {
+    "plain": lambda: {},
+    "simultaneous": lambda: {"order": Simultaneous(), "averaging": Linear()},
+    "second first": lambda: {"order": Alternating(first=1), "averaging": Last()},
+    "random player": lambda: {"order": RandomPlayer(drawn(1)), "averaging": Quadratic()},
+    "chance": lambda: {"estimator": ChanceSampling(drawn(1, np.random.MT19937))},
+    "outcome": lambda: {"estimator": OutcomeSampling(drawn(1, np.random.PCG64DXSM))},
+    "two generators": lambda: {
+        "order": RandomPlayer(drawn(1, np.random.Philox)),
+        "estimator": ChanceSampling(drawn(2, np.random.SFC64)),
+        "averaging": Power(2.5),
+    },
+    "extragradient": lambda: {"order": Extragradient(), "averaging": HorizonPower(15.0)},
 }
 
 
-@pytest.mark.parametrize(("local", "message"), OTHERS.values(), ids=OTHERS)
-def test_other_minimizers_are_refused_by_what_differs(local, message, tmp_path):
-    with pytest.raises(ValueError, match=f"run is of another run: {message}"):
-        SelfPlay.load(saved(tmp_path), KUHN, players(KUHN, local))
+@pytest.mark.parametrize("engine", ["auto", "numpy"])
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_run_of_own_parts_is_loaded_with_parts_built_alike(way, engine, tmp_path):
+    def parts():
+        return GOOFSPIEL, [rk.CFR(d, rk.PredictiveRegretMatchingPlus) for d in GOOFSPIEL.domains]
+
+    def start():
+        return SelfPlay(*parts(), horizon=50, engine=engine, **way())
+
+    start().run(11).save(tmp_path / "run")
+
+    run = SelfPlay.load(tmp_path / "run", *parts(), **way())
+
+    assert run.horizon == 50
+    assert_same(run.run(19), start().run(30))
 
 
-def test_minimizers_that_are_built_alike_are_welcome_however_they_were_built(tmp_path):
-    def local(simplices):
-        return rk.DiscountedRegretMatching(simplices, alpha=1.5)
-
-    assert SelfPlay.load(saved(tmp_path), KUHN, players(KUHN, local)).iteration == 3
-    ways = [lambda: rk.CFR(KUHN.domains[0], LOCAL), lambda: rk.circuit(KUHN.domains[0], LOCAL)]
-    for make in ways:
-        assert difference(described(make()), described(make()), "player") is None
-    assert difference(*(described(make()) for make in ways), "player") is not None
-
-
-def test_another_order_averaging_or_estimator_is_refused(tmp_path):
-    path, load = saved(tmp_path), partial(SelfPlay.load, game=KUHN)
-
-    for ways, message in [
-        ({"order": Simultaneous()}, r"order was Alternating\(first=0\) .* is Simultaneous\(\) now"),
-        ({"order": Alternating(first=1)}, r"order\.first was 0 .* is 1 now"),
-        ({"averaging": Linear()}, r"averaging was Uniform\(\) .* is Linear"),
-        ({"estimator": ChanceSampling(drawn(1))}, r"estimator was ExactUtility\(\)"),
-    ]:
-        with pytest.raises(ValueError, match=f"is of another run: {message}"):
-            load(path, minimizers=players(KUHN, LOCAL), **ways)
-    sampled = saved(tmp_path, estimator=ChanceSampling(drawn(1)))
-    other = ChanceSampling(drawn(1, np.random.MT19937))
-    with pytest.raises(ValueError, match=r"estimator\.generator\.bits was 'PCG64' .* 'MT19937'"):
-        load(sampled, minimizers=players(KUHN, LOCAL), estimator=other)
-
-
-@pytest.mark.parametrize(
-    "game", [games.kuhn_poker(deck=4), games.kuhn_poker(players=3), games.matching_pennies()]
-)
-def test_another_game_is_refused_by_its_fingerprint(game, tmp_path):
-    message = rf"belongs to the game kuhn_poker \(fingerprint {games.fingerprint(KUHN)}\), but this"
-    for read in (partial(SelfPlay.load, minimizers=players(game)), resume):
-        with pytest.raises(ValueError, match=message):
-            read(saved(tmp_path), game=game)
-
-
-def test_a_game_with_other_payoffs_is_refused_though_all_else_is_the_same(tmp_path):
-    matrix = np.random.default_rng(1).normal(size=(3, 3))
-    run = SelfPlay(matrix_game(matrix), [rk.RegretMatching(3) for _ in "xy"]).run(3)
-    run.save(tmp_path / "run")
-
-    with pytest.raises(ValueError, match="belongs to the game without a name"):
-        SelfPlay.load(tmp_path / "run", matrix_game(2 * matrix), run.minimizers)
-
-
-# With parts of one's own
-
-
-@define(eq=False)
-class Tent(Averaging, Stateful):
-    """Counts what it was asked for."""
-
-    peak: int
-    asked: int = field(default=0, init=False)
-
-    def weight(self, t, horizon):
-        self.asked += 1
-        return float(min(t, self.peak))
-
-
-@frozen
-class Backwards(Order):
-    """The last one learns first."""
-
-    def iterate(self, table):
-        profile = [table.strategy(player) for player in range(table.players)]
-        for player in reversed(range(table.players)):
-            table.learn(player, profile)
-
-
-@define(eq=False)
-class Noisy(Estimator):
-    """Draws at random, and has no state."""
-
-    generator: np.random.Generator
-
-    def utility(self, game, player, profile):
-        utility = game.utility(player, profile)
-        return utility + self.generator.normal(size=utility.size)
-
-
-class Mine(rk.SimplexRule):
-    """Regret matching with a number that is no field."""
-
-    def __init__(self, simplices, floor=0.0):
-        super().__init__(simplices)
-        self.floor, self.regrets = floor, np.zeros(self.dimension)
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.regrets, self.floor))
-
-    def _learn(self, utility, strategy):
-        self.regrets += self.simplices.regret(utility, strategy)
-
-
-def test_parts_of_ones_own_are_passed_and_take_up_their_state(tmp_path):
-    def begun():
-        return SelfPlay(KUHN, players(KUHN, Mine), order=Backwards(), averaging=Tent(5))
-
-    whole, cut = begun().run(12), begun().run(7)
-    cut.save(tmp_path / "run")
-    load = partial(SelfPlay.load, tmp_path / "run", KUHN)
-
-    for missing in ({"order": Backwards()}, {"averaging": Tent(5)}):
-        with pytest.raises(ValueError, match=r"(Tent \(own\)\(peak=5\)|Backwards \(own\)\(\))"):
-            load(players(KUHN, Mine), **missing)
-    ways = {"order": Backwards(), "averaging": Tent(5)}
-    with pytest.raises(ValueError, match=r"rule\.floor was 0\.0 .* is 0\.5 now"):
-        load(players(KUHN, partial(Mine, floor=0.5)), **ways)
-    with pytest.raises(ValueError, match=r"averaging\.peak was 5 .* is 6 now"):
-        load(players(KUHN, Mine), **(ways | {"averaging": Tent(6)}))
-    run = load(players(KUHN, Mine), **ways)
-    assert run.averaging.asked == cut.averaging.asked
-    assert_same_bits(run.run(5), whole)
-
-
-def test_a_class_of_ones_own_is_not_taken_for_one_of_the_library_of_the_same_name(tmp_path):
-    Linear = type("Linear", (Averaging,), {"weight": lambda self, t, horizon: 1.0})
-    SelfPlay(KUHN, players(KUHN), averaging=Linear()).run(3).save(tmp_path / "run")
-
-    with pytest.raises(ValueError, match=r"the averaging Linear \(own\)\(\).*; pass averaging"):
-        SelfPlay.load(tmp_path / "run", KUHN, players(KUHN))
-
-
-def test_chance_that_cannot_be_saved_is_refused(tmp_path):
-    run = SelfPlay(KUHN, players(KUHN), estimator=Noisy(drawn(1))).run(2)
-
-    with pytest.raises(TypeError, match=r"estimator draws at random, but Noisy.* has no state"):
-        run.save(tmp_path / "run")
-
-
-# Algorithms with a name
-
-
-@pytest.mark.deep_beyond(6)
-@pytest.mark.parametrize("name", ALGORITHMS)
-@pytest.mark.parametrize("game", [KUHN, games.shapley_game()], ids=str)
-def test_what_solve_began_is_resumed(name, game, tmp_path):
-    path = tmp_path / "run"
-    rk.solve(game, name, iterations=60, callbacks=[Checkpoint(path, every=25)])
-    whole = rk.solve(game, name, iterations=60)
-
-    run = resume(path)
-
-    assert (run.iteration, run.horizon) == (50, 60)
-    assert_same_bits(run.run(run.horizon - run.iteration), whole)
-
-
-def test_what_solve_began_by_sampling_is_resumed(tmp_path):
+@pytest.mark.parametrize("name", ["mccfr", "dcfr"])
+@pytest.mark.parametrize("sampling", ["external", "outcome"])
+@pytest.mark.parametrize("rules", ["liars_dice(sides=5)", "kuhn_poker"])
+def test_a_run_without_a_tree_is_resumed_from_the_file_alone(rules, sampling, name, tmp_path):
     def solved(iterations):
-        sampling = ChanceSampling(np.random.default_rng(3))
-        return rk.solve(KUHN, "cfr", iterations=iterations, estimator=sampling)
+        rules_of = games.load_rules(rules)
+        return rk.solve(rules_of, name, iterations, sampling=sampling, seed=1)
 
     solved(20).save(tmp_path / "run")
 
-    assert_same_bits(resume(tmp_path / "run").run(20), solved(40))
-    loaded = resume(tmp_path / "run", estimator=ChanceSampling(np.random.default_rng(9)))
-    assert_same_bits(loaded.run(20), solved(40))
+    run = resume(tmp_path / "run")
+
+    assert isinstance(run, LazyMCCFR)
+    assert_same(run.run(30), solved(50))
 
 
-@pytest.mark.parametrize("target", [0.05, 0.01])
-def test_a_target_is_met_at_the_same_iteration(target, tmp_path):
-    whole = rk.solve(KUHN, "cfr+", target_gap=target, engine="numpy")
-    before = whole.iteration - 2
-    rk.solve(KUHN, "cfr+", iterations=before, engine="numpy").save(tmp_path / "run")
+def test_bandit_feedback_is_resumed(tmp_path):
+    def start():
+        options = {"order": Simultaneous(), "estimator": BanditFeedback(drawn(1))}
+        return SelfPlay(games.shapley_game(), [rk.RegretMatching(3) for _ in "xy"], **options)
 
-    # Where solve looks depends on nothing but the iteration.
-    look = AtGeometricSteps(StopAtGap(target), ratio=1.05)
-    run = resume(tmp_path / "run").run(1_000, callbacks=[look])
-
-    assert_same_bits(run, whole)
-
-
-def test_an_algorithm_without_a_name_has_to_be_passed(tmp_path):
-    mine = Algorithm(rk.RegretMatching, averaging=Power(7.0))
-    for algorithm in (mine, hs_pcfr_plus, hs_dcfr(40)):
-        rk.solve(KUHN, algorithm, iterations=20).save(tmp_path / "run")
-
-        with pytest.raises(ValueError, match=r"no algorithm of cfr, cfr\+, .* makes; pass the alg"):
-            resume(tmp_path / "run")
-        run = resume(tmp_path / "run", algorithm=algorithm)
-        assert_same_bits(run, rk.solve(KUHN, algorithm, iterations=20))
-        with pytest.raises(ValueError, match="is of another run"):
-            resume(tmp_path / "run", algorithm="cfr+")
+    start().run(11).save(tmp_path / "run")
+    other = start()
+    parts = other.game, other.minimizers
+    run = SelfPlay.load(tmp_path / "run", *parts, order=other.order, estimator=other.estimator)
+    assert_same(run.run(19), start().run(30))
 
 
-def test_a_run_from_parts_is_recognized_as_the_algorithm_that_it_is(tmp_path):
-    run = SelfPlay(KUHN, players(KUHN, rk.RegretMatchingPlus), averaging=Linear()).run(5)
+@define(eq=False)
+class Counting(Averaging, Stateful):
+    """Weights that depend on how often they were asked for."""
+
+    asked: int = 0
+
+    def weight(self, t, horizon):
+        self.asked += 1
+        return float(self.asked)
+
+
+def test_the_state_of_own_parts_and_the_seconds_are_saved(tmp_path):
+    class Counts(Counting):
+        def __init__(self):
+            self.asked = 0
+
+    run = rk.solve(KUHN, Algorithm("cfr", averaging=Counts()), 20)
     run.save(tmp_path / "run")
-
-    assert_same_bits(resume(tmp_path / "run"), named("cfr+").start(KUHN).run(5))
-
-
-def test_a_game_without_a_name_has_to_be_passed(tmp_path):
-    game = matrix_game([[1.0, 0.0], [0.0, 2.0]])
-    rk.solve(game, "cfr", iterations=5).save(tmp_path / "run")
-
-    with pytest.raises(ValueError, match="no registered game is called so; pass it as game"):
-        resume(tmp_path / "run")
-    assert resume(tmp_path / "run", game).iteration == 5
+    again = resume(tmp_path / "run", algorithm=Algorithm("cfr", averaging=Counts()))
+    assert again.seconds == run.seconds > 0.0
+    assert_same(again.run(5), run.run(5))
 
 
-# What is refused
+# What has to be passed
 
 
-POSITIVE = "seconds must be a finite number above 0"
-test_when_to_save_must_be_clear = refusals(
-    ({}, ValueError, "pass one of seconds and every, got seconds=None and every=None"),
-    ({"seconds": 1.0, "every": 1}, ValueError, "pass one of seconds and every"),
-    ({"every": 0}, ValueError, "every must be a whole number, at least 1, got 0"),
-    ({"every": 2.5}, TypeError, "every must be a whole number"),
-    *(({"seconds": x}, ValueError, POSITIVE) for x in (0.0, -1, np.nan, np.inf)),
-    ({"seconds": "10"}, TypeError, "seconds must be a number, got '10'"),
-    ({"every": 1, "callbacks": print}, TypeError, "callbacks must be a sequence"),
-    ({"every": 1, "callbacks": [3]}, TypeError, r"callbacks\[0\] must be a function"),
-    call=lambda arguments: Checkpoint("run", **arguments),
+def test_what_no_name_tells_has_to_be_passed(tmp_path):
+    path, own = tmp_path / "run", matrix_game([[1.0, -1.0], [-0.5, 2.0]])
+    rk.solve(own, "cfr", 5).save(path)
+    with pytest.raises(ValueError, match="not in the catalogue; pass it as game"):
+        resume(path)
+    assert resume(path, own).iteration == 5
+
+    mine = hs_dcfr(50)
+    rk.solve(KUHN, mine, 5).save(path)
+    with pytest.raises(ValueError, match="pass algorithm"):
+        resume(path)
+    assert resume(path, algorithm=mine).run(5).iteration == 10
+
+    sampler = OutcomeSampling(drawn(1), exploration=0.3)
+    rk.solve(KUHN, "mccfr", 5, estimator=sampler).save(path)
+    with pytest.raises(ValueError, match="pass estimator"):
+        resume(path)
+    sampler = OutcomeSampling(drawn(7), exploration=0.3)
+    assert resume(path, estimator=sampler).iteration == 5
+
+
+def test_another_game_and_other_parts_are_refused(tmp_path):
+    path = tmp_path / "run"
+    rk.solve(KUHN, "cfr", 5).save(path)
+    for other in (games.kuhn_poker(deck=4), GOOFSPIEL, games.shapley_game()):
+        with pytest.raises(ValueError, match="is of the game 'kuhn_poker' with the fingerprint"):
+            resume(path, other)
+    for algorithm in ("cfr+", "efce", hs_dcfr(9)):
+        with pytest.raises(ValueError, match=r"is of SelfPlay, CFR, |does not fit this run: state"):
+            resume(path, algorithm=algorithm)
+
+
+def test_what_draws_without_a_state_is_not_saved(tmp_path):
+    class Noisy(Order):
+        def __init__(self):
+            self.generator = drawn(1)
+
+        def iterate(self, context):
+            context.learn(int(self.generator.integers(2)), context.profile())
+
+    run = SelfPlay(KUHN, [rk.CFR(d, rk.RegretMatching) for d in KUHN.domains], order=Noisy())
+    with pytest.raises(TypeError, match=r"order draws at random: .* must be Stateful"):
+        run.run(3).save(tmp_path / "run")
+
+
+# Callbacks
+
+
+@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: Every(4, r), AtGeometricSteps])
+def test_a_curve_goes_on_and_a_stop_comes_where_it_would_have(wrap, tmp_path):
+    path = tmp_path / "run"
+
+    def watching():
+        record = Recorder(["nash_conv", "strategy_change", "external_regret"])
+        return record, [wrap(record), wrap(StopAtGap(0.1))]
+
+    (whole, callbacks), (_, first), (record, again) = watching(), watching(), watching()
+    run = rk.solve(KUHN, "cfr", 400, callbacks=callbacks, engine="numpy")
+    rk.solve(KUHN, "cfr", 10, callbacks=first, engine="numpy").save(path, callbacks=first)
+
+    resumed = resume(path, callbacks=again).run(390, callbacks=again)
+
+    assert resumed.iteration == run.iteration < 400
+    assert record.values == whole.values
+    with pytest.raises(ValueError, match="has the callbacks"):
+        resume(path, callbacks=again[:1])
+
+
+def test_a_checkpoint_is_written_at_its_iterations_and_when_a_callback_stops_the_run(tmp_path):
+    path, iterations = tmp_path / "run", []
+
+    def look(run):
+        iterations.append(resume(path).iteration if path.exists() else None)
+        return run.iteration == 25
+
+    watch = Checkpoint(path, every=10, callbacks=[look])
+    run = rk.solve(KUHN, "cfr", 100, callbacks=[watch])
+    assert iterations == [*[None] * 10, *[10] * 10, *[20] * 5]
+    assert run.iteration == watch.iteration == resume(path).iteration == 25
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_checkpoint_is_written_after_some_seconds(tmp_path):
+    path, written = tmp_path / "run", set()
+    watch = Checkpoint(path, seconds=0.05)
+
+    def look(run):
+        written.add(watch.iteration)
+        return len(written) == 4
+
+    rk.solve(KUHN, "cfr", 10**9, engine="numpy", callbacks=[watch, look])
+    assert resume(path).iteration == max(written - {None})
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "message"),
+    [
+        ("x/run", {"every": 1}, OSError, "there is no folder"),
+        ("", {"every": 1}, OSError, "is a folder"),
+        ("run", {}, ValueError, "pass one of seconds and every"),
+        ("run", {"every": 1, "seconds": 1.0}, ValueError, "pass one of seconds and every"),
+        ("run", {"every": 0}, ValueError, "every must be"),
+        ("run", {"seconds": -1.0}, ValueError, "seconds must be"),
+        ("run", {"every": 1, "callbacks": [3]}, TypeError, "callbacks"),
+    ],
 )
+def test_a_checkpoint_that_cannot_be_written_is_refused(name, options, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        Checkpoint(tmp_path / name, **options)
 
 
-def test_where_nothing_could_be_saved_is_refused_before_anything_is_played(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no folder .*missing'; make it first"):
-        Checkpoint(tmp_path / "missing" / "run", every=1)
-    with pytest.raises(IsADirectoryError, match="is a folder; name a file"):
-        Checkpoint(tmp_path, every=1)
-    with pytest.raises(OSError, match="too long"):
-        Checkpoint(tmp_path / ("n" * 300), every=1)
-    with pytest.raises(TypeError, match=r"path must be a text or a pathlib\.Path, got 3"):
-        Checkpoint(3, every=1)
+# Altered files
 
 
-def test_a_file_that_is_not_there_is_not_there(tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "run"
+    rk.solve(KUHN, "pcfr+", 12).save(path)
+    return path.read_bytes()
+
+
+def test_altered_files_are_refused_before_they_are_parsed(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(np, "load", lambda *_, **__: pytest.fail("was parsed"))
+    generator, path = drawn(1), tmp_path / "run"
+    ends = generator.integers(0, len(whole), 10).tolist()
+    altered = [whole[:end] for end in (0, 1, 31, 32, 33, *ends)]
+    altered += [whole + b"\n", whole + whole, b"PK\3\4" + bytes(100), os.urandom(1000)]
+    for place in generator.integers(0, len(whole), 30).tolist():
+        changed = bytearray(whole)
+        changed[place] ^= 1 << int(generator.integers(8))
+        altered.append(bytes(changed))
+    for data in altered:
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match="is no checkpoint of regretkit, or was truncated"):
+            resume(path)
+
+
+def forged(whole, change):
+    """Return a file whose digest is right, after a change of its head and arrays."""
+    with np.load(io.BytesIO(whole[:-32])) as archive:
+        arrays = dict(archive)
+    head = json.loads(arrays.pop("head").tobytes())
+    change(head, arrays)
+    file, text = io.BytesIO(), json.dumps(head).encode()
+    np.savez(file, head=np.frombuffer(text, np.uint8), **arrays)
+    data = file.getvalue()
+    return data + hashlib.sha256(data).digest()
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield (*path, key)
+            yield from leaves(item, (*path, key))
+
+
+STRANGE = [None, True, -1, 2**70, 1e308, float("nan"), "x" * 50, [], {}, [[[]]], {"<array>": "0"}]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forged_files_are_refused_or_harmless(seed, whole, tmp_path):
+    generator, path = drawn(seed), tmp_path / "run"
+
+    def change(head, arrays):
+        if generator.random() < 0.3:
+            name = generator.choice([*arrays])
+            array = arrays[name]
+            others = array + np.inf, -array, array[:-1], array.astype("f4"), np.zeros((2, 2))
+            arrays[name] = others[generator.integers(len(others))]
+            return
+        places = [*leaves(head)]
+        *above, last = places[generator.integers(len(places))]
+        for key in above:
+            head = head[key]
+        head[last] = STRANGE[generator.integers(len(STRANGE))]
+
+    for _ in range(40):
+        path.write_bytes(forged(whole, change))
+        try:
+            with np.errstate(all="ignore"):
+                resume(path).run(2)
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, AttributeError):
+            pass
+    assert {*tmp_path.iterdir()} == {path}
+
+
+class Unpickled:
+    def __reduce__(self):
+        return pytest.fail, ("was unpickled",)
+
+
+def test_nothing_is_unpickled_and_no_other_file_is_opened(whole, tmp_path):
+    path = tmp_path / "run"
+
+    def pickled(head, arrays):
+        arrays["0"] = np.array([Unpickled()], dtype=object)
+
+    path.write_bytes(forged(whole, pickled))
+    with pytest.raises(ValueError, match=r"cannot read .*allow_pickle=False"):
+        resume(path)
+
+    (tmp_path / "game.efg").write_text(games.write_efg(KUHN))
+    for name in (str(tmp_path / "game.efg"), "openspiel:kuhn_poker", "__import__('os')", None):
+
+        def renamed(head, arrays, name=name):
+            head["content"]["game"]["name"] = name
+
+        path.write_bytes(forged(whole, renamed))
+        with pytest.raises(ValueError, match="not in the catalogue"):
+            resume(path)
+
+
+def test_other_versions_and_irregular_files_are_refused(whole, tmp_path):
+    path = tmp_path / "run"
+    path.write_bytes(forged(whole, lambda head, arrays: head.update(version=3)))
+    with pytest.raises(ValueError, match="its format has version 3, not 2"):
+        resume(path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no regular file"):
+        resume(tmp_path / "pipe")
     with pytest.raises(FileNotFoundError):
-        resume(tmp_path / "run")
+        resume(tmp_path / "absent")
 
 
-def test_nothing_in_a_checkpoint_is_ever_unpickled():
-    from regretkit.play import _checkpoint_file
-
-    assert not {"pickle", "marshal", "eval", "exec"} & {*dir(_checkpoint_file)}
-    assert inspect.getsource(_checkpoint_file).count("np.load(") == 1
-    assert "np.load(io.BytesIO(data), allow_pickle=False)" in inspect.getsource(_checkpoint_file)
+def test_a_large_run_of_samples_is_saved(tmp_path):
+    run = LazyMCCFR(games.load_rules(DICE), rk.RegretMatching, ExternalSampling(drawn(1))).run(50)
+    run.save(tmp_path / "run")
+    loaded = LazyMCCFR.load(
+        tmp_path / "run", games.load_rules(DICE), rk.RegretMatching, ExternalSampling(drawn(2))
+    )
+    assert_same(loaded.run(5), run.run(5))

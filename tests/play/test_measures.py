@@ -51,20 +51,6 @@ def test_seconds_are_those_of_the_run():
     assert 0.0 < seconds[-1] <= run.seconds
 
 
-def test_seconds_continue_in_a_resumed_run(tmp_path):
-    measures = {"seconds": "seconds", "change": "strategy_change", "one": lambda run: 1.0}
-    record, again = Recorder(measures), Recorder(measures)
-    run = recorded(record)
-    run.save(tmp_path / "run", callbacks=[record])
-    resumed = rk.play.resume(tmp_path / "run", callbacks=[again])
-    assert again.values == record.values
-    resumed.run(1, callbacks=[again])
-    assert 0.0 < again.values["change"][-1] < record.values["change"][-1]
-    assert again.values["seconds"][-1] == pytest.approx(
-        record.values["seconds"][-1] + resumed.seconds
-    )
-
-
 def test_the_change_of_strategies_is_the_largest_since_the_last_call():
     record, averages = Recorder("strategy_change"), []
     solve(KUHN, "cfr", iterations=30, callbacks=[record, lambda run: averages.append(run.average)])

@@ -168,7 +168,8 @@ def test_a_record_goes_on_from_a_checkpoint(tmp_path):
 
     watch = Every(20, second)
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
-    SelfPlay.load(tmp_path / "run", game, players, callbacks=[watch]).run(20, callbacks=[watch])
+    resumed = SelfPlay.load(tmp_path / "run", game, players, callbacks=[watch])
+    resumed.run(20, callbacks=[watch])
 
     assert second.to_rows() == whole.to_rows()
 

@@ -127,7 +127,7 @@ def test_a_long_run_continues_from_its_checkpoint_to_the_same_bits(
     def dying(self, run):
         begun[-1].append(run.iteration)
         stop = save(self, run)
-        if len(begun[-1]) > 9:
+        if len(begun[-1]) > 3:
             raise Killed
         return stop
 
