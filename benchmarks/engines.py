@@ -27,7 +27,7 @@ from regretkit.engine._players import parameters_for
 from regretkit.engine.kernels._iteration import update_range
 from regretkit.engine.kernels._payoffs import compute_utility
 from regretkit.engine.kernels._walks import at_points, backward, forward, value_of
-from regretkit.play import Checkpoint, LazyMCCFR, Linear, SelfPlay, named
+from regretkit.play import Checkpoint, Linear, Sampled, SelfPlay, named
 from regretkit.sets import DecisionTree
 
 CONTESTS = {contest.title: contest for contest in GAMES.values()}
@@ -370,7 +370,7 @@ class Timed:
 
 
 def clock_and_cpu(
-    run: SelfPlay | LazyMCCFR, iterations: int, watching: Sequence[Timed] = ()
+    run: SelfPlay | Sampled, iterations: int, watching: Sequence[Timed] = ()
 ) -> tuple[float, float]:
     """Return what some iterations took by the clock, and of the processor."""
     start, began = time.perf_counter(), time.process_time()
@@ -381,16 +381,16 @@ def clock_and_cpu(
 WITHOUT_A_TREE = "liars_dice(dice=2)"
 
 
-def begun(name: str) -> SelfPlay | LazyMCCFR:
+def begun(name: str) -> SelfPlay | Sampled:
     """Return a run in machine code, after some iterations."""
     if name == WITHOUT_A_TREE:
         return rk.solve(rk.games.load_rules(name), "mccfr", iterations=300, seed=1)
     return named("cfr+").start(tree_game(name), engine="compiled").run(10)
 
 
-def infosets_of(run: SelfPlay | LazyMCCFR) -> Sequence[int]:
+def infosets_of(run: SelfPlay | Sampled) -> Sequence[int]:
     """Return how many information sets each player has, or has met."""
-    if isinstance(run, LazyMCCFR):
+    if isinstance(run, Sampled):
         return run.information_sets
     return [cast("DecisionTree", domain).points for domain in run.game.domains]
 

@@ -149,7 +149,7 @@ def without_tree() -> Cases:
     batches = [f"games.load_rules({name!r})" for name in names]
     learned = "RegretMatching", "LinearRegretMatching"
     for game, rule, kind in product(batches, learned, ("ExternalSampling", "OutcomeSampling")):
-        run = f"play.LazyMCCFR(game, rk.{rule}, play.{kind}(rng))"
+        run = f"play.Sampled(game, rk.{rule}, play.{kind}(rng))"
         yield f"{game[6:]}, {rule}, {kind}", (game, run, 60_000)
 
 

@@ -24,10 +24,10 @@ from regretkit.play import (
     Estimator,
     ExactUtility,
     ExternalSampling,
-    LazyMCCFR,
     LearnedBaseline,
     OutcomeSampling,
     RobustSampling,
+    Sampled,
     SelfPlay,
 )
 
@@ -113,14 +113,14 @@ def sampling(row: str, quick: bool) -> Figures:
 
 @benchmark([*ROWS], quick=QUICK, page=CURVES)
 def sampling_without_tree(row: str, quick: bool) -> Figures:
-    """How many histories ``LazyMCCFR`` visits in a second on OpenSpiel's states, next to OpenSpiel.
+    """How many histories ``Sampled`` visits in a second on OpenSpiel's states, next to OpenSpiel.
 
     Once two million histories have been visited. OpenSpiel's C++ has then played as many
     iterations; its Python begins anew, and walks all states in each of them.
     """
     contest, kind = ROWS[row]
     estimator: Any = ESTIMATORS[kind](np.random.default_rng(1))
-    run = LazyMCCFR(rk.games.openspiel_history(contest.openspiel), rk.RegretMatching, estimator)
+    run = Sampled(rk.games.openspiel_history(contest.openspiel), rk.RegretMatching, estimator)
     while estimator.visited < (1e4 if quick else 2e6):
         run.run(100)
     openspiel = open_spiel(contest, kind)
@@ -151,7 +151,7 @@ PLAYED = 1_000
 
 @benchmark([*BATCHES], quick=[*BATCHES][1:], page=CURVES)
 def batches_without_tree(row: str, quick: bool) -> Figures:
-    """How many histories ``LazyMCCFR`` visits in a second on a batch, next to OpenSpiel's C++.
+    """How many histories ``Sampled`` visits in a second on a batch, next to OpenSpiel's C++.
 
     In machine code, after as many iterations of both, with regret matching; iterations visit as
     many histories in both on average, and are as many in each turn. Memory is touched before each
@@ -159,7 +159,7 @@ def batches_without_tree(row: str, quick: bool) -> Figures:
     """
     dice, openspiel, turn = BATCHES[row]
     estimator = ExternalSampling(np.random.default_rng(1))
-    run = LazyMCCFR(rk.games.LiarsDice(dice=dice), rk.RegretMatching, estimator)
+    run = Sampled(rk.games.LiarsDice(dice=dice), rk.RegretMatching, estimator)
     run.run(PLAYED)
     try:
         pyspiel: Any = import_module("pyspiel")

@@ -184,7 +184,7 @@ class EFR(Circuit):
         if reason := no_bound_by_block(self.rule):
             warn(f"EFR has no regret bound here: {reason}")
         self._last = self._layout.tree.simplices.uniform()
-        self._play_points()
+        self._behavior, self._weights = self._layout.local.play(self.rule.next_strategy())
 
     def _weaker_guarantee(self) -> str:
         if self._layout.constant is None:

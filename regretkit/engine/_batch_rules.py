@@ -45,7 +45,7 @@ _Source: TypeAlias = tuple[Sequence[Any], Callable[[list[str]], list[str]]]
 """What a function computes, and its last lines, given the names of that."""
 _QUIET = 32
 """Stages without new code after which further ones are left until they are needed."""
-_MOST_STAGES, _MOST_LINES = 2_000, 20_000
+_MOST_STAGES, _MOST_LINES = 2_000, 10_000
 _CHECKED = 20
 """Random plays in which traced rules are compared with the game's."""
 

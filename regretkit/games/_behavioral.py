@@ -254,9 +254,9 @@ class VisitedStrategy:
     --------
     >>> from regretkit import RegretMatching
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import ExternalSampling, LazyMCCFR
+    >>> from regretkit.play import ExternalSampling, Sampled
     >>> sampling = ExternalSampling(np.random.default_rng(1))
-    >>> run = LazyMCCFR(kuhn_poker(), RegretMatching, sampling).run(50)
+    >>> run = Sampled(kuhn_poker(), RegretMatching, sampling).run(50)
     >>> first, second = run.average
     >>> len(first), {str(information_set) for information_set in first} >= {"J", "Q", "K"}
     (6, True)
@@ -328,16 +328,16 @@ class VisitedStrategy:
 class VisitedProfile(tuple[VisitedStrategy, ...]):
     """One strategy for each player, at the information sets that were visited.
 
-    ``LazyMCCFR.average`` returns it. ``StrategyAgent`` plays it, ``sampled_value`` and the other
+    ``Sampled.average`` returns it. ``StrategyAgent`` plays it, ``sampled_value`` and the other
     estimates take it, and so do all functions of ``evaluation`` together with the game's tree.
 
     Examples
     --------
     >>> from regretkit import RegretMatching
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import ExternalSampling, LazyMCCFR
+    >>> from regretkit.play import ExternalSampling, Sampled
     >>> sampling = ExternalSampling(np.random.default_rng(1))
-    >>> average = LazyMCCFR(kuhn_poker(), RegretMatching, sampling).run(500).average
+    >>> average = Sampled(kuhn_poker(), RegretMatching, sampling).run(500).average
     >>> average.profile["Kb"].round(1)
     array([0., 1.])
     >>> print(average.threshold(0.3).profile)  # doctest: +ELLIPSIS

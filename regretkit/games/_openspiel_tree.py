@@ -238,7 +238,7 @@ def _check_strings(known: bool, name: str | None) -> None:
 
 
 def _visited_policy(pyspiel: Any, profile: object) -> OpenSpielPolicy:
-    check_kind(profile, VisitedProfile, "profile", "run.average of a run of LazyMCCFR")
+    check_kind(profile, VisitedProfile, "profile", "run.average of a run of Sampled")
     table = {
         str(state): [
             (int(str(action)), float(probability))

@@ -183,7 +183,7 @@ def _with_arguments(text: Any, arguments: Iterable[object], options: Mapping[str
 def load_rules(text: str, *arguments: object, **options: object) -> History | Rules:
     """Return the rules of the game called ``text``, for play without its tree.
 
-    A game of any size can be played so: by ``solve`` with samples, ``LazyMCCFR``, ``play_match``,
+    A game of any size can be played so: by ``solve`` with samples, ``Sampled``, ``play_match``,
     ``sampled_value``, and all else that takes rules. Where the tree fits into memory, ``load`` is
     better: with it gaps are exact.
 
@@ -208,7 +208,7 @@ def load_rules(text: str, *arguments: object, **options: object) -> History | Ru
     --------
     >>> from regretkit.play import solve
     >>> solve(load_rules("battleship(height=6, width=6)"), sampling="outcome", iterations=1)
-    <LazyMCCFR: 1 iterations, ... information sets met>
+    <Sampled: 1 iterations, ... information sets>
     """
     text = _with_arguments(text, arguments, options)
     if str(text).startswith(OPENSPIEL):

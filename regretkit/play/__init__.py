@@ -53,7 +53,6 @@ from regretkit.play._comparison import Comparison as Comparison
 from regretkit.play._comparison import compare as compare
 from regretkit.play._engines import EngineReport as EngineReport
 from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
-from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
 from regretkit.play._matches import Agent as Agent
 from regretkit.play._matches import HumanAgent as HumanAgent
 from regretkit.play._matches import Match as Match
@@ -73,5 +72,6 @@ from regretkit.play._recorder import Recorder as Recorder
 from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
 from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
 from regretkit.play._run import Run as Run
+from regretkit.play._sampled import Sampled as Sampled
 from regretkit.play._self_play import SelfPlay as SelfPlay
 from regretkit.play._solve import solve as solve

@@ -20,7 +20,7 @@ from regretkit.play._self_play import SelfPlay
 from regretkit.play._solve import RulesLike, start_by_rules
 
 if TYPE_CHECKING:
-    from regretkit.play._lazy_mccfr import LazyMCCFR
+    from regretkit.play._sampled import Sampled
 
 _PLAYED = 9
 """Seconds of play for one of saving, at least."""
@@ -135,7 +135,7 @@ def resume(
     algorithm: AlgorithmLike | None = None,
     estimator: Estimator | None = None,
     callbacks: Iterable[object] = (),
-) -> "LazyMCCFR": ...
+) -> "Sampled": ...
 def resume(
     path: FilePath,
     game: Any = None,
@@ -143,7 +143,7 @@ def resume(
     algorithm: AlgorithmLike | None = None,
     estimator: Estimator | None = None,
     callbacks: Iterable[object] = (),
-) -> "SelfPlay | LazyMCCFR":
+) -> "SelfPlay | Sampled":
     """Return the run in a checkpoint, ready to continue, if an algorithm with a name made it.
 
     ``run.run(run.horizon - run.iteration)`` plays the rest of the iterations that ``solve`` was

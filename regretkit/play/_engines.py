@@ -88,10 +88,10 @@ def _engines() -> tuple[Engine, ...]:
     return (*engine.ENGINES, NumpyEngine())
 
 
-def executor_without_tree(run: Any) -> Executor | None:
-    """Return what plays a run of ``LazyMCCFR`` in machine code, None where nothing can."""
+def executor_without_tree(run: Any, *, required: bool) -> Executor | None:
+    """Return what plays a run of ``Sampled`` in machine code, None where nothing can."""
     module: Any = importlib.import_module("regretkit.engine._without_tree")
-    executor: Executor | None = module.start_without_tree(run)
+    executor: Executor | None = module.start_without_tree(run, required=required)
     return executor
 
 

@@ -42,7 +42,7 @@ from regretkit.play._callbacks import (
 from regretkit.play._self_play import EVER, SelfPlay
 
 if TYPE_CHECKING:
-    from regretkit.play._lazy_mccfr import LazyMCCFR
+    from regretkit.play._sampled import Sampled
 
 RulesLike: TypeAlias = History | Rules
 """A game that is given by its rules, without a tree."""
@@ -84,7 +84,7 @@ def solve(
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | Callable[[str], object] = False,
-) -> "LazyMCCFR": ...
+) -> "Sampled": ...
 @overload
 def solve(
     game: Game,
@@ -109,7 +109,7 @@ def solve(
     engine: str = "auto",
     imperfect_recall: bool = False,
     exact: bool = False,
-) -> "SelfPlay | LazyMCCFR | ExactSolution":
+) -> "SelfPlay | Sampled | ExactSolution":
     """Play a game with an algorithm and return the run.
 
     Of several limits, the first that is reached stops it.
@@ -117,7 +117,7 @@ def solve(
     Parameters
     ----------
     game
-        The game; or its rules alone, as ``LazyMCCFR`` takes them: it is then played without a tree,
+        The game; or its rules alone, as ``Sampled`` takes them: it is then played without a tree,
         by external sampling unless another one is given, and no gap is known.
     algorithm
         A name of ``ALGORITHMS``, such as ``"cfr+"``; a rule, such as the class
@@ -190,7 +190,7 @@ def solve(
 
     >>> from regretkit.games import LiarsDice
     >>> solve(LiarsDice(dice=2), seed=1, iterations=1)
-    <LazyMCCFR: 1 iterations, ... information sets met>
+    <Sampled: 1 iterations, ... information sets>
     """
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
@@ -208,7 +208,7 @@ def solve(
     if by_rules:
         game, engine = cast("RulesLike", game), "" if engine == "auto" else engine
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
-        run: SelfPlay | LazyMCCFR = start_by_rules(game, chosen, **options)
+        run: SelfPlay | Sampled = start_by_rules(game, chosen, **options)
     else:
         game = cast("Game", game if imperfect is None else imperfect.refinement)
         if target_gap is not None:
@@ -287,14 +287,14 @@ def start_by_rules(
     estimator: Any = None,
     seed: Any = 0,
     **options: Any,
-) -> "LazyMCCFR":
+) -> "Sampled":
     """Return a run without a tree, before its first iteration."""
-    from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
+    from regretkit.play._sampled import Sampled  # not at the top: few runs need it
 
     refuse_tree(game, sampling="chance" if algorithm.sampling == "chance" else None)
     sampler: Any = algorithm.estimator(seed) if estimator is None else estimator
     order, averaging = algorithm.order, algorithm.averaging
-    run = LazyMCCFR(
+    run = Sampled(
         game, without_tree(algorithm), sampler, order=order, averaging=averaging, **options
     )
     run.call = call_of(algorithm, estimator)

@@ -7,7 +7,7 @@ from attrs import define, frozen
 import regretkit as rk
 from regretkit import SelfPlay
 from regretkit.estimators import ExternalSampling, OutcomeSampling
-from regretkit.play import LazyMCCFR
+from regretkit.play import Sampled
 
 KUHN, PENNIES = rk.load("kuhn_poker"), rk.matrix_game([[2.0, -1.0], [-1.0, 1.0]])
 COMPILED = pytest.param("compiled", marks=pytest.mark.deep)
@@ -84,9 +84,9 @@ def test_the_rule_and_an_iteration_are_named(engine, game, rule):
 
 @pytest.mark.parametrize("rule", [Doubled, Undefined, Negative, Unscaled])
 def test_the_rule_is_named_in_play_without_a_tree(rule):
-    run = LazyMCCFR(rk.games.load_rules("kuhn_poker"), rule, ExternalSampling(1))
+    run = Sampled(rk.games.load_rules("kuhn_poker"), rule, ExternalSampling(1))
 
-    with pytest.raises(ValueError, match=rf"{rule.__name__} returned at information set .* sum to"):
+    with pytest.raises(ValueError, match=rf"{rule.__name__} must return probabilities that sum"):
         run.run(50)
 
 
@@ -127,6 +127,6 @@ class Long:
 
 
 def test_weights_of_a_sampled_play_that_overflow_are_not_blamed_on_the_rule():
-    run = LazyMCCFR(Long(), rk.RegretMatching, OutcomeSampling(1))
+    run = Sampled(Long(), rk.RegretMatching, OutcomeSampling(1))
     with pytest.raises(ValueError, match="utilities of a sampled play overflow"):
         run.run(1)

@@ -15,7 +15,7 @@ from regretkit.checks import every_sample
 from regretkit.estimators import _traversal
 from regretkit.estimators._flat_tree import InitialChance, cumulative, initial_chance
 from regretkit.estimators._traversal import deal, even_search_start
-from regretkit.play import ExternalSampling, LazyMCCFR, LearnedBaseline, OutcomeSampling
+from regretkit.play import ExternalSampling, LearnedBaseline, OutcomeSampling, Sampled
 
 
 def act(*labels):
@@ -158,7 +158,7 @@ def test_uneven_deals_are_the_same_in_every_way_to_run(node):
         visits(game, OutcomeSampling(np.random.default_rng(3)), engine)
         for engine in ("numpy", "compiled")
     )
-    free = LazyMCCFR(game, rk.RegretMatching, OutcomeSampling(np.random.default_rng(3)))
+    free = Sampled(game, rk.RegretMatching, OutcomeSampling(np.random.default_rng(3)))
     free.run(200)
 
     assert numpy[1] == compiled[1] == free.estimator.visited
@@ -185,7 +185,7 @@ def test_what_chance_never_does_is_never_asked_for():
     def second(name):
         return never if name == "o1" else drawn_with(0.5, 0.5, then=lambda two: act(two, name))
 
-    run = LazyMCCFR(
+    run = Sampled(
         drawn_with(0.5, 0.0, 0.5, then=second),
         rk.RegretMatching,
         OutcomeSampling(np.random.default_rng(3)),
@@ -196,7 +196,7 @@ def test_what_chance_never_does_is_never_asked_for():
 
 
 def test_players_without_a_deal_are_not_visited():
-    run = LazyMCCFR(UNEVEN, rk.RegretMatching, OutcomeSampling(np.random.default_rng(0)))
+    run = Sampled(UNEVEN, rk.RegretMatching, OutcomeSampling(np.random.default_rng(0)))
     run.run(1)
 
     # One deal for each player's sample; in it both may act.

@@ -9,7 +9,7 @@ from naive_games import random_game
 import regretkit as rk
 from regretkit import evaluation, games
 from regretkit.games import Profile, uniform_behavior
-from regretkit.play import ExternalSampling, LazyMCCFR
+from regretkit.play import ExternalSampling, Sampled
 
 KUHN = games.kuhn_poker()
 FUNCTIONS = {
@@ -117,7 +117,7 @@ def test_the_average_of_a_run_without_a_tree_is_measured_on_the_tree():
     rules = games.goofspiel(3)
     tree = rk.load("goofspiel(3)")
     sampling = ExternalSampling(np.random.default_rng(1))
-    run = LazyMCCFR(rules, rk.RegretMatching, sampling).run(3_000)
+    run = Sampled(rules, rk.RegretMatching, sampling).run(3_000)
     measured = evaluation.nash_conv(tree, run.average)
     assert measured < 0.3 * evaluation.nash_conv(tree, [uniform_behavior] * 2)
 

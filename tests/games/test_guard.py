@@ -23,7 +23,7 @@ from regretkit.games.catalogue._matrix_games import _placements
 from regretkit.games.tree import _history
 from regretkit.games.tree._build import tree_of
 from regretkit.games.tree._rules import Objects
-from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
+from regretkit.play import ExternalSampling, Sampled, StrategyAgent, play_match
 
 FOREVER = 10.0
 """Seconds after which a refusal was not at once on any machine; most take a tenth of one."""
@@ -67,9 +67,7 @@ class Endless:
         lambda: GameTree.from_history(Endless(1, stops=True)),
         lambda: GameTree.from_rules(AsRules(Endless(1))),
         lambda: GameDAG.from_history(Endless(2), state=lambda history: history.moves),
-        lambda: LazyMCCFR(
-            Endless(2), rk.RegretMatching, ExternalSampling(np.random.default_rng(1))
-        ),
+        lambda: Sampled(Endless(2), rk.RegretMatching, ExternalSampling(np.random.default_rng(1))),
         lambda: sampled_value(
             Endless(2), [lambda *_: [0.5, 0.5]], samples=1, generator=np.random.default_rng(1)
         ),

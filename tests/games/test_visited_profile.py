@@ -8,12 +8,12 @@ import pytest
 import regretkit as rk
 from regretkit import evaluation, games
 from regretkit.games import VisitedProfile
-from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
+from regretkit.play import ExternalSampling, Sampled, StrategyAgent, play_match
 
 
 def averaged(game, iterations=200, seed=1):
     sampling = ExternalSampling(np.random.default_rng(seed))
-    return LazyMCCFR(game, rk.RegretMatching, sampling).run(iterations).average
+    return Sampled(game, rk.RegretMatching, sampling).run(iterations).average
 
 
 GAMES = {
@@ -102,7 +102,7 @@ def test_openspiel_takes_it_as_a_policy_uniform_elsewhere(tmp_path):
         policy = games.to_openspiel_policy(history, profile)
         theirs = pyspiel.nash_conv(pyspiel.load_game("leduc_poker"), policy, True)
         assert theirs == pytest.approx(ours, abs=1e-9)
-    with pytest.raises(TypeError, match=r"profile must be .*LazyMCCFR"):
+    with pytest.raises(TypeError, match=r"profile must be .*Sampled"):
         games.to_openspiel_policy(history, [np.zeros(3)] * 2)
     without = games.openspiel_history("catch(rows=3,columns=2)")
     with pytest.raises(ValueError, match="has no information state strings, which are the keys"):

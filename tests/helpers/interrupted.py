@@ -17,10 +17,10 @@ from regretkit import SelfPlay, games
 from regretkit.play import (
     ExternalSampling,
     FixedStrategyIteration,
-    LazyMCCFR,
     Linear,
     OutcomeSampling,
     RandomPlayer,
+    Sampled,
 )
 
 KUHN = games.kuhn_poker()
@@ -44,7 +44,7 @@ def sampled(engine):
 
 def without_a_tree():
     sampling = ExternalSampling(np.random.default_rng(4))
-    return LazyMCCFR(games.Dudo(sides=3), rk.RegretMatching, sampling)
+    return Sampled(games.Dudo(sides=3), rk.RegretMatching, sampling)
 
 
 def on_a_graph():
@@ -64,7 +64,7 @@ KINDS = {
 
 def everything(run, path):
     """Return the whole state of a run."""
-    if isinstance(run, LazyMCCFR):
+    if isinstance(run, Sampled):
         run.save(path)
         return path.read_bytes()
     return run.state_dict()

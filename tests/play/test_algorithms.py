@@ -18,10 +18,10 @@ from regretkit.play import (
     ALGORITHMS,
     Algorithm,
     ExternalSampling,
-    LazyMCCFR,
     Linear,
     OutcomeSampling,
     Power,
+    Sampled,
     SelfPlay,
     Simultaneous,
     StopAtTime,
@@ -226,7 +226,7 @@ def test_a_time_limit_stops_a_run():
     run = solve(KUHN, "cfr", time_limit=0.2)
     assert 0.2 <= run.seconds < 2.0
     assert run.iteration > 1
-    sampled = LazyMCCFR(KUHN, rk.RegretMatching, ExternalSampling(np.random.default_rng(1)))
+    sampled = Sampled(KUHN, rk.RegretMatching, ExternalSampling(np.random.default_rng(1)))
     assert sampled.run(10**9, callbacks=[StopAtTime(0.1)]).seconds >= 0.1
 
 
@@ -314,7 +314,7 @@ def test_a_history_is_solved_without_its_tree(given, rule, averaging):
     run = rk.solve(history, **given, seed=3, iterations=40)
     sampler = OutcomeSampling if given.get("sampling") == "outcome" else ExternalSampling
     generator = np.random.default_rng(3)
-    twin = LazyMCCFR(history, rule, sampler(generator), averaging=averaging).run(40)
+    twin = Sampled(history, rule, sampler(generator), averaging=averaging).run(40)
     for one, other in zip(run.average, twin.average, strict=True):
         assert [*one] == [*other]
         assert all((one[key] == other[key]).all() for key in one)

@@ -25,7 +25,7 @@ from regretkit.play import (
     Extragradient,
     HorizonPower,
     Last,
-    LazyMCCFR,
+    Sampled,
     Linear,
     Order,
     OutcomeSampling,
@@ -135,7 +135,7 @@ def test_a_run_without_a_tree_is_resumed_from_the_file_alone(rules, sampling, na
 
     run = resume(tmp_path / "run")
 
-    assert isinstance(run, LazyMCCFR)
+    assert isinstance(run, Sampled)
     assert_same(run.run(30), solved(50))
 
 
@@ -403,9 +403,9 @@ def test_other_versions_and_irregular_files_are_refused(whole, tmp_path):
 
 
 def test_a_large_run_of_samples_is_saved(tmp_path):
-    run = LazyMCCFR(games.load_rules(DICE), rk.RegretMatching, ExternalSampling(drawn(1))).run(50)
+    run = Sampled(games.load_rules(DICE), rk.RegretMatching, ExternalSampling(drawn(1))).run(50)
     run.save(tmp_path / "run")
-    loaded = LazyMCCFR.load(
+    loaded = Sampled.load(
         tmp_path / "run", games.load_rules(DICE), rk.RegretMatching, ExternalSampling(drawn(2))
     )
     assert_same(loaded.run(5), run.run(5))

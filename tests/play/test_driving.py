@@ -15,7 +15,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.play import Every, ExternalSampling, LazyMCCFR, _lazy_tree
+from regretkit.play import Every, ExternalSampling, Sampled
 
 KUHN = games.kuhn_poker()
 
@@ -44,7 +44,7 @@ def with_a_tree(before=(), engine="numpy"):
 def without_a_tree(before=()):
     sampling = ExternalSampling(np.random.default_rng(1))
     rule = partial(Watched, before=before)
-    return LazyMCCFR(games.Dudo(sides=2), rule, sampling)
+    return Sampled(games.Dudo(sides=2), rule, sampling)
 
 
 each_kind = pytest.mark.parametrize("start", [with_a_tree, without_a_tree])
@@ -217,7 +217,6 @@ def test_a_run_that_failed_is_broken_and_says_so_until_a_state_mends_it(start, t
 
 
 def test_play_without_a_tree_is_refused_before_memory_ends(monkeypatch):
-    monkeypatch.setattr(_lazy_tree, "_LOOK_EVERY", 8)
-    monkeypatch.setattr(_lazy_tree, "available", lambda: 2.0**27)
-    with pytest.raises(MemoryError, match=r"information sets were visited, .* OutcomeSampling"):
-        rk.solve(games.Dudo(sides=2), "mccfr", iterations=10, seed=1)
+    monkeypatch.setattr("regretkit.play._infosets.available", lambda: 2.0**14)
+    with pytest.raises(MemoryError, match=r"information sets do not fit .* OutcomeSampling"):
+        rk.solve(games.Dudo(sides=3), "mccfr", iterations=10, seed=1)

@@ -15,8 +15,8 @@ from regretkit.play import (
     AtGeometricSteps,
     Every,
     ExternalSampling,
-    LazyMCCFR,
     Recorder,
+    Sampled,
     SelfPlay,
     Simultaneous,
 )
@@ -222,5 +222,5 @@ def test_a_record_is_a_table(tmp_path):
 def test_a_run_without_a_tree_records_its_seconds():
     sampling = ExternalSampling(np.random.default_rng(1))
     record = Recorder("seconds")
-    LazyMCCFR(KUHN, rk.RegretMatching, sampling).run(10, callbacks=[record])
+    Sampled(KUHN, rk.RegretMatching, sampling).run(10, callbacks=[record])
     assert len(record.values["seconds"]) == 10

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from attrs import define, frozen
+from attrs import frozen
 from naive_games import chance, decision, end, random_game
 from refusals import refusals
 from test_contract import ROWS, internal
@@ -26,14 +26,14 @@ from regretkit.play import (
     Every,
     ExternalSampling,
     Last,
-    LazyMCCFR,
     LearnedBaseline,
     Linear,
     OutcomeSampling,
     RandomPlayer,
     Recorder,
-    RobustSampling,
+    Sampled,
     Simultaneous,
+    _sampled,
     resume,
 )
 
@@ -41,8 +41,6 @@ SAMPLERS = {
     "external": ExternalSampling,
     "outcome": OutcomeSampling,
     "outcome, greedy": partial(OutcomeSampling, exploration=0.2),
-    "robust": RobustSampling,
-    "robust, 2": partial(RobustSampling, actions=2),
 }
 GAMES = {
     "kuhn": games.kuhn_poker(),
@@ -63,12 +61,12 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-def lazy(game, rule, make=ExternalSampling, **options):
-    return LazyMCCFR(game, rule, make(rng()), **options)
+def run_of(game, rule, make=ExternalSampling, **options):
+    return Sampled(game, rule, make(rng()), **options)
 
 
 def loaded(path, game, rule, make=ExternalSampling, **options):
-    return LazyMCCFR.load(path, game, rule, make(rng(7)), **options)
+    return Sampled.load(path, game, rule, make(rng(7)), **options)
 
 
 def pair(game, rule, make=ExternalSampling, order=Alternating, **options):
@@ -76,7 +74,7 @@ def pair(game, rule, make=ExternalSampling, order=Alternating, **options):
     rules = rule if isinstance(rule, tuple) else (rule,) * len(game.domains)
     players = [rk.CFR(tree, local) for tree, local in zip(game.domains, rules, strict=True)]
     return (
-        lazy(game, rule, make, order=order(), **options),
+        run_of(game, rule, make, order=order(), **options),
         SelfPlay(game, players, estimator=make(rng()), engine="numpy", order=order(), **options),
     )
 
@@ -114,6 +112,15 @@ ORDERS = {
 }
 
 
+LINEAR = rk.LinearRegretMatching
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rules_that_rest_play_as_on_the_tree_in_every_order(order):
+    free, bound = pair(GAMES["kuhn"], LINEAR, order=ORDERS[order])
+    assert_alike(free.run(50), bound.run(50))
+
+
 def on_simplices(make):
     """Return the local rule of a minimizer, None where it is bound to its set, or draws."""
     made = make()
@@ -130,30 +137,41 @@ RULES |= {
     "average[rm]": lambda simplices: LastIterateByAveraging(rk.RegretMatching(simplices)),
     "each[internal]": rk.PerDecisionPoint(internal),
 }
+EVERYWHERE = rk.ExtensiveFormGame(
+    GameTree.from_history(games.as_history(rk.matrix_game([[1.0, -0.3, 0.2], [-1.0, 0.7, 0.1]])))
+)
+"""External sampling visits all of its information sets in every iteration."""
 
 
-@pytest.mark.deep_beyond(5)
-@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_plays_as_on_the_tree_in_every_order(rule, order):
-    free, bound = pair(GAMES["kuhn"], RULES[rule], order=ORDERS[order])
+def test_every_rule_plays_as_on_the_tree_where_every_iteration_comes_everywhere(rule):
+    free, bound = pair(EVERYWHERE, RULES[rule])
     assert_alike(free.run(50), bound.run(50))
+
+
+@pytest.mark.parametrize("rule", [rk.DiscountedRegretMatching, rk.PredictiveRegretMatchingPlus])
+def test_other_rules_learn_where_they_come_alone_and_converge(rule):
+    game = GAMES["kuhn"]
+    run = run_of(game, rule, averaging=Linear())
+    few, many = (nash_conv(game, on_the_tree(game, run.run(count))) for count in (20, 2_000))
+    assert many < 0.15 < few
 
 
 @pytest.mark.parametrize("kinds", [["resting", "predicting"], ["of a circuit", "fading"]])
 def test_each_player_may_have_a_rule_of_its_own(kinds, tmp_path):
     rules = tuple(KINDS[kind] for kind in kinds)
-    history = games.as_history(GAMES["kuhn"])
-    free = rk.solve(history, list(rules), sampling="external", seed=1, iterations=50)
-    assert_alike(free, pair(GAMES["kuhn"], rules)[1].run(50))
+    free = rk.solve(
+        games.as_history(EVERYWHERE), list(rules), sampling="external", seed=1, iterations=50
+    )
+    assert_alike(free, pair(EVERYWHERE, rules)[1].run(50))
     history = games.load_rules("kuhn_poker")
-    run = lazy(history, rules).run(20)
+    run = run_of(history, rules).run(20)
     run.save(tmp_path / "run")
     assert_same_bits(loaded(tmp_path / "run", history, rules).run(30), run.run(30))
     with pytest.raises(ValueError, match=r"of another run: rules\[0\]"):
         loaded(tmp_path / "run", history, rules[::-1])
     with pytest.raises(ValueError, match="one for each of the 2 players, got 3"):
-        lazy(history, (*rules, rules[0]))
+        run_of(history, (*rules, rules[0]))
 
 
 KINDS = {
@@ -165,22 +183,11 @@ KINDS = {
 }
 
 
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("sampler", ["outcome", "robust, 2"])
-@pytest.mark.parametrize("rule", KINDS)
-def test_rules_of_every_kind_meet_new_information_sets_late(rule, sampler):
-    order = ORDERS["random player"]
-    free, bound = pair(GAMES["leduc"], KINDS[rule], SAMPLERS[sampler], order)
-    for _ in range(2):
-        assert_alike(free.run(40), bound.run(40))
-
-
-@pytest.mark.deep
-def test_rules_of_two_kinds_may_follow_one_another():
+def test_rules_may_differ_by_the_number_of_actions():
     def by_size(size):
-        return rk.RegretMatching(size) if size < 3 else rk.PredictiveRegretMatchingPlus(size)
+        return rk.RegretMatching(size) if size < 3 else rk.RegretMatchingPlus(size)
 
-    free = LazyMCCFR(GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng()))
+    free = Sampled(GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng()))
     players = [rk.CFR(tree, rk.PerDecisionPoint(by_size)) for tree in GAMES["leduc"].domains]
     bound = SelfPlay(GAMES["leduc"], players, estimator=OutcomeSampling(rng()), engine="numpy")
     for _ in range(2):
@@ -191,7 +198,7 @@ def test_rules_of_two_kinds_may_follow_one_another():
 @pytest.mark.parametrize("rule", [rk.RegretMatching, *KINDS.values()], ids=["plain", *KINDS])
 def test_a_run_of_any_kind_goes_on_from_a_file_to_the_same_bits(rule, tmp_path):
     game = of_openspiel("leduc_poker")
-    whole = lazy(game, rule, OutcomeSampling, averaging=Linear()).run(60)
+    whole = run_of(game, rule, OutcomeSampling, averaging=Linear()).run(60)
     whole.save(tmp_path / "half")
     half = loaded(tmp_path / "half", game, rule, OutcomeSampling, averaging=Linear())
     assert half.run(20).iteration == 80
@@ -200,44 +207,15 @@ def test_a_run_of_any_kind_goes_on_from_a_file_to_the_same_bits(rule, tmp_path):
 
 
 def test_a_rule_that_draws_is_refused():
-    generator = rng()
-
-    def started_at_random(simplices):
-        rule = rk.RegretMatching(simplices)
-        rule.observe_utility(generator.random(rule.dimension))
-        return rule
-
-    for rule in (started_at_random, Trembling):
-        state = generator.bit_generator.state
-        run = LazyMCCFR(GAMES["kuhn"], rule, ExternalSampling(generator))
-        with pytest.raises(ValueError, match="rule draws random numbers for 2 actions"):
-            run._tree.factories[0].make("now", ["a", "b"], None, 0)
-        assert generator.bit_generator.state == state
-
-
-@define(eq=False)
-class Restless(rk.SimplexRule):
-    """Play one action after the other, no matter what they earn."""
-
-    def _propose(self):
-        sizes = self.simplices.sizes
-        chosen = [np.arange(size) == self.iteration % size for size in sizes]
-        return self.simplices.normalize(np.concatenate(chosen))
-
-    def _learn(self, utility, strategy):
-        pass
-
-
-def test_a_rule_that_moves_before_it_has_learned_anything_is_refused():
-    with pytest.raises(ValueError, match=r"rule must not change what it plays .* \[0.0, 1.0\]"):
-        lazy(GAMES["kuhn"], Restless).run(1)
+    with pytest.raises(ValueError, match="rule draws random numbers"):
+        run_of(GAMES["kuhn"], Trembling).run(1)
 
 
 def test_a_rule_without_a_kernel_approaches_an_equilibrium():
     def swap(simplices):
         return rk.SwapRegret(simplices, rk.RegretMatching)
 
-    run = lazy(GAMES["kuhn"], swap)
+    run = run_of(GAMES["kuhn"], swap)
     uniform = [domain.relative_interior_point() for domain in GAMES["kuhn"].domains]
 
     reached = nash_conv(GAMES["kuhn"], on_the_tree(GAMES["kuhn"], run.run(1_500)))
@@ -257,26 +235,24 @@ def on_the_tree(game, run):
     return profile
 
 
-@pytest.mark.parametrize("cached", [0, 10])
-def test_what_is_kept_in_memory_changes_nothing(cached):
-    rooms = cached, 10**6
-    few, many = (
-        lazy(GAMES["leduc"], rk.RegretMatching, cached_histories=room).run(40) for room in rooms
-    )
-    assert_same_bits(few, many)
+def test_histories_that_are_not_kept_change_nothing(monkeypatch):
+    few, many = (run_of(GAMES["leduc"], rk.RegretMatching) for _ in "ab")
+    many.run(40)
+    monkeypatch.setattr(_sampled, "_REMEMBERED", 10)
+    assert_same_bits(few.run(40), many)
 
 
 def test_memory_grows_with_what_was_visited():
     # More than 10^11 histories, which no tree has room for
     game = of_openspiel("goofspiel(num_cards=9,imp_info=True)")
-    run = lazy(game, rk.RegretMatching, OutcomeSampling).run(20)
+    run = run_of(game, rk.RegretMatching, OutcomeSampling).run(20)
 
     assert run.information_sets[0] <= 20 * 2 * 9
 
 
 def test_a_file_of_another_run_is_refused(tmp_path):
     history = of_openspiel("kuhn_poker")
-    lazy(history, rk.RegretMatching).run(5).save(tmp_path / "run")
+    run_of(history, rk.RegretMatching).run(5).save(tmp_path / "run")
     rk.solve(GAMES["kuhn"], iterations=2).save(tmp_path / "other")
     (tmp_path / "cut").write_bytes((tmp_path / "run").read_bytes()[:-20])
     for name, rule, message in (
@@ -325,7 +301,7 @@ class Guess(History):
     ],
 )
 def test_information_sets_and_actions_have_the_same_names_in_a_file(names, tmp_path):
-    run = lazy(Guess(names), rk.RegretMatching).run(20)
+    run = run_of(Guess(names), rk.RegretMatching).run(20)
     run.save(tmp_path / "run")
     again = loaded(tmp_path / "run", Guess(names), rk.RegretMatching)
     for one, other, name in zip(run.average, again.average, names[:2], strict=True):
@@ -339,7 +315,7 @@ def test_information_sets_and_actions_have_the_same_names_in_a_file(names, tmp_p
 @pytest.mark.parametrize("name", [np.int64(3), np.str_("a"), frozenset("a"), math.nan])
 def test_names_that_a_file_cannot_hold_are_told(name, tmp_path):
     names = ["a", ("b", name), "c", "d"]
-    run = lazy(Guess(names), rk.RegretMatching).run(20)
+    run = run_of(Guess(names), rk.RegretMatching).run(20)
     with pytest.raises(TypeError, match=re.escape(f"{names[1]!r} names an information set or an")):
         run.save(tmp_path / "run")
 
@@ -371,7 +347,7 @@ def test_a_checkpoint_without_a_tree_goes_on_to_the_same_bits(algorithm, samplin
 
 def test_the_state_of_what_draws_beside_the_samples_is_saved_without_a_tree(tmp_path):
     rules = games.load_rules("kuhn_poker")
-    run = lazy(rules, rk.RegretMatching, order=RandomPlayer(rng(5))).run(20)
+    run = run_of(rules, rk.RegretMatching, order=RandomPlayer(rng(5))).run(20)
     run.save(tmp_path / "run")
     again = loaded(tmp_path / "run", rules, rk.RegretMatching, order=RandomPlayer(rng(9)))
     assert_same_bits(run.run(30), again.run(30))
@@ -403,6 +379,13 @@ def test_rules_have_a_fingerprint(name):
     assert known not in map(games.fingerprint, others)
 
 
+def test_an_information_set_has_the_same_actions_at_all_its_histories():
+    first = decision(0, "same", a=end(1.0), b=end(2.0))
+    second = decision(0, "same", a=end(1.0), b=end(2.0), c=end(3.0))
+    with pytest.raises(ValueError, match="information set 'same' of player 0 has different acti"):
+        run_of(chance([0.5, 0.5], h=first, t=second), rk.RegretMatching).run(20)
+
+
 def test_a_player_who_forgets_is_refused_with_the_information_set():
     # The second time it cannot tell what it did the first time.
     second = decision(0, "second", h=end(1.0), t=end(1.0))
@@ -410,28 +393,28 @@ def test_a_player_who_forgets_is_refused_with_the_information_set():
     game = chance([0.5, 0.5], h=first, t=first)
     message = "imperfect recall: player 0 comes to information set 'second'"
     with pytest.raises(ValueError, match=message):
-        lazy(game, rk.RegretMatching).run(5)
+        run_of(game, rk.RegretMatching).run(5)
 
 
 test_estimators_that_need_a_tree_are_refused = refusals(
     (lambda: ChanceSampling(rng()), "estimator must be"),
-    (lambda: AverageStrategySampling(rng()), "goes by sums along a tree"),
-    (lambda: ExternalSampling(rng(), baseline=LearnedBaseline()), "leave it out"),
+    (lambda: AverageStrategySampling(rng()), "estimator must be"),
+    (lambda: ExternalSampling(rng(), baseline=LearnedBaseline()), "of a tree's histories"),
     (lambda: None, "estimator must be"),
-    call=lambda estimator: LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, estimator()),
+    call=lambda estimator: Sampled(GAMES["kuhn"], rk.RegretMatching, estimator()),
     error=TypeError,
 )
 
 
 def test_weights_must_be_finite():
-    run = lazy(GAMES["kuhn"], rk.RegretMatching, averaging=Last())
+    run = run_of(GAMES["kuhn"], rk.RegretMatching, averaging=Last())
     with pytest.raises(ValueError, match="weights must be finite, use current"):
         run.run(1)
     assert run.iteration == 0
 
 
 def test_openspiel_histories_are_those_of_the_tree():
-    free = lazy(of_openspiel("kuhn_poker"), rk.RegretMatching).run(200)
+    free = run_of(of_openspiel("kuhn_poker"), rk.RegretMatching).run(200)
     bound = pair(games.from_openspiel("kuhn_poker"), rk.RegretMatching)[1].run(200)
 
     for player in range(2):
@@ -450,7 +433,7 @@ def test_the_order_may_draw_from_the_same_generator():
     game = games.leduc_poker()
 
     def free(estimator, order):
-        return LazyMCCFR(game, rk.RegretMatching, estimator, order=order)
+        return Sampled(game, rk.RegretMatching, estimator, order=order)
 
     def bound(estimator, order):
         players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
@@ -462,7 +445,7 @@ def test_the_order_may_draw_from_the_same_generator():
 @pytest.mark.deep
 def test_callbacks_and_pauses_change_no_sample():
     game = games.leduc_poker()
-    straight, watched, paused = (lazy(game, rk.RegretMatching, OutcomeSampling) for _ in range(3))
+    straight, watched, paused = (run_of(game, rk.RegretMatching, OutcomeSampling) for _ in range(3))
     straight.run(700)
     watched.run(700, callbacks=[lambda run: None])
     for count in (1, 0, 299, 400):
@@ -487,18 +470,16 @@ def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
             return np.float64(run.iteration) >= 30.0
 
     often = Often()
-    run = lazy(GAMES["kuhn"], rk.RegretMatching)
+    run = run_of(GAMES["kuhn"], rk.RegretMatching)
     run.run(100, callbacks=[often])
 
     assert often.calls == [10, 20, 30]
     assert run.iteration == 30
 
 
-@pytest.mark.parametrize("make", [partial(RobustSampling, actions=6), ExternalSampling])
-def test_with_equal_payoffs_the_regret_is_exactly_zero(make):
+def test_with_equal_payoffs_the_regret_is_exactly_zero():
     game = decision(0, "now", **{str(action): end(0.1) for action in range(6)})
-    run = LazyMCCFR(game, rk.RegretMatching, make(rng())).run(5)
+    run = Sampled(game, rk.RegretMatching, ExternalSampling(rng())).run(5)
 
-    (record,) = run._tree.infosets[0].values()
-    assert record.state[0] == [0.0] * 6
+    assert run.infosets.cells[-6 + run.infosets.used :][:6].tolist() == [0.0] * 6
     assert run.average[0]["now"].tolist() == pytest.approx([1 / 6] * 6)

@@ -149,7 +149,7 @@ def test_an_array_that_is_not_declared_is_learned_where_information_sets_are_vis
     (check,) = (check for check in CHECKS if check.__name__ == "kernel_agrees")
     run_check(check, lambda: Fading(SIMPLICES))
     sampling = ExternalSampling(np.random.default_rng(0))
-    run = play.LazyMCCFR(games.kuhn_poker(), Fading, sampling).run(20)
+    run = play.Sampled(games.kuhn_poker(), Fading, sampling).run(20)
     assert run.iteration == 20
 
 

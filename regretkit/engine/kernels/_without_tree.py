@@ -18,6 +18,7 @@ from regretkit.engine.kernels._point import State, infoset_value, is_strategy, l
 from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._traversal import Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
+from regretkit.play._infosets import HEAD, PARENT_BITS, PLAYER_MASK, SIZE, SIZE_BITS
 
 WITHIN_BOUNDS = True
 """Indices are not negative, and slices within their array: the compiler need not look."""
@@ -38,21 +39,10 @@ LATER = -3
 NOWHERE = -2
 """In place of a player's last sequence: at an information set where it has not learned."""
 
-HEAD = 4
-"""Numbers of a record before its strategy: in ``heads`` its kind, the number of the information set
-in the game, and from which of its actions further ones of its player are known, as bits; and in
-``store`` how large the sum of the player's last sequence was at the last visit. The strategy is
-followed by the sums of its sequences, and by the arrays of the rule."""
-
-SIZE_BITS, PARENT_BITS = 16, 24
-"""A record's kind is its number of actions, and from these bits on its player, and where in
-``store`` the sum of the player's last sequence is, plus one, 0 for the empty one."""
-
-SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
 SLOT_BITS, LAST_BIT = PARENT_BITS - SIZE_BITS, 62
 
 
-class Infosets(NamedTuple):
+class InfosetArrays(NamedTuple):
     """All information sets that were visited, in this order."""
 
     table: Indices
@@ -144,10 +134,10 @@ class Stages(NamedTuple):
     players: int
 
 
-class LazyArrays(NamedTuple):
+class SampleArrays(NamedTuple):
     """All that iterations without a tree read and write."""
 
-    infosets: Infosets
+    infosets: InfosetArrays
     stack: Stack
     visits: Visits
     buffers: Buffers
@@ -217,13 +207,13 @@ def arrays_of_rule(store: Vector, first: int, size: int, workspace: Vector) -> S
 # Iterations
 
 
-def iterate_lazily(
+def iterate_without_tree(
     simultaneous: bool,
     stop: int,
     turns: Indices,
     parameters: Vector,
     weights: Vector,
-    arrays: LazyArrays,
+    arrays: SampleArrays,
     cursor: Indices,
     generator: np.random.Generator,
 ) -> int:
@@ -264,7 +254,7 @@ def iterate_lazily(
     return DONE
 
 
-def begin_sample(arrays: LazyArrays, cursor: Indices, generator: np.random.Generator) -> None:
+def begin_sample(arrays: SampleArrays, cursor: Indices, generator: np.random.Generator) -> None:
     """Draw the initial chance moves."""
     stack, stages = arrays.stack, arrays.stages
     outcome, moves = deal(stages.chance, generator)
@@ -280,7 +270,7 @@ def begin_sample(arrays: LazyArrays, cursor: Indices, generator: np.random.Gener
 
 
 def visit_history(
-    player: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator
+    player: int, arrays: SampleArrays, cursor: Indices, generator: np.random.Generator
 ) -> int:
     """Visit the last history of the stack, and put those that follow in its place."""
     stack, stages, buffers = arrays.stack, arrays.stages, arrays.buffers
@@ -317,7 +307,7 @@ def visit_history(
 
 
 def visit_own(
-    size: int, player: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator
+    size: int, player: int, arrays: SampleArrays, cursor: Indices, generator: np.random.Generator
 ) -> int:
     """Visit a decision point of the player who learns, as ``visit_history`` does.
 
@@ -351,7 +341,7 @@ def visit_own(
     return DONE
 
 
-def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Generator) -> int:
+def draw(size: int, arrays: SampleArrays, cursor: Indices, generator: np.random.Generator) -> int:
     """Sample the action of a player who does not learn; return as ``find`` does."""
     stack, infosets, top = arrays.stack, arrays.infosets, cursor[PENDING]
     sampled, actor = arrays.buffers.sampled, int(stack.actor[top])
@@ -371,7 +361,7 @@ def draw(size: int, arrays: LazyArrays, cursor: Indices, generator: np.random.Ge
 
 
 def follow(
-    sampled: int, place: int, size: int, player: int, arrays: LazyArrays, cursor: Indices
+    sampled: int, place: int, size: int, player: int, arrays: SampleArrays, cursor: Indices
 ) -> None:
     """Put histories after sampled actions on the stack, the first on top."""
     stack, stages, buffers, infosets = arrays.stack, arrays.stages, arrays.buffers, arrays.infosets
@@ -405,7 +395,7 @@ def follow(
         arrive(to, player, arrays, cursor)
 
 
-def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
+def arrive(top: int, player: int, arrays: SampleArrays, cursor: Indices) -> None:
     """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
     stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
     at, dealt = top * row_width() + stages.players, arrays.buffers.dealt
@@ -432,7 +422,7 @@ def arrive(top: int, player: int, arrays: LazyArrays, cursor: Indices) -> None:
         prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
 
-def settle(place: int, size: int, infosets: Infosets, weight: Vector) -> None:
+def settle(place: int, size: int, infosets: InfosetArrays, weight: Vector) -> None:
     """Add what was played since the last visit, as ``settle_sums`` does."""
     store = infosets.store
     parent = (infosets.heads[place] >> PARENT_BITS) - 1
@@ -444,7 +434,7 @@ def settle(place: int, size: int, infosets: Infosets, weight: Vector) -> None:
             store[a + size] += gained * store[a]
 
 
-def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> int:
+def update_visited(parameters: Vector, arrays: SampleArrays, cursor: Indices) -> int:
     """Propagate values over visited decision points, and update the rule at each."""
     visits, infosets, maximum = arrays.visits, arrays.infosets, arrays.buffers.chances.size
     for number in range(cursor[VISITS]):
@@ -474,7 +464,7 @@ def update_visited(parameters: Vector, arrays: LazyArrays, cursor: Indices) -> i
 # Information sets
 
 
-def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
+def is_full(arrays: SampleArrays, cursor: Indices) -> bool:
     """Return whether some array may be too small for one more visit."""
     infosets, maximum, count = arrays.infosets, arrays.buffers.chances.size, cursor[COUNT] + 1
     return bool(
@@ -489,7 +479,7 @@ def is_full(arrays: LazyArrays, cursor: Indices) -> bool:
 
 
 def find_own(
-    key: int, kind: int, visit: int, action: int, stage: int, arrays: LazyArrays, cursor: Indices
+    key: int, kind: int, visit: int, action: int, stage: int, arrays: SampleArrays, cursor: Indices
 ) -> int:
     """Return where the record of an information set of the player who learns is, maybe a new one.
 
@@ -513,17 +503,17 @@ def find_own(
     return create(key, kind, infosets, buffers.moves, buffers.known, cursor)
 
 
-def leads(place: int, action: int, infosets: Infosets) -> bool:
+def leads(place: int, action: int, infosets: InfosetArrays) -> bool:
     """Return whether information sets of the player may be known after an action."""
     return bool(infosets.heads[place + 2] >> min(action, LAST_BIT) & 1)
 
 
-def lead(place: int, action: int, infosets: Infosets) -> None:
+def lead(place: int, action: int, infosets: InfosetArrays) -> None:
     """Note that one is."""
     infosets.heads[place + 2] |= 1 << min(action, LAST_BIT)
 
 
-def locate_all(stack: Stack, infosets: Infosets, top: int) -> None:
+def locate_all(stack: Stack, infosets: InfosetArrays, top: int) -> None:
     """Note for the last history of the stack, and others after the same decision, their records.
 
     Waiting for all at once takes hardly longer than for one.
@@ -537,7 +527,7 @@ def locate_all(stack: Stack, infosets: Infosets, top: int) -> None:
         k -= 1
 
 
-def find(key: int, player: int, infosets: Infosets) -> int:
+def find(key: int, player: int, infosets: InfosetArrays) -> int:
     """Return the slot of an information set, or the empty one where it would be."""
     table, slot = infosets.table, first_slot(key, player, infosets)
     while table[slot + 1] != 0 and not (
@@ -547,20 +537,20 @@ def find(key: int, player: int, infosets: Infosets) -> int:
     return slot
 
 
-def place_at(slot: int, infosets: Infosets) -> int:
+def place_at(slot: int, infosets: InfosetArrays) -> int:
     """Return where the record of a slot is, ``NOWHERE`` if it is empty."""
     found = infosets.table[slot + 1]
     return int((found >> SLOT_BITS) - 1) if found != 0 else NOWHERE
 
 
-def difference(place: int, kind: int, infosets: Infosets, cursor: Indices) -> int:
+def difference(place: int, kind: int, infosets: InfosetArrays, cursor: Indices) -> int:
     """Return why a record of another kind is an error, and note its information set."""
     cursor[KEY], cursor[PLAYER] = infosets.heads[place + 1], kind >> SIZE_BITS & PLAYER_MASK
     return OTHER_ACTIONS if (infosets.heads[place] ^ kind) & SIZE else OTHER_PARENT
 
 
 def create(
-    key: int, kind: int, infosets: Infosets, moves: Indices, known: Indices, cursor: Indices
+    key: int, kind: int, infosets: InfosetArrays, moves: Indices, known: Indices, cursor: Indices
 ) -> int:
     """Return where the new record of an information set is, which is not in the table yet."""
     place, count, size, store = cursor[USED], cursor[COUNT], kind & SIZE, infosets.store
@@ -577,7 +567,7 @@ def create(
     return int(place)
 
 
-def list_all(infosets: Infosets, cursor: Indices) -> int:
+def list_all(infosets: InfosetArrays, cursor: Indices) -> int:
     """Write all information sets into the table that are not in it."""
     table, heads = infosets.table, infosets.heads
     while cursor[LISTED] < cursor[COUNT]:
@@ -597,7 +587,7 @@ def sequence_of(last: int, player: int) -> int:
     return (last + 1 << PARENT_BITS - SIZE_BITS) + player
 
 
-def first_slot(key: int, player: int, infosets: Infosets) -> int:
+def first_slot(key: int, player: int, infosets: InfosetArrays) -> int:
     """Return where a search for an information set begins: in each table at the same fraction."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(player)
     mixed ^= mixed >> np.uint64(32)
@@ -606,7 +596,7 @@ def first_slot(key: int, player: int, infosets: Infosets) -> int:
     return as_int64((mixed >> np.uint64(32)) * slots >> np.uint64(32)) << 1
 
 
-def copy_table(table: Indices, infosets: Infosets) -> None:
+def copy_table(table: Indices, infosets: InfosetArrays) -> None:
     """Write what is in a smaller table into that of ``infosets``, in the order of memory."""
     for slot in range(0, table.size, 2):
         if table[slot + 1] != 0:

@@ -1,0 +1,511 @@
+"""Self-play by sampling, of games that are given by their rules alone."""
+
+import math
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import accumulate, count
+from typing import Any, cast
+
+import numpy as np
+from attrs import define, field
+from attrs.validators import in_
+
+from regretkit._state import NOT_STATE, StateDict, Stateful
+from regretkit._util._validate import quote
+from regretkit.circuits._base import LocalRule
+from regretkit.estimators import ExternalSampling, OutcomeSampling
+from regretkit.estimators._flat_tree import MOST_OUTCOMES, cumulative
+from regretkit.games._adapters import RulesHistory, as_history
+from regretkit.games._behavioral import VisitedProfile, VisitedStrategy
+from regretkit.games.tree._history import (
+    CHANCE,
+    TERMINAL,
+    History,
+    actions_of,
+    check_length,
+    outcomes_of,
+    payoffs_of,
+)
+from regretkit.play._engines import Executor, executor_without_tree
+from regretkit.play._infosets import (
+    HEAD,
+    PLAYER_MASK,
+    SIZE_BITS,
+    Infosets,
+    PointRule,
+    kind_of,
+)
+from regretkit.play._orders import UpdateSchedule
+from regretkit.play._run import Run
+
+_FEW = 50_000
+"""Histories that Python visits before machine code takes over, which takes seconds to compile."""
+
+_REMEMBERED = 250_000
+"""Histories that Python keeps, which makes another visit several times faster."""
+
+
+@define(eq=False, repr=False)
+class Sampled(Run):
+    """Play a game against oneself by its rules, without a tree.
+
+    Monte Carlo CFR: a sample visits a part of the game, and a rule at each information set of the
+    learning player in it observes sampled utilities. An information set is created when its player
+    first learns there, so memory grows with what was visited and not with the size of the game.
+
+    With one seed, samples, strategies and averages equal those of ``SelfPlay`` with the same
+    estimator and order on the game's tree, for rules that a zero utility leaves unchanged: regret
+    matching, regret matching+ and their linear forms. Any other rule, such as a discounted or
+    predictive one, learns on a tree at all information sets, from zero utilities where no sample
+    comes. Here it learns at visited information sets only.
+
+    Python plays the first 50,000 histories. From then on machine code plays a game that is given
+    as ``Rules``, if its rules can be traced, with the same samples and strategies.
+
+    Parameters
+    ----------
+    game
+        The empty history of the game, or anything that ``as_history`` takes, of perfect recall.
+    rule
+        Called with simplices of a single block, once for each player and number of actions, returns
+        a new minimizer on them: a rule's class, or any circuit. It must not draw random numbers. Or
+        a tuple of these, one for each player.
+    estimator
+        ``ExternalSampling`` or ``OutcomeSampling``, without a baseline and with uniform
+        exploration.
+    order, averaging, horizon
+        As ``Run`` takes them; weights must be finite.
+    engine
+        ``"auto"``; ``"numpy"`` to play in Python alone; ``"compiled"`` to play in machine code
+        from the first iteration, or raise an error.
+
+    Attributes
+    ----------
+    iteration, seconds
+        Number of iterations played, and how long they took.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.games import goofspiel
+    >>> from regretkit.play import ExternalSampling
+    >>> sampling = ExternalSampling(np.random.default_rng(1))
+    >>> run = Sampled(goofspiel(3), RegretMatching, sampling).run(100)
+    >>> run
+    <Sampled: 100 iterations, 5 + 4 information sets>
+    >>> run.average[0]("unheard of", ["a", "b"])
+    array([0.5, 0.5])
+
+    References
+    ----------
+    Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
+    extensive games", NIPS.
+    """
+
+    game: History = field(converter=as_history)
+    rule: LocalRule | tuple[LocalRule, ...]
+    estimator: ExternalSampling | OutcomeSampling
+    engine: str = field(default="auto", kw_only=True, validator=in_(("auto", "numpy", "compiled")))
+    weight: float = field(default=0.0, init=False)
+    """The sum of the weights of all iterations."""
+    updates: list[int] = field(init=False)
+    """Number of iterations in which each player learned."""
+    infosets: Infosets = field(init=False, metadata=NOT_STATE)
+    _executor: Executor | None = field(default=None, init=False, metadata=NOT_STATE)
+
+    def __attrs_post_init__(self) -> None:
+        check_estimator(self.estimator)
+        self.averaging.weight(1, self.horizon)
+        self.updates = [0] * players_of(self.game)
+        self.order.check_players(self.players)
+        if self.order.schedule(self.players, 0) is None:
+            raise ValueError(f"{quote(self.order)} does more than to let players learn")
+        rules = self.rule if isinstance(self.rule, tuple) else (self.rule,) * self.players
+        if len(rules) != self.players:
+            raise ValueError(
+                f"rule must be one for each of the {self.players} players, got {len(rules)}"
+            )
+        self.infosets = Infosets(rules, numbered=isinstance(self.game, RulesHistory))
+
+    @property
+    def players(self) -> int:
+        return len(self.updates)
+
+    def _prepare(self, iterations: int) -> None:
+        pass
+
+    def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        end = self.iteration + iterations
+        while self.iteration < end and not interrupted():
+            self._executor = executor = self._executor_for()
+            executor.play(end - self.iteration, interrupted)
+
+    def _executor_for(self) -> Executor:
+        """Return what plays the next iterations. Both compute the same numbers."""
+        executor = self._executor
+        compiled = self.engine == "compiled"
+        waits = isinstance(executor, PythonExecutor) and executor.waits
+        if executor is None or (waits and self.estimator.visited >= _FEW):
+            numbered = self.infosets.numbered and self.engine != "numpy"
+            if compiled or (numbered and self.estimator.visited >= _FEW):
+                executor = executor_without_tree(self, required=compiled)
+                return executor or PythonExecutor(self, waits=False)
+            return PythonExecutor(self, waits=numbered)
+        return executor
+
+    def weight_of(self, t: int) -> float:
+        """Return the weight of an iteration in the average."""
+        weight = self.averaging.weight(t, self.horizon)
+        if not 0.0 <= weight < math.inf:
+            raise ValueError(
+                f"{quote(self.averaging)} gives iteration {t} the weight {quote(weight)}; without "
+                "a tree weights must be finite, use current for the last strategies"
+            )
+        return weight
+
+    @property
+    def information_sets(self) -> tuple[int, ...]:
+        """Number of information sets at which each player has learned so far."""
+        return tuple(self.infosets.of_player(player).size for player in range(self.players))
+
+    @property
+    def current(self) -> VisitedProfile:
+        """What each player would play next."""
+        self.check_whole()
+        return VisitedProfile(self._strategy(player) for player in range(self.players))
+
+    @property
+    def average(self) -> VisitedProfile:
+        """What each player plays on average over the iterations, weighted."""
+        self.check_whole()
+        return VisitedProfile(self._strategy(player, self.weight) for player in range(self.players))
+
+    def _strategy(self, player: int, weight: float | None = None) -> VisitedStrategy:
+        infosets = self.infosets
+        rows = infosets.of_player(player)
+        sizes, parent, action = infosets.sequences(rows)
+        keys, actions = infosets.names(rows)
+        labels = [self.label(player, key) for key in keys]
+        names = actions
+        if isinstance(self.game, RulesHistory):
+            numbers = {a: self.game.rules.action_name(player, a) for a in {*actions}}
+            names = [numbers[action] for action in actions]
+        first = np.cumsum(sizes) - sizes
+        ends = zip(first.tolist(), (first + sizes).tolist(), strict=True)
+        groups = [tuple(names[begin:end]) for begin, end in ends]
+        parents = np.where(parent < 0, 0, 1 + first[parent] + action) if rows.size else parent
+        return VisitedStrategy(labels, groups, parents.tolist(), infosets.strategies(rows, weight))
+
+    def label(self, player: int, key: Any) -> Hashable:
+        """Return the name of an information set."""
+        game = self.game
+        return game.rules.label(player, *key) if isinstance(game, RulesHistory) else key
+
+    # Files
+
+    def state_dict(self) -> StateDict:
+        return {**super().state_dict(), "infosets": self.infosets.state_dict()}
+
+    def load_state_dict(self, state: StateDict) -> None:
+        rest = dict(state)
+        columns = rest.pop("infosets", None)
+        numbered = self.infosets.numbered
+        infosets = Infosets.of_state(columns, self.infosets.rules, numbered=numbered)
+        super().load_state_dict(rest)
+        self.infosets, self._executor = infosets, None
+
+    def _check_state(self, state: Mapping[str, Any]) -> None:
+        if not 0.0 <= state["weight"] < math.inf:
+            raise ValueError("weight must be a finite number, at least 0")
+        if not all(0 <= count <= state["iteration"] for count in state["updates"].values()):
+            raise ValueError("a player must have learned in 0 to all iterations")
+
+    def __repr__(self) -> str:
+        sizes = " + ".join(map(str, self.information_sets))
+        return f"<Sampled: {self.iteration} iterations, {sizes} information sets>"
+
+
+# In Python
+
+
+class Node:
+    """One history: who acts, and what comes next."""
+
+    __slots__ = ("actions", "children", "history", "key", "player", "point", "sums", "values")
+
+    def __init__(self, history: History) -> None:
+        self.history, self.point = history, cast("Any", None)
+        self.player = TERMINAL if history.is_terminal() else history.player()
+        self.actions: Sequence[Any] = ()
+        if self.player == TERMINAL:
+            self.values: Any = payoffs_of(history)
+            """Payoffs at a terminal, probabilities where chance acts."""
+        elif self.player == CHANCE:
+            outcomes = outcomes_of(history)
+            self.actions = [name for name, _ in outcomes]
+            self.values = [float(probability) for _, probability in outcomes]
+            self.sums = [*accumulate(self.values)]
+        else:
+            self.actions, self.key = actions_of(history), history.information_set()
+        self.children: list[Node | None] = [None] * len(self.actions)
+
+
+class Point:
+    """An information set in the store, and a copy of its strategy."""
+
+    __slots__ = ("minimizer", "place", "player", "rule", "strategy", "sums")
+
+    def __init__(self, infosets: Infosets, place: int) -> None:
+        self.place, self.rule = place, infosets.rule_at(place)
+        self.player = infosets.fast_heads[place] >> SIZE_BITS & PLAYER_MASK
+        self.minimizer = infosets.minimizers.get(place)
+        first = place + HEAD
+        self.strategy: list[float] = infosets.fast_cells[first : first + self.rule.size].tolist()
+        self.sums = [*accumulate(self.strategy)]
+
+
+class PythonExecutor(Executor):
+    """Draws samples in Python. It keeps histories, as many as there is room for.
+
+    The draws are those of the traversal of a tree: depth first, one number where several actions
+    are possible, and a single one for the initial chance moves.
+    """
+
+    def __init__(self, run: Sampled, *, waits: bool) -> None:
+        self.waits = waits
+        """Whether machine code may take over."""
+        self._run, self._infosets = run, run.infosets
+        self._random, self._room = run.estimator.generator.random, _REMEMBERED
+        sampler = run.estimator
+        self._exploration = sampler.exploration if isinstance(sampler, OutcomeSampling) else None
+        self._sums, self._moves, self._first = initial_chance(run.game)
+        self._player = self._visited = 0
+        self._points: dict[int, Point] = {}
+        self._pending: list[tuple[Point, list[float], float]] = []
+        """Visited information sets, with the utilities of their actions, and their values."""
+
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        run, draws = self._run, isinstance(self._run.order, Stateful)
+        schedule, movers = cast("UpdateSchedule", None), list[int]()
+        for _ in range(iterations):
+            if interrupted() or (self.waits and run.estimator.visited >= _FEW):
+                break
+            weight = run.weight_of(run.iteration + 1)
+            if not movers or draws:
+                schedule = cast("UpdateSchedule", run.order.schedule(run.players, 1))
+                movers = [player for player in schedule.players[0].tolist() if player >= 0]
+            run.weight += weight
+            self._visited = 0
+            for player in movers:
+                self._sample(player)
+                if not schedule.simultaneous:
+                    self._update()
+            self._update()
+            for player in movers:
+                run.updates[player] += 1
+            run.estimator.visited += self._visited
+            run.iteration += 1
+
+    def _sample(self, player: int) -> None:
+        """Traverse a sampled part of the game for a player."""
+        self._player, outcome, sums = player, 0, self._sums
+        if len(sums) > 1:
+            outcome = bisect_right(sums, self._random(), hi=len(sums) - 1)
+            while outcome > 0 and sums[outcome] == sums[outcome - 1]:
+                outcome -= 1
+        self._visited += self._moves
+        value = self._value(self._first[outcome], -1, 1.0, 1.0)
+        if not math.isfinite(value):
+            raise ValueError("utilities of a sampled play overflow; take ExternalSampling")
+
+    def _value(self, node: Node, parent: int, scale: float, reach: float) -> float:
+        """Return the player's payoff from a history on, times the weight of the sample.
+
+        ``parent`` is the cell with the sum of the player's last sequence, -1 for the empty one.
+        """
+        while True:
+            self._visited += 1
+            acting = node.player
+            if acting == self._player:
+                return self._decide(node, parent, scale, reach)
+            if acting == TERMINAL:
+                return scale * cast("float", node.values[self._player])
+            if acting != CHANCE:
+                point = node.point or self._seen(node)
+                probabilities, sums = point.strategy, point.sums
+            else:
+                probabilities, sums = node.values, node.sums
+            drawn = 0
+            if len(sums) > 1:
+                drawn = bisect_right(sums, self._random())
+                while drawn == len(sums) or probabilities[drawn] == 0.0:
+                    drawn -= 1
+            node = node.children[drawn] or self._child(node, drawn)
+
+    def _decide(self, node: Node, parent: int, scale: float, reach: float) -> float:
+        """Return the value of a history of the player, and note what it learns from."""
+        point, children = node.point or self._found(node, parent), node.children
+        strategy, size = point.strategy, len(children)
+        place, cells = point.place, self._infosets.fast_cells
+        first = place + HEAD + size
+        reached = self._run.weight if parent < 0 else cells[parent]
+        if gained := reached - cells[place + 3]:
+            cells[place + 3] = reached
+            for a, probability in enumerate(strategy, first):
+                cells[a] += gained * probability
+        utility = [0.0] * size
+        if self._exploration is None:
+            for a in range(size):
+                child = children[a] or self._child(node, a)
+                utility[a] = self._value(child, first + a, scale, 1.0)
+        else:
+            a, probability = self._explore(self._exploration, strategy, reach)
+            child = children[a] or self._child(node, a)
+            after, scale = reach * strategy[a], scale / probability
+            utility[a] = self._value(child, first + a, scale, after)
+        value = expected(utility, strategy)
+        self._pending.append((point, utility, value))
+        return value
+
+    def _explore(self, share: float, strategy: list[float], reach: float) -> tuple[int, float]:
+        """Draw an action; return it and its probability."""
+        size, a = len(strategy), 0
+        behavior = strategy if reach > 0.0 else [1.0 / size] * size
+        mixture = [share * (1.0 / size) + (1.0 - share) * probability for probability in behavior]
+        if size > 1:
+            a = bisect_right([*accumulate(mixture[:-1])], self._random())
+        while mixture[a] == 0.0:
+            a -= 1
+        return a, mixture[a]
+
+    def _update(self) -> None:
+        """Let the rules learn at visited information sets."""
+        cells, updates = self._infosets.fast_cells, self._run.updates
+        for point, utility, value in self._pending:
+            rule, begin = point.rule, point.place + HEAD
+            record = cells[begin : begin + len(rule.initial)].tolist()
+            rule.update(record, utility, value, updates[point.player] + 1, point.minimizer)
+            point.strategy = record[: rule.size]
+            point.sums = [*accumulate(point.strategy)]
+            cells[begin : begin + len(record)] = array("d", record)
+        self._pending.clear()
+
+    def _child(self, node: Node, action: int) -> Node:
+        child = Node(node.history.child(node.actions[action]))
+        if self._room > 0:
+            self._room -= 1
+            node.children[action] = child
+        return child
+
+    def _found(self, node: Node, parent: int) -> Point:
+        """Return the information set of a history at which its player learns, maybe a new one."""
+        player, key, infosets = node.player, node.key, self._infosets
+        if not node.actions:
+            raise self._no_actions(node)
+        place = infosets.find(player, key)
+        if place < 0:
+            place = infosets.add(player, key, node.actions, parent)
+        found = self._point(node, place)
+        if infosets.fast_heads[place] != kind_of(player, len(node.actions), parent):
+            raise imperfect_recall(player, self._run.label(player, key))
+        return found
+
+    def _seen(self, node: Node) -> Point | PointRule:
+        """Return the information set of another player, its rule if it has not learned there."""
+        if not node.actions:
+            raise self._no_actions(node)
+        place = self._infosets.find(node.player, node.key)
+        if place < 0:
+            return self._infosets.point(node.player, len(node.actions))
+        return self._point(node, place)
+
+    def _point(self, node: Node, place: int) -> Point:
+        """Note the record of a history's information set."""
+        if place not in self._points:
+            self._points[place] = Point(self._infosets, place)
+        found = node.point = self._points[place]
+        if len(found.strategy) != len(node.actions):
+            raise other_actions(node.player, self._run.label(node.player, node.key))
+        return found
+
+    def _no_actions(self, node: Node) -> ValueError:
+        return no_actions(node.player, self._run.label(node.player, node.key))
+
+
+def expected(utility: list[float], strategy: list[float]) -> float:
+    """Return the value of a strategy, exactly that of every action where they are equal."""
+    top, missed = max(utility), 0.0
+    for value, probability in zip(utility, strategy, strict=True):
+        missed += (value - top) * probability
+    return top + missed
+
+
+def initial_chance(game: History) -> tuple[list[float], int, list[Node]]:
+    """Return the histories after the initial chance moves, by cumulative probability.
+
+    And the number of moves. There are at most 64 such histories: they are drawn with one number.
+    """
+    if isinstance(game, RulesHistory):
+        game = RulesHistory(game.rules, game.h, named=False)
+    nodes, probabilities, moves = [Node(game)], [1.0], 0
+    while all(node.player == CHANCE for node in nodes):
+        following = [
+            (node, action, before * probability)
+            for node, before in zip(nodes, probabilities, strict=True)
+            for action, probability in zip(node.actions, node.values, strict=True)
+            if before * probability > 0.0  # what chance never does may be impossible
+        ]
+        if len(following) > MOST_OUTCOMES:
+            break
+        nodes = [Node(node.history.child(action)) for node, action, _ in following]
+        probabilities, moves = [probability for *_, probability in following], moves + 1
+    return cumulative(np.array(probabilities)).tolist(), moves, nodes
+
+
+def players_of(history: History) -> int:
+    """Return the number of players: of the payoffs, where the first moves lead."""
+    for moves in count():
+        if history.is_terminal():
+            break
+        check_length(moves)
+        if history.player() == CHANCE:
+            history = history.child(outcomes_of(history)[0][0])
+        elif actions := actions_of(history):
+            history = history.child(actions[0])
+        else:
+            raise no_actions(history.player(), history.information_set())
+    return len(payoffs_of(history))
+
+
+def check_estimator(estimator: object) -> None:
+    """Raise a TypeError for what draws no samples, or needs a tree."""
+    if not isinstance(estimator, ExternalSampling | OutcomeSampling):
+        raise TypeError(
+            f"estimator must be ExternalSampling or OutcomeSampling, got {quote(estimator)}"
+        )
+    if estimator.baseline is not None:
+        raise TypeError(f"{quote(estimator.baseline)} has values of a tree's histories")
+    if isinstance(estimator, OutcomeSampling) and estimator.reference is not None:
+        raise TypeError("reference names strategies of a tree; leave it out to explore uniformly")
+
+
+def no_actions(player: int, name: Hashable) -> ValueError:
+    """Return the error about an information set without actions."""
+    return ValueError(f"player {player} has no actions at information set {quote(name)}")
+
+
+def other_actions(player: int, name: Hashable) -> ValueError:
+    """Return the error about an information set with different actions."""
+    return ValueError(
+        f"information set {quote(name)} of player {player} has different actions at different "
+        "histories; give them the same actions, or different information sets"
+    )
+
+
+def imperfect_recall(player: int, name: Hashable) -> ValueError:
+    """Return the error about an information set that follows different sequences."""
+    return ValueError(
+        f"imperfect recall: player {player} comes to information set {quote(name)} after "
+        "different actions or knowledge of its own; give what it knows a name that tells them apart"
+    )
