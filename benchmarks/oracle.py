@@ -149,7 +149,9 @@ def without_tree() -> Cases:
     batches = [f"games.load_rules({name!r})" for name in names]
     learned = "RegretMatching", "LinearRegretMatching"
     for game, rule, kind in product(batches, learned, ("ExternalSampling", "OutcomeSampling")):
-        run = f"play.Sampled(game, rk.{rule}, play.{kind}(rng))"
+        # The first edition calls the class LazyMCCFR.
+        kinds = "(getattr(play, 'Sampled', None) or play.LazyMCCFR)"
+        run = f"{kinds}(game, rk.{rule}, play.{kind}(rng))"
         yield f"{game[6:]}, {rule}, {kind}", (game, run, 60_000)
 
 
