@@ -25,7 +25,7 @@ from regretkit.games import (
     shapley_game,
     sheriff,
 )
-from regretkit.play import AtGeometricSteps, Recorder, Simultaneous, TrajectoryRecorder
+from regretkit.play import At, Recorder, Simultaneous, TrajectoryRecorder, geometric
 
 GAMES = Path(__file__).parent / "games"
 
@@ -34,14 +34,14 @@ def convergence(iterations: int) -> object:
     game, records = leduc_poker(), {}
     for name in ("cfr", "cfr+", "dcfr", "pcfr+"):
         records[name] = Recorder("nash_conv")
-        watch = AtGeometricSteps(records[name], ratio=1.25)
+        watch = At(geometric(1.25), records[name])
         rk.solve(game, name, iterations=iterations, callbacks=[watch])
     return display.convergence(records, title="Leduc poker").figure
 
 
 def trajectories(iterations: int) -> object:
     record = TrajectoryRecorder(["J", "Qb"])
-    watch = AtGeometricSteps(record, ratio=1.1)
+    watch = At(geometric(1.1), record)
     rk.solve(kuhn_poker(), "cfr", iterations=iterations, callbacks=[watch])
     return display.trajectories(record, log=True)[0, 0].figure
 
@@ -111,7 +111,7 @@ def correlated_gaps(iterations: int) -> object:
         records[name] = Recorder({"gap": gap})
         players = [make(tree, rk.RegretMatching) for tree in game.domains]
         players[0].observe_utility([0.0, 0.05, *[0.0] * 8])  # uniform play would never move
-        watch = AtGeometricSteps(records[name], ratio=1.25)
+        watch = At(geometric(1.25), records[name])
         rk.SelfPlay(game, players, order=Simultaneous()).run(10 * iterations, callbacks=[watch])
     return display.convergence(records, title="Shapley's game with a bet").figure
 

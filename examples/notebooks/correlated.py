@@ -12,7 +12,7 @@ import regretkit as rk
 from regretkit import display
 from regretkit.evaluation import CorrelatedPlay, best_correlated_equilibrium
 from regretkit.games import chicken, shapley_game
-from regretkit.play import AtGeometricSteps, Recorder, Simultaneous
+from regretkit.play import At, Recorder, Simultaneous, geometric
 
 # %% [markdown]
 # ## Shapley's game
@@ -37,7 +37,7 @@ def learn(rule):
         {player: lambda run, i=i: run.last_profile[i].copy() for i, player in enumerate(NAMES)}
     )
     run = rk.SelfPlay(game, players, order=Simultaneous())
-    run.run(5_000, callbacks=[play, path, AtGeometricSteps(gaps, ratio=1.2)])
+    run.run(5_000, callbacks=[play, path, At(geometric(1.2), gaps)])
     return play, gaps, path
 
 

@@ -11,7 +11,7 @@ import regretkit as rk
 from regretkit import display
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import CHANCE, ExtensiveFormGame
-from regretkit.play import AtGeometricSteps, Recorder
+from regretkit.play import At, Recorder, geometric
 
 # %% [markdown]
 # ## The rules
@@ -74,7 +74,7 @@ game
 # %%
 exact = solve_zero_sum(game)
 record = Recorder(["nash_conv"])
-run = rk.solve(game, "cfr+", iterations=2_000, callbacks=[AtGeometricSteps(record, ratio=1.2)])
+run = rk.solve(game, "cfr+", iterations=2_000, callbacks=[At(geometric(1.2), record)])
 print(f"exact value {exact.value:.6f}, of the average strategies {game.value(run.average)[0]:.6f}")
 
 # %%

@@ -15,7 +15,7 @@ from regretkit import display
 from regretkit.checks import check_minimizer
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import kuhn_poker
-from regretkit.play import Algorithm, AtGeometricSteps, Linear, Recorder
+from regretkit.play import Algorithm, At, Linear, Recorder, geometric
 
 # %% [markdown]
 # ## The rule
@@ -73,7 +73,7 @@ algorithms = {
 records, averages = {}, {}
 for name, algorithm in algorithms.items():
     records[name] = Recorder(["nash_conv"])
-    watch = AtGeometricSteps(records[name], ratio=1.2)
+    watch = At(geometric(1.2), records[name])
     averages[name] = rk.solve(game, algorithm, iterations=1_000, callbacks=[watch]).average
     print(f"{name:<15} NashConv {rk.nash_conv(game, averages[name]):.6f}")
 

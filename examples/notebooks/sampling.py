@@ -12,12 +12,13 @@ import regretkit as rk
 from regretkit import display
 from regretkit.games import kuhn_poker, leduc_poker
 from regretkit.play import (
-    AtGeometricSteps,
+    At,
     ChanceSampling,
     ExactUtility,
     ExternalSampling,
     OutcomeSampling,
     Recorder,
+    geometric,
 )
 
 # %% [markdown]
@@ -60,7 +61,7 @@ settings = {
 }
 for name, setting in settings.items():
     records[name] = Recorder({"visited": visited, "nash_conv": "nash_conv"})
-    watch = AtGeometricSteps(records[name], ratio=1.5)
+    watch = At(geometric(1.5), records[name])
     run = rk.solve(game, "cfr", callbacks=[watch], **setting)
     print(f"{name:<9} {visited(run):>7} histories, NashConv {run.nash_conv():.3f}")
 

@@ -20,13 +20,14 @@ from regretkit.evaluation import nash_conv
 from regretkit.games import Profile, VisitedProfile, fingerprint
 from regretkit.play import (
     Algorithm,
-    AtGeometricSteps,
+    At,
     Checkpoint,
     ComparedRun,
     Comparison,
     Recorder,
     StopAtGap,
     StopAtTime,
+    geometric,
 )
 from regretkit.play import resume as resume_run
 from regretkit.play import solve as solve_game
@@ -106,7 +107,7 @@ class _Session:
     @property
     def saved(self) -> list[Any]:
         """The callbacks that a checkpoint holds."""
-        return [AtGeometricSteps(self.record, ratio=1.25 if self.target_gap is None else 1.05)]
+        return [At(geometric(1.25 if self.target_gap is None else 1.05), self.record)]
 
     def play(self, start: Any) -> None:
         """Let ``start`` play with the callbacks, up to Ctrl-C, and report what fails."""
@@ -116,7 +117,7 @@ class _Session:
                 watching = saved
                 if self.checkpoint is not None:
                     watching = [Checkpoint(self.checkpoint, seconds=self.every, callbacks=saved)]
-                self.run = start([*watching, AtGeometricSteps(self, ratio=1.02)])
+                self.run = start([*watching, At(geometric(1.02), self)])
         except KeyboardInterrupt:
             self.interrupted = True
             if self.run is None or not self.run.iteration:
@@ -347,7 +348,7 @@ def resume(
 
     def start(callbacks: list[Any]) -> Any:
         if target_gap is not None:
-            callbacks.append(AtGeometricSteps(StopAtGap(target_gap), ratio=1.05))
+            callbacks.append(At(geometric(1.05), StopAtGap(target_gap)))
         if time_limit is not None:
             callbacks.append(StopAtTime(time_limit))
         most = 2**62 if iterations is None else max(iterations - run.iteration, 0)

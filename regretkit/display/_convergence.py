@@ -117,11 +117,11 @@ def convergence(
     --------
     >>> from regretkit.evaluation import nash_conv
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import AtGeometricSteps, Recorder, solve
+    >>> from regretkit.play import At, Recorder, geometric, solve
     >>> game, records = kuhn_poker(), {}
     >>> for name in ("cfr", "cfr+"):
     ...     records[name] = Recorder({"nash_conv": lambda run: nash_conv(run.game, run.average)})
-    ...     watch = AtGeometricSteps(records[name])
+    ...     watch = At(geometric(), records[name])
     ...     run = solve(game, name, iterations=100, callbacks=[watch])
     >>> axes = convergence(records, title="Kuhn poker")
     >>> axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()

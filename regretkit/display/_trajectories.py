@@ -188,9 +188,9 @@ def trajectories(
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import Every, solve
+    >>> from regretkit.play import At, every, solve
     >>> record = TrajectoryRecorder(["J", "Qb"])
-    >>> run = solve(kuhn_poker(), "cfr", iterations=100, callbacks=[Every(5, record)])
+    >>> run = solve(kuhn_poker(), "cfr", iterations=100, callbacks=[At(every(5), record)])
     >>> axes = trajectories(record)
     >>> axes.shape, axes[1, 0].get_ylabel(), axes[1, 0].get_xlabel()
     ((2, 3), 'Qb (player 1)', 'iterations')

@@ -3,6 +3,7 @@
 import abc
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -32,6 +33,19 @@ class Averaging(abc.ABC):
     --------
     >>> [Linear().weight(t, None) for t in (1, 2, 3)]
     [1.0, 2.0, 3.0]
+
+    An averaging that looks at the run: it counts iterations by how surely player 0 plays.
+
+    >>> class BySurety(Averaging):
+    ...     def look(self, run):
+    ...         self.surety = float(run.current[0].max())
+    ...
+    ...     def weight(self, t, horizon):
+    ...         return getattr(self, "surety", 1.0)
+    >>> from regretkit.play import Algorithm, solve
+    >>> from regretkit.games import rock_paper_scissors
+    >>> solve(rock_paper_scissors(), Algorithm("cfr", averaging=BySurety()), iterations=3).iteration
+    3
     """
 
     @abc.abstractmethod
@@ -48,6 +62,15 @@ class Averaging(abc.ABC):
         The numbers are those of ``weight``, which is called once an iteration by default.
         """
         return np.array([self.weight(t, horizon) for t in range(first, first + count)])
+
+    def look(self, run: Any) -> None:
+        """Look at a run before each of its iterations, for a weight that depends on it.
+
+        ``run.current`` are the strategies of the coming iteration, and ``run.minimizers`` what they
+        come from. A run whose averaging has this method plays iteration by iteration, in machine
+        code too. Does nothing by default.
+        """
+        return
 
 
 @frozen

@@ -1,18 +1,20 @@
-"""Callbacks: what watches a run, records it, or stops it."""
+"""Callbacks: functions of a run that watch it, record it, or stop it, and when to call them."""
 
 import math
 import sys
 import time
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import numpy as np
-from attrs import Attribute, define, field
+from attrs import define, field
+from attrs.validators import is_callable
 
 from regretkit._state import NOT_STATE, Stateful
-from regretkit._util._validate import above_one, at_least_one, positive, quote
+from regretkit._util._validate import must_be, number, positive, whole_number
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._measures import StrategyChange
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
 
 Callback: TypeAlias = Callable[["SelfPlay"], object]
-"""Sees a run after an iteration; a result that is ``True`` stops the run.
+"""A function of a run, called after an iteration; a result that is ``True`` stops the run.
 
 A method ``next_call(run)`` returns the next iteration at which it needs to be called; a callback
 without one is called after every iteration. Calls in between, for other callbacks, must do no harm.
@@ -30,37 +32,22 @@ A method ``begin(run)`` is called once before iterations are played; the callbac
 if any, are called after every iteration, before the others.
 """
 
-
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def check_callable(_: object, attribute: "Attribute[Function]", value: Function) -> None:
-    """Require something that can be called."""
-    _require_callable(value, attribute.name)
+Schedule: TypeAlias = Callable[[int], int]
+"""A function of an iteration that returns the next iteration at which to call."""
 
 
-def _require_callable(value: object, name: str) -> None:
-    if isinstance(value, type):
-        kind = value.__name__
-        raise TypeError(f"{name} must be an object, got its class {kind}; pass {kind}(...)")
-    if not callable(value):
-        raise TypeError(f"{name} must be a function or something like one, got {quote(value)}")
+# Which callbacks, and when
 
 
-def as_callbacks(callbacks: Iterable[Function]) -> list[Function]:
-    """Return callbacks as a list, or refuse what came."""
-    if not isinstance(callbacks, Iterable):
-        raise TypeError(
-            f"callbacks must be a sequence of functions, got {quote(callbacks)}; "
-            "for a single one pass callbacks=[callback]"
-        )
-    watching = list(callbacks)
-    for number, callback in enumerate(watching):
-        _require_callable(callback, f"callbacks[{number}]")
+def as_callbacks(callbacks: Iterable[Callable[..., object]]) -> list[Callable[..., object]]:
+    """Return callbacks as a list."""
+    watching: list[Any] = [*callbacks] if isinstance(callbacks, Iterable) else [None]
+    if any(isinstance(watcher, type) or not callable(watcher) for watcher in watching):
+        raise TypeError(must_be("callbacks", "functions of the run, in a sequence", callbacks))
     return watching
 
 
-def begin(callbacks: Iterable[Callable[..., object]], run: Any) -> list[Callback]:
+def begin(callbacks: Iterable[Callable[..., object]], run: Any) -> list[Callable[..., object]]:
     """Call the method ``begin`` of those that have one; return what is to watch every iteration."""
     prepared = [getattr(callback, "begin", None) for callback in callbacks]
     watching = [prepare(run) or () for prepare in prepared if prepare is not None]
@@ -82,104 +69,86 @@ def stopped(run: "Run", callbacks: Iterable[Callable[..., object]]) -> bool:
     return any(isinstance(word, bool | np.bool_) and word for word in said)
 
 
+def every(period: int) -> Schedule:
+    """Return the schedule of every ``period``-th iteration.
+
+    Examples
+    --------
+    >>> every(10)(0), every(10)(9), every(10)(10)
+    (10, 10, 20)
+    """
+    period = whole_number(period, "period", minimum=1)
+    return lambda iteration: (iteration // period + 1) * period
+
+
+def geometric(ratio: float = 1.1) -> Schedule:
+    """Return the schedule of iterations that grow by a ratio above 1, as 1, 2, 4, 8, ... do by 2.
+
+    After t comes the next iteration that is at least ``t * ratio``. What is called so costs less
+    and less per iteration, and is evenly spread over a logarithmic axis. The iterations are the
+    same in every run, resumed or not.
+
+    Examples
+    --------
+    >>> schedule = geometric(2)
+    >>> [schedule(t) for t in (0, 1, 2, 3, 4, 100)]
+    [1, 2, 4, 4, 8, 128]
+    """
+    if not number(ratio, "ratio") > 1.0:
+        raise ValueError(f"ratio must be above 1, got {ratio}")
+    steps = [1]
+
+    def schedule(iteration: int) -> int:
+        while steps[-1] <= iteration:
+            steps.append(max(steps[-1] + 1, math.ceil(steps[-1] * ratio)))
+        return steps[bisect(steps, iteration)]
+
+    return schedule
+
+
 @define(eq=False)
-class Every(Stateful):
-    """Call another callback at regular intervals of iterations.
+class At(Stateful):
+    """Call a callback at the iterations of a schedule.
+
+    Machine code plays the iterations in between in one go.
 
     Parameters
     ----------
-    period
-        Number of iterations between two calls, at least 1.
+    schedule
+        ``every(period)``, ``geometric(ratio)``, or a function of an iteration that returns the next
+        one at which to call.
     callback
         What to call.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``period`` is not a whole number, at least 1, or ``callback`` cannot be called.
 
     Examples
     --------
     >>> from regretkit.games import matching_pennies
     >>> from regretkit.play import solve
     >>> seen = []
-    >>> watch = Every(10, lambda run: seen.append(run.iteration))
+    >>> watch = At(every(10), lambda run: seen.append(run.iteration))
     >>> run = solve(matching_pennies(), iterations=30, callbacks=[watch])
     >>> seen
     [10, 20, 30]
     """
 
-    period: int = field(validator=at_least_one)
-    callback: Callback = field(validator=check_callable)
+    schedule: Schedule = field(validator=is_callable())
+    callback: Callback = field(validator=is_callable())
 
-    def begin(self, run: "SelfPlay") -> list[Callback]:
-        """Let the other callback begin."""
+    def begin(self, run: Any) -> list[Callable[..., object]]:
+        """Let the callback begin."""
         return begin([self.callback], run)
 
-    def __call__(self, run: "SelfPlay") -> object:
+    def __call__(self, run: Any) -> object:
         """Pass the call on when it is time."""
-        return self.callback(run) if run.iteration % self.period == 0 else None
+        due = self.schedule(run.iteration - 1) == run.iteration
+        return self.callback(run) if due else None
 
-    def next_call(self, run: "SelfPlay") -> int:
+    def next_call(self, run: Any) -> int:
         """Return the next iteration at which it passes a call on."""
-        return (run.iteration // self.period + 1) * self.period
+        return self.schedule(run.iteration)
 
 
-@define(eq=False)
-class AtGeometricSteps(Stateful):
-    """Call another callback at iterations that grow by a ratio, as 1, 2, 4, 8, ... do by 2.
-
-    What it costs per iteration falls over the run, and what it records is evenly spread
-    over a logarithmic axis. The iterations are the same in every run, wherever it is first called:
-    1, and after t the next one that is at least t times the ratio.
-
-    Parameters
-    ----------
-    callback
-        What to call.
-    ratio
-        Smallest ratio of two iterations at which it is called, above 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``callback`` cannot be called, or ``ratio`` is not a finite number above 1.
-
-    Examples
-    --------
-    >>> from regretkit.games import matching_pennies
-    >>> from regretkit.play import solve
-    >>> seen = []
-    >>> watch = AtGeometricSteps(lambda run: seen.append(run.iteration), ratio=2.0)
-    >>> run = solve(matching_pennies(), iterations=30, callbacks=[watch])
-    >>> seen
-    [1, 2, 4, 8, 16]
-    """
-
-    callback: Callback = field(validator=check_callable)
-    ratio: float = field(default=1.1, kw_only=True, validator=above_one)
-    _at: int = field(default=1, init=False, repr=False, metadata=NOT_STATE)
-    """One of these iterations; where the search for others begins."""
-
-    def begin(self, run: "SelfPlay") -> list[Callback]:
-        """Let the other callback begin."""
-        return begin([self.callback], run)
-
-    def __call__(self, run: "SelfPlay") -> object:
-        """Pass the call on when it is time."""
-        return self.callback(run) if self._first_from(run.iteration) == run.iteration else None
-
-    def next_call(self, run: "SelfPlay") -> int:
-        """Return the next iteration at which it passes a call on."""
-        return self._first_from(run.iteration + 1)
-
-    def _first_from(self, iteration: int) -> int:
-        """Return the first of the iterations that is no earlier than this one."""
-        iteration_at = self._at if self._at <= iteration else 1
-        while iteration_at < iteration:
-            self._at = iteration_at
-            iteration_at = max(iteration_at + 1, math.ceil(iteration_at * self.ratio))
-        return iteration_at
+# What stops a run
 
 
 @define(eq=False)
@@ -198,22 +167,18 @@ class StopAtGap(Stateful):
     last
         The gap when it was last measured, None before.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``target`` is not a finite number above zero, or ``gap`` cannot be called.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
-    >>> run = solve(kuhn_poker(), "cfr+", iterations=10_000, callbacks=[Every(10, StopAtGap(0.01))])
+    >>> stop = At(every(10), StopAtGap(0.01))
+    >>> run = solve(kuhn_poker(), "cfr+", iterations=10_000, callbacks=[stop])
     >>> run.iteration < 100
     True
     """
 
     target: float = field(validator=positive)
-    gap: Callable[[Game, Profile], float] = field(default=nash_conv, validator=check_callable)
+    gap: Callable[[Game, Profile], float] = field(default=nash_conv, validator=is_callable())
     last: float | None = field(default=None, init=False)
 
     def __call__(self, run: "SelfPlay") -> bool:
@@ -234,11 +199,6 @@ class StopAtTime(Stateful):
     limit
         The seconds, positive.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``limit`` is not a finite number above zero.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -251,56 +211,44 @@ class StopAtTime(Stateful):
     limit: float = field(validator=positive)
     _start: float = field(default=0.0, init=False, repr=False, metadata=NOT_STATE)
 
-    def begin(self, run: "Run") -> None:
+    def begin(self, run: Any) -> None:
         """Note the time before the first iteration."""
         self._start = run.seconds
 
-    def __call__(self, run: "Run") -> bool:
+    def __call__(self, run: Any) -> bool:
         """Say whether to stop."""
-        return run.seconds - self._start >= self.limit
+        return bool(run.seconds - self._start >= self.limit)
 
-    def next_call(self, run: "Run") -> int:
+    def next_call(self, run: Any) -> int:
         """Return the next iteration at which to read the clock."""
-        return run.iteration + run.pace
+        return int(run.iteration + run.pace)
 
 
 @define(eq=False)
 class StopWhenConverged(Stateful):
     """Stop once no coordinate of the average moved further than a tolerance since the last call.
 
-    An average of t iterations moves by one over t at most, so it grows still in any case: use it
-    with ``Every``, and measure the gap of what comes out. Play that starts at an equilibrium
-    by chance, as uniform play is in many matrix games, never moves at all. In another run, or one
-    that was put back, it begins anew.
+    An average of t iterations moves by one over t at most, so it grows still in any case: call this
+    by a schedule, and measure the gap of the result. Play that starts at an equilibrium by chance,
+    as uniform play is in many matrix games, never moves at all.
 
     Parameters
     ----------
     atol
         Largest change of a coordinate, positive, a probability.
-    current
-        Watch the current strategies instead of the average.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``atol`` is not a finite number above zero.
 
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
-    >>> still = Every(100, StopWhenConverged(atol=1e-3))
+    >>> still = At(every(100), StopWhenConverged(atol=1e-3))
     >>> run = solve(kuhn_poker(), "cfr+", iterations=100_000, callbacks=[still])
     >>> run.iteration < 10_000
     True
     """
 
     atol: float = field(validator=positive, kw_only=True)
-    current: bool = field(default=False, kw_only=True)
-    _change: StrategyChange = field(init=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._change = StrategyChange(current=self.current)
+    _change: StrategyChange = field(factory=StrategyChange, init=False, repr=False)
 
     def __call__(self, run: "SelfPlay") -> bool:
         """Compare with the last call, and say whether to stop."""
@@ -308,68 +256,56 @@ class StopWhenConverged(Stateful):
         return change is not None and change <= self.atol
 
 
-def clock(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds."""
-    whole = math.ceil(seconds)
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours // 24} days" if hours >= 48 else f"{hours}:{minutes:02}:{whole % 60:02}"
-
-
-def facts(
-    iteration: int, rate: float, maximum: int | None, gaps: Sequence[float], left: float | None
-) -> list[str]:
-    """Return what progress shows: iterations, their rate, the last gap and the time left."""
-    return [
-        f"iteration {iteration:,}{'' if maximum is None else f' of {maximum:,}'}",
-        f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
-        *(f"gap {gap:.2e}" for gap in gaps[-1:]),
-        "time left unknown" if left is None else f"{clock(left)} left",
-    ]
+# Progress
 
 
 @define(eq=False)
-class _Progress(Stateful):
-    """A callback that hands on a line of text from time to time."""
+class _Progress:
+    """A callback that writes a line about once in so many seconds."""
 
-    write: Callable[[str], object] = field(metadata=NOT_STATE)
-    iterations: int | None
-    seconds: float | None
+    write: Callable[[str], object]
     every: float
-    """Seconds between two lines."""
-    _written: float = field(default=-math.inf, init=False, metadata=NOT_STATE)
+    end: int | None
+    """The last iteration, if it is known."""
+    limit: float | None
+    """The seconds of play, if they are limited."""
+    _written: float = field(default=-math.inf, init=False)
 
     def next_call(self, run: Any) -> int:
         return int(run.iteration + run.pace)
 
     def __call__(self, run: Any) -> None:
-        seconds = time.monotonic()
-        if seconds - self._written < self.every:
+        if time.monotonic() - self._written < self.every:
             return
-        self._written = seconds
+        self._written = time.monotonic()
         rate = run.iteration / max(run.seconds, 1e-9)
-        remaining = [] if self.iterations is None else [(self.iterations - run.iteration) / rate]
-        remaining += [] if self.seconds is None else [self.seconds - run.seconds]
-        left = max(min(remaining), 0.0) if remaining else None
-        self.write("  ".join(facts(run.iteration, rate, self.iterations, [], left)))
+        left = [] if self.end is None else [(self.end - run.iteration) / rate]
+        left += [] if self.limit is None else [self.limit - run.seconds]
+        of = "" if self.end is None else f" of {self.end:,}"
+        shown = f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s"
+        seconds = math.ceil(max(min(left, default=0.0), 0.0))
+        clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
+        facts = [f"iteration {run.iteration:,}{of}", shown, clock if left else "time left unknown"]
+        self.write("  ".join(facts))
 
 
 @contextmanager
 def shown_progress(
-    progress: bool | Callable[[str], object], iterations: int | None, seconds: float | None
-) -> Iterator[list[Callback]]:
-    """Give the callbacks that show progress: none, one on standard error, or one of the caller."""
+    progress: bool | Callable[[str], object],
+    end: int | None,
+    callbacks: Sequence[Callable[..., object]],
+) -> Iterator[list[Callable[..., object]]]:
+    """Give the callback that shows progress: none, one on standard error, or one of the caller."""
+    limits = [callback.limit for callback in callbacks if isinstance(callback, StopAtTime)]
+    limit = min(limits, default=None)
     if callable(progress):
-        yield [_Progress(progress, iterations, seconds, every=1.0)]
-    elif not isinstance(progress, bool):
-        raise TypeError(
-            f"progress must be True, False or a function of a line of text, got {quote(progress)}"
-        )
+        yield [_Progress(progress, 1.0, end, limit)]
     elif not progress:
         yield []
     else:
         line = _Line(sys.stderr)
         try:
-            yield [_Progress(line.write, iterations, seconds, every=0.2 if line.rewrites else 10.0)]
+            yield [_Progress(line.write, 0.2 if line.rewrites else 10.0, end, limit)]
         finally:
             line.end()
 

@@ -13,7 +13,7 @@ from regretkit.games import Game
 from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
-from regretkit.play._callbacks import AtGeometricSteps
+from regretkit.play._callbacks import At, geometric
 from regretkit.play._measures import AXES, MEASURES, SAMPLED_GAP, check_tree, sampled_gap
 from regretkit.play._recorder import Recorder
 from regretkit.play._solve import RulesLike, refuse_tree, solve, start_by_rules
@@ -337,7 +337,7 @@ def measured(
 
     Where a gap is given, which takes long to measure, there is nothing but the end.
     """
-    run = play(callbacks=[AtGeometricSteps(record, ratio=ratio)])
+    run = play(callbacks=[At(geometric(ratio), record)])
     if run.iteration and record.iterations[-1:] != [run.iteration]:
         record(run)
     columns: dict[str, list[Any]] = {"iteration": record.iterations, **record.values}

@@ -77,7 +77,7 @@ class TrajectoryRecorder(Stateful):
 
     At each call, for each action there: its probability in the current strategy and in the
     average, and its regret as the rule holds it, which is none where a rule holds no regrets.
-    Called by ``Every`` or ``AtGeometricSteps``, it costs nothing in between.
+    Called by ``At`` and a schedule, it costs nothing in between.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class TrajectoryRecorder(Stateful):
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import Every, solve
+    >>> from regretkit.play import At, every, solve
     >>> record = TrajectoryRecorder(["J", "K"])
-    >>> run = solve(kuhn_poker(), "cfr", iterations=200, callbacks=[Every(100, record)])
+    >>> run = solve(kuhn_poker(), "cfr", iterations=200, callbacks=[At(every(100), record)])
     >>> record.iterations
     [100, 200]
     >>> record.path("K", "average").round(1)
@@ -303,10 +303,10 @@ class Recorder(Stateful):
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import Every, solve
+    >>> from regretkit.play import At, every, solve
     >>> value = lambda run: float(run.game.value(run.average)[0])
     >>> record = Recorder({"gap": "nash_conv", "value": value})
-    >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[Every(50, record)])
+    >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[At(every(50), record)])
     >>> record.iterations, [round(value, 2) for value in record.values["value"]]
     ([50, 100], [-0.06, -0.06])
     >>> [sorted(row) for row in record.to_rows()]

@@ -18,10 +18,11 @@ from regretkit._state import NOT_STATE, StateDict, Stateful
 from regretkit._util._files import FilePath
 from regretkit._util._validate import at_least_one, of_kind, quote, whole_number
 from regretkit.play._averaging import Averaging, Uniform
-from regretkit.play._callbacks import as_callbacks, begin, next_call, stopped
+from regretkit.play._callbacks import as_callbacks, begin, next_call, shown_progress, stopped
 from regretkit.play._checkpoint_file import SavedRun
 from regretkit.play._orders import Alternating, Order
 
+_FOREVER = 2**62
 _PERIOD = 0.05
 """Seconds of play in a run's ``pace``."""
 
@@ -92,7 +93,13 @@ class Run(Stateful, abc.ABC):
     def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         """Play iterations, and stop between two of them once ``interrupted()``."""
 
-    def run(self, iterations: int, *, callbacks: Iterable[Callable[[Any], object]] = ()) -> Self:
+    def run(
+        self,
+        iterations: int | None = None,
+        *,
+        callbacks: Iterable[Callable[[Any], object]] = (),
+        progress: bool | Callable[[str], object] = False,
+    ) -> Self:
         """Play more iterations, until a callback returns ``True``, and return the run.
 
         Ctrl-C ends the call after the iteration that is being played, and the run can go on. A
@@ -101,22 +108,32 @@ class Run(Stateful, abc.ABC):
         Parameters
         ----------
         iterations
-            How many, at least 0.
+            How many, at least 0; by default until a callback stops the run.
         callbacks
             Called in turn with the run after every iteration.
+        progress
+            Whether to show progress on standard error; or a function to be called with a line of
+            text about once a second.
         """
-        iterations = whole_number(iterations, "iterations", minimum=0)
-        watching = as_callbacks(callbacks)
+        if iterations is not None:
+            iterations = whole_number(iterations, "iterations", minimum=0)
+        callbacks = as_callbacks(callbacks)
         self.check_whole()
-        watching = [*begin(watching, self), *watching]
-        self._prepare(iterations)
-        end = self.iteration + iterations
-        while self.iteration < end:
-            due = next_call(self, watching, end)
-            with interruptible() as interrupted:
-                self._play_to(due, interrupted)
-            if stopped(self, watching):
-                break
+        count = _FOREVER if iterations is None else iterations
+        end, planned = self.iteration + count, iterations and self.iteration + iterations
+        watching = [*begin(callbacks, self), *callbacks]
+        self._prepare(count)
+        adaptive = type(self.averaging).look is not Averaging.look
+        with shown_progress(progress, planned, callbacks) as shown:
+            watching += shown
+            while self.iteration < end:
+                due = next_call(self, watching, self.iteration + 1 if adaptive else end)
+                if adaptive:
+                    self.averaging.look(self)
+                with interruptible() as interrupted:
+                    self._play_to(due, interrupted)
+                if stopped(self, watching):
+                    break
         return self
 
     def _play_to(self, iteration: int, interrupted: Callable[[], bool]) -> None:

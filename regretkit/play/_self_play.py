@@ -213,10 +213,6 @@ class SelfPlay(Run):
         return run_html(self)
 
 
-EVER = 2**62
-"""Iterations of a run that something else ends."""
-
-
 def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
     """Return one minimizer for each player of a game."""
     check_game(game)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 import numpy as np
 from attrs import evolve
 
-from regretkit._util._validate import above_zero, must_be, quote, whole_number
+from regretkit._util._validate import must_be, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
 from regretkit.evaluation.exact._finish import finish_within, unmerged
@@ -24,7 +24,6 @@ from regretkit.games._extensive_form import merged_by_symmetry
 from regretkit.games._game import check_game
 from regretkit.games.public import PublicGame
 from regretkit.play._algorithms import (
-    ALGORITHMS,
     Algorithm,
     AlgorithmLike,
     call_of,
@@ -32,14 +31,14 @@ from regretkit.play._algorithms import (
     without_tree,
 )
 from regretkit.play._callbacks import (
-    AtGeometricSteps,
+    At,
     Callback,
     StopAtGap,
     StopAtTime,
     as_callbacks,
-    shown_progress,
+    geometric,
 )
-from regretkit.play._self_play import EVER, SelfPlay
+from regretkit.play._self_play import SelfPlay
 
 if TYPE_CHECKING:
     from regretkit.play._sampled import Sampled
@@ -159,13 +158,10 @@ def solve(
         limit ``finish`` solves the game, in at most one minute by default, and warns if the time
         limit ends it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When the game or the algorithm is none, the game is of imperfect recall and
-        ``imperfect_recall`` is not set, a number is out of range, there is no limit, or
-        ``target_gap`` alone without a guarantee that it is reached. In two-player constant-sum
-        games, the algorithms of ``ALGORITHMS`` with exact utilities reach any gap above rounding.
+    Notes
+    -----
+    In two-player constant-sum games, the algorithms of ``ALGORITHMS`` with exact utilities reach
+    any gap above rounding. Elsewhere ``target_gap`` alone may never end the run.
 
     Examples
     --------
@@ -202,22 +198,26 @@ def solve(
     chosen = _sampled(algorithm, sampling, seed, estimator, by_rules)
     if not (by_rules or imperfect):
         check_game(cast("Game", game))
-    limits = _limits(iterations, target_gap, time_limit)
+    if iterations is None and target_gap is None and time_limit is None:
+        raise ValueError("pass iterations, target_gap or time_limit")
+    if iterations is not None:
+        whole_number(iterations, "iterations", minimum=0)
+    watching = as_callbacks(callbacks)
+    watching += [] if time_limit is None else [StopAtTime(time_limit)]
     horizon = None if iterations is None else max(iterations, 1)
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
     if by_rules:
         game, engine = cast("RulesLike", game), "" if engine == "auto" else engine
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
-        run: SelfPlay | Sampled = start_by_rules(game, chosen, **options)
-    else:
-        game = cast("Game", game if imperfect is None else imperfect.refinement)
-        if target_gap is not None:
-            _check_target(target_gap, game, chosen, estimator, imperfect, horizon or time_limit)
-        groups = None if imperfect is None else imperfect.coarse_information_set
-        run = chosen.start(game, engine=engine, groups=groups, **options)
-    with shown_progress(progress, iterations, time_limit) as shown:
-        maximum = EVER if iterations is None else iterations
-        return run.run(maximum, callbacks=[*as_callbacks(callbacks), *limits, *shown])
+        by_samples = start_by_rules(game, chosen, **options)
+        return by_samples.run(iterations, callbacks=watching, progress=progress)
+    if imperfect is not None and target_gap is not None:
+        raise ValueError("no gap is known to vanish in games of imperfect recall; pass iterations")
+    watching += [] if target_gap is None else [At(geometric(1.05), StopAtGap(target_gap))]
+    game = cast("Game", game if imperfect is None else imperfect.refinement)
+    groups = None if imperfect is None else imperfect.coarse_information_set
+    run = chosen.start(game, engine=engine, groups=groups, **options)
+    return run.run(iterations, callbacks=watching, progress=progress)
 
 
 def _is_true(exact: bool) -> bool:
@@ -311,24 +311,6 @@ def refuse_tree(game: RulesLike, **given: object) -> None:
             )
 
 
-def _check_target(
-    target_gap: float,
-    game: Game,
-    algorithm: Algorithm,
-    estimator: Estimator | None,
-    imperfect: ImperfectRecallGame | None,
-    limit: float | None,
-) -> None:
-    if imperfect is not None:
-        raise ValueError(
-            "target_gap has no meaning in games of imperfect recall: no gap is known to "
-            "vanish, and finding a best response is NP-hard; pass iterations"
-        )
-    doubt = doubt_of_reaching(target_gap, game, algorithm, estimator)
-    if limit is None and doubt is not None:
-        raise ValueError(f"target_gap alone could go on forever: {doubt}; pass iterations as well")
-
-
 def _sampled(
     algorithm: AlgorithmLike | None,
     sampling: str | None,
@@ -366,52 +348,3 @@ def default_algorithm(*, sampled: bool) -> str:
     sampling its NashConv is 0.42, that of CFR 0.61 and that of CFR+ 0.68.
     """
     return "lcfr" if sampled else "cfr+"
-
-
-def _limits(
-    iterations: int | None, target_gap: float | None, time_limit: float | None
-) -> list[Callback]:
-    """Return the callbacks that stop a run, or refuse limits."""
-    if iterations is None and target_gap is None and time_limit is None:
-        raise ValueError(
-            "iterations, target_gap and time_limit are all missing: pass one, or several"
-        )
-    if iterations is not None:
-        whole_number(iterations, "iterations", minimum=0)
-    for name, limit in (("target_gap", target_gap), ("time_limit", time_limit)):
-        if limit is not None:
-            above_zero(limit, name)
-    at_gap = None if target_gap is None else AtGeometricSteps(StopAtGap(target_gap), ratio=1.05)
-    at_time = None if time_limit is None else StopAtTime(time_limit)
-    return [limit for limit in (at_gap, at_time) if limit is not None]
-
-
-def doubt_of_reaching(
-    target_gap: float, game: Game, algorithm: Algorithm, estimator: Estimator | None
-) -> str | None:
-    """Return why a target might never be reached, None where it is known to be."""
-    if algorithm.sampling is not None and estimator is None:
-        estimator = algorithm.estimator()
-    parts = algorithm.order, algorithm.averaging, algorithm.circuit
-    known = [
-        (a.order, a.averaging, a.circuit) for a in ALGORITHMS.values() if a.local is algorithm.local
-    ]
-    if parts not in known:
-        names = ", ".join(map(repr, ALGORITHMS))
-        return f"only for {names} is it known that the gap vanishes, and this is another algorithm"
-    if not (estimator is None or isinstance(estimator, ExactUtility)):
-        return f"with {quote(estimator)}, utilities are not exact"
-    if not (
-        isinstance(game, NormalFormGame | ExtensiveFormGame | PublicGame)
-        and game.players == 2
-        and game.constant_sum is not None
-    ):
-        told = "only in two-player constant-sum games is the gap sure to vanish, and this is"
-        return f"{told} {quote(game)}"
-    payoffs = game.tree.payoffs if isinstance(game, ExtensiveFormGame) else game.payoffs
-    minimum = _ROUNDING * float(np.abs(payoffs).max())
-    if target_gap < minimum:
-        return (
-            f"{quote(target_gap)} is below {minimum:g}, the rounding error of payoffs of this size"
-        )
-    return None

@@ -16,12 +16,13 @@ from regretkit import games
 from regretkit.games import History, ImperfectRecallGame, Rules, fingerprint
 from regretkit.play import (
     Algorithm,
-    AtGeometricSteps,
+    At,
     Callback,
     Checkpoint,
     Recorder,
     StopAtGap,
     StopAtTime,
+    geometric,
     resume,
     solve,
 )
@@ -249,9 +250,9 @@ def _watching(task: Task, names: Iterable[str], by_rules: bool) -> tuple[Recorde
     """Return what measures a run, and the callbacks that measure and stop it."""
     record = Recorder([*names, *CLOCKS])
     ratio = RATIO if task.target_gap is None else RATIO_TO_GAP
-    callbacks: list[Callback] = [AtGeometricSteps(record, ratio=ratio)]
+    callbacks: list[Callback] = [At(geometric(ratio), record)]
     if task.target_gap is not None and not by_rules:
-        callbacks.append(AtGeometricSteps(StopAtGap(task.target_gap), ratio=RATIO_TO_GAP))
+        callbacks.append(At(geometric(RATIO_TO_GAP), StopAtGap(task.target_gap)))
     if task.time_limit is not None:
         callbacks.append(StopAtTime(task.time_limit))
     return record, callbacks

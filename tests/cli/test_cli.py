@@ -16,7 +16,7 @@ import pytest
 import regretkit as rk
 from regretkit import evaluation, games
 from regretkit.games import Profile, VisitedProfile
-from regretkit.play import Algorithm, Every, Recorder
+from regretkit.play import Algorithm, At, Recorder, every
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "games"
@@ -393,9 +393,9 @@ def test_a_traceback_is_shown_on_request():
 
 
 def test_callbacks_of_another_program_are_not_lost_silently(run, folder):
-    record = Every(10, Recorder({"t": lambda run: run.iteration}))
+    record = At(every(10), Recorder({"t": lambda run: run.iteration}))
     watch = rk.play.Checkpoint("run", every=20, callbacks=[record])
     rk.solve(games.kuhn_poker(), "cfr+", iterations=20, callbacks=[watch])
     code, _, err = run("resume", "run", "--iterations", 40)
     assert code == 0
-    assert "Every" in err
+    assert "At" in err

@@ -17,7 +17,7 @@ from regretkit import SelfPlay, display, games
 from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, file_of, style, title_of
 from regretkit.evaluation import nash_conv
 from regretkit.games import ExtensiveFormGame, Profile
-from regretkit.play import Every, Recorder, Simultaneous, TrajectoryRecorder, cfr
+from regretkit.play import At, Recorder, Simultaneous, TrajectoryRecorder, cfr, every
 
 GAP = {"gap": lambda run: nash_conv(run.game, run.average)}
 
@@ -320,7 +320,7 @@ def moved(keys=("J", "Qb"), iterations=40, rule=rk.RegretMatching):
     record = TrajectoryRecorder(keys)
     game = games.kuhn_poker()
     run = SelfPlay(game, [rk.CFR(tree, rule) for tree in game.domains])
-    run.run(iterations, callbacks=[Every(2, record)])
+    run.run(iterations, callbacks=[At(every(2), record)])
     return record
 
 

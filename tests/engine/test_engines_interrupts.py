@@ -8,7 +8,7 @@ import pytest
 from engine_cases import ENGINES, RULES, assert_same_bits, random_player, started
 
 from regretkit import games
-from regretkit.play import Alternating, Every, Linear, Simultaneous
+from regretkit.play import Alternating, At, Linear, Simultaneous, every
 
 KUHN = games.kuhn_poker()
 
@@ -41,7 +41,7 @@ def test_a_callback_may_be_interrupted(engine):
     run = started(KUHN, RULES["rm+"], engine=engine)
 
     with pytest.raises(KeyboardInterrupt):
-        run.run(100, callbacks=[Every(10, press)])
+        run.run(100, callbacks=[At(every(10), press)])
 
     assert run.iteration == 10
     assert_same_bits(run.run(10), started(KUHN, RULES["rm+"], engine=engine).run(20))
@@ -77,7 +77,7 @@ def most_memory(run, iterations):
     """Return the bytes that are taken at most, beyond what is taken now."""
     tracemalloc.start()
     try:
-        run.run(iterations, callbacks=[Every(iterations // 2, lambda run: None)])
+        run.run(iterations, callbacks=[At(every(iterations // 2), lambda run: None)])
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

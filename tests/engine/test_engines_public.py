@@ -12,7 +12,7 @@ from regretkit.engine._layout import lay_out, zero_iterates
 from regretkit.engine.kernels._payoffs import compute_utility
 from regretkit.games import hold_em
 from regretkit.games.public import Compare, Deal, Decision, Free, PublicGame, PublicTree, Table
-from regretkit.play import ALGORITHMS, Algorithm, Every, Recorder, resume, solve
+from regretkit.play import ALGORITHMS, Algorithm, At, Recorder, every, resume, solve
 
 
 def tables():
@@ -135,7 +135,7 @@ def test_what_is_recorded_of_a_public_game_is_that_of_its_tree():
 
     def recorded(played):
         record = Recorder(("nash_conv", "exploitability", "strategy_change", "external_regret"))
-        solve(played, "dcfr", iterations=30, callbacks=[Every(10, record)])
+        solve(played, "dcfr", iterations=30, callbacks=[At(every(10), record)])
         return record.values
 
     found, expected = recorded(game), recorded(game.to_tree())

@@ -22,7 +22,7 @@ from engine_cases import (
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import RegretLedger
-from regretkit.play import Alternating, AtGeometricSteps, Every, Last, Linear, Simultaneous
+from regretkit.play import Alternating, At, Last, Linear, Simultaneous, every, geometric
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
 
@@ -126,7 +126,7 @@ def test_a_copy_goes_its_own_way(duplicate, engine, way):
 def test_a_copy_made_by_a_callback_goes_its_own_way(engine):
     copies = []
     run = start(WAYS["trusting"], engine)
-    run.run(30, callbacks=[Every(10, lambda run: copies.append(copy.deepcopy(run)))])
+    run.run(30, callbacks=[At(every(10), lambda run: copies.append(copy.deepcopy(run)))])
     for number, second in enumerate(copies, 1):
         assert second.iteration == 10 * number
         assert_same_bits(second.run(30 - second.iteration), run)
@@ -223,9 +223,9 @@ def test_callbacks_see_the_run_at_the_iterations_and_as_it_is_there(engine, way)
     looks = {name: lambda run, own=own: own.append(run.iteration) for name, own in seen.items()}
     states = {}
     watching = [
-        Every(7, looks["every"]),
-        AtGeometricSteps(looks["growing"], ratio=1.5),
-        Every(10, lambda run: states.update({run.iteration: run.state_dict()})),
+        At(every(7), looks["every"]),
+        At(geometric(1.5), looks["growing"]),
+        At(every(10), lambda run: states.update({run.iteration: run.state_dict()})),
     ]
     whole.run(40, callbacks=watching)
 
@@ -245,7 +245,7 @@ def test_a_callback_that_teaches_a_minimizer_is_heard(engine):
         utility = np.arange(run.minimizers[0].dimension, dtype=float)
         run.minimizers[0].observe_utility(utility)
 
-    run = start(WAYS["predictive, last"], engine).run(20, callbacks=[Every(5, teach)])
+    run = start(WAYS["predictive, last"], engine).run(20, callbacks=[At(every(5), teach)])
     by_hand = start(WAYS["predictive, last"], engine)
     for _ in range(4):
         teach(by_hand.run(5))
@@ -259,7 +259,7 @@ def test_a_callback_that_teaches_a_minimizer_is_heard(engine):
 
 def test_a_ledger_wants_to_see_every_iteration():
     run = start(WAYS["rm+"], "auto")
-    long = {"iterations": 10**9, "callbacks": [Every(25, lambda run: True)]}
+    long = {"iterations": 10**9, "callbacks": [At(every(25), lambda run: True)]}
     ledger = RegretLedger(run)
 
     assert run.run(**long).engine == "numpy"

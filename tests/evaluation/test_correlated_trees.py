@@ -24,12 +24,13 @@ from regretkit.circuits import DeviationSet, TriggerDeviations
 from regretkit.evaluation import CorrelatedPlay, RegretLedger
 from regretkit.play import (
     Alternating,
-    AtGeometricSteps,
-    Every,
+    At,
     Last,
     Linear,
     Recorder,
     Simultaneous,
+    every,
+    geometric,
     named,
     resume,
     solve,
@@ -397,7 +398,7 @@ def test_a_checkpoint_holds_what_was_played(tmp_path):
 def test_gaps_are_recorded_in_every_engine(engine):
     records = [Recorder(["efce_gap", "cce_gap"]) for _ in range(2)]
     for record, name in zip(records, ["numpy", engine], strict=True):
-        watch = AtGeometricSteps(record, ratio=2)
+        watch = At(geometric(2), record)
         solve(games.kuhn_poker(), "dcfr", iterations=20, engine=name, callbacks=[watch])
     for gap in records[0].values:
         values = [record.values[gap] for record in records]
@@ -408,12 +409,12 @@ def test_a_recorder_measures_gaps_of_all_iterations_by_name():
     game = games.kuhn_poker()
     names = [f"{name}_gap" for name in ("cce", *ALL)]
     record, play, seen = Recorder(names), CorrelatedPlay(game, ALL), []
-    watching = [play, Every(3, record), Every(3, lambda _: seen.append(play.gap("efce")))]
+    watching = [play, At(every(3), record), At(every(3), lambda _: seen.append(play.gap("efce")))]
     run = solve(game, "dcfr", iterations=4, callbacks=watching)
     run.run(3, callbacks=watching)
     assert record.iterations == [3, 6]
     assert record.values["efce_gap"] == seen
-    run.run(2, callbacks=[play, last := Every(9, record)])
+    run.run(2, callbacks=[play, last := At(every(9), record)])
     for name in names:
         assert record.values[name][-1] == play.gap(name.removesuffix("_gap"))
     assert last.period == 9
@@ -430,7 +431,7 @@ def test_a_recorder_measures_gaps_of_all_iterations_by_name():
 
 def test_a_recorder_continues_with_the_gaps_of_a_resumed_run(tmp_path):
     game, path, names = games.kuhn_poker(), tmp_path / "run", ["efce_gap", "cce_gap"]
-    whole, half, rest, late = (Every(5, Recorder(names)) for _ in range(4))
+    whole, half, rest, late = (At(every(5), Recorder(names)) for _ in range(4))
     run = solve(game, "cfr", iterations=10, callbacks=[whole, half])
     run.save(path, callbacks=[half])
     resume(path, callbacks=[rest]).run(10, callbacks=[rest])
@@ -453,7 +454,7 @@ def test_what_begin_returns_is_called_after_every_iteration():
         def __call__(self, run):
             calls.append("called")
 
-    solve(games.kuhn_poker(), "cfr", iterations=3, callbacks=[Every(2, Watcher())])
+    solve(games.kuhn_poker(), "cfr", iterations=3, callbacks=[At(every(2), Watcher())])
     assert calls == [1, 2, "called", 3]
 
 

@@ -1,9 +1,9 @@
-"""Callbacks: when they are called, what they write down, and when they stop a run."""
+"""Callbacks and schedules: when they are called, what they see, and what stops a run."""
 
-import copy
+import io
 import itertools
-import pickle
-from functools import partial
+import math
+import sys
 
 import numpy as np
 import pytest
@@ -13,269 +13,187 @@ import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import exploitability, nash_conv
 from regretkit.play import (
-    AtGeometricSteps,
-    Every,
+    Algorithm,
+    At,
+    Averaging,
+    Checkpoint,
+    Linear,
     Recorder,
-    Simultaneous,
     StopAtGap,
     StopAtTime,
     StopWhenConverged,
+    every,
+    geometric,
+    named,
 )
 
-
-def start():
-    game = games.kuhn_poker()
-    return SelfPlay(game, [rk.CFR(tree, rk.RegretMatchingPlus) for tree in game.domains])
+KUHN = games.kuhn_poker()
 
 
-def noting(seen, result=None):
-    """Return a callback that notes the iteration and returns ``result``."""
-
-    def callback(run):
-        seen.append(run.iteration)
-        return result
-
-    return callback
+def start(engine="numpy", algorithm="cfr+"):
+    return named(algorithm).start(KUHN, engine=engine)
 
 
-# When they are called
+def noting(seen):
+    return lambda run: seen.append(run.iteration)
 
 
-def test_callbacks_see_every_iteration_after_it_was_played():
+# Schedules
+
+
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
+def test_callbacks_are_called_at_the_iterations_of_their_schedules(engine):
+    seen = {name: [] for name in ("all", "every", "growing", "own")}
+    watching = [
+        At(every(5), noting(seen["every"])),
+        At(geometric(1.5), noting(seen["growing"])),
+        At(lambda t: 2 ** t.bit_length(), noting(seen["own"])),
+    ]
+    start(engine).run(7, callbacks=watching).run(13, callbacks=watching)
+    assert seen["every"] == [5, 10, 15, 20]
+    assert seen["growing"] == [1, 2, 3, 5, 8, 12, 18]
+    assert seen["own"] == [1, 2, 4, 8, 16]
+    start(engine).run(20, callbacks=[*watching, noting(seen["all"])])
+    assert seen["all"] == list(range(1, 21))
+
+
+@pytest.mark.parametrize("ratio", [1.001, 1.05, 1.5, 2, 10.0])
+def test_geometric_steps_are_the_least_that_grow_by_the_ratio(ratio):
+    schedule = geometric(ratio)
+    steps = [*itertools.takewhile(lambda t: t < 1000, iterates(schedule, 0))]
+    for t, following in itertools.pairwise(steps):
+        assert following == max(t + 1, math.ceil(t * ratio))
+    late = geometric(ratio)  # the same wherever it begins
+    assert [late(t) for t in (997, 3, 500)] == [schedule(t) for t in (997, 3, 500)]
+
+
+def iterates(function, value):
+    while True:
+        value = function(value)
+        yield value
+
+
+def test_a_callback_sees_the_iterations_that_were_played():
     seen = []
 
     def look(run):
-        seen.append((run.iteration, run._averages[0].iteration))
+        seen.append(run.state_dict())
 
-    start().run(3, callbacks=[look])
+    start("compiled").run(30, callbacks=[At(every(10), look)])
+    for number, state in enumerate(seen, start=1):
+        np.testing.assert_equal(state, start("compiled").run(10 * number).state_dict())
 
-    assert seen == [(1, 1), (2, 2), (3, 3)]
 
-
-def test_periods_count_iterations_of_the_run_and_not_calls():
-    # A continued run is at iteration 8 and not at 1.
+def test_true_stops_the_run_after_all_callbacks_were_called():
     seen = []
-
-    run = start().run(7).run(8, callbacks=[Every(5, noting(seen))])
-
-    assert run.iteration == 15
-    assert seen == [10, 15]
-
-
-@pytest.mark.parametrize("ratio", [1.01, 1.1, 2.0, 10.0])
-def test_geometric_calls_are_as_close_as_the_ratio_allows(ratio):
-    seen = []
-
-    start().run(300, callbacks=[AtGeometricSteps(noting(seen), ratio=ratio)])
-
-    assert seen[0] == 1
-    for earlier, later in [*itertools.pairwise(seen), (seen[-1], 301)]:
-        # One iteration earlier would have been too early, up to the rounding of the product.
-        assert later == earlier + 1 or (later - 1) / earlier <= ratio * (1 + 1e-12)
-    for earlier, later in itertools.pairwise(seen):
-        assert later / earlier >= ratio * (1 - 1e-12)
-
-
-def test_one_geometric_watcher_goes_through_runs_that_go_on():
-    seen, run = [], start()
-    watch = AtGeometricSteps(noting(seen), ratio=2.0)
-
-    for _ in range(4):
-        run.run(5, callbacks=[watch])
-
-    assert seen == [1, 2, 4, 8, 16]
-
-
-@pytest.mark.parametrize("ratio", [1.01, 1.05, 1.5, 2.0])
-def test_geometric_calls_do_not_depend_on_what_was_seen_before(ratio):
-    # So that a run that is stopped and taken up again is looked at where it would have been.
-    seen, late, often = [], [], []
-    start().run(200, callbacks=[AtGeometricSteps(noting(seen), ratio=ratio)])
-
-    start().run(77).run(123, callbacks=[AtGeometricSteps(noting(late), ratio=ratio)])
-    watch = AtGeometricSteps(noting(often), ratio=ratio)
-    start().run(200, callbacks=[watch, noting([])])  # which has it called after every iteration
-
-    assert often == seen
-    assert late == [t for t in seen if t > 77]
+    stop = At(every(2), lambda run: run.iteration >= 4)
+    truthy = start().run(50, callbacks=[lambda run: 1, stop, noting(seen)])
+    assert truthy.iteration == 4
+    assert seen == [1, 2, 3, 4]
+    assert start().run(callbacks=[lambda run: np.bool_(run.iteration == 9)]).iteration == 9
 
 
 # What stops a run
 
 
-def test_a_callback_that_returns_true_stops_the_run_after_all_have_been_called():
-    first, second = [], []
-
-    run = start().run(10, callbacks=[noting(first, True), noting(second)])
-
-    assert run.iteration == 1
-    assert (first, second) == ([1], [1])
-    assert run.run(5).iteration == 6
-
-
-@pytest.mark.parametrize(
-    ("result", "iterations"),
-    # A callback that returns what it measured must not end the run by accident.
-    [*((result, 5) for result in (None, False, 0, 0.5, "done", [1])), (np.True_, 1)],
-)
-def test_only_true_stops_a_run(result, iterations):
-    assert start().run(5, callbacks=[noting([], result)]).iteration == iterations
-
-
-@pytest.mark.parametrize("wrap", [lambda stop: stop, lambda stop: Every(2, stop), AtGeometricSteps])
-def test_stopping_goes_through_callbacks_that_hold_others(wrap):
-    run = start().run(50, callbacks=[wrap(lambda run: run.iteration >= 4)])
-
-    assert run.iteration == 4
-
-
-def test_a_callback_that_fails_leaves_a_run_that_can_go_on():
-    def fail(run):
-        if run.iteration == 4:
-            raise KeyboardInterrupt
-
-    run = start()
-    with pytest.raises(KeyboardInterrupt):
-        run.run(10, callbacks=[fail])
-    run.run(6)
-
-    for x, y in zip(run.average, start().run(10).average, strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
 @pytest.mark.parametrize("gap", [nash_conv, exploitability])
-def test_a_run_stops_at_the_first_iteration_whose_average_has_the_gap(gap):
-    stop = StopAtGap(0.02, gap)
-
-    run = start().run(1_000, callbacks=[stop])
-
-    assert stop.last == gap(run.game, run.average) <= 0.02
-    assert gap(run.game, start().run(run.iteration - 1).average) > 0.02
-
-
-def test_a_run_stops_once_its_average_hardly_moves():
-    averages = []
-    converged = StopWhenConverged(atol=1e-3)
-
-    start().run(10_000, callbacks=[lambda run: averages.append(run.average), converged])
-
-    moved = [
-        max(np.abs(x - y).max() for x, y in zip(first, second, strict=True))
-        for first, second in itertools.pairwise(averages)
-    ]
-    assert moved[-1] <= 1e-3
-    assert min(moved[:-1]) > 1e-3
+def test_a_run_stops_at_the_first_look_at_a_gap_that_is_small_enough(gap):
+    stop, record = StopAtGap(0.02, gap), Recorder({"gap": lambda run: gap(run.game, run.average)})
+    run = start().run(callbacks=[At(every(3), record), At(every(3), stop)])
+    *before, last = record.values["gap"]
+    assert last == stop.last <= 0.02 < min(before)
+    assert run.iteration == record.iterations[-1]
 
 
-def test_current_strategies_are_still_where_they_reach_a_fixed_point():
-    # To defect is dominant: both do so from the second iteration on.
-    game = games.prisoners_dilemma()
-    run = SelfPlay(game, [rk.RegretMatching(2), rk.RegretMatching(2)], order=Simultaneous())
-
-    run.run(100, callbacks=[StopWhenConverged(atol=1e-12, current=True)])
-
-    assert run.iteration == 2
-    np.testing.assert_array_equal(run.current[0], [0.0, 1.0])
-    # The average is still on its way there.
-    np.testing.assert_allclose(run.average[0], [0.25, 0.75])
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
+def test_a_run_stops_after_some_seconds_of_each_call(engine):
+    run = start(engine)
+    for _ in range(2):
+        before = run.seconds
+        run.run(callbacks=[StopAtTime(0.05)])
+        assert 0.05 <= run.seconds - before < 5.0
 
 
-# In a second run
+def test_a_run_stops_once_its_average_does_not_move():
+    run = start().run(100_000, callbacks=[At(every(50), StopWhenConverged(atol=1e-3))])
+    before = start().run(run.iteration - 50).average
+    moved = [np.abs(x - y).max() for x, y in zip(run.average, before, strict=True)]
+    assert 50 < run.iteration < 100_000
+    assert max(moved) <= 1e-3
 
 
-def test_a_geometric_watcher_begins_anew_in_another_run_and_in_one_put_back():
-    seen, first = [], start()
-    watch, saved = AtGeometricSteps(noting(seen), ratio=2.0), first.state_dict()
-
-    first.run(9, callbacks=[watch])
-    start().run(3, callbacks=[watch])
-    first.load_state_dict(saved)
-    first.run(3, callbacks=[watch])
-
-    assert seen == [1, 2, 4, 8, 1, 2, 1, 2]
+# An averaging that looks at the run
 
 
-def test_a_clock_is_read_at_once_in_another_run():
-    stop = StopAtTime(60.0)
-    start().run(2_000, callbacks=[stop])
+class ByRegret(Averaging):
+    """Count an iteration by the positive regrets before it."""
 
-    assert stop.next_call(start()) == 1
+    weights_given: list
 
+    def __init__(self):
+        self.weights_given = []
 
-def test_what_was_still_in_one_run_says_nothing_about_another():
-    converged = StopWhenConverged(atol=1e-12, current=True)
-    game = games.rock_paper_scissors()
+    def look(self, run):
+        regrets = run.minimizers[0].rule.regrets
+        self.weights_given.append(1.0 + float(np.maximum(regrets, 0.0).sum()))
 
-    def standing():
-        return SelfPlay(game, [rk.RegretMatching(3), rk.RegretMatching(3)])
-
-    first = standing().run(100, callbacks=[converged])
-    second = standing().run(100, callbacks=[converged])
-
-    # Two looks are needed to see that nothing moved.
-    assert first.iteration == second.iteration == 2
+    def weight(self, t, horizon):
+        return self.weights_given[-1] if self.weights_given else 1.0
 
 
-@pytest.mark.parametrize(
-    "duplicate", [copy.deepcopy, lambda watch: pickle.loads(pickle.dumps(watch))]
-)
-def test_a_callback_that_was_called_can_be_copied(duplicate):
-    watch, seen = AtGeometricSteps(StopAtGap(1e-9), ratio=2.0), []
-    start().run(5, callbacks=[watch])
-
-    second = duplicate(watch)
-
-    assert start().run(3, callbacks=[second, noting(seen)]).iteration == 3
-    assert second.callback.last > 0.0
-
-
-# What is written down
+@pytest.mark.parametrize("engine", ["numpy", "compiled"])
+def test_an_averaging_may_look_at_the_run(engine):
+    averaging = ByRegret()
+    run = Algorithm("cfr", averaging=averaging).start(KUHN, engine=engine)
+    played = []
+    run.run(12, callbacks=[lambda run: played.append(run.last_profile[0])])
+    assert len(averaging.weights_given) == 12
+    assert len({*averaging.weights_given}) > 10
+    expected = np.average(played, axis=0, weights=averaging.weights_given)
+    np.testing.assert_allclose(run.average[0], expected, atol=1e-12)
 
 
-def test_a_record_has_what_was_measured_when_it_was_measured():
-    record = Recorder(
-        {"gap": lambda run: nash_conv(run.game, run.average), "t": lambda r: r.iteration}
-    )
-
-    start().run(30, callbacks=[Every(10, record)])
-
-    assert record.iterations == record.values["t"] == [10, 20, 30]
-    assert repr(record) == "<Recorder of gap, t at 3 iterations>"
-    runs = [start().run(t) for t in (10, 20, 30)]
-    assert record.values["gap"] == [nash_conv(run.game, run.average) for run in runs]
+# Progress
 
 
-def test_a_record_of_the_profile_is_not_overwritten_by_later_iterations():
-    record = Recorder({"average": lambda run: run.average})
-
-    start().run(3, callbacks=[record])
-
-    first = record.values["average"][0]
-    np.testing.assert_array_equal(first[0], start().run(1).average[0])
+def test_progress_is_written_as_lines_or_passed_to_a_function(monkeypatch):
+    for options in ({"iterations": 20}, {"time_limit": 0.01}):
+        lines, file = [], io.StringIO()
+        rk.solve(KUHN, "cfr", progress=lines.append, engine="numpy", **options)
+        assert lines[0].startswith("iteration 1" if "iterations" in options else "iteration ")
+        assert ("of 20" in lines[0]) == ("iterations" in options)
+        assert "left" in lines[0]
+        monkeypatch.setattr(sys, "stderr", file)
+        start().run(3, progress=True)
+        assert file.getvalue() == "" or file.getvalue().startswith("iteration")
+    start().run(3, callbacks=[StopAtGap(1.0)], progress=lines.append)
 
 
 # What is refused
 
 
 test_what_could_never_be_called_or_met_is_refused_at_once = refusals(
-    *((partial(Every, n, print), ValueError, "period must be") for n in (0, -1)),
-    *((partial(Every, n, print), TypeError, "period must be") for n in (2.5, "2")),
+    *((every, n, ValueError, "period must be") for n in (0, -1)),
+    *((every, n, TypeError, "period must be") for n in (2.5, "2")),
+    *((geometric, n, ValueError, "ratio must be") for n in (1.0, 0.5, math.inf, math.nan)),
+    (geometric, "2", TypeError, "ratio must be a number"),
+    *((StopAtGap, n, ValueError, "target must be") for n in (0.0, -1e-3, math.nan)),
+    *((StopAtTime, n, ValueError, "limit must be") for n in (0.0, math.inf)),
+    (lambda n: StopWhenConverged(atol=n), -1.0, ValueError, "atol must be"),
+    (lambda n: At(n, print), 3, TypeError, "schedule"),
+    (lambda n: At(every(3), n), "x", TypeError, "callback"),
     *(
-        (partial(make, **{name: n}), ValueError, f"{name} must be a finite number above")
-        for make, name, wrong in [
-            (partial(AtGeometricSteps, print), "ratio", (1.0, 0.5, -2.0)),
-            (StopAtGap, "target", (0.0, -1e-3)),
-            (StopWhenConverged, "atol", (0.0, -1e-3)),
-        ]
-        for n in (*wrong, np.nan, np.inf)
+        (lambda n: start().run(3, callbacks=n), n, TypeError, "callbacks|iterable")
+        for n in (print, [3], [Linear])
     ),
-    (partial(AtGeometricSteps, print, ratio="x"), TypeError, "ratio must be a number, got 'x'"),
-    (partial(StopAtGap, "0.1"), TypeError, "target must be a number"),
-    (partial(StopWhenConverged, atol="1"), TypeError, "atol must be a number"),
-    (partial(Every, 3, "x"), TypeError, "callback must"),
-    (partial(AtGeometricSteps, "x"), TypeError, "callback must"),
-    (partial(StopAtGap, 0.1, gap="x"), TypeError, "gap must"),
-    (partial(Recorder, [1]), TypeError, "measures must"),
-    (partial(Recorder, print), TypeError, "measures must"),
-    (partial(Recorder, {"gap": 1.0}), TypeError, r"measures\['gap'\] must"),
+    (lambda n: start().run(n), 2.5, TypeError, "iterations must be"),
+    (lambda n: start().run(n), -1, ValueError, "iterations must be"),
+    (lambda n: Checkpoint("x", every=n), 0, ValueError, "every must be"),
 )
+
+
+def test_nothing_is_played_where_a_callback_is_refused():
+    run = SelfPlay(games.rock_paper_scissors(), [rk.RegretMatching(3) for _ in "xy"])
+    with pytest.raises(TypeError):
+        run.run(3, callbacks=[lambda run: None, 3])
+    assert run.iteration == 0

@@ -15,17 +15,15 @@ from regretkit.play import (
     ALGORITHMS,
     Algorithm,
     Alternating,
-    AtGeometricSteps,
+    At,
     Averaging,
     BanditFeedback,
     ChanceSampling,
     Checkpoint,
-    Every,
     ExternalSampling,
     Extragradient,
     HorizonPower,
     Last,
-    Sampled,
     Linear,
     Order,
     OutcomeSampling,
@@ -33,9 +31,12 @@ from regretkit.play import (
     Quadratic,
     RandomPlayer,
     Recorder,
+    Sampled,
     Simultaneous,
     Stateful,
     StopAtGap,
+    every,
+    geometric,
     hs_dcfr,
     resume,
 )
@@ -225,13 +226,13 @@ def test_what_draws_without_a_state_is_not_saved(tmp_path):
 # Callbacks
 
 
-@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: Every(4, r), AtGeometricSteps])
-def test_a_curve_goes_on_and_a_stop_comes_where_it_would_have(wrap, tmp_path):
+@pytest.mark.parametrize("schedule", [every(1), every(4), geometric()])
+def test_a_curve_goes_on_and_a_stop_comes_where_it_would_have(schedule, tmp_path):
     path = tmp_path / "run"
 
     def watching():
         record = Recorder(["nash_conv", "strategy_change", "external_regret"])
-        return record, [wrap(record), wrap(StopAtGap(0.1))]
+        return record, [At(schedule, record), At(schedule, StopAtGap(0.1))]
 
     (whole, callbacks), (_, first), (record, again) = watching(), watching(), watching()
     run = rk.solve(KUHN, "cfr", 400, callbacks=callbacks, engine="numpy")

@@ -15,7 +15,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.play import Every, ExternalSampling, Sampled
+from regretkit.play import At, ExternalSampling, Sampled, every
 
 KUHN = games.kuhn_poker()
 
@@ -155,7 +155,7 @@ def test_a_thread_that_gets_no_signals_runs_as_well(start):
 @each_kind
 def test_a_callback_may_save_the_run_that_it_watches(start, tmp_path):
     run = start()
-    run.run(4, callbacks=[Every(2, lambda run: run.save(tmp_path / str(run.iteration)))])
+    run.run(4, callbacks=[At(every(2), lambda run: run.save(tmp_path / str(run.iteration)))])
 
     assert {path.name for path in tmp_path.iterdir()} == {"2", "4"}
 

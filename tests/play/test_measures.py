@@ -12,13 +12,14 @@ from regretkit import games, solve
 from regretkit.evaluation import CorrelatedPlay, RegretLedger, exploitability, nash_conv
 from regretkit.play import (
     Algorithm,
-    AtGeometricSteps,
-    Every,
+    At,
     ExternalSampling,
     Recorder,
     Sampled,
     SelfPlay,
     Simultaneous,
+    every,
+    geometric,
 )
 from regretkit.play._measures import Regret
 
@@ -27,7 +28,7 @@ SHAPLEY = games.shapley_game()
 
 
 def recorded(record, game=KUHN, algorithm="cfr", iterations=60, every=20):
-    return solve(game, algorithm, iterations=iterations, callbacks=[Every(every, record)])
+    return solve(game, algorithm, iterations=iterations, callbacks=[At(every(every), record)])
 
 
 def test_gaps_by_name_are_those_of_the_average():
@@ -72,7 +73,7 @@ def test_regrets_are_those_of_the_correlated_play(every):
     record, play = Recorder(["external_regret", "swap_regret"]), CorrelatedPlay(SHAPLEY)
     players = [rk.RegretMatching(3), rk.Hedge(3, rate=0.1)]
     run = SelfPlay(SHAPLEY, players, order=Simultaneous())
-    run.run(42, callbacks=[play, Every(every, record)])
+    run.run(42, callbacks=[play, At(every(every), record)])
     assert record.iterations[-1] == 42
     assert record.values["external_regret"][-1] == pytest.approx(42 * play.gap("cce"))
     assert record.values["swap_regret"][-1] == pytest.approx(42 * play.gap("ce"))
@@ -83,7 +84,7 @@ def test_regret_on_a_tree_bounds_the_gap_of_the_average():
     record = Recorder(["external_regret", "nash_conv"])
     players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
     run = SelfPlay(KUHN, players, order=Simultaneous())
-    run.run(100, callbacks=[AtGeometricSteps(record, ratio=2.0)])
+    run.run(100, callbacks=[At(geometric(2.0), record)])
     for t, regret, gap in zip(record.iterations, *record.values.values(), strict=True):
         assert 0.0 < gap <= 2 * regret / t + 1e-12
 
@@ -93,11 +94,11 @@ def test_regrets_continue_in_a_resumed_run(game, tmp_path):
     names = ["external_regret", *["swap_regret"] * (game is SHAPLEY)]
     hedge = Algorithm(lambda simplices: rk.Hedge(simplices, rate=0.1))
     whole, first, again = (Recorder(names) for _ in range(3))
-    solve(game, hedge, iterations=50, callbacks=[Every(5, whole)])
-    run = solve(game, hedge, iterations=30, callbacks=[Every(5, first)])
+    solve(game, hedge, iterations=50, callbacks=[At(every(5), whole)])
+    run = solve(game, hedge, iterations=30, callbacks=[At(every(5), first)])
     run.save(tmp_path / "run", callbacks=[first])
     resumed = rk.play.resume(tmp_path / "run", game, algorithm=hedge, callbacks=[again])
-    resumed.run(20, callbacks=[Every(5, again)])
+    resumed.run(20, callbacks=[At(every(5), again)])
     assert again.values == whole.values
     resumed = rk.play.resume(tmp_path / "run", game, algorithm=hedge, callbacks=[again])
     with pytest.raises(ValueError, match="not watched from its first one on"):
@@ -112,7 +113,7 @@ def test_regrets_are_read_from_a_ledger_that_watches_already():
     players = [rk.RegretMatching(3) for _ in range(2)]
     run = SelfPlay(SHAPLEY, players)
     ledger, record = RegretLedger(run), Recorder("swap_regret")
-    run.run(20, callbacks=[Every(20, record)])
+    run.run(20, callbacks=[At(every(20), record)])
     assert record.values["swap_regret"] == [max(map(ledger.swap, players))]
 
 
@@ -134,9 +135,9 @@ def test_the_regrets_that_regret_matching_holds_are_those_of_a_ledger(game, samp
 @pytest.mark.parametrize("engine", ["numpy", pytest.param("compiled", marks=pytest.mark.deep)])
 def test_external_regret_of_regret_matching_is_known_with_any_engine(engine):
     record, late = Recorder("external_regret"), Recorder("external_regret")
-    run = solve(KUHN, "cfr", iterations=60, engine=engine, callbacks=[Every(30, record)])
+    run = solve(KUHN, "cfr", iterations=60, engine=engine, callbacks=[At(every(30), record)])
     assert run.engine == engine
-    run.run(30, callbacks=[Every(30, late)])
+    run.run(30, callbacks=[At(every(30), late)])
     watched = Algorithm("cfr").start(KUHN, engine="numpy")
     ledger, expected = RegretLedger(watched), []
     for _ in range(3):

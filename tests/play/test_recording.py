@@ -10,12 +10,13 @@ from refusals import refusals
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.play import (
-    Every,
+    At,
     Simultaneous,
     TrajectoryRecorder,
     TrajectoryRow,
     cfr,
     cfr_plus,
+    every,
     solve,
 )
 
@@ -24,7 +25,7 @@ COLUMNS = list(TrajectoryRow._fields)
 
 def watched(record, iterations=60, algorithm=cfr, engine="numpy", every=20):
     run = algorithm.start(games.kuhn_poker(), engine=engine)
-    return run.run(iterations, callbacks=[Every(every, record)])
+    return run.run(iterations, callbacks=[At(every(every), record)])
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_nothing_that_is_written_down_changes_later():
     run = watched(record, iterations=20)
     before = [record.path("K", kind).copy() for kind in ("strategy", "average", "regret")]
 
-    run.run(40, callbacks=[Every(20, record)])
+    run.run(40, callbacks=[At(every(20), record)])
 
     for kind, first in zip(("strategy", "average", "regret"), before, strict=True):
         np.testing.assert_array_equal(record.path("K", kind)[:1], first)
@@ -163,10 +164,10 @@ def test_a_record_goes_on_from_a_checkpoint(tmp_path):
     whole, first, second = (TrajectoryRecorder(["K", "Qb"]) for _ in range(3))
     game = games.kuhn_poker()
     watched(whole, iterations=60)
-    run = cfr.start(game, engine="numpy").run(40, callbacks=[Every(20, first)])
-    run.save(tmp_path / "run", callbacks=[Every(20, first)])
+    run = cfr.start(game, engine="numpy").run(40, callbacks=[At(every(20), first)])
+    run.save(tmp_path / "run", callbacks=[At(every(20), first)])
 
-    watch = Every(20, second)
+    watch = At(every(20), second)
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
     resumed = SelfPlay.load(tmp_path / "run", game, players, callbacks=[watch])
     resumed.run(20, callbacks=[watch])

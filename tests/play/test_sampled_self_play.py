@@ -20,10 +20,10 @@ from regretkit.evaluation import nash_conv
 from regretkit.games import GameTree, History
 from regretkit.play import (
     Alternating,
+    At,
     AverageStrategySampling,
     ChanceSampling,
     Checkpoint,
-    Every,
     ExternalSampling,
     Last,
     LearnedBaseline,
@@ -34,6 +34,7 @@ from regretkit.play import (
     Sampled,
     Simultaneous,
     _sampled,
+    every,
     resume,
 )
 
@@ -336,10 +337,10 @@ def test_a_checkpoint_without_a_tree_goes_on_to_the_same_bits(algorithm, samplin
     rules, path = games.load_rules("leduc_poker"), tmp_path / "run"
     given = {"algorithm": algorithm, "sampling": sampling, "seed": 3}
     record, again = (Recorder({"met": lambda run: sum(run.information_sets)}) for _ in "ab")
-    watch = Checkpoint(path, every=20, callbacks=[Every(5, record)])
+    watch = Checkpoint(path, every=20, callbacks=[At(every(5), record)])
     run = rk.solve(rules, **given, iterations=40, callbacks=[watch])
 
-    resumed = resume(path, rules, callbacks=[Every(5, again)])
+    resumed = resume(path, rules, callbacks=[At(every(5), again)])
     assert again.values == record.values
     assert_same_bits(resumed, run)
     assert_same_bits(resumed.run(30), run.run(30))
