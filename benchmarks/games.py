@@ -11,8 +11,8 @@ from attrs import fields, has
 import regretkit as rk
 from benchmarks.harness import PAGE, Figures, benchmark, best_times, cpu_seconds, peak
 from benchmarks.runs import tree_game
-from regretkit.games import Dudo, GameDAG, ImperfectRecallGame
-from regretkit.play import FixedStrategyIteration
+from regretkit.games import Dudo, GraphGame, ImperfectRecallGame
+from regretkit.play import ChanceSampling, Estimator, ExactUtility, SelfPlay, Simultaneous
 
 TREES = (
     *(f"liars_dice(sides={sides})" for sides in range(3, 9)),
@@ -135,23 +135,26 @@ def repeated_states(claims: str, quick: bool) -> Figures:
     """
     sides, iterations = (3, 100) if quick else (6, 1_000)
     rules = Dudo(sides=sides, memory=int(claims) if claims.isdigit() else None)
-    graph, tree = GameDAG.from_history(rules), rk.games.GameTree.from_rules(rules)
-    swept = FixedStrategyIteration(graph, rk.RegretMatching)
-    drawn = FixedStrategyIteration(graph, rk.RegretMatching, generator=np.random.default_rng(1))
+    graph, tree = GraphGame.from_rules(rules), rk.games.GameTree.from_rules(rules)
+
+    def start(estimator: Estimator) -> SelfPlay:
+        players = [rk.RegretMatching(simplices) for simplices in graph.domains]
+        return SelfPlay(graph, players, order=Simultaneous(), estimator=estimator)
+
+    swept, drawn = start(ExactUtility()), start(ChanceSampling(np.random.default_rng(1)))
     drawn.run(4 * sides**2)  # what chance leaves is found once for each roll of the dice
     times = best_times({"swept": swept.run, "drawn": drawn.run}, turns=5)
     game = ImperfectRecallGame(tree) if claims.isdigit() else rk.ExtensiveFormGame(tree)
-    played = game.refinement if isinstance(game, ImperfectRecallGame) else game
-    run = FixedStrategyIteration(graph, rk.RegretMatching).run(iterations)
+    run = start(ExactUtility()).run(iterations)
     return {
         "_histories": tree.histories,
-        "information sets": sum(simplices.blocks for simplices in graph.simplices),
+        "information sets": sum(simplices.blocks for simplices in graph.domains),
         "states": graph.nodes,
-        "moves": int(graph.full.edges.child.size),
+        "moves": int(graph.edges.child.size),
         "a sweep, ms": times["swept"] * 1e3,
         "a draw, ms": times["drawn"] * 1e3,
-        "memory, MiB": held(graph.full) / 2**20,
+        "memory, MiB": held(graph) / 2**20,
         f"NashConv after {iterations:,} sweeps": rk.nash_conv(
-            played, graph.to_tree_profile(run.average, game)
+            game.refinement, graph.to_tree_profile(run.average, game)
         ),
     }

@@ -14,7 +14,7 @@ from regretkit.cli._console import Failure, answer, reason, reporting, table, wr
 from regretkit.cli._types import COUNT, GAME_HELP, GameType, NamedGame, option
 from regretkit.display._games import game_figure, table_lines, tree_lines
 from regretkit.display._style import file_of, number
-from regretkit.games import ImperfectRecallGame, NormalFormGame
+from regretkit.games import NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel
@@ -118,7 +118,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
 def _facts(game: Any, text: str) -> dict[str, Any]:
     """Return the sizes and properties of a game, as in JSON."""
     tree, actions, sets = None, None, [1] * game.players
-    recalls = not isinstance(game, ImperfectRecallGame)
+    recalls = game.recall_violation is None
     if isinstance(game, NormalFormGame):
         form, actions = "normal", [domain.dimension for domain in game.domains]
     elif isinstance(game, PublicGame):
@@ -134,7 +134,7 @@ def _facts(game: Any, text: str) -> dict[str, Any]:
         "terminals": tree and int(tree.terminals.size),
         "depth": tree and tree.depth,
         "information_sets": sets,
-        "constant_sum": (game if recalls else game.refinement).constant_sum,
+        "constant_sum": game.constant_sum,
         "perfect_recall": recalls,
         "fingerprint": games.fingerprint(game) if recalls else None,
     }

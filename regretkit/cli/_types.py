@@ -16,7 +16,6 @@ from regretkit.cli._console import Refusal, reporting
 from regretkit.display._style import require_matplotlib
 from regretkit.games import (
     History,
-    ImperfectRecallGame,
     Profile,
     VisitedProfile,
     VisitedStrategy,
@@ -85,12 +84,12 @@ class NamedGame:
     @property
     def forgets(self) -> bool:
         """Whether the game has imperfect recall."""
-        return isinstance(self.game, ImperfectRecallGame)
+        return not self.by_rules and self.game.recall_violation is not None
 
     @property
     def played(self) -> Any:
         """The game that runs play: the perfect-recall refinement where recall is imperfect."""
-        return self.game.refinement if self.forgets else self.game
+        return self.game if self.by_rules else self.game.refinement
 
     @property
     def name(self) -> str:

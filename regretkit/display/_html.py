@@ -10,6 +10,7 @@ from regretkit.display._style import escaped, file_of, number, shortened, title_
 from regretkit.evaluation import nash_conv
 from regretkit.games import (
     ExtensiveFormGame,
+    Game,
     GameTree,
     ImperfectRecallGame,
     NormalFormGame,
@@ -67,10 +68,12 @@ def facts(*pairs: tuple[str, str | float], profile: Profile | None = None) -> st
     return f"{table(rows)}{'' if profile is None else profile_html(profile)}"
 
 
-def game_html(game: AnyGame) -> str:
+def game_html(game: AnyGame | Game) -> str:
     """Return a small game as its figure, as text without matplotlib; a large one by its sizes."""
+    if not isinstance(game, AnyGame):
+        return f"<pre>{escaped(repr(game))}</pre>"
     name = str(getattr(game, "name", None) or type(game).__name__)
-    reason = shortened(game.recall_violation, 400) if isinstance(game, ImperfectRecallGame) else ""
+    reason = shortened(getattr(game, "recall_violation", None) or "", 400)
     about = f"<p>{escaped(reason)}</p>" if reason else ""
     if isinstance(game, PublicGame) or size_of(game)[0] > _DRAWN:
         return f"<p><b>{escaped(name)}</b></p>{table(_sizes(game))}{about}"

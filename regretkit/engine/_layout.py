@@ -415,9 +415,8 @@ def shared_sums(payoffs: Payoffs) -> int:
 
 def _negligible(game: ExtensiveFormGame | NormalFormGame | PublicGame) -> Vector:
     # The magnitudes that are added, probabilities times payoffs, are at most the largest payoff.
-    payoffs = game.tree.payoffs.T if isinstance(game, ExtensiveFormGame) else game.payoffs
-    largest = [np.abs(paid).max(initial=0.0) for paid in payoffs]
-    return 1.001 * RESOLUTION * np.array(largest)
+    largest: Vector = np.abs(game.payoff_bounds).max(axis=1)
+    return 1.001 * RESOLUTION * largest
 
 
 def dense_payoffs(game: NormalFormGame, trees: Trees) -> DensePayoffs:

@@ -13,7 +13,7 @@ from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import as_generator, quote
 from regretkit.estimators._estimator import Estimator
-from regretkit.games import CHANCE, ExtensiveFormGame, Game, GameTree
+from regretkit.games import CHANCE, ExtensiveFormGame, Game, GameTree, GraphGame
 from regretkit.games.tree._sequences import last_sequences, levels, reach_of_chance
 from regretkit.sets import Simplices
 
@@ -220,6 +220,10 @@ class _DrawnChance(Estimator, Stateful):
         return self._draws
 
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
+        if isinstance(game, GraphGame):
+            part = game.sample_chance(self.generator)
+            self.visited += part.nodes
+            return part.utility(player, profile)
         draws = self.draws(game)
         possible = draws.draw(self.generator)
         self.visited += int(draws.behind[possible].sum())
@@ -230,7 +234,8 @@ class _DrawnChance(Estimator, Stateful):
 class ChanceSampling(_DrawnChance):
     """Draw one outcome at each chance history, and enumerate all actions of all players.
 
-    Each chance history that can still occur draws one of its outcomes, anew at every call.
+    Each chance history that can still occur draws one of its outcomes, anew at every call; in a
+    ``GraphGame``, each chance node.
     Terminals that can still occur count with their payoff, all others with zero. The mean over
     draws is the exact utility, because a terminal remains with the probability that chance gives
     it.

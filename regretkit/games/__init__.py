@@ -15,7 +15,7 @@ from regretkit.games._extensive_form import ExtensiveFormGame as ExtensiveFormGa
 from regretkit.games._extensive_form import ImperfectRecallGame as ImperfectRecallGame
 from regretkit.games._fingerprint import fingerprint as fingerprint
 from regretkit.games._game import Game as Game
-from regretkit.games._game_dag import GameDAG as GameDAG
+from regretkit.games._graph import GraphGame as GraphGame
 from regretkit.games._nfg import read_nfg as read_nfg
 from regretkit.games._nfg import write_nfg as write_nfg
 from regretkit.games._normal_form import NormalFormGame as NormalFormGame

@@ -1,39 +1,29 @@
-"""Adapters that make a history of every representation of a game."""
+"""Histories of every representation of a game, to play it move by move."""
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, quote
-from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
-from regretkit.games._normal_form import NormalFormGame
+from regretkit.games._game import Game
 from regretkit.games._openspiel_states import (
     OpenSpielGame,
     OpenSpielState,
     is_openspiel,
     openspiel_history,
 )
-from regretkit.games.public import PublicGame
-from regretkit.games.public._history import PublicRules
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import TERMINAL, History, check_methods
 from regretkit.games.tree._rules import Batch, Rules, is_rules
 
-Playable: TypeAlias = (
-    ExtensiveFormGame
-    | ImperfectRecallGame
-    | NormalFormGame
-    | PublicGame
-    | GameTree
-    | Rules
-    | History
-    | OpenSpielGame
-    | OpenSpielState
-)
+if TYPE_CHECKING:
+    from regretkit.games._normal_form import NormalFormGame
+
+Playable: TypeAlias = Game[Any] | GameTree | Rules | History | OpenSpielGame | OpenSpielState
 """Every representation of a game that can be played history by history."""
 
 
@@ -51,11 +41,6 @@ def as_history(game: Playable) -> History:
         A game, its tree, or its rules; a history is returned unchanged. Play continues from a
         state of OpenSpiel.
 
-    Raises
-    ------
-    TypeError
-        When ``game`` is none of these.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -66,18 +51,13 @@ def as_history(game: Playable) -> History:
     >>> str(dealt.information_set()), dealt.actions()
     ('J', ('p', 'b'))
     """
-    if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
-        game = game.tree
+    if isinstance(game, Game):
+        return game.history()
     if isinstance(game, GameTree):
-        return TreeHistory(game, 0)
-    if isinstance(game, NormalFormGame):
-        return NormalFormHistory(game)
-    if isinstance(game, PublicGame):
-        game = PublicRules(game.layout)
+        return TreeHistory(game)
     if isinstance(game, Rules):
         return RulesHistory(game)
-    # A class has the methods of its instances.
-    if isinstance(game, History) and not isinstance(game, type):
+    if isinstance(game, History) and is_rules(game):
         return game
     if is_openspiel(game, "Game", "State"):
         return openspiel_history(game)
@@ -94,7 +74,7 @@ def has_rules_alone(game: object) -> bool:
 
     What lacks a few of the methods raises a TypeError.
     """
-    if hasattr(type(game), "domains"):  # of imperfect recall it raises an error
+    if isinstance(game, Game):
         return False
     known = is_rules(game) or is_openspiel(game, "Game", "State")
     if not known:
@@ -102,24 +82,16 @@ def has_rules_alone(game: object) -> bool:
     return known
 
 
+def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:
+    """Return the least and largest payoff of each player, None if they are not known."""
+    return game.payoff_bounds if isinstance(game, Game | GameTree) else None
+
+
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of actions with their numbers, if they are not unique, as in some files."""
     if len(set(names)) == len(names):
         return tuple(names)
     return tuple(f"{name} (action {number})" for number, name in enumerate(names))
-
-
-def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:
-    """Return the least and largest payoff of each player, None if only rules are known."""
-    if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
-        game = game.tree
-    if isinstance(game, GameTree):
-        payoffs = game.payoffs.T
-    elif isinstance(game, NormalFormGame | PublicGame):
-        payoffs = game.payoffs.reshape(len(game.payoffs), -1)
-    else:
-        return None
-    return tuple((float(paid.min()), float(paid.max())) for paid in payoffs)
 
 
 @frozen
@@ -145,8 +117,10 @@ class InformationSet:
 
 @frozen
 class TreeHistory:
+    """A history of a tree, by its number."""
+
     tree: GameTree = field(eq=False, repr=False)
-    number: int
+    number: int = 0
 
     def is_terminal(self) -> bool:
         return bool(self.tree.player[self.number] == TERMINAL)
@@ -187,7 +161,7 @@ class TreeHistory:
 class NormalFormHistory:
     """A history of unobserved choices in a normal form."""
 
-    game: NormalFormGame = field(eq=False, repr=False)
+    game: "NormalFormGame" = field(eq=False, repr=False)
     chosen: tuple[str, ...] = ()
 
     def is_terminal(self) -> bool:
@@ -254,7 +228,7 @@ class RulesHistory:
         if not self.named:
             return tuple(observed)
         label = self.rules.label(self._player, *observed)
-        return InformationSet(observed[0], label) if isinstance(self.rules, PublicRules) else label
+        return InformationSet(observed[0], label) if self.rules.numbered else label
 
     def payoffs(self) -> Sequence[float]:
         payoffs: list[float] = floats(self.rules.payoffs(self.h), "payoffs()")[0].tolist()

@@ -14,7 +14,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, did_you_mean, floats, must_be, number, quote
 from regretkit.games._adapters import InformationSet, distinct
 from regretkit.games._fingerprint import fingerprint
-from regretkit.games._game import Game, as_strategies, check_game
+from regretkit.games._game import Game, as_strategies, check_game, check_linear
 from regretkit.games._profile import Profile
 from regretkit.games._profile_table import (
     NO_TREE,
@@ -119,6 +119,7 @@ def as_vectors(
     Such a strategy is asked at every information set, reached or not.
     """
     check_game(game)
+    check_linear(game)
     given: Any = profile
     if isinstance(given, Sequence) and any(map(is_behavior, given)):
         # One more or less is refused below; the entry of an ignored player is not asked.

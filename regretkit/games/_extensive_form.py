@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,13 +12,8 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import segment_sum, sum_terms
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.games._game import (
-    as_profile,
-    as_strategies,
-    constant,
-    game_repr_html,
-    utility_arguments,
-)
+from regretkit.games._adapters import TreeHistory
+from regretkit.games._game import Domain, Game, as_profile, constant
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, History
 from regretkit.games.tree._rules import Rules
@@ -33,17 +28,46 @@ from regretkit.games.tree._sequences import (
     payoff_rows,
     reach_of_chance,
 )
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:
     from regretkit.games._profile import Profile
 
 Name = TypeVar("Name")
-_ADVICE = "or pass imperfect_recall=True to solve, which runs it without a convergence guarantee"
+
+
+class TreeGame(Game[Domain]):
+    """What a game of perfect and one of imperfect recall have in common: a tree."""
+
+    tree: GameTree
+
+    @property
+    def constant_sum(self) -> float | None:
+        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
+        return constant(self.tree.payoffs.sum(axis=1), self.tree.payoffs)
+
+    @property
+    def size(self) -> int:
+        """Number of histories."""
+        return self.tree.histories
+
+    @property
+    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
+        """The least and the largest payoff of each player."""
+        return self.tree.payoff_bounds
+
+    @property
+    def deals(self) -> bool:
+        """Whether chance has a move."""
+        return bool((self.tree.player == CHANCE).any())
+
+    def history(self) -> TreeHistory:
+        """Return the empty history, from which the game can be played along its tree."""
+        return TreeHistory(self.tree)
 
 
 @define(eq=False, repr=False)
-class ExtensiveFormGame:
+class ExtensiveFormGame(TreeGame[DecisionTree]):
     """An extensive-form game of perfect recall in sequence form.
 
     Terminals with the same last sequences of all players are merged: their payoffs are added,
@@ -119,28 +143,15 @@ class ExtensiveFormGame:
         """Build a game from its empty history; see ``GameTree.from_history``."""
         return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
 
-    @property
-    def players(self) -> int:
-        """Number of players."""
-        return len(self.domains)
-
-    @property
-    def constant_sum(self) -> float | None:
-        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
-        return constant(self.tree.payoffs.sum(axis=1), self.tree.payoffs)
-
-    def utility(
-        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
-    ) -> Vector:
+    def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
         """Return the utility of each sequence of ``player``, shape ``(dimension,)``.
 
         That is the sum of payoffs over the terminals with this last sequence, weighted by the
-        probability with which chance and the others reach them. See ``Game.utility``.
+        probability with which chance and the others reach them.
         """
-        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
         if self.players == 2:
-            return self._payoff_rows(player, payer).utility(strategies[1 - player])
-        terms = self.payoffs[payer]
+            return self._payoff_rows(player, payoff_of).utility(strategies[1 - player])
+        terms = self.payoffs[payoff_of]
         for opponent in self._movers:
             if opponent != player:
                 terms = terms * strategies[opponent][self.sequences[opponent]]
@@ -155,9 +166,7 @@ class ExtensiveFormGame:
             self._rows[player, payer] = rows
         return self._rows[player, payer]
 
-    def value(self, profile: Sequence[Vector]) -> Vector:
-        """Return the expected payoff of every player, shape ``(players,)``."""
-        strategies = as_strategies(self, profile)
+    def _value(self, strategies: Sequence[Vector]) -> Vector:
         reach = np.ones(self.sequences.shape[1])
         for strategy, last in zip(strategies, self.sequences, strict=True):
             reach *= strategy[last]
@@ -165,15 +174,13 @@ class ExtensiveFormGame:
         value: Vector = np.einsum("pe,e->p", self.payoffs, reach)
         return value
 
-    _repr_html_ = game_repr_html
-
     def __repr__(self) -> str:
         points = " + ".join(str(domain.points) for domain in self.domains)
         return f"<{self.name or 'ExtensiveFormGame'}: {points} information sets>"
 
 
 @define(eq=False, repr=False)
-class ImperfectRecallGame:
+class ImperfectRecallGame(TreeGame[Any]):
     """A game of imperfect recall: it has histories, but no sequence form.
 
     A player of imperfect recall has no strategy set in which every payoff is linear, and regret
@@ -224,14 +231,12 @@ class ImperfectRecallGame:
 
     tree: GameTree
     name: str | None = field(default=None, kw_only=True)
-    recall_violation: str = field(init=False)
+    recall_violation: str | None = field(init=False)
     """An information set that violates perfect recall, with two of its histories."""
-    refinement: ExtensiveFormGame = field(init=False)
-    """The coarsest perfect-recall refinement: information sets are split by their player's past
-    actions and information sets, and keep their labels."""
-    coarse_information_set: tuple[Indices, ...] = field(init=False)
+    coarse_information_set: tuple[Indices, ...] | None = field(init=False)
     """For each player, the information set of this game to which each one of ``refinement``
     belongs."""
+    _refinement: ExtensiveFormGame = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         try:
@@ -244,7 +249,16 @@ class ImperfectRecallGame:
         else:
             raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
         tree, self.coarse_information_set = _perfect_recall_refinement(self.tree)
-        self.refinement = ExtensiveFormGame(tree, name=self.name)
+        self._refinement = ExtensiveFormGame(tree, name=self.name)
+
+    @property
+    def refinement(self) -> ExtensiveFormGame:
+        """The coarsest perfect-recall refinement.
+
+        Information sets are split by their player's past actions and information sets, and keep
+        their labels.
+        """
+        return self._refinement
 
     def coarsen(self, profile: Sequence[Vector]) -> "Profile":
         """Return a profile of ``refinement`` that is constant on each original information set.
@@ -276,10 +290,10 @@ class ImperfectRecallGame:
         """
         from regretkit.games._profile import Profile  # which imports all games
 
-        domains = self.refinement.domains
-        played = []
+        domains, played = self.refinement.domains, []
+        kinds = self.coarse_information_set or ()
         for strategy, domain, coarse in zip(
-            as_profile(profile, domains), domains, self.coarse_information_set, strict=True
+            as_profile(profile, domains), domains, kinds, strict=True
         ):
             sizes = domain.simplices.sizes[np.unique(coarse, return_index=True)[1]]
             merged = Simplices(sizes)
@@ -288,30 +302,22 @@ class ImperfectRecallGame:
             played.append(domain.sequence_form(behavior[place]))
         return Profile(played, domains, self.refinement)
 
+    def _no_sequence_form(self) -> Any:
+        raise ValueError(
+            f"{self.recall_violation}; or pass imperfect_recall=True to solve, which runs it "
+            "without a convergence guarantee"
+        )
+
+    domains = cast("Any", property(_no_sequence_form))
+    """Raises a ValueError: without perfect recall there is no sequence form."""
+
     @property
     def players(self) -> int:
         """Number of players."""
         return self.tree.players
 
-    @property
-    def domains(self) -> tuple[StrategySet, ...]:
-        """Raise a ValueError: without perfect recall there is no sequence form."""
-        raise self._refusal()
-
-    def utility(
-        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
-    ) -> Vector:
-        """Raise a ValueError: without perfect recall sequences have no utility."""
-        raise self._refusal()
-
-    def value(self, profile: Sequence[Vector]) -> Vector:
-        """Raise a ValueError: there are no strategies to evaluate."""
-        raise self._refusal()
-
-    def _refusal(self) -> ValueError:
-        return ValueError(f"{self.recall_violation}; {_ADVICE}")
-
-    _repr_html_ = game_repr_html
+    def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
+        return cast("Vector", self.domains)  # raises
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.tree.information_sets))

@@ -1,12 +1,14 @@
-"""The game protocol, and checks of profiles and payoffs."""
+"""The class of games, and checks of profiles and payoffs."""
 
+import abc
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import TypeVar
 
-from regretkit._util._typing import Vector
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
     ATOL,
     LARGEST,
@@ -16,27 +18,68 @@ from regretkit._util._validate import (
     ordered,
     quote,
 )
-from regretkit.games.tree._history import check_methods
-from regretkit.games.tree._rules import Rules
+from regretkit.games.tree._history import History, check_methods
+from regretkit.games.tree._rules import is_rules
 from regretkit.sets import DecisionTree, StrategySet
 
+Domain = TypeVar("Domain", bound=StrategySet, default=StrategySet, covariant=True)
 
-class Game(Protocol):
-    """A game in which every player's payoff is linear in each player's strategy.
+
+class Game(abc.ABC, Generic[Domain]):
+    """A game: a set of strategies for each player, and the utilities of a profile.
+
+    The payoff of every player is linear in each player's strategy. So player i's utility vector
+
+        g_i(x)  =  the gradient of u_i with respect to x_i,      u_i(x)  =  <g_i(x), x_i>
+
+    does not depend on its own strategy, and says all that it needs to learn.
+
+    ``ExtensiveFormGame``, ``NormalFormGame`` and ``PublicGame`` are such games. ``GraphGame`` plays
+    behaviors, in which payoffs are not linear; see there. A game of your own sets ``domains`` and
+    has a method ``_utility``; add ``_value`` where there is a faster way.
+
+    Attributes
+    ----------
+    domains
+        The strategy set of each player.
+    name
+        Name of the game, or None.
+    linear
+        Whether payoffs are linear in each player's strategy.
+    recall_violation
+        Two histories that a player cannot tell apart but must, None where recall is perfect.
+    coarse_information_set
+        For each player, the information set of this game to which each one of ``refinement``
+        belongs; None where recall is perfect.
 
     Examples
     --------
-    >>> from regretkit.games import matching_pennies
-    >>> game: Game = matching_pennies()
-    >>> game.domains
-    (Simplices(2), Simplices(2))
+    Player 0 picks a point of [0, 1] and earns it times the probability of the first action:
+
+    >>> from regretkit.sets import Box, Simplices
+    >>> class Share(Game):
+    ...     domains = (Box([0.0], [1.0]), Simplices(2))
+    ...     def _utility(self, player, strategies, payoff_of):
+    ...         sign = 1.0 if payoff_of == 0 else -1.0
+    ...         if player == 0:
+    ...             return sign * strategies[1][:1]
+    ...         return sign * np.array([strategies[0][0], 0.0])
+    >>> Share().value([np.array([0.5]), np.array([0.5, 0.5])])
+    array([ 0.25, -0.25])
     """
 
-    @property
-    def domains(self) -> tuple[StrategySet, ...]:
-        """The strategy set of each player."""
-        ...
+    domains: tuple[Domain, ...]
+    name: str | None = None
+    linear: bool = True
+    recall_violation: str | None = None
+    coarse_information_set: tuple[Indices, ...] | None = None
 
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.domains)
+
+    @final
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
     ) -> Vector:
@@ -44,56 +87,97 @@ class Game(Protocol):
 
         It is the gradient of the expected payoff of player ``payoff_of``, by default ``player``,
         with respect to the strategy of ``player``, shape ``(dimension,)``. The player's entry of
-        ``profile`` is ignored.
+        ``profile`` is ignored, except by a ``GraphGame``.
         """
-        ...
+        check_player(player, self.players)
+        ignored = player if self.linear else None
+        strategies = as_profile(profile, self.domains, ignored_player=ignored)
+        if payoff_of is None:
+            payoff_of = player
+        check_player(payoff_of, self.players, "payoff_of")
+        return self._utility(player, strategies, payoff_of)
 
+    @final
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Return the expected payoff of every player, shape ``(players,)``."""
-        ...
+        return self._value(as_strategies(self, profile))
+
+    @abc.abstractmethod
+    def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
+        """Return the utility vector of checked strategies."""
+
+    def _value(self, strategies: Sequence[Vector]) -> Vector:
+        """Return the expected payoffs of checked strategies."""
+        pairs = enumerate(zip(self.domains, strategies, strict=True))
+        return np.array([d.value(self._utility(i, strategies, i), x) for i, (d, x) in pairs])
+
+    def realization(self, player: int, strategy: Vector) -> Vector:
+        """Return what averages of strategies add up: the strategy, where payoffs are linear.
+
+        Behaviors are weighted with the player's probability of reaching each information set, as
+        sequence-form strategies are by themselves.
+        """
+        return strategy
+
+    @property
+    def constant_sum(self) -> float | None:
+        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
+        return None
+
+    @property
+    def size(self) -> int | None:
+        """How much one utility passes over: histories, outcomes or states; None if unknown."""
+        return None
+
+    @property
+    def payoff_bounds(self) -> tuple[tuple[float, float], ...] | None:
+        """The least and the largest payoff of each player, None if they are not known."""
+        return None
+
+    @property
+    def deals(self) -> bool:
+        """Whether chance has a move."""
+        return False
+
+    @property
+    def refinement(self) -> "Game[Any]":
+        """The coarsest refinement of perfect recall, which is the game itself if it has that."""
+        return self
+
+    def coarsen(self, profile: Sequence[Vector]) -> Sequence[Vector]:
+        """Return a profile of ``refinement`` as one of this game."""
+        return profile
+
+    def history(self) -> History:
+        """Return the empty history, from which the game can be played move by move."""
+        raise TypeError(f"{quote(self)} has no histories; pass its rules, or a game with a tree")
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import game_html
+
+        return game_html(self)
 
 
-def check_game(game: Game) -> None:
-    """Raise a TypeError unless the value is a game."""
+def check_game(game: object) -> None:
+    """Raise a TypeError unless the value is a game, and a ValueError without strategy sets."""
+    if isinstance(game, Game):
+        _ = game.domains  # which raises where recall is imperfect
+        return
     if isinstance(game, str):
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
-    wanted = ("domains", "utility", "value")
-    if not isinstance(game, type) and all(hasattr(game, name) for name in wanted):
-        return
+    hint = "pass one such as games.load('kuhn_poker')"
     if isinstance(game, np.ndarray | list | tuple):
         hint = "pass matrix_game(A), or NormalFormGame(A, B)"
-        learners = isinstance(game, list | tuple) and hasattr((*game, None)[0], "next_strategy")
-        if learners or hasattr(game, "to_json"):  # strategies
-            hint = "the game comes first"
-        raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
-    if not isinstance(game, Rules):
+    elif is_rules(game):
+        hint = "build its tree with ExtensiveFormGame.from_rules or from_history"
+    else:
         check_methods(game)
-    if hasattr(game, "payoffs") and hasattr(game, "child"):
-        hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""
-        raise TypeError(
-            f"game must be a Game, got its rules, {quote(game)}; {hint}build its tree with "
-            "ExtensiveFormGame.from_rules or from_history; solve, sampled_value, "
-            "sampled_local_best_response and uniform_behavior need none"
-        )
-    if type(game).__module__.startswith("pygambit"):
-        hint = "from_pygambit(game) reads one of pygambit"
-        raise TypeError(must_be("game", "a Game", game, hint))
-    raise TypeError(
-        f"game must be a Game, with domains, utility and value, got {quote(game)}; "
-        "pass one such as games.load('kuhn_poker')"
-    )
+    raise TypeError(must_be("game", "a Game", game, hint))
 
 
 def tree_hint(game: object) -> str:
     """Return what to pass in place of a game that can be turned into a game tree."""
     return "; pass game.to_tree(), the same game as a tree" if hasattr(game, "to_tree") else ""
-
-
-def game_repr_html(game: Any) -> str:
-    """Return a game as HTML, for notebooks."""
-    from regretkit.display._html import game_html
-
-    return game_html(game)
 
 
 def check_player(player: int, players: int, name: str = "player") -> None:
@@ -139,14 +223,9 @@ def as_profile(
         hint = "Profile.from_labels(game, ...) makes one of probabilities by information set"
         if not any(isinstance(domain, DecisionTree) for domain in domains):
             hint = "pass [[0.5, 0.5], ...], a probability for each action"
-        if hasattr(profile, "last_profile"):
-            hint = "pass its average, run.average"
-        elif hasattr(profile, "profile"):
-            hint = "pass its profile, solution.profile"
-        elif isinstance(profile, list | tuple) and any(
-            hasattr(entry, "average") or hasattr(entry, "to_json") for entry in profile
-        ):
-            hint = "pass one player's strategy in each place, as run.average[0]"
+        for name in ("average", "profile"):
+            if hasattr(profile, name):
+                hint = f"pass its {name}"
         raise TypeError(must_be("profile", "one vector for each player", profile, hint)) from error
     if len(strategies) != len(domains):
         raise ValueError(
@@ -156,21 +235,6 @@ def as_profile(
     for player, (strategy, domain) in enumerate(zip(strategies, domains, strict=True)):
         _check_entry(strategy, domain, player, finite=player != ignored_player)
     return strategies if ignored_player is not None else ValidatedProfile(strategies, domains)
-
-
-def utility_arguments(
-    domains: Sequence[StrategySet],
-    player: int,
-    profile: Sequence[Vector],
-    payoff_of: int | None,
-) -> tuple[list[Vector], int]:
-    """Return the checked profile and the player whose payoff is meant, for ``Game.utility``."""
-    check_player(player, len(domains))
-    strategies = as_profile(profile, domains, ignored_player=player)
-    if payoff_of is None:
-        return strategies, player
-    check_player(payoff_of, len(domains), "payoff_of")
-    return strategies, payoff_of
 
 
 def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: bool) -> None:
@@ -213,6 +277,15 @@ def _sequence_form(domain: StrategySet) -> str:
     """Return a hint for behavioral strategies, which are not in sequence form."""
     tree = "; on a tree it is in sequence form, tree.sequence_form(behavior)"
     return tree if isinstance(domain, DecisionTree) else ""
+
+
+def check_linear(game: Game[Any]) -> None:
+    """Raise a ValueError for a game of behaviors, in which a best response is no linear matter."""
+    if not game.linear:
+        raise ValueError(
+            f"payoffs are not linear in the behaviors of {quote(game)}; measure its "
+            "to_tree_profile(profile, game) in the game's tree"
+        )
 
 
 def is_finite(array: NDArray[np.float64]) -> bool:

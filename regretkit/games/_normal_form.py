@@ -10,13 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from regretkit._util._arrays import RESOLUTION, zero_cancelled
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, quote, strings
-from regretkit.games._game import (
-    as_strategies,
-    check_payoffs,
-    constant,
-    game_repr_html,
-    utility_arguments,
-)
+from regretkit.games._adapters import NormalFormHistory
+from regretkit.games._game import Game, check_payoffs, constant
 from regretkit.sets import Simplices
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
@@ -65,7 +60,7 @@ def _sequence(value: Iterable[Item]) -> Iterable[Item]:
 
 
 @define(eq=False, repr=False, init=False)
-class NormalFormGame:
+class NormalFormGame(Game[Simplices]):
     """A game in which all players simultaneously choose one action each.
 
     Parameters
@@ -140,18 +135,26 @@ class NormalFormGame:
         """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
         return constant(self.payoffs.sum(axis=0), self.payoffs)
 
-    def utility(
-        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
-    ) -> Vector:
-        """Return the expected payoff of each action of ``player``, shape ``(n,)``.
+    @property
+    def size(self) -> int:
+        """Number of outcomes."""
+        return int(self.payoffs[0].size)
 
-        See ``Game.utility``.
-        """
-        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
-        if (player, payer) not in self._tensors:
-            moved = np.moveaxis(self.payoffs[payer], player, 0)
-            self._tensors[player, payer] = np.ascontiguousarray(moved)
-        tensor = self._tensors[player, payer]
+    @property
+    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
+        """The least and the largest payoff of each player."""
+        return tuple((float(paid.min()), float(paid.max())) for paid in self.payoffs)
+
+    def history(self) -> NormalFormHistory:
+        """Return the empty history: players choose in turn, and see nothing of each other."""
+        return NormalFormHistory(self)
+
+    def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
+        """Return the expected payoff of each action of ``player``, shape ``(n,)``."""
+        if (player, payoff_of) not in self._tensors:
+            moved = np.moveaxis(self.payoffs[payoff_of], player, 0)
+            self._tensors[player, payoff_of] = np.ascontiguousarray(moved)
+        tensor = self._tensors[player, payoff_of]
         utility = self._contracted(tensor, player, strategies)
         # Magnitudes are only needed if terms may have cancelled.
         small = np.abs(utility) <= RESOLUTION * np.abs(tensor).max()
@@ -168,18 +171,6 @@ class NormalFormGame:
             # payoffs have bitwise equal utilities.
             tensor = np.einsum("...j,j->...", tensor, strategies[opponent])
         return tensor.copy() if self.players == 1 else tensor
-
-    def value(self, profile: Sequence[Vector]) -> Vector:
-        """Return the expected payoff of every player, shape ``(players,)``."""
-        strategies = as_strategies(self, profile)
-        return np.array(
-            [
-                domain.value(self.utility(player, strategies), strategies[player])
-                for player, domain in enumerate(self.domains)
-            ]
-        )
-
-    _repr_html_ = game_repr_html
 
     def __repr__(self) -> str:
         sizes = " x ".join(str(count) for count in self.payoffs.shape[1:])

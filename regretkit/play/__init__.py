@@ -52,7 +52,6 @@ from regretkit.play._comparison import ComparedRun as ComparedRun
 from regretkit.play._comparison import Comparison as Comparison
 from regretkit.play._comparison import compare as compare
 from regretkit.play._engines import EngineReport as EngineReport
-from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
 from regretkit.play._matches import Agent as Agent
 from regretkit.play._matches import HumanAgent as HumanAgent
 from regretkit.play._matches import Match as Match

@@ -22,8 +22,6 @@ from regretkit.evaluation import (
     sampled_local_best_response,
     sampled_value,
 )
-from regretkit.games import ExtensiveFormGame, NormalFormGame
-from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import RegretMatching
 from regretkit.play._orders import Extragradient, RandomPlayer
@@ -285,13 +283,8 @@ def _visited(run: "SelfPlay") -> int:
     if sampled is not None:
         return int(sampled)
     check_tree(run, "visited")
-    if isinstance(run.game, ExtensiveFormGame):
-        size = run.game.tree.histories
-    elif isinstance(run.game, NormalFormGame):
-        size = run.game.payoffs[0].size
-    elif isinstance(run.game, PublicGame):
-        size = len(run.game.tree.nodes) * sum(run.game.deal.sizes)
-    else:
+    size = run.game.size
+    if size is None:
         raise TypeError(f"visited is of games with a tree or a table, got {quote(run.game)}")
     utilities = 1 if isinstance(run.order, RandomPlayer) else run.players
     return run.iteration * size * utilities * (1 + isinstance(run.order, Extragradient))

@@ -140,8 +140,8 @@ class SelfPlay(Run):
         self.order.iterate(self)
         # A prediction before the update has changed what the player played.
         played = [self._learned_from.get(player, x) for player, x in enumerate(asked)]
-        for average, strategy in zip(self._averages, played, strict=True):
-            average.add(strategy)
+        for player, (average, strategy) in enumerate(zip(self._averages, played, strict=True)):
+            average.add(self.game.realization(player, strategy))
         self.last_profile = played
         self.iteration += 1
 

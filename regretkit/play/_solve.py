@@ -12,7 +12,6 @@ from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
 from regretkit.evaluation.exact._finish import finish_within, unmerged
 from regretkit.evaluation.exact._zero_sum import check_constant_sum
 from regretkit.games import (
-    CHANCE,
     ExtensiveFormGame,
     Game,
     History,
@@ -274,10 +273,7 @@ def likely_first(game: Game) -> str:
     In the games that were measured that is DCFR where chance deals, and PDCFR+ where it does not,
     as in Goofspiel. Both in turns take longer in nearly all of them, as both must be played.
     """
-    dealt = isinstance(game, PublicGame) or (
-        isinstance(game, ExtensiveFormGame) and bool((game.tree.player == CHANCE).any())
-    )
-    return "dcfr" if dealt else "pdcfr+"
+    return "dcfr" if game.deals else "pdcfr+"
 
 
 def start_by_rules(

@@ -266,8 +266,8 @@ class Experiment:
 
 def _games(games: Any) -> dict[str, tuple[Any, bytes | None, int]]:
     """Return by name what to play, the content of its file, and its histories if known."""
-    single = isinstance(games, str | SuiteGame | History | Rules)
-    given: Any = [games] if single or hasattr(type(games), "domains") else games
+    single = isinstance(games, str | SuiteGame | Game | History | Rules)
+    given: Any = [games] if single else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, entry) for entry in given]
     found: list[tuple[str, tuple[Any, bytes | None, int]]] = []
     for name, entry in pairs:
@@ -276,7 +276,7 @@ def _games(games: Any) -> dict[str, tuple[Any, bytes | None, int]]:
         if isinstance(text, str):
             points = map(_checked_game, expand(text))
             found += [(name or part, (part, source_of(part), size)) for part in points]
-        elif isinstance(text, History | Rules) or hasattr(type(text), "domains"):
+        elif isinstance(text, Game | History | Rules):
             found.append((name or _label(text), (text, None, size)))
         else:
             raise TypeError(f"games must be games or texts that name them, got {quote(text)}")

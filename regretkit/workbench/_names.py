@@ -20,7 +20,7 @@ from attrs import evolve
 
 from regretkit._util._errors import reason
 from regretkit._util._validate import quote
-from regretkit.games import ExtensiveFormGame, History, Rules, load, load_rules
+from regretkit.games import ExtensiveFormGame, Game, History, Rules, load, load_rules
 from regretkit.minimizer import RegretMinimizer, make_fields
 from regretkit.play import Algorithm, Alternating, Power, Simultaneous, named
 from regretkit.sets import Simplices
@@ -299,6 +299,6 @@ def _made(text: str, source: bytes | None) -> Any:
             raise
         except (Exception, SystemExit) as error:
             raise ValueError(located(error, text)) from error
-    if not (isinstance(found, History | Rules) or hasattr(type(found), "domains")):
+    if not isinstance(found, Game | History | Rules):
         raise TypeError(f"{text} must be a game or return one, got {quote(found)}")
     return found

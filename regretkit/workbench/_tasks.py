@@ -13,7 +13,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit import games
-from regretkit.games import History, ImperfectRecallGame, Rules, fingerprint
+from regretkit.games import History, Rules, fingerprint
 from regretkit.play import (
     Algorithm,
     At,
@@ -149,7 +149,7 @@ def _code_of_game(task: Task) -> str | None:
         # Of rules, a fingerprint knows a few random plays.
         own = not type(game).__module__.startswith("regretkit.")
         return _digest(task.sources[0], text) if own else fingerprint(game)
-    if isinstance(game, ImperfectRecallGame):
+    if game.coarse_information_set is not None:
         shared = b"".join(np.asarray(group).tobytes() for group in game.coarse_information_set)
         return fingerprint(game.refinement) + hashlib.sha256(shared).hexdigest()
     return fingerprint(game)

@@ -144,16 +144,16 @@ def test_a_run_shows_its_parts_and_its_result():
 
 
 def test_a_run_that_broke_off_says_so():
-    class Failing(rk.games.ExtensiveFormGame.__mro__[-1]):
+    class Failing(rk.games.Game):
         """Fails in the middle of an iteration."""
 
         def __init__(self, game):
-            self.game, self.domains, self.value = game, game.domains, game.value
+            self.game, self.domains = game, game.domains
 
-        def utility(self, player, profile, payoff_of=None):
+        def _utility(self, player, strategies, payoff_of):
             if player == 1:
                 raise KeyError("half-way")
-            return self.game.utility(player, profile, payoff_of)
+            return self.game.utility(player, strategies, payoff_of)
 
     game = Failing(games.kuhn_poker())
     run = rk.SelfPlay(game, [rk.CFR(tree, rk.RegretMatching) for tree in game.domains])

@@ -124,9 +124,9 @@ def test_a_game_of_another_kind_is_run_as_it_is_written():
         started(game, RULES["rm"], engine="compiled")
 
 
-@frozen
-class Wrapped:
-    """A game that is one only by its methods."""
+@frozen(eq=False)
+class Wrapped(rk.games.Game):
+    """A game of no class of the library's."""
 
     game: rk.ExtensiveFormGame
 
@@ -134,11 +134,8 @@ class Wrapped:
     def domains(self):
         return self.game.domains
 
-    def utility(self, player, profile, payoff_of=None):
-        return self.game.utility(player, profile, payoff_of)
-
-    def value(self, profile):
-        return self.game.value(profile)
+    def _utility(self, player, strategies, payoff_of):
+        return self.game.utility(player, strategies, payoff_of)
 
 
 def test_payoffs_that_could_overflow_are_played_as_written():

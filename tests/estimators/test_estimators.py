@@ -447,15 +447,12 @@ def test_what_cannot_be_sampled_is_refused_with_what_can():
         PublicChanceSampling(generator).utility(KUHN, 0, kuhn)
 
 
-class SquareGame:
+class SquareGame(rk.games.Game):
     """A game of one player who plays on a box."""
 
     domains = (rk.sets.Box([0.0], [1.0]),)
 
-    def utility(self, player, profile, payoff_of=None):
-        return np.ones(1)
-
-    def value(self, profile):
+    def _utility(self, player, strategies, payoff_of):
         return np.ones(1)
 
 

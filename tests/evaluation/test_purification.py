@@ -124,14 +124,11 @@ def test_what_was_passed_is_as_it_was_and_the_result_can_be_written(tmp_path):
     np.testing.assert_array_equal(Profile.from_json(tmp_path / "pure.json")[0], [0.0, 0.0, 1.0])
 
 
-class OnAHull:
+class OnAHull(games.Game):
     domains = (Hull([Simplices(2), Simplices(2)]),)
 
-    def utility(self, player, profile, payoff_of=None):
+    def _utility(self, player, strategies, payoff_of):
         return np.zeros(2)
-
-    def value(self, profile):
-        return np.zeros(1)
 
 
 test_what_has_no_threshold_is_refused = refusals(

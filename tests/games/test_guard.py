@@ -17,7 +17,7 @@ from refusals import refusals
 import regretkit as rk
 from regretkit import games
 from regretkit.evaluation import sampled_value
-from regretkit.games import GameDAG, GameTree, _memory_budget, _registry
+from regretkit.games import GameTree, GraphGame, _memory_budget, _registry
 from regretkit.games._memory_budget import estimated_size
 from regretkit.games.catalogue._matrix_games import _placements
 from regretkit.games.tree import _history
@@ -66,7 +66,7 @@ class Endless:
         lambda: GameTree.from_history(Endless(1)),
         lambda: GameTree.from_history(Endless(1, stops=True)),
         lambda: GameTree.from_rules(AsRules(Endless(1))),
-        lambda: GameDAG.from_history(Endless(2), state=lambda history: history.moves),
+        lambda: GraphGame.from_history(Endless(2), state=lambda history: history.moves),
         lambda: Sampled(Endless(2), rk.RegretMatching, ExternalSampling(np.random.default_rng(1))),
         lambda: sampled_value(
             Endless(2), [lambda *_: [0.5, 0.5]], samples=1, generator=np.random.default_rng(1)

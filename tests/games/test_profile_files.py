@@ -320,7 +320,7 @@ def test_every_number_of_a_game_tree_leaves_a_trace_in_its_fingerprint():
     assert len(others | {same}) == 5
 
 
-class UserDefined:
+class UserDefined(rk.games.Game):
     """A game that is in no registry: each player's payoff is bilinear."""
 
     name = "user-defined"
@@ -329,14 +329,10 @@ class UserDefined:
         self.matrix, self.noise = matrix, noise
         self.domains = (first or Simplices(2), Simplices(3))
 
-    def utility(self, player, profile, payoff_of=None):
-        sign = 1.0 if player == 0 else -1.0
-        seen = self.matrix @ profile[1] if player == 0 else self.matrix.T @ profile[0]
+    def _utility(self, player, strategies, payoff_of):
+        sign = 1.0 if payoff_of == 0 else -1.0
+        seen = self.matrix @ strategies[1] if player == 0 else self.matrix.T @ strategies[0]
         return sign * seen * (1.0 + self.noise)
-
-    def value(self, profile):
-        earned = profile[0] @ self.matrix @ profile[1]
-        return np.array([earned, -earned])
 
 
 def test_a_user_defined_game_is_identified_by_its_utilities():

@@ -16,7 +16,6 @@ import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.play import (
     ExternalSampling,
-    FixedStrategyIteration,
     Linear,
     OutcomeSampling,
     RandomPlayer,
@@ -48,8 +47,8 @@ def without_a_tree():
 
 
 def on_a_graph():
-    graph = games.GameDAG.from_history(games.Dudo(sides=2, memory=1))
-    return FixedStrategyIteration(graph, rk.RegretMatching)
+    graph = games.GraphGame.from_rules(games.Dudo(sides=2, memory=1))
+    return rk.play.named("cfr").start(graph)
 
 
 KINDS = {

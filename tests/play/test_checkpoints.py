@@ -61,7 +61,7 @@ EXACT = [name for name, algorithm in ALGORITHMS.items() if algorithm.sampling is
 CASES = [
     *(("kuhn_poker", name, None, "auto") for name in EXACT),
     *((DICE, name, None, "compiled") for name in ("cfr", "pcfr+", "dcfr", "efce")),
-    *((DICE, "cfr+", None, engine) for engine in ("numpy", "vectorized")),
+    *((DICE, "cfr+", None, engine) for engine in ("numpy",)),
     *((DICE, name, "external", "compiled") for name in ("mccfr", "cfr+", "lcfr")),
     *((DICE, "mccfr", sampling, "compiled") for sampling in ("outcome", "outcome-baseline")),
     *(("goofspiel(4)", "cfr", sampling, "auto") for sampling in ("chance", "external")),

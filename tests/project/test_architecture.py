@@ -180,7 +180,9 @@ HOOKS = {  # the concrete methods that subclasses may override
     "StrategySet": "_key contains gain value",
     "Simplices": "add best_response bisect cumulate dot expectation max newton norm normalize "
     "project regret repeat softmax sort sum uniform",
-    "Rules": "action_name chance label moves",
+    "Game": "_value coarsen constant_sum deals history payoff_bounds players realization "
+    "refinement size",
+    "Rules": "action_name chance label moves state",
     "Averaging": "weights",
     "Baseline": "update",
     "TraversalEstimator": "_parameters _sampling_data",

@@ -15,12 +15,12 @@ from regretkit.evaluation.correlated._programs import (
     as_concept,
 )
 from regretkit.games import ExtensiveFormGame
-from regretkit.games._game import as_strategies, game_repr_html, utility_arguments
+from regretkit.games._game import Game, as_strategies
 from regretkit.sets import StrategySet
 
 
 @define(eq=False, repr=False)
-class MediatorGame:
+class MediatorGame(Game[StrategySet]):
     """A game whose equilibria are the optimal correlated equilibria of another, to learn them.
 
     Player 0 is a mediator, who plays a distribution p of joint plans, a point of a correlation DAG.
@@ -78,14 +78,11 @@ class MediatorGame:
         self.domains = (self._program.plans.domain, *deviators)
         self._objective[0] += program.minimum  # whose weight is 1
 
-    def utility(
-        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
-    ) -> Vector:
-        """Return the utility of each sequence of ``player``; see ``Game.utility``."""
-        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
-        plan, objective = strategies[0], self._objective * (payer == 0)
-        prices = {payer: self.penalty}
-        if payer == 0:  # of all deviators' gains
+    def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
+        """Return the utility of each sequence of ``player``."""
+        plan, objective = strategies[0], self._objective * (payoff_of == 0)
+        prices = {payoff_of: self.penalty}
+        if payoff_of == 0:  # of all deviators' gains
             prices = dict.fromkeys(range(1, len(self.domains)), -self.penalty)
         gains = self._program.gains
         if player == 0:
@@ -97,9 +94,8 @@ class MediatorGame:
         utility[0] += objective @ plan + sum(gain @ strategies[i] for i, gain in earned.items())
         return utility
 
-    def value(self, profile: Sequence[Vector]) -> Vector:
-        """Return the expected payoff of every player, shape ``(players,)``."""
-        plan, *deviating = as_strategies(self, profile)
+    def _value(self, strategies: Sequence[Vector]) -> Vector:
+        plan, *deviating = strategies
         gains = [
             self.penalty * float(c @ (gain @ plan))
             for gain, c in zip(self._program.gains, deviating, strict=True)
@@ -114,8 +110,6 @@ class MediatorGame:
         plan = as_strategies(self, profile)[0]
         bound, _ = self.domains[0].best_response(self.utility(0, profile))
         return self._program.equilibrium(plan, float(self._objective @ plan), bound)
-
-    _repr_html_ = game_repr_html
 
     def __repr__(self) -> str:
         sequences = " + ".join(str(domain.dimension) for domain in self.domains)

@@ -24,7 +24,7 @@ from regretkit.evaluation.correlated._plans import (
     ancestors,
     correlation_dag,
 )
-from regretkit.games import ExtensiveFormGame, ImperfectRecallGame
+from regretkit.games import ExtensiveFormGame
 from regretkit.games._game import (
     check_game,
     tree_hint,
@@ -299,7 +299,7 @@ def check_tree(
 ) -> None:
     """Require a game in extensive form, of perfect recall."""
     check_game(game)
-    if isinstance(game, ImperfectRecallGame):
+    if game.recall_violation is not None:
         raise ValueError(game.recall_violation)
     if not isinstance(game, ExtensiveFormGame):
         raise TypeError(

@@ -131,7 +131,8 @@ class LiarsDice(_Bidding, name="liars_dice"):
         Number of players, at least 2; there are at most 300 bids.
     memory
         Number of last bids that players remember, at least 1; None for all. Limited memory makes
-        the game one of imperfect recall; it has no sequence form, but few states, see ``GameDAG``.
+        the game one of imperfect recall; it has no sequence form, but few states, see
+        ``GraphGame``.
 
     Examples
     --------
@@ -224,7 +225,8 @@ class Dudo(_Bidding, name="dudo"):
         sequences of claims, so that more dice need fewer sides.
     memory
         Number of last claims that players remember, at least 1; None for all. Limited memory makes
-        the game one of imperfect recall; it has no sequence form, but few states, see ``GameDAG``.
+        the game one of imperfect recall; it has no sequence form, but few states, see
+        ``GraphGame``.
 
     Examples
     --------

@@ -9,14 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import candidates, check_kind, floats, format_array, must_be, quote
+from regretkit.games._adapters import RulesHistory
 from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._game import (
-    as_strategies,
-    check_player,
-    constant,
-    game_repr_html,
-    utility_arguments,
-)
+from regretkit.games._game import Game, as_strategies, check_player, constant
 from regretkit.games.public._deal import Deal
 from regretkit.games.public._history import PublicRules
 from regretkit.games.public._layout import Layout
@@ -36,7 +31,7 @@ from regretkit.sets import DecisionTree
 
 
 @define(eq=False, repr=False)
-class PublicGame:
+class PublicGame(Game[DecisionTree]):
     """A game of two players who see everything but the type that the other was dealt.
 
     A player has a decision point for each of its nodes in the public tree and each type that is
@@ -86,7 +81,7 @@ class PublicGame:
     tree: PublicTree
     deal: Deal
     name: str | None = field(default=None, kw_only=True)
-    domains: tuple[DecisionTree, DecisionTree] = field(init=False)
+    domains: tuple[DecisionTree, ...] = field(init=False)
     layout: Layout = field(init=False)
     """Where the types decide."""
     _by_player: dict[int, TerminalUtilities] = field(init=False, factory=dict)
@@ -106,11 +101,6 @@ class PublicGame:
                 )
         self.layout = Layout(self.tree, self.deal)
         self.domains = self.layout.domains
-
-    @property
-    def players(self) -> int:
-        """Number of players, which is 2."""
-        return 2
 
     @property
     def payoffs(self) -> NDArray[np.float64]:
@@ -135,24 +125,35 @@ class PublicGame:
         payoffs = self.payoffs
         return constant(payoffs.sum(axis=0), payoffs)
 
-    def utility(
-        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
-    ) -> Vector:
-        """Return the utility of each sequence of ``player``, shape ``(dimension,)``.
+    @property
+    def size(self) -> int:
+        """Number of nodes for each type of both players."""
+        return len(self.tree.nodes) * sum(self.deal.sizes)
 
-        See ``Game.utility``.
-        """
-        strategies, payer = utility_arguments(self.domains, player, profile, payoff_of)
-        return self._terminal_utilities(player).utility(strategies[1 - player], payer)
+    @property
+    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
+        """The least and the largest payoff of each player."""
+        return tuple((float(paid.min()), float(paid.max())) for paid in self.payoffs)
+
+    @property
+    def deals(self) -> bool:
+        """Whether chance has a move, which always deals the types."""
+        return True
+
+    def history(self) -> RulesHistory:
+        """Return the empty history: the types are dealt, and the public tree is played."""
+        return RulesHistory(PublicRules(self.layout))
+
+    def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
+        """Return the utility of each sequence of ``player``, shape ``(dimension,)``."""
+        return self._terminal_utilities(player).utility(strategies[1 - player], payoff_of)
 
     def _terminal_utilities(self, player: int) -> TerminalUtilities:
         if player not in self._by_player:
             self._by_player[player] = TerminalUtilities(self.layout, player)
         return self._by_player[player]
 
-    def value(self, profile: Sequence[Vector]) -> Vector:
-        """Return the expected payoff of each player, shape ``(2,)``."""
-        strategies = as_strategies(self, profile)
+    def _value(self, strategies: Sequence[Vector]) -> Vector:
         utilities = self._terminal_utilities(0)
         return np.array([strategies[0] @ utilities.utility(strategies[1], i) for i in (0, 1)])
 
@@ -399,8 +400,6 @@ class PublicGame:
                 yield "compare", np.array([*node.win, *node.lose, *node.tie, order])
             elif isinstance(node, Free | Table):
                 yield "pay", np.array(node.payoff if isinstance(node, Free) else node.payoffs)
-
-    _repr_html_ = game_repr_html
 
     def _at(self, node: int) -> str:
         return "/" + "/".join(self.tree.path(node))

@@ -61,6 +61,8 @@ class PublicRules(Rules):
     A history is a node and the types of both players, zeros before they are dealt.
     """
 
+    numbered = True
+
     def __init__(self, layout: Layout) -> None:
         self.layout, self._moves = layout, Moves(layout.tree, layout.deal)
 

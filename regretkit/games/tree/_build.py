@@ -1,8 +1,8 @@
 """Builds game trees and graphs of states out of rules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, quote
+from regretkit.games._game import check_payoffs
 from regretkit.games._memory_budget import MemoryBudget, estimated_size
-from regretkit.games.tree._history import CHANCE, TERMINAL, check_length, path_text
+from regretkit.games.tree._history import (
+    CHANCE,
+    CHANCE_TOLERANCE,
+    TERMINAL,
+    check_length,
+    path_text,
+)
 from regretkit.games.tree._rules import Batch, HistoryError, Rules
 from regretkit.sets._labels import LazySequence
 
@@ -27,11 +34,28 @@ def tree_of(rules: Rules, memory_limit: float | None = None) -> dict[str, Any]:
     return built(rules, memory_limit).arrays()
 
 
-def built(rules: Rules, memory_limit: float | None = None) -> "Builder":
+class Graph(NamedTuple):
+    """The nodes of a game and the edges between them, those of a node side by side."""
+
+    root: int
+    player: Indices
+    information_set: Indices
+    payoffs: Vector
+    """Those of the terminal nodes, in order."""
+    parent: Indices
+    child: Indices
+    probability: Vector
+    labels: Sequence[Sequence[str]]
+    actions: Sequence[Sequence[Sequence[str]]]
+
+
+def built(
+    rules: Rules, memory_limit: float | None = None, states: "States | None" = None
+) -> "Builder":
     """Return the builder of a game after it has visited all histories."""
     if not isinstance(rules, Rules):
         raise TypeError(f"rules must be the Rules of a game, got {quote(rules)}")
-    builder = Builder(rules, MemoryBudget(memory_limit))
+    builder = Builder(rules, MemoryBudget(memory_limit), states)
     level: Batch | None = rules.start()
     while level is not None:
         level = builder.visit(level)
@@ -78,12 +102,32 @@ class Moves:
         )
 
 
-class InformationSets:
-    """The information sets of a player, numbered by first occurrence."""
+class Rows:
+    """Different rows of whole numbers, numbered by first occurrence."""
 
     def __init__(self) -> None:
         self._keys = np.empty(0, dtype=np.int64)
-        self.observed: NDArray[Any] = np.empty((0, 0), dtype=np.int8)
+        self.rows: NDArray[Any] = np.empty((0, 0), dtype=np.int8)
+
+    def number(self, columns: Sequence[Any], size: int) -> tuple[Indices, Indices]:
+        """Return the number of each row of columns, and the first index of each new one."""
+        among, first = grouped(columns, size)
+        rows = np.stack([np.broadcast_to(c, size)[first] for c in columns], axis=1)
+        keys = mixed(rows.T)
+        number, new = numbered(keys, self._keys)
+        if new.size:
+            self._keys, added = np.append(self._keys, keys[new]), _narrow(rows[new])
+            self.rows = np.concatenate([self.rows, added]) if self.rows.size else added
+        if new.size < first.size and not np.array_equal(self.rows[number], rows):
+            raise ValueError("two information sets have the same key; observe something else")
+        return number[among], first[new]
+
+
+class InformationSets(Rows):
+    """The information sets of a player by what it observes, with their actions."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self.first = np.empty(0, dtype=np.int64)
         """The history at which each occurs first."""
         self.moves = Moves()
@@ -92,22 +136,12 @@ class InformationSets:
         self, columns: Sequence[Any], counts: Indices, actions: Indices, histories: Indices
     ) -> tuple[Indices, NDArray[np.bool_]]:
         """Return the number of each history, and whether it has the actions of the first one."""
-        among, first = grouped(columns, counts.size)
-        rows = np.stack([np.broadcast_to(c, counts.size)[first] for c in columns], axis=1)
-        keys = mixed(rows.T)
-        number, new = numbered(keys, self._keys)
+        numbers, new = self.number(columns, counts.size)
         begin = np.cumsum(counts) - counts
         if new.size:
-            self._keys, known = np.append(self._keys, keys[new]), self.observed
-            rows_of_new = _narrow(rows[new])
-            self.observed = np.concatenate([known, rows_of_new]) if known.size else rows_of_new
-            self.first = np.append(self.first, histories[first[new]])
-            added = counts[first[new]]
-            self.moves.add(added, actions[expand_ranges(begin[first[new]], added)])
-        if new.size < first.size and not np.array_equal(self.observed[number], rows):
-            raise ValueError("two information sets have the same key; observe something else")
-        numbers, ends, sizes = number[among], self.moves.ends, self.moves.sizes
-        sizes = sizes[numbers]
+            self.first = np.append(self.first, histories[new])
+            self.moves.add(counts[new], actions[expand_ranges(begin[new], counts[new])])
+        ends, sizes = self.moves.ends, self.moves.sizes[numbers]
         equal = sizes == counts
         if equal.all():
             place = np.arange(actions.size) - np.repeat(begin, counts)
@@ -116,7 +150,7 @@ class InformationSets:
         return numbers, equal
 
     def labels(self, rules: Rules, player: int) -> LazySequence[str]:
-        return LazySequence(len(self.observed), partial(_label, rules, player, self.observed))
+        return LazySequence(len(self.rows), partial(_label, rules, player, self.rows))
 
 
 def grouped(columns: Sequence[Any], size: int) -> tuple[Indices, Indices]:
@@ -186,11 +220,15 @@ def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
 
 
 class Builder:
-    """Visits the batches of a game level by level, and records them as arrays."""
+    """Visits the batches of a game level by level, and records them as arrays.
 
-    def __init__(self, rules: Rules, budget: MemoryBudget) -> None:
-        self.rules, self._budget = rules, budget
-        self.found, self.visited, self._depth = 1, 0, 0
+    With ``states``, histories that agree in ``Rules.state`` are one node. Two histories of each
+    node are continued, so that ``check_states`` can compare them.
+    """
+
+    def __init__(self, rules: Rules, budget: MemoryBudget, states: "States | None" = None) -> None:
+        self.rules, self._budget, self.states = rules, budget, states
+        self.pending, self.visited, self._depth = 1, 0, 0
         self._estimated = False
         self._columns = 0
         self.sets: dict[int, InformationSets] = {}
@@ -216,6 +254,8 @@ class Builder:
         check_length(self._depth)
         self._depth += 1
         player = self._players(level)
+        if self.states is not None:
+            level, player = self._merged(self.states, level, player)
         numbers = np.full(player.size, -1, dtype=np.int32)
         self._player.append(player)
         self._information_set.append(numbers)
@@ -242,13 +282,27 @@ class Builder:
         return self._children(level, player, found) if found else None
 
     def _players(self, level: Batch) -> Indices:
-        player = np.broadcast_to(np.asarray(self.rules.player(level)), self.found - self.visited)
+        player = np.broadcast_to(np.asarray(self.rules.player(level)), self.pending)
         if player.dtype.kind not in "iu" or player.min() < TERMINAL or player.max() >= 2**31:
             raise ValueError(
                 "player() must be players, numbered from 0, or CHANCE or TERMINAL, got "
                 f"{quote(player.tolist())}"
             )
         return player.astype(np.int32)
+
+    def _merged(self, states: "States", level: Batch, player: Indices) -> tuple[Batch, Indices]:
+        """Return the first two histories of each node, and who acts there."""
+        local = np.empty(player.size, dtype=np.int64)
+        for actor in np.unique(player).tolist():
+            members = np.flatnonzero(player == actor)
+            h = level[members]
+            if actor == TERMINAL:  # without a sign of zero
+                columns = list((self._paid(h) + 0.0).view(np.int64).T)
+            else:
+                columns = checked_columns(self.rules.state(h), h.size, "state()")
+            local[members] = states.of(actor).number(columns, h.size)[0]
+        kept = states.visit(player, local)
+        return level[kept], player[kept]
 
     def _paid(self, h: Batch) -> Vector:
         paid = floats(self.rules.payoffs(h), "payoffs()")
@@ -301,7 +355,7 @@ class Builder:
         if len(found) > 1:
             order = np.argsort(row, kind="stable")
             row, action = row[order], action[order]
-        self._check_size(row.size)
+        self._check_size(self.visited + player.size + row.size)
         counts = np.bincount(row, minlength=player.size)
         parents, probability = level[row], np.ones(row.size)
         drawn = player[row] == CHANCE
@@ -313,13 +367,13 @@ class Builder:
         self._action.append((np.arange(row.size) - (np.cumsum(counts) - counts)[row]).astype("i4"))
         self._probability.append(probability)
         self.visited += player.size
-        self.found += row.size
+        self.pending = row.size
         return self.rules.child(parents, action)
 
-    def _check_size(self, more: int) -> None:
+    def _check_size(self, found: int) -> None:
         players = self._payoffs[0].shape[1] if self._payoffs else 2
-        self._budget.check_histories(self.found + more, players)
-        if self.found + more > _ESTIMATED and not self._estimated:
+        self._budget.check_histories(found, players)
+        if found > _ESTIMATED and self.states is None and not self._estimated:
             self._estimated = True
             estimate = estimated_size(self.rules)
             self._budget.check_histories(estimate, players, "about", slack=2.0)
@@ -367,6 +421,9 @@ class Builder:
     def path(self, history: int) -> str:
         """Return a history in words, for error messages."""
         parent, action = _joined(self._parent), _joined(self._action)
+        if self.states is not None:
+            visited = _joined(self.states.visited)
+            parent, action = parent[visited], action[visited]
         return path_text(path_to(history, parent, action, self._names))
 
     def _names(self, history: int) -> Sequence[str]:
@@ -377,6 +434,140 @@ class Builder:
             return self.chance.names(self.rules, CHANCE)[previous]
         number = int(_joined(self._information_set)[history])
         return self.sets[actor].moves.names(self.rules, actor)[number]
+
+
+class States:
+    """The nodes of a graph: who acts, and the state of the rules there."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Hashable, Rows] = {}
+        self._visits = np.empty(0, dtype=np.int64)
+        # One array for each batch
+        self.found: list[Indices] = []
+        """The node of each discovered history."""
+        self.visited: list[Indices] = []
+        """The discovered histories that are visited."""
+
+    def of(self, actor: Hashable) -> Rows:
+        """Return the states in which somebody acts."""
+        return self._rows.setdefault(actor, Rows())
+
+    def visit(self, player: Indices, local: Indices) -> Indices:
+        """Return which histories to visit, and number the nodes by first occurrence."""
+        node, new = self.of(None).number([player, local], player.size)
+        self._visits = np.append(self._visits, np.zeros(new.size, dtype=np.int64))
+        # How many histories of the same node were found before each
+        order = np.argsort(node, kind="stable")
+        sorted_nodes = node[order]
+        before = np.empty(node.size, dtype=np.int64)
+        before[order] = np.arange(node.size) - np.searchsorted(sorted_nodes, sorted_nodes)
+        before += self._visits[node]
+        np.add.at(self._visits, node, 1)
+        kept = np.flatnonzero(before < np.where(player == TERMINAL, 1, 2))
+        self.visited.append(sum(map(len, self.found)) + kept)
+        self.found.append(node)
+        return kept
+
+
+def graph_of(rules: Rules, memory_limit: float | None = None) -> Graph:
+    """Return the nodes and edges of a game whose histories with equal states are merged."""
+    states = States()
+    builder = built(rules, memory_limit, states)
+    arrays = builder.arrays()
+    found, visited = _joined(states.found), _joined(states.visited)
+    parent, node = arrays["parent"][1:], found[visited]
+    child, probability = found[1:], arrays["probability"][1:]
+    first = np.unique(node, return_index=True)[1]
+    check_chance(arrays["player"], parent, probability, builder.path)
+    ends = np.flatnonzero(arrays["player"] == TERMINAL)
+    check_payoffs(arrays["payoffs"], lambda i: f"{builder.path(int(ends[i[0]]))}, player {i[1]}")
+    # The second history of each node has to have the same continuations as the first.
+    counts = np.bincount(parent, minlength=node.size)
+    begin, second = np.cumsum(counts) - counts, np.setdiff1d(np.arange(node.size), first)
+    former = first[node[second]]
+    equal = (counts[second] == counts[former]) & (
+        arrays["information_set"][second] == arrays["information_set"][former]
+    )
+    if equal.all():
+        edges = [expand_ranges(begin[each], counts[each]) for each in (second, former)]
+        same = (child[edges[0]] == child[edges[1]]) & (
+            probability[edges[0]] == probability[edges[1]]
+        )
+        equal[np.repeat(np.arange(second.size), counts[second])[~same]] = False
+    if not equal.all():
+        i = int(np.argmin(equal))
+        raise ValueError(
+            f"{builder.path(int(former[i]))} and {builder.path(int(second[i]))} have one state, "
+            "but differ, or their children do; only histories with equal continuations may share it"
+        )
+    kept = np.isin(parent, first)
+    return Graph(
+        root=0,
+        player=arrays["player"][first],
+        information_set=arrays["information_set"][first],
+        payoffs=arrays["payoffs"],
+        parent=node[parent[kept]],
+        child=child[kept],
+        probability=probability[kept],
+        labels=arrays["labels"],
+        actions=arrays["actions"],
+    )
+
+
+def graph_of_tree(tree: Any) -> Graph:
+    """Merge the histories of a tree with identical continuations, from the terminals upwards."""
+    numbers: dict[Hashable, int] = {}
+    first: list[int] = []
+    node = np.empty(tree.histories, dtype=np.int64)
+    begin = np.searchsorted(tree.parent, np.arange(tree.histories + 1))
+    paid = np.zeros((tree.histories, tree.players))
+    paid[tree.terminals] = tree.payoffs
+    for history in reversed(range(tree.histories)):
+        children = slice(*begin[history : history + 2].tolist())
+        key = (
+            int(tree.player[history]),
+            int(tree.information_set[history]),
+            node[children].tobytes(),
+            tree.probability[children].tobytes(),
+            tuple(paid[history].tolist()),
+        )
+        node[history] = numbers.setdefault(key, len(first))
+        if node[history] == len(first):
+            first.append(history)
+    histories = np.array(first)
+    counts = np.diff(begin)[histories]
+    edges = expand_ranges(begin[histories], counts)
+    return Graph(
+        root=int(node[0]),
+        player=tree.player[histories],
+        information_set=tree.information_set[histories],
+        payoffs=paid[histories[tree.player[histories] == TERMINAL]],
+        parent=np.repeat(np.arange(histories.size), counts),
+        child=node[edges],
+        probability=tree.probability[edges],
+        labels=list(tree.labels),
+        actions=list(tree.actions),
+    )
+
+
+def check_chance(
+    player: Indices, parent: Indices, probability: Vector, place: Callable[[int], str]
+) -> None:
+    """Raise a ValueError unless the edges from each chance node have probabilities that sum to 1.
+
+    ``place`` describes a node, for the message.
+    """
+    drawn = player[parent] == CHANCE
+    source, chances = parent[drawn], probability[drawn]
+    # Comparisons with NaN are false.
+    improper = source[~((chances >= 0.0) & (chances < np.inf))]
+    total = np.bincount(source, chances, minlength=player.size)
+    wrong = np.flatnonzero((player == CHANCE) & ~(np.abs(total - 1.0) <= CHANCE_TOLERANCE))
+    for node in [*improper[:1].tolist(), *wrong[:1].tolist()]:
+        raise ValueError(
+            f"the probabilities of chance at {place(node)} must be at least 0 and sum to 1 within "
+            f"{CHANCE_TOLERANCE:g}, got {quote(chances[source == node].tolist())}"
+        )
 
 
 def checked_columns(columns: Sequence[Any], size: int, name: str) -> list[Any]:

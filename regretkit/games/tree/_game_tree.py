@@ -1,21 +1,20 @@
 """Game trees as flat arrays, of perfect or imperfect recall."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeGuard, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from attrs import define
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util import _validate
-from regretkit._util._arrays import read_only, segment_sum
+from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.games._game import check_payoffs, game_repr_html
-from regretkit.games.tree._build import path_to, tree_of
+from regretkit.games._game import check_payoffs
+from regretkit.games.tree._build import check_chance, path_to, tree_of
 from regretkit.games.tree._history import (
     CHANCE,
-    CHANCE_TOLERANCE,
     TERMINAL,
     History,
     path_text,
@@ -121,6 +120,13 @@ class GameTree:
         self.action = compact(action, "action")
         self.probability = _numbers(probability, "probability")
         self.payoffs = _numbers(payoffs, "payoffs")
+        previous, numbers = self.parent[:-1], np.arange(1, self.parent.size)
+        order = (self.parent[1:] < np.maximum(previous, 0)) | (self.parent[1:] >= numbers)
+        if self.parent.size == 0 or self.parent[0] != -1 or order.any():
+            raise ValueError(
+                "parent must begin with -1, never decrease, and come before its children, in "
+                f"breadth-first order, got {quote(self.parent.tolist())}"
+            )
         self.terminals = compact(np.flatnonzero(self.player == TERMINAL), "terminals")
         self._chance = np.flatnonzero(self.player == CHANCE)
         self.labels = tuple(
@@ -128,7 +134,8 @@ class GameTree:
         )
         self.actions = tuple(map(_names_of_actions, actions))
         self.outcomes = _names_of_actions(outcomes)
-        self.sizes = _check_tree(self)
+        counts = np.bincount(self.parent[1:], minlength=self.histories)
+        self.sizes = tuple(map(read_only, _check_tree(self, counts)))
 
     @classmethod
     def from_rules(cls, rules: Rules, *, memory_limit: float | None = None) -> "GameTree":
@@ -184,6 +191,12 @@ class GameTree:
         return tuple(map(len, self.labels))
 
     @property
+    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
+        """The least and the largest payoff of each player."""
+        least, largest = self.payoffs.min(axis=0).tolist(), self.payoffs.max(axis=0).tolist()
+        return tuple(zip(least, largest, strict=True))
+
+    @property
     def depth(self) -> int:
         """Length of the longest history, chance's actions included."""
         depth, last = 0, self.histories - 1
@@ -205,7 +218,10 @@ class GameTree:
             return self.outcomes[int(np.searchsorted(self._chance, history))]
         return self.actions[player][int(self.information_set[history])]
 
-    _repr_html_ = game_repr_html
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import game_html
+
+        return game_html(self)
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.information_sets))
@@ -254,168 +270,63 @@ def _names_of_actions(names: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]
 # Checks
 
 
-def _check_tree(tree: GameTree) -> tuple[Indices, ...]:
-    """Check all arrays, and return the number of actions of each player's information sets."""
-    _check_shapes(tree)
-    children = _check_order(tree)
-    _check_players(tree, children)
-    sizes = [_check_information_sets(tree, player, children) for player in range(tree.players)]
-    _check_outcomes(tree, children)
+def _check_tree(tree: GameTree, counts: Indices) -> list[Indices]:
+    """Check a tree whose histories have so many children; return the sizes of information sets."""
+    histories, terminals, players = tree.histories, tree.terminals.size, tree.players
+    shapes = dict.fromkeys(("player", "information_set", "action", "probability"), (histories,))
+    for name, shape in {**shapes, "payoffs": (terminals, players)}.items():
+        if getattr(tree, name).shape != shape:
+            raise ValueError(
+                f"{name} has shape {getattr(tree, name).shape}, but there are {histories} "
+                f"histories, {terminals} terminal ones and {players} players; pass shape {shape}"
+            )
+    if not players or len(tree.actions) != players:
+        raise ValueError(
+            f"labels and actions must have a list for each player, got {players} and "
+            f"{len(tree.actions)}"
+        )
+    player, sets, chance = tree.player, tree.information_set, tree.player == CHANCE
+    sibling = np.append(False, tree.parent[1:] == tree.parent[:-1])
+    following = np.where(sibling, np.roll(tree.action, 1) + 1, 0)
+    sizes, outside = list[Indices](), (player < TERMINAL) | (player >= players)
+    _check((player == TERMINAL) != (counts == 0), "player", player, "is TERMINAL without children")
+    _check(outside, "player", player, f"is 0 to {players - 1}, CHANCE (-1) or TERMINAL (-2)")
+    _check(tree.action[1:] != following[1:], "action", tree.action, "counts children from 0", 1)
+    _check((player < 0) != (sets < 0), "information_set", sets, "is -1 where no player acts")
+    for i, (labels, actions) in enumerate(zip(tree.labels, tree.actions, strict=True)):
+        own = player == i
+        known = np.append(-1, np.maximum.accumulate(np.where(own, sets, -1)))
+        _check(own & (sets > known[:-1] + 1), "information_set", sets, "counts by first occurrence")
+        if not known[-1] + 1 == len(labels) == len(actions):
+            raise ValueError(
+                f"player {i} has {known[-1] + 1} information sets, but labels names {len(labels)} "
+                f"and actions {len(actions)}; pass one of each"
+            )
+        sizes.append(np.zeros(len(labels), dtype=np.int64))
+        sizes[i][sets[own]] = counts[own]
+        if not isinstance(actions, LazySequence):
+            sizes[i][:] = [*map(len, actions)]
+        expected = np.append(sizes[i], 0)[np.where(own, sets, -1)]
+        _check(own & (expected != counts), "information_set", sets, "has the same actions anywhere")
+    named = [*map(len, tree.outcomes)] if isinstance(tree.outcomes, tuple) else counts[chance]
+    if not np.array_equal(named, counts[chance]):
+        raise ValueError("outcomes must name the outcomes of each chance history, in order")
 
     # All names of actions are checked now, so that messages can show the path of a history.
     def place(history: int) -> str:
         return path_text(tree.history_path(history))
 
-    _check_chance(tree, children, place)
+    drawn = np.append(False, chance[tree.parent[1:]])
+    _check(~drawn & (tree.probability != 1), "probability", tree.probability, "is 1 after players")
+    check_chance(player, tree.parent[1:], tree.probability[1:], place)
     check_payoffs(tree.payoffs, lambda i: f"{place(int(tree.terminals[i[0]]))}, player {i[1]}")
-    return tuple(sizes)
+    return sizes
 
 
-def _first(wrong: NDArray[np.bool_]) -> int:
-    """Return the first index at which something is wrong, -1 if nothing is."""
-    return int(np.argmax(wrong)) if wrong.any() else -1
-
-
-class _Children(NamedTuple):
-    """The histories that have children, in order, with the numbers of their children."""
-
-    of: Indices
-    counts: Indices
-
-
-def _check_shapes(tree: GameTree) -> None:
-    histories = tree.parent.size
-    for name in ("player", "information_set", "action", "probability"):
-        shape = getattr(tree, name).shape
-        if shape != (histories,):
-            raise ValueError(
-                f"{name} has shape {shape}, but parent has {histories} histories; "
-                f"pass one entry for each, shape ({histories},)"
-            )
-    if not tree.labels:
-        raise ValueError("labels is empty: a game needs at least one player; pass a list for each")
-    if len(tree.actions) != tree.players:
-        raise ValueError(
-            f"actions has lists for {len(tree.actions)} players, but labels for {tree.players}"
-        )
-    terminals, players = wanted = (tree.terminals.size, tree.players)
-    if tree.payoffs.shape != wanted:
-        raise ValueError(
-            f"payoffs has shape {tree.payoffs.shape}, but there are {terminals} terminal "
-            f"histories and {players} players; pass shape {wanted}"
-        )
-
-
-def _check_order(tree: GameTree) -> _Children:
-    parent, action = tree.parent, tree.action
-    if not parent.size or parent[0] != -1:
-        raise ValueError("parent must begin with -1: history 0 is the one that has no parent")
-    previous, current = parent[:-1], parent[1:]
-    number = np.arange(1, parent.size, dtype=parent.dtype)
-    if (i := 1 + _first((current < np.maximum(previous, 0)) | (current >= number))) > 0:
-        raise ValueError(
-            f"parent[{i}] is {parent[i]}, after {parent[i - 1]}; in "
-            "breadth-first order parents never decrease and come before their children"
-        )
-    # Each history is the next child of the same parent, or the first child of another.
-    index = np.append(action.dtype.type(-1), np.where(current == previous, action[:-1] + 1, 0))
-    if (i := _first(action != index)) >= 0:
-        raise ValueError(
-            f"action[{i}] is {action[i]}, but history {i} is child {index[i]} of its parent; "
-            "list children in the order of their actions"
-        )
-    first = np.flatnonzero(index == 0)
-    return _Children(parent[first], np.diff(np.append(first, parent.size)))
-
-
-def _check_players(tree: GameTree, children: _Children) -> None:
-    player = tree.player
-    if (i := _first((player < TERMINAL) | (player >= tree.players))) >= 0:
-        raise ValueError(
-            f"player[{i}] is {player[i]}, but must be one of 0 to {tree.players - 1}, "
-            f"CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
-        )
-    childless = np.ones(player.size, dtype=np.bool_)
-    childless[children.of] = False
-    if (i := _first((player == TERMINAL) != childless)) >= 0:
-        raise ValueError(
-            f"player[{i}] is {player[i]}, but history {i} has "
-            f"{children.counts[children.of == i].sum()} children; those without any, and no "
-            f"others, are TERMINAL ({TERMINAL})"
-        )
-    if (i := _first((player < 0) & (tree.information_set != -1))) >= 0:
-        raise ValueError(
-            f"information_set[{i}] is {tree.information_set[i]}, but no player acts at history "
-            f"{i}; pass -1 there"
-        )
-
-
-def _check_information_sets(tree: GameTree, player: int, children: _Children) -> Indices:
-    acting = np.flatnonzero(tree.player[children.of] == player)
-    histories, counts = children.of[acting], children.counts[acting]
-    numbers = tree.information_set[histories]
-    previous = np.append(-1, np.maximum.accumulate(numbers))
-    if (i := _first((numbers < 0) | (numbers > previous[:-1] + 1))) >= 0:
-        raise ValueError(
-            f"information_set[{histories[i]}] is {numbers[i]}, but those of player {player} up "
-            f"to there are 0 to {previous[i]}; number them in the order in which they first occur"
-        )
-    labels, actions = tree.labels[player], tree.actions[player]
-    if not (1 + previous[-1] == len(labels) == len(actions)):
-        raise ValueError(
-            f"player {player} has {1 + previous[-1]} information sets, but labels names "
-            f"{len(labels)} and actions {len(actions)}; pass one of each"
-        )
-    sizes = counts[numbers > previous[:-1]]
-    if isinstance(actions, tuple):
-        sizes = np.fromiter(map(len, actions), np.int64, len(actions))
-    if (i := _first(sizes[numbers] != counts)) >= 0:
-        raise ValueError(
-            f"history {histories[i]} has {counts[i]} children, but information set "
-            f"{numbers[i]} of player {player} has {sizes[numbers[i]]} actions; an information "
-            "set has the same actions at all of its histories"
-        )
-    return read_only(sizes)
-
-
-def _check_outcomes(tree: GameTree, children: _Children) -> None:
-    acting = np.flatnonzero(tree.player[children.of] == CHANCE)
-    if len(tree.outcomes) != acting.size:
-        raise ValueError(
-            f"outcomes has names for {len(tree.outcomes)} chance histories, but there are "
-            f"{acting.size}; pass the names of the outcomes of each"
-        )
-    if not isinstance(tree.outcomes, tuple):
-        return  # names that are made when asked for
-    named, counts = np.fromiter(map(len, tree.outcomes), np.int64), children.counts[acting]
-    if (i := _first(named != counts)) >= 0:
-        raise ValueError(
-            f"history {children.of[acting[i]]} has {counts[i]} children, but outcomes names "
-            f"{named[i]} of them: {quote(tree.outcomes[i])}"
-        )
-
-
-def _check_chance(tree: GameTree, children: _Children, place: Callable[[int], str]) -> None:
-    by_chance = tree.player[children.of] == CHANCE
-    drawn, probability = np.append(False, np.repeat(by_chance, children.counts)), tree.probability
-    # Comparisons with NaN are false.
-    proper = (probability >= 0.0) & (probability < np.inf)
-    if (i := _first(~drawn & (probability != 1.0))) >= 0:
-        raise ValueError(
-            f"probability[{i}] is {probability[i]}, but chance does not lead to history {i}; "
-            "pass 1 there"
-        )
-    if (i := _first(drawn & ~proper)) >= 0:
-        *path, outcome = tree.history_path(i)
-        raise ValueError(
-            f"chance outcome {quote(outcome)} at {path_text(path)} has probability "
-            f"{probability[i]}; pass a finite number of at least 0"
-        )
-    histories, counts = children.of[by_chance], children.counts[by_chance]
-    index = np.repeat(np.arange(histories.size), counts)
-    total = segment_sum(index, probability[drawn], histories.size)
-    if (i := _first(np.abs(total - 1.0) > CHANCE_TOLERANCE)) >= 0:
-        raise ValueError(
-            f"the probabilities of chance at {place(int(histories[i]))} sum to {total[i]}, not "
-            f"to 1 within {CHANCE_TOLERANCE:g}; divide them by their sum"
-        )
+def _check(
+    wrong: NDArray[np.bool_], name: str, array: NDArray[Any], rule: str, begin: int = 0
+) -> None:
+    """Raise a ValueError about the first wrong entry of an array."""
+    if wrong.any():
+        i = begin + int(np.argmax(wrong))
+        raise ValueError(f"{name}[{i}] is {array[i]}, but {name} {rule}")

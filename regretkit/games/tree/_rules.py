@@ -86,11 +86,11 @@ class Rules(abc.ABC):
     set are legal at each of its histories.
 
     One class is enough to build the tree (``ExtensiveFormGame.from_rules``), to merge repeated
-    states (``GameDAG``), and to play without a tree (``solve(rules, sampling="external")``), which
-    compiles rules to machine code. Rules should have no state; attributes are parameters.
+    states (``GraphGame.from_rules``), and to play without a tree
+    (``solve(rules, sampling="external")``), which compiles rules to machine code. Rules should have
+    no state; attributes are parameters.
 
-    A game with repeated states may also have a method ``state(h)``. It returns a tuple of columns,
-    like ``observed``; histories in which they are equal have equal continuations.
+    A game with repeated states also says in which ``state`` histories are.
 
     Examples
     --------
@@ -119,6 +119,9 @@ class Rules(abc.ABC):
     >>> tree.labels[0][7], tree.actions[0][7]
     ('call toss 7', ('h', 't'))
     """
+
+    numbered: bool = False
+    """Whether the one observation is the number of the information set in the game's own order."""
 
     @abc.abstractmethod
     def start(self) -> Batch:
@@ -166,6 +169,17 @@ class Rules(abc.ABC):
         probability: Vector = 1.0 / np.count_nonzero(every, axis=1)
         return probability
 
+    def state(self, h: Batch) -> tuple[Column, ...]:
+        """Return columns, like ``observed``, which are equal where continuations are.
+
+        A ``GraphGame`` needs them: histories at which the same player acts, or chance, in one state
+        have equal information sets, actions, probabilities and payoffs from there on.
+        """
+        raise TypeError(
+            f"{quote(self)} has no method state(h); return columns that are equal for histories "
+            "with equal continuations"
+        )
+
     def action_name(self, player: int, action: int) -> str:
         """Return the name of an action of a player or of ``CHANCE``, for display."""
         return str(action)
@@ -208,10 +222,11 @@ class HistoryError(ValueError):
 class Objects(Rules):
     """The rules of histories as objects, which are one column; actions and names are numbered.
 
-    Column ``place`` numbers the histories of a level.
+    Column ``place`` numbers the histories of a level. ``key`` is called with a history and returns
+    its state; by default the history's method ``state()`` is.
     """
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, key: Callable[[Any], Hashable] | None = None) -> None:
         if not isinstance(root, History):
             raise lacking("root", root)
         if isinstance(root, type):
@@ -222,6 +237,8 @@ class Objects(Rules):
         self.names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._sets: dict[int, dict[Hashable, int]] = {}
+        self._key = getattr(type(root), "state", None) if key is None else key
+        self._states: dict[Hashable, int] = {}
         self._listed: dict[int, list[Hashable]] = {}
 
     def start(self) -> Batch:
@@ -309,6 +326,16 @@ class Objects(Rules):
         known = self._sets.setdefault(h.node[0].player(), {})
         return (np.array([known.setdefault(x.information_set(), len(known)) for x in h.node]),)
 
+    def state(self, h: Batch) -> tuple[Indices]:
+        known = self._states
+        if not callable(self._key):
+            raise TypeError(
+                f"state must be a function of a history, got {quote(self._key)}, and "
+                f"{quote(self.root)} has no method state(); return a key that is equal for equal "
+                "continuations"
+            )
+        return (np.array([known.setdefault(self._key(x), len(known)) for x in h.node]),)
+
     def payoffs(self, h: Batch) -> Vector:
         paid = [x.payoffs() for x in h.node]
         try:
@@ -351,16 +378,3 @@ def _of_objects(length: int, histories: Sequence[Any]) -> Batch:
     node = np.empty(len(histories), dtype=object)
     node[:] = histories
     return Batch(length, node=node, place=np.arange(len(histories)))
-
-
-class KeyedObjects(Objects):
-    """Histories as objects, with a function that returns equal keys for equal continuations."""
-
-    def __init__(self, root: Any, key: Callable[[Any], Hashable]) -> None:
-        super().__init__(root)
-        self._key = key
-        self._keys: dict[Hashable, int] = {}
-
-    def state(self, h: Batch) -> tuple[Indices]:
-        known = self._keys
-        return (np.array([known.setdefault(self._key(x), len(known)) for x in h.node]),)

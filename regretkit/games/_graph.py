@@ -1,0 +1,396 @@
+"""Games as graphs: histories with equal continuations are one node."""
+
+import copy
+from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from attrs import define, field
+
+from regretkit._util._arrays import expand_ranges, segment_sum
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
+from regretkit.games._extensive_form import TreeGame
+from regretkit.games._game import Game, as_profile, constant
+from regretkit.games._profile import Profile
+from regretkit.games.tree._build import Graph, graph_of, graph_of_tree
+from regretkit.games.tree._game_tree import GameTree
+from regretkit.games.tree._history import CHANCE, TERMINAL, History
+from regretkit.games.tree._rules import Objects, Rules
+from regretkit.sets import Simplices
+
+_CACHE_SIZE = 1_024
+"""Largest number of sampled parts that are cached."""
+
+
+class Edges(NamedTuple):
+    """Edges, ordered by source."""
+
+    source: Indices
+    child: Indices
+    mover: Indices
+    """The acting player, -1 for chance."""
+    place: Indices
+    """Index of the probability in the concatenated behaviors of all players and chance."""
+
+
+@define(eq=False, repr=False, init=False)
+class GraphGame(Game[Simplices]):
+    """A game in which histories with equal continuations are one node of a graph.
+
+    Continuations are equal if information sets, actions, chance and payoffs are. In games of
+    limited memory, such as Dudo with the last claims only, there are far fewer nodes than
+    histories.
+
+    Players choose behaviors, a distribution for each information set. The utility of an action a of
+    an information set I is counterfactual, and so are those of the game's tree:
+
+        w(n)  =  sum over paths to n of the product of chance's and the others' probabilities
+        u(a)  =  sum over nodes n of I of w(n) V(child of n after a)
+
+    with V the expected payoff. One pass forward makes all w, one pass backward all V: every node is
+    passed once, however many paths lead to it. ``SelfPlay`` on such a game is fixed-strategy
+    iteration CFR (FSICFR). It is CFR where players remember their moves; elsewhere no regret bound
+    holds, and the result has to be measured: by ``to_tree_profile`` and an exact best response, or
+    by sampled play. Payoffs are not linear in behaviors, so there is no best response here.
+
+    Attributes
+    ----------
+    player
+        The acting player of each node, ``CHANCE`` or ``TERMINAL``.
+    information_set
+        Number of the acting player's information set, -1 without one.
+    levels
+        Number of nodes before each level, and in total, shape ``(levels + 1,)``. Node 0 is the
+        root; the level of a node is the length of the longest path to it.
+    edges
+        The edges, ordered by source.
+    payoffs
+        Payoffs of the terminal nodes, 0 at others, shape ``(players, nodes)``.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching, SelfPlay
+    >>> from regretkit.games import Dudo
+    >>> from regretkit.play import Simultaneous
+    >>> GraphGame.from_rules(Dudo(memory=1))
+    <GraphGame: 873 nodes in 16 levels, 72 + 72 information sets>
+    >>> GraphGame.from_rules(Dudo(sides=3))  # of 1,147 histories
+    <GraphGame: 582 nodes in 10 levels, 96 + 96 information sets>
+    >>> game = GraphGame.from_rules(Dudo(sides=3, memory=1))
+    >>> players = [RegretMatching(simplices) for simplices in game.domains]
+    >>> run = SelfPlay(game, players, order=Simultaneous()).run(300)
+    >>> run.average[1, "3:2x3"].round(2)  # to claim two ones, or to doubt that there are two threes
+    array([0., 1.])
+
+    References
+    ----------
+    Neller and Hnath (2011), "Approximating optimal Dudo play with fixed-strategy iteration
+    counterfactual regret minimization", Advances in Computer Games. Neller and Lanctot (2013), "An
+    introduction to counterfactual regret minimization", section 5.
+    """
+
+    player: Indices
+    information_set: Indices
+    levels: Indices
+    edges: Edges
+    payoffs: Vector
+    domains: tuple[Simplices, ...]
+    name: str | None
+    _probabilities: Vector
+    """Concatenated: zeros for the players', chance's, and a 1 for sampled outcomes in a part."""
+    _firsts: Indices
+    """The index of each player's first probability, and of chance's."""
+    _passes: list[slice]
+    """The edges from all nodes of each level."""
+    _parts: "dict[tuple[int, ...], GraphGame]" = field(factory=dict)
+    """The parts that sampled outcomes of chance leave, cached."""
+
+    linear = False
+
+    def __init__(self, graph: Graph, name: str | None = None) -> None:
+        order, levels = _topological(graph)
+        place, first = np.argsort(order), np.searchsorted(graph.parent, order)
+        counts = np.bincount(graph.parent, minlength=order.size)[order]
+        edges = expand_ranges(first, counts)
+        names = zip(graph.labels, graph.actions, strict=True)
+        self.domains = tuple(
+            Simplices([len(names) for names in actions], labels=labels, actions=actions)
+            for labels, actions in names
+        )
+        self.name, self._parts = name, {}
+        self.player, self.information_set = graph.player[order], graph.information_set[order]
+        source = np.repeat(np.arange(order.size), counts)
+        mover, drawn = self.player[source], graph.probability[edges]
+        self._firsts = np.cumsum([0, *(simplices.dimension for simplices in self.domains)])
+        action = np.arange(source.size) - (np.cumsum(counts) - counts)[source]
+        index = np.empty(source.size, dtype=np.int64)
+        for player, simplices in enumerate(self.domains):
+            moves = np.flatnonzero(mover == player)
+            sets = self.information_set[source[moves]]
+            index[moves] = self._firsts[player] + simplices.first[sets] + action[moves]
+        chance = np.flatnonzero(mover == CHANCE)
+        index[chance] = self._firsts[-1] + np.arange(chance.size)
+        self._probabilities = np.concatenate([np.zeros(self._firsts[-1]), drawn[chance], [1.0]])
+        payoffs = np.zeros((len(self.domains), order.size))
+        payoffs[:, place[graph.player == TERMINAL]] = graph.payoffs.T
+        self._arrange(Edges(source, place[graph.child[edges]], mover, index), levels, payoffs)
+
+    def _arrange(self, edges: Edges, levels: Indices, payoffs: Vector) -> None:
+        self.edges, self.levels, self.payoffs = edges, levels, payoffs
+        cuts = np.searchsorted(edges.source, levels).tolist()
+        self._passes = [slice(start, stop) for start, stop in pairwise(cuts) if stop > start]
+
+    @classmethod
+    def from_rules(
+        cls, rules: Rules, *, name: str | None = None, memory_limit: float | None = None
+    ) -> "GraphGame":
+        """Build the graph of a game from its rules and their ``state``, visiting each node twice.
+
+        Two histories of each node are compared, and their children; a ``state`` that ignores what
+        matters only much later may pass unnoticed.
+
+        Parameters
+        ----------
+        rules
+            The rules of the game, with a method ``state``.
+        name
+            Name of the game.
+        memory_limit
+            Largest number of bytes that building may take, by default all that are available.
+        """
+        return cls(graph_of(rules, memory_limit), name)
+
+    @classmethod
+    def from_history(
+        cls,
+        root: History,
+        state: Callable[[Any], Hashable] | None = None,
+        *,
+        name: str | None = None,
+        memory_limit: float | None = None,
+    ) -> "GraphGame":
+        """Build the graph of a game from its empty history, as ``from_rules`` does.
+
+        ``state`` is called with a history and returns a key: histories with equal keys have equal
+        continuations. By default it is the history's method ``state()``.
+        """
+        return cls(graph_of(Objects(root, state), memory_limit), name)
+
+    @classmethod
+    def from_tree(cls, tree: GameTree, *, name: str | None = None) -> "GraphGame":
+        """Merge all histories of a tree that have equal continuations, and no others.
+
+        If all players observe and remember all actions, only terminals and subtrees without
+        decisions are merged.
+        """
+        if not isinstance(tree, GameTree):
+            raise TypeError(f"tree must be a GameTree, got {quote(tree)}; pass game.tree")
+        return cls(graph_of_tree(tree), name)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, including terminal ones."""
+        return self.player.size
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return self.nodes
+
+    @property
+    def constant_sum(self) -> float | None:
+        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
+        paid = self.payoffs[:, self.player == TERMINAL]
+        return constant(paid.sum(axis=0), paid)
+
+    @property
+    def payoff_bounds(self) -> tuple[tuple[float, float], ...]:
+        """The least and the largest payoff of each player."""
+        paid = self.payoffs[:, self.player == TERMINAL]
+        return tuple(zip(paid.min(axis=1).tolist(), paid.max(axis=1).tolist(), strict=True))
+
+    @property
+    def deals(self) -> bool:
+        """Whether chance has a move."""
+        return bool((self.player == CHANCE).any())
+
+    def _drawn(self, strategies: Sequence[Vector]) -> Vector:
+        """Return the probability of each edge."""
+        probabilities = self._probabilities.copy()
+        probabilities[: self._firsts[-1]] = np.concatenate(strategies)
+        return probabilities[self.edges.place]
+
+    def _reach(self, factors: Vector) -> Vector:
+        """Return, for each node, the sum over all paths to it of the products of factors."""
+        reach = np.zeros(self.nodes)
+        reach[0] = 1.0
+        for edges in self._passes:
+            source, child = self.edges.source[edges], self.edges.child[edges]
+            np.add.at(reach, child, factors[edges] * reach[source])
+        return reach
+
+    def _values(self, payoff_of: int, drawn: Vector) -> Vector:
+        """Return the expected payoff of a player at each node."""
+        values: Vector = self.payoffs[payoff_of].copy()
+        for edges in reversed(self._passes):
+            terms = drawn[edges] * values[self.edges.child[edges]]
+            np.add.at(values, self.edges.source[edges], terms)
+        return values
+
+    def _by_action(self, player: int, of_nodes: Vector, of_children: Vector | float) -> Vector:
+        """Return, for each action, the sum over its edges of what the two nodes have."""
+        moves = np.flatnonzero(self.edges.mover == player)
+        terms = of_nodes[self.edges.source[moves]]
+        if isinstance(of_children, np.ndarray):
+            terms = terms * of_children[self.edges.child[moves]]
+        action = self.edges.place[moves] - self._firsts[player]
+        return segment_sum(action, terms, self.domains[player].dimension)
+
+    def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
+        drawn = self._drawn(strategies)
+        reach = self._reach(np.where(self.edges.mover == player, 1.0, drawn))
+        return self._by_action(player, reach, self._values(payoff_of, drawn))
+
+    def _value(self, strategies: Sequence[Vector]) -> Vector:
+        drawn = self._drawn(strategies)
+        return np.array([self._values(player, drawn)[0] for player in range(self.players)])
+
+    def realization(self, player: int, strategy: Vector) -> Vector:
+        """Return the probability of each action times that with which its player comes to it.
+
+        That is the sum, over all paths to nodes of the information set, of the probabilities of the
+        player's and chance's moves. Averages add these up, and divide by their sums.
+        """
+        ones = [np.ones(simplices.dimension) for simplices in self.domains]
+        ones[player] = strategy
+        return self._by_action(player, self._reach(self._drawn(ones)), 1.0) * strategy
+
+    def sample_chance(self, generator: np.random.Generator) -> "GraphGame":
+        """Sample one outcome at each reachable chance node, and return the reachable part.
+
+        Utilities on the part are unbiased estimates of those on the whole graph. Parts are cached.
+        """
+        edges, reachable = self.edges, np.zeros(self.nodes, dtype=np.bool_)
+        reachable[0] = True
+        sampled, kept = list[int](), list[Indices]()
+        for level in self._passes:
+            numbers = np.arange(level.start, level.stop)[reachable[edges.source[level]]]
+            by_chance = edges.mover[numbers] == CHANCE
+            outcomes = numbers[by_chance]
+            drawn = _draw(edges.source[outcomes], self._chance(outcomes), generator)
+            sampled += drawn.tolist()
+            kept.append(np.sort(np.append(numbers[~by_chance], outcomes[drawn])))
+            reachable[edges.child[kept[-1]]] = True
+        key = tuple(sampled)
+        if key not in self._parts:
+            if len(self._parts) >= _CACHE_SIZE:
+                self._parts.clear()
+            self._parts[key] = self._part(np.flatnonzero(reachable), np.concatenate(kept))
+        return self._parts[key]
+
+    def _chance(self, edges: Indices) -> Vector:
+        return self._probabilities[self.edges.place[edges]]
+
+    def _part(self, nodes: Indices, edges: Indices) -> "GraphGame":
+        """Return the graph of some nodes, and of some edges, whose chance moves are certain."""
+        part = copy.copy(self)
+        part.player, part.information_set = self.player[nodes], self.information_set[nodes]
+        part._parts = {}
+        source, child, mover, place = (column[edges] for column in self.edges)
+        certain = self._probabilities.size - 1
+        place = np.where(mover == CHANCE, certain, place)
+        source, child = np.searchsorted(nodes, source), np.searchsorted(nodes, child)
+        levels = np.searchsorted(nodes, self.levels)
+        part._arrange(Edges(source, child, mover, place), levels, self.payoffs[:, nodes])
+        return part
+
+    def to_tree_profile(self, profile: Sequence[Vector], game: TreeGame[Any]) -> Profile:
+        """Return the profile of a game's tree with these behaviors, for evaluation.
+
+        For imperfect recall, a profile of ``game.refinement``, constant on each original
+        information set.
+
+        Parameters
+        ----------
+        profile
+            A behavior for each player.
+        game
+            The game of this graph with its tree, whose information sets have the same labels.
+
+        Examples
+        --------
+        >>> from regretkit.games import Dudo, GameTree, ImperfectRecallGame
+        >>> rules = Dudo(sides=2, memory=1)
+        >>> graph = GraphGame.from_rules(rules)
+        >>> game = ImperfectRecallGame(GameTree.from_rules(rules))
+        >>> uniform = [simplices.uniform() for simplices in graph.domains]
+        >>> game.refinement.value(graph.to_tree_profile(uniform, game))
+        array([ 0.125, -0.125])
+        """
+        target, behaviors = game.refinement, as_profile(profile, self.domains)
+        coarse, strategies = game.coarse_information_set, list[Vector]()
+        for player, (sets, domain) in enumerate(zip(self.domains, target.domains, strict=True)):
+            numbers = _numbers_by_label(sets, game.tree.labels[player])
+            numbers = numbers if coarse is None else numbers[coarse[player]]
+            if not np.array_equal(sets.sizes[numbers], domain.sizes):
+                raise ValueError(f"game has other actions for player {player} than this graph")
+            strategies.append(domain.sequence_form(behaviors[player][sets.coordinates(numbers)]))
+        return Profile(strategies, target.domains, target)
+
+    def __repr__(self) -> str:
+        sets = " + ".join(str(simplices.blocks) for simplices in self.domains)
+        return (
+            f"<{self.name or 'GraphGame'}: {self.nodes} nodes in {self.levels.size - 1} levels, "
+            f"{sets} information sets>"
+        )
+
+
+def _topological(graph: Graph) -> tuple[Indices, Indices]:
+    """Return the nodes ordered by the longest path to them, and where each level begins."""
+    counts = np.bincount(graph.parent, minlength=graph.player.size)
+    begin = np.cumsum(counts) - counts
+    missing = np.bincount(graph.child, minlength=counts.size)
+    level, levels = np.array([graph.root]), list[Indices]()
+    while level.size and not missing[graph.root]:
+        levels.append(level)
+        edges = expand_ranges(begin[level], counts[level])
+        following, parents = np.unique(graph.child[edges], return_counts=True)
+        missing[following] -= parents
+        level = following[missing[following] == 0]
+    order = np.concatenate([np.empty(0, dtype=np.int64), *levels])
+    if order.size < counts.size:
+        raise ValueError(
+            f"{counts.size - order.size} states lie on a cycle or are only reached from one; let "
+            "the state be different along every history"
+        )
+    return order, np.cumsum([0, *map(len, levels)])
+
+
+def _draw(group: Indices, probability: Vector, generator: np.random.Generator) -> Indices:
+    """Return the index of one entry of each group, groups being side by side."""
+    begin = np.flatnonzero(np.diff(group, prepend=-1))
+    chosen = np.empty(begin.size, dtype=np.int64)
+    for i, (start, stop) in enumerate(pairwise([*begin.tolist(), group.size])):
+        sums = np.cumsum(probability[start:stop])
+        number = int(np.searchsorted(sums, generator.random() * sums[-1], side="right"))
+        chosen[i] = start + min(number, stop - start - 1)
+    return chosen
+
+
+def _numbers_by_label(sets: Simplices, labels: Sequence[str]) -> Indices:
+    """Return the numbers of a player's information sets by their labels in a tree."""
+    names = [sets.labels.block(number) for number in range(sets.blocks)]
+    if names == list(labels):
+        return np.arange(sets.blocks)
+    numbers = {name: number for number, name in enumerate(names)}
+    if len(numbers) < len(names):
+        raise ValueError("information sets of this graph share a name; give them different ones")
+    missing = [label for label in labels if label not in numbers]
+    if missing:
+        raise ValueError(
+            f"game has information set {quote(missing[0])}, which this graph does not have; pass "
+            "the game with the same rules and the same memory"
+        )
+    return np.array([numbers[label] for label in labels], dtype=np.int64)
