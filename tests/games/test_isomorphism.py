@@ -331,10 +331,7 @@ TOLD = Outcome(Free(1), factors=([1, 0], None)), Outcome(Free(-1), factors=([0, 
 
 test_what_is_no_symmetry_is_refused = refusals(
     (lambda: two(symmetries=[([0, 0], [0, 1])]), "symmetries must be permutations of 2 types"),
-    (lambda: two(symmetries=[[0, 1]]), "symmetries must be"),
-    (lambda: two(symmetries=[([0, 1],)]), "symmetries must be a pair"),
-    (lambda: two(symmetries=SWAP[1:]), "symmetries must have with any two"),
-    (lambda: two(symmetries=2), "symmetries must be a list of pairs of permutations, got 2"),
+    (lambda: two(symmetries=SWAP[1:]), "symmetries must be a group"),
     (
         # Type a would play x and type b y, which share a decision point.
         lambda: made(
@@ -343,53 +340,30 @@ test_what_is_no_symmetry_is_refused = refusals(
         ),
         r"images of outcome '/x/h' must be all that the deal's symmetries \(0, 1\) make of it",
     ),
-    (
-        lambda: made(coin(1, ())),
-        r"each equally often, got {}, where symmetries \(0,\) leave it as it is; add images",
-    ),
+    (lambda: made(coin(1, ())), r"each equally often, got {} beside symmetries \(0,\)"),
     (lambda: made(coin(1 / 3, ("t", "u"))), r"each equally often, got {'t': 1, 'u': 1}"),
     (
         lambda: leduc(2, merged=True).lock({"/c/c/Qs": [0.5, 0.5], "/c/c/Qh": [0.5, 0.5]}),
-        "behaviors has '/c/c/Q[hs]' twice, once as '/c/c/Qh': a node and its images are locked",
+        "behaviors has a node twice: it and its images are locked at once",
     ),
     (
         lambda: two(weights=([1, 1], [1, 2]), symmetries=SWAP),
-        r"symmetries\[1\] changes weights\[1\]",
-    ),
-    (
-        lambda: two(cards=([[0], [1]], [[1], [2]]), symmetries=SWAP),
-        r"symmetries\[1\] changes who can meet whom; leave it out",
+        r"symmetries\[1\] changes weights or who can meet whom; leave it out",
     ),
     (
         lambda: made(PAID, two(strengths=([0, 1], [1, 1]), symmetries=SWAP)),
         r"symmetries\[1\] of the deal changes what is paid at '/b'; leave it out, or pass the",
     ),
     (
-        lambda: made(Decision(0, {"a": Table([[1, 0], [0, 2]])}), two(symmetries=SWAP)),
-        r"symmetries\[1\] of the deal changes what is paid",
-    ),
-    (
         lambda: made(coin(), two(strengths=([0, 1], [1, 1]))),
-        r"images and symmetries of outcome '/h' must be of the deal's symmetries \(\), and the",
+        r"'/h' has symmetries \(0,\) and images {'t': 1}, which must be symmetries \(\) of",
     ),
-    (
-        lambda: made(
-            coin(symmetries=[0, 1], factors=([0.5, 1], None)),
-            two(strengths=([1, 1], [1, 1]), symmetries=SWAP),
-        ),
-        r"the latter a group that leaves factors as they are, got images={'t': 1} and symm",
-    ),
-    (lambda: Outcome(PAID, images={"t": -1}), "images must be a whole number, at least 0"),
-    (lambda: Outcome(PAID, images=["t"]), "images must be a mapping from names to symmetries"),
-    (
-        lambda: coin(images=("h",)),
-        "outcomes must be of different names without a slash, with images",
-    ),
+    (lambda: coin(images=("h",)), "outcomes must be of different names, with their images"),
     (
         lambda: leduc(2, merged=True).lock({"/": [[0.5, 0.5], [0.4, 0.6], [1, 0], [1, 0]]}),
         "the behavior at '/' differs for types that symmetries of the deal exchange; give them the",
     ),
-    error=(ValueError, TypeError),
+    error=ValueError,
 )
 
 

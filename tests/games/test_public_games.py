@@ -358,35 +358,26 @@ def made(root, deal=DEAL):
 test_what_is_no_public_game_is_refused = refusals(
     (lambda: PublicTree(Free(1)), TypeError, "root must be a Decision or a Chance"),
     (lambda: Decision(2, {"a": Free(1)}), ValueError, "player must be one of 0 to 1"),
-    (lambda: Decision(0, {}), TypeError, "a mapping from names to nodes"),
-    (lambda: Decision(0, {"a": 1}), TypeError, "children\\['a'\\] must be Decision or"),
-    (lambda: Decision(0, {"a/b": Free(1)}), ValueError, "without a slash"),
+    (lambda: Decision(0, {"a": 1}), TypeError, "a node must be a Decision, a Chance or"),
+    (lambda: Decision(0, {"a/b": Free(1)}), ValueError, "at least one, .* without a slash"),
     (lambda: Free((1, 2, 3)), ValueError, "one number, or one for each player"),
     (lambda: Free(np.nan), ValueError, "finite"),
     (lambda: Table([1.0, 2.0]), ValueError, "payoffs has shape"),
     (lambda: Outcome(Free(1), 0.5, ([-1], None)), ValueError, "factors must be finite"),
-    (lambda: Outcome(Free(1), 0.5, [None]), ValueError, "for each of two players"),
     (lambda: made(BET, SAME), ValueError, "no strengths"),
     (lambda: made(Decision(0, {"a": Free(1)}), SAME), ValueError, "no types that can meet"),
     (lambda: made(Decision(0, {"a": Table([[1.0]])})), ValueError, "one payoff for each pair"),
     (lambda: made(SHOWN), ValueError, "chance at '/' sum to about 0.75"),
-    (
-        lambda: made(Chance({"x": Outcome(BET, 1, ([1], None))})),
-        ValueError,
-        "player 0 has 3 types",
-    ),
+    (lambda: made(Chance({"x": Outcome(BET, 1, ([1], None))})), ValueError, "'/x' have shape"),
     (lambda: PublicTree(BET).find("/call"), ValueError, "'call' is no action at '/'"),
     (lambda: made(BET).equity(0, "/fold"), ValueError, "no order"),
-    (lambda: liars_dice(1, 2).equity(0), ValueError, "several orders"),
     (lambda: solve_zero_sum(kuhn()), TypeError, "to_tree\\(\\)"),
-    (lambda: solve(kuhn(), "mccfr", iterations=1), TypeError, "to_tree\\(\\)"),
 )
 test_what_is_no_deal_is_refused = refusals(
     ("ab", "aa", {}, "types\\[1\\] must be .* without duplicates"),
     ("ab", "ab", {"weights": ([1, -1], [1, 1])}, "weights\\[0\\]"),
-    ("ab", "ab", {"weights": ([1, 1], [0, 0])}, "weights\\[1\\]"),
     ("ab", "ab", {"weights": ([1], [1, 1])}, "2 finite numbers"),
-    ("ab", "ab", {"cards": ([[1], [1]], [[1], [2]])}, "list them once"),
+    ("ab", "ab", {"cards": ([[1], [1]], [[1], [2]])}, "each pair of cards once"),
     ("a", "a", {"cards": ([[1, 1]], [[1, 2]])}, "different cards"),
     ("a", "a", {"cards": ([[1, 2, 3]],) * 2}, "shape \\(1, 3\\)"),
     ("a", "a", {"cards": ([[1, 2]],) * 2, "strengths": ([1], [2])}, "make them equally strong"),
@@ -396,25 +387,8 @@ test_what_is_no_deal_is_refused = refusals(
 test_what_is_no_behavior_is_refused = refusals(
     ({"/bet": [1]}, "no player"),
     ({"/": [1]}, "has shape \\(1,\\)"),
-    ({"/": [1, 1]}, "sum to 1"),
-    ([1, 0], "probabilities by node"),
-    ({"/": [0.5, 0.6]}, r"sum to 1 for each type, got \[0.5 0.6\], of sum 1.1$"),
-    (
-        {"/": [[1, 0], [1, np.nan], [2, -1]]},
-        r"each type, got \[ 1. nan\], of sum nan, for b; \[ 2. -1.\], of sum 1, for c$",
-    ),
-    (
-        {"/": {"bet": 1}},
-        "must be a probability, or one for each type, for each of 'bet', 'fold', got {'bet': 1}",
-    ),
-    ({"/": {"bet": [1, 1], "fold": 0}}, "has shape \\(2, 2\\)"),
+    ({"/": [[1, 0], [1, np.nan], [2, -1]]}, r"sum to 1 for each type, got \[1.0, nan\] for b"),
+    ({"/": {"bet": 1}}, "must be of actions 'bet', 'fold', got {'bet': 1}"),
     call=made(BET).lock,
-    error=(ValueError, TypeError),
+    error=ValueError,
 )
-
-
-def test_of_many_types_without_a_behavior_three_are_named():
-    game = GAMES["river"]
-    message = r"got (\[1. 1.\], of sum 2, for [\w-]+; ){3}and \d+ more types$"
-    with pytest.raises(ValueError, match=message):
-        game.lock({"/": np.ones((game.deal.sizes[0], 2))})

@@ -191,7 +191,7 @@ class Deal:
         strengths: Sequence[ArrayLike] | Mapping[str, Sequence[ArrayLike]] | None = None,
         symmetries: Sequence[Sequence[ArrayLike]] = (),
     ) -> None:
-        first, second = _two(types, "types")
+        first, second = types
         self.types = _names(first, "types[0]"), _names(second, "types[1]")
         counts = self.sizes
         self.weights = _numbers(weights or tuple(map(np.ones, counts)), counts, "weights")
@@ -211,8 +211,6 @@ class Deal:
         self._meetings = {}
         for name in self.strengths:
             self._check_twins(name)
-        if not isinstance(symmetries, Sequence):
-            raise TypeError(must_be("symmetries", "a list of pairs of permutations", symmetries))
         self.symmetries = tuple(_permutations(pair, counts) for pair in symmetries)
         self._check_symmetries()
 
@@ -226,21 +224,16 @@ class Deal:
 
         ``order`` names the strengths by which they are compared; None for none.
         """
-        key = player, order
-        if key not in self._meetings:
+        if (player, order) not in self._meetings:
             cards = self.cards[player], self.cards[1 - player]
-            if order is None:
-                self._meetings[key] = Meeting.of(*cards)
-            elif order not in self.strengths:
-                known = did_you_mean(order, self.strengths)
+            if order is not None and order not in self.strengths:
                 raise ValueError(
-                    f"the deal has no strengths {quote(order)}, only {quote(list(self.strengths))}"
-                    f"{known}; pass Deal(..., strengths=...)"
+                    f"the deal has no strengths {quote(order)}, only {quote([*self.strengths])}"
+                    f"{did_you_mean(order, self.strengths)}; pass Deal(..., strengths=...)"
                 )
-            else:
-                strengths = self.strengths[order]
-                self._meetings[key] = Meeting.of(*cards, strengths[player], strengths[1 - player])
-        return self._meetings[key]
+            compared = () if order is None else self.strengths[order][:: -1 if player else 1]
+            self._meetings[player, order] = Meeting.of(*cards, *compared)
+        return self._meetings[player, order]
 
     def pairs(self, rows: Indices | None = None) -> NDArray[np.float64]:
         """Return 1 for all types that can meet and 0 for others, shape ``sizes``.
@@ -254,29 +247,23 @@ class Deal:
     def _check_twins(self, name: str) -> None:
         meeting, (first, second) = self.meeting(0, name), self.strengths[name]
         twins = np.flatnonzero(meeting.twin < second.size)
-        unlike = twins[first[twins] != second[meeting.twin[twins]]]
-        if unlike.size:
-            i = int(unlike[0])
+        for i in twins[first[twins] != second[meeting.twin[twins]]].tolist():
             raise ValueError(
-                f"strengths give types {quote(self.types[0][i])} of player 0 and "
-                f"{quote(self.types[1][meeting.twin[i]])} of player 1, which are the same cards, "
-                f"{first[i]:g} and {second[meeting.twin[i]]:g}; make them equally strong"
+                f"strengths give type {quote(self.types[0][i])} of player 0 {first[i]:g}, and the "
+                f"same cards of player 1 {second[meeting.twin[i]]:g}; make them equally strong"
             )
 
     def _check_symmetries(self) -> None:
         pairs = self.pairs() if self.symmetries else np.ones((0, 0))
         for i, (first, second) in enumerate(self.symmetries):
-            kept = [
-                np.array_equal(w[p], w) for w, p in zip(self.weights, (first, second), strict=True)
-            ]
-            if not all(kept) or not np.array_equal(pairs[np.ix_(first, second)], pairs):
-                changed = "who can meet whom" if all(kept) else f"weights[{kept.index(False)}]"
-                raise ValueError(f"symmetries[{i}] changes {changed}; leave it out")
+            weights = zip(self.weights, (first, second), strict=True)
+            kept = all(np.array_equal(weight[p], weight) for weight, p in weights)
+            if not kept or not np.array_equal(pairs[np.ix_(first, second)], pairs):
+                raise ValueError(
+                    f"symmetries[{i}] changes weights or who can meet whom; leave it out"
+                )
         if not self.is_group(range(len(self.symmetries))):
-            raise ValueError(
-                "symmetries must have with any two of them the one that does both, in one "
-                "order and the other; add those that are missing"
-            )
+            raise ValueError("symmetries must be a group: add products of any two that are missing")
 
     def is_group(self, numbers: Sequence[int]) -> bool:
         """Return whether any two of these symmetries, one after the other, are one of them."""
@@ -315,12 +302,6 @@ def _key(pair: tuple[Indices, Indices]) -> bytes:
     return np.concatenate(pair).tobytes()
 
 
-def _two(value: object, name: str) -> tuple[Any, Any]:
-    if not isinstance(value, Sequence) or len(value) != 2:
-        raise ValueError(must_be(name, "a pair, one for each player", value))
-    return value[0], value[1]
-
-
 def _names(names: Sequence[str], name: str) -> tuple[str, ...]:
     checked = strings(list(names), len(names), name) or ()
     if not checked or len({*checked}) < len(checked):
@@ -328,45 +309,40 @@ def _names(names: Sequence[str], name: str) -> tuple[str, ...]:
     return checked
 
 
-def _numbers(value: object, counts: tuple[int, int], name: str) -> Both:
-    arrays = tuple(floats(array, f"{name}[{i}]") for i, array in enumerate(_two(value, name)))
-    for i, (array, count) in enumerate(zip(arrays, counts, strict=True)):
-        if array.shape != (count,) or not np.isfinite(array).all():
-            raise ValueError(
-                must_be(f"{name}[{i}]", f"{count} finite numbers, one for each type", array)
-            )
-    return read_only(arrays[0].copy()), read_only(arrays[1].copy())
+def _numbers(value: Any, counts: tuple[int, int], name: str) -> Both:
+    arrays = []
+    for array, count in zip(value, counts, strict=True):
+        arrays.append(read_only(floats(array, name).copy()))
+        if arrays[-1].shape != (count,) or not np.isfinite(arrays[-1]).all():
+            wanted = f"{count} finite numbers, one for each type"
+            raise ValueError(must_be(f"{name}[{len(arrays) - 1}]", wanted, array))
+    return arrays[0], arrays[1]
 
 
-def _permutations(value: object, counts: tuple[int, int]) -> tuple[Indices, Indices]:
-    first, second = (
-        whole_numbers(permutation, "symmetries") for permutation in _two(value, "symmetries")
-    )
-    for permutation, count in zip((first, second), counts, strict=True):
+def _permutations(value: Any, counts: tuple[int, int]) -> tuple[Indices, Indices]:
+    made = [read_only(whole_numbers(permutation, "symmetries")) for permutation in value]
+    for permutation, count in zip(made, counts, strict=True):
         if not np.array_equal(np.sort(permutation), np.arange(count)):
             raise ValueError(must_be("symmetries", f"permutations of {count} types", permutation))
-    return read_only(first), read_only(second)
+    return made[0], made[1]
 
 
-def _cards(value: object, counts: tuple[int, int]) -> tuple[Indices, Indices]:
+def _cards(value: Any, counts: tuple[int, int]) -> tuple[Indices, Indices]:
     """Return the cards of each player's types, of equally many each, numbered from 0."""
-    given = [np.asarray(array) for array in _two(value, "cards")]
-    for i, (array, count) in enumerate(zip(given, counts, strict=True)):
-        width = array.size // count
-        if array.shape != (count, width) or width > 2 or array.shape[1] != given[0].shape[1]:
+    first, second = (np.asarray(array) for array in value)
+    for i, (array, count) in enumerate(zip((first, second), counts, strict=True)):
+        width = array.shape[-1]
+        held = [frozenset(cards) for cards in array.tolist()]
+        if array.shape != (count, width) or width > 2 or width != first.shape[-1]:
             raise ValueError(
                 f"cards[{i}] has shape {array.shape}, but must have shape ({count}, 0), "
                 f"({count}, 1) or ({count}, 2), with equally many cards for both players"
             )
-        held = [{*cards} for cards in array.tolist()]
-        if any(len(cards) < width for cards in held):
-            raise ValueError(must_be(f"cards[{i}]", "different cards for each type", array))
-        if width and len({*map(frozenset, held)}) < count:
-            raise ValueError(
-                f"cards[{i}] has two types of the same cards; list them once, with one weight"
-            )
-    flat = [whole_numbers(array.ravel(), f"cards[{i}]") for i, array in enumerate(given)]
+        if width and (min(map(len, held)) < width or len({*held}) < count):
+            wanted = "different cards for each type, and each pair of cards once"
+            raise ValueError(must_be(f"cards[{i}]", wanted, array))
+    flat = whole_numbers(np.concatenate([first.ravel(), second.ravel()]), "cards")
     # From 0 without gaps, as places in an array
-    _, numbered = np.unique(np.concatenate(flat), return_inverse=True)
-    first, second = np.split(numbered.astype(np.int64), [flat[0].size])
-    return read_only(first.reshape(given[0].shape)), read_only(second.reshape(given[1].shape))
+    _, numbered = np.unique(flat, return_inverse=True)
+    found = np.split(numbered.astype(np.int64), [first.size])
+    return read_only(found[0].reshape(first.shape)), read_only(found[1].reshape(second.shape))

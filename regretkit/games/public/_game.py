@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
+from attrs.validators import instance_of
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import candidates, check_kind, floats, format_array, must_be, quote
+from regretkit._util._validate import candidates, floats, must_be, quote
 from regretkit.games._adapters import RulesHistory
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import Game, as_strategies, check_player, constant
@@ -78,8 +79,8 @@ class PublicGame(Game[DecisionTree]):
     extensive games", IJCAI.
     """
 
-    tree: PublicTree
-    deal: Deal
+    tree: PublicTree = field(validator=instance_of(PublicTree))
+    deal: Deal = field(validator=instance_of(Deal))
     name: str | None = field(default=None, kw_only=True)
     domains: tuple[DecisionTree, ...] = field(init=False)
     layout: Layout = field(init=False)
@@ -87,15 +88,13 @@ class PublicGame(Game[DecisionTree]):
     _by_player: dict[int, TerminalUtilities] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        check_kind(self.tree, PublicTree, "tree", "PublicTree(root)")
-        check_kind(self.deal, Deal, "deal", "Deal(types)")
         for node in self.tree.terminals.tolist():
             terminal = self.tree.nodes[node]
             if isinstance(terminal, Compare):
                 self.deal.meeting(0, terminal.order)
             elif isinstance(terminal, Table) and terminal.payoffs.shape[1:] != self.deal.sizes:
                 raise ValueError(
-                    f"payoffs of the table at {quote(self._at(node))} have shape "
+                    f"payoffs of the table at {self.tree.place(node)} have shape "
                     f"{terminal.payoffs.shape[1:]}, but the deal has {self.deal.sizes} types; "
                     "pass one payoff for each pair"
                 )
@@ -200,7 +199,7 @@ class PublicGame(Game[DecisionTree]):
         """
         strategies, (start, image) = as_strategies(self, profile), self._find(node)
         if (player := int(self.tree.player[start])) < 0:
-            raise ValueError(f"no player decides at {quote(self._at(start))}; name a decision")
+            raise ValueError(f"no player decides at {self.tree.place(start)}; name a decision")
         layout = self.layout
         number = int(layout.last[player, start + 1])  # of the first action, whose node is next
         behavior = self.domains[player].behavior(strategies[player])
@@ -268,7 +267,7 @@ class PublicGame(Game[DecisionTree]):
         if not orders or any(len(names) > 1 for names in orders.values()):
             raise ValueError(
                 f"types are compared in {'several orders' if orders else 'no order'} after "
-                f"{quote(self._at(start))}; equity needs one"
+                f"{self.tree.place(start)}; equity needs one"
             )
         won, met = np.zeros((2, self.deal.sizes[player]))
         start_context, shares = contexts[context_of[start]], np.ones(self.deal.sizes[1 - player])
@@ -298,18 +297,13 @@ class PublicGame(Game[DecisionTree]):
             type, ``(types, actions)``; or for each action by name its probability, or one for each
             type.
         """
-        if not isinstance(behaviors, Mapping):
-            hint = "pass {'/': [0.5, 0.5]}"
-            raise TypeError(must_be("behaviors", "probabilities by node", behaviors, hint))
-        locked = dict[int, tuple[Any, tuple[Indices, Indices]]]()
-        for path, behavior in behaviors.items():
-            at, image = self._find(path)
-            if at in locked:
-                raise ValueError(
-                    f"behaviors has {quote(self._at(at))} twice, once as {quote(path)}: a node and "
-                    "its images are locked at once; leave one of them out"
-                )
-            locked[at] = behavior, image
+        found = [(*self._find(path), behavior) for path, behavior in dict(behaviors).items()]
+        locked = {at: (behavior, image) for at, image, behavior in found}
+        if len(locked) < len(found):
+            raise ValueError(
+                f"behaviors has a node twice: it and its images are locked at once, got "
+                f"{quote([*behaviors])}"
+            )
         nodes: list[Any] = [*self.tree.nodes]
         following: list[dict[str, Node]] = [{} for _ in nodes]
         for at in reversed(range(len(nodes))):
@@ -336,29 +330,30 @@ class PublicGame(Game[DecisionTree]):
         following: Mapping[str, Node],
     ) -> Chance:
         if (player := int(self.tree.player[at])) < 0:
-            raise ValueError(f"no player decides at {quote(self._at(at))}; lock a decision")
-        shape = self.deal.sizes[player], len(following)
-        name = f"the behavior at {quote(self._at(at))}"
+            raise ValueError(f"no player decides at {self.tree.place(at)}; lock a decision")
+        name = f"the behavior at {self.tree.place(at)}"
         if isinstance(behavior, Mapping):
-            lengths = {np.shape(values) for values in behavior.values()} - {()}
-            if {*behavior} != {*following} or len(lengths) > 1:
-                wanted = (
-                    f"a probability, or one for each type, for each of {candidates([*following])}"
-                )
-                raise ValueError(must_be(name, wanted, behavior))
+            if {*behavior} != {*following}:
+                raise ValueError(must_be(name, f"of actions {candidates([*following])}", behavior))
             columns = [floats(behavior[action], name) for action in following]
             behavior = np.stack(np.broadcast_arrays(*columns), axis=-1)
-        behavior = floats(behavior, name)
-        context = self.layout.contexts[self.layout.context[at]]
-        alive = np.argsort(image[player])[context.alive[player]]
+        behavior, shape = floats(behavior, name), (self.deal.sizes[player], len(following))
         if behavior.shape not in (shape, shape[1:]):
             raise ValueError(
                 f"{name} has shape {behavior.shape}; pass one probability for each action, "
                 f"{shape[1:]}, or for each type as well, {shape}"
             )
-        _check_probabilities(behavior, alive, self.deal.types[player], name)
+        context = self.layout.contexts[self.layout.context[at]]
+        alive = np.argsort(image[player])[context.alive[player]]
         full = np.zeros(shape)
         full[context.alive[player]] = np.broadcast_to(behavior, shape)[alive]
+        played = full[context.alive[player]]
+        right = (played >= 0.0).all(axis=1) & (np.abs(played.sum(axis=1) - 1.0) <= 1e-9)
+        for i in np.flatnonzero(~right).tolist():
+            raise ValueError(
+                f"{name} must be at least 0 and sum to 1 for each type, got "
+                f"{quote(played[i].tolist())} for {self.deal.types[player][alive[i]]}"
+            )
         first = self.layout.first_types(player)[self.layout.context[at]]
         if not np.array_equal(full, full[first] * (first >= 0)[:, np.newaxis]):
             raise ValueError(
@@ -401,31 +396,10 @@ class PublicGame(Game[DecisionTree]):
             elif isinstance(node, Free | Table):
                 yield "pay", np.array(node.payoff if isinstance(node, Free) else node.payoffs)
 
-    def _at(self, node: int) -> str:
-        return "/" + "/".join(self.tree.path(node))
-
     def __repr__(self) -> str:
         points = " + ".join(str(domain.points) for domain in self.domains)
         types = " x ".join(map(str, self.deal.sizes))
         return f"<{self.name or 'PublicGame'}: {points} decision points, {types} types>"
-
-
-def _check_probabilities(
-    behavior: NDArray[np.float64], alive: Indices, types: Sequence[str], name: str
-) -> None:
-    """Raise a ValueError unless rows, those of types that are alive, are distributions."""
-    rows = np.atleast_2d(behavior)
-    sums, by_type = rows.sum(axis=1), behavior.ndim > 1
-    right = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= 1e-9)
-    wrong = alive[~right[alive]] if by_type else np.flatnonzero(~right)
-    if wrong.size:
-        told = [
-            f"{format_array(rows[i])}, of sum {sums[i]:.6g}" + f", for {types[i]}" * by_type
-            for i in wrong[:3]
-        ]
-        told += [f"and {wrong.size - 3} more types"] if wrong.size > 3 else []
-        wanted = f"{name} must be at least 0 and sum to 1 for each type"
-        raise ValueError(f"{wanted}, got {'; '.join(told)}")
 
 
 def _ratio(sums: Vector, weights: Vector) -> Vector:

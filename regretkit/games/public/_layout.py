@@ -208,7 +208,7 @@ def _contexts(tree: PublicTree, deal: Deal) -> tuple[list[Context], Indices]:
             key = int(context[at]), tuple(map(_key, outcomes))
             if key not in checked:
                 checked.add(key)
-                _check_sum(deal, contexts[key[0]], outcomes, tree.path(at))
+                _check_sum(deal, contexts[key[0]], outcomes, tree.place(at))
     _check_paid(tree, deal, contexts, context)
     return contexts, context
 
@@ -222,22 +222,22 @@ def _check_paid(tree: PublicTree, deal: Deal, contexts: Sequence[Context], at: I
         if not isinstance(paid, str | Table):
             continue
         for number in contexts[int(at[node])].symmetries:
-            first, second = deal.symmetries[number]
-            if (paid, number) in checked:
-                continue
-            checked.add((paid, number))
-            if isinstance(paid, Table):
-                table = paid.payoffs * deal.pairs()
-                fixed = np.array_equal(table[:, first[:, np.newaxis], second], table)
-            else:
-                one, other = deal.strengths[paid]
-                fixed = np.array_equal(one[first], one) and np.array_equal(other[second], other)
-            if not fixed:
+            if (paid, number) not in checked and not _pays_alike(deal, paid, number):
                 raise ValueError(
-                    f"symmetries[{number}] of the deal changes what is paid at "
-                    f"{quote('/' + '/'.join(tree.path(node)))}; leave it out, or pass the "
-                    "symmetries of the outcome before"
+                    f"symmetries[{number}] of the deal changes what is paid at {tree.place(node)}; "
+                    "leave it out, or pass the symmetries of the outcome before"
                 )
+            checked.add((paid, number))
+
+
+def _pays_alike(deal: Deal, paid: str | Table, number: int) -> bool:
+    """Return whether a symmetry leaves a table, or strengths of this name, as they are."""
+    first, second = deal.symmetries[number]
+    if isinstance(paid, Table):
+        table = paid.payoffs * deal.pairs()
+        return np.array_equal(table[:, first[:, np.newaxis], second], table)
+    one, other = deal.strengths[paid]
+    return np.array_equal(one[first], one) and np.array_equal(other[second], other)
 
 
 def _key(outcome: Outcome) -> tuple[object, ...]:
@@ -265,30 +265,28 @@ def _context(
 def _following(
     deal: Deal, context: Context, outcome: Outcome, tree: PublicTree, node: int
 ) -> Context:
-    priors = []
-    for player, factors in enumerate(outcome.factors):
-        prior = context.priors[player]
+    priors = list[Vector]()
+    for prior, factors in zip(context.priors, outcome.factors, strict=True):
         if factors is not None and factors.shape != prior.shape:
             raise ValueError(
-                f"factors[{player}] of outcome {quote('/' + '/'.join(tree.path(node)))} has shape "
-                f"{factors.shape}, but player {player} has {prior.size} types; pass one for each"
+                f"factors of outcome {tree.place(node)} have shape {factors.shape}, but there are "
+                f"{prior.size} types; pass one for each"
             )
         priors.append(prior if factors is None else prior * factors)
     fixed = tuple(i for i in context.symmetries if _fixes(deal, i, outcome.factors))
     kept = fixed if outcome.symmetries is None else outcome.symmetries
-    known = context.symmetries
-    if not ({*outcome.images.values()} <= {*known} and {*kept} <= {*fixed} and deal.is_group(kept)):
+    known, images = context.symmetries, [*outcome.images.values()]
+    if not ({*images} <= {*known} and {*kept} <= {*fixed} and deal.is_group(kept)):
         raise ValueError(
-            f"images and symmetries of outcome {quote('/' + '/'.join(tree.path(node)))} must be "
-            f"of the deal's symmetries {quote(known)}, and the latter a group that leaves factors "
-            f"as they are, got images={quote(outcome.images)} and symmetries={quote(kept)}"
+            f"outcome {tree.place(node)} has symmetries {quote(kept)} and images "
+            f"{quote(outcome.images)}, which must be symmetries {quote(known)} of the deal, the "
+            "former a group that leaves factors as they are"
         )
-    if not deal.makes_all([*outcome.images.values()], kept, known):
+    if not deal.makes_all(images, kept, known):
         raise ValueError(
-            f"images of outcome {quote('/' + '/'.join(tree.path(node)))} must be all that the "
-            f"deal's symmetries {quote(known)} make of it, each equally often, got "
-            f"{quote(outcome.images)}, where symmetries {quote(kept)} leave it as it is; add "
-            "images in place of outcomes, or leave out symmetries of the deal"
+            f"images of outcome {tree.place(node)} must be all that the deal's symmetries "
+            f"{quote(known)} make of it, each equally often, got {quote(outcome.images)} beside "
+            f"symmetries {quote(kept)} that leave it as it is"
         )
     probability = context.probability * outcome.probability * (1 + len(outcome.images))
     return _context(deal, probability, (priors[0], priors[1]), kept)
@@ -299,9 +297,7 @@ def _fixes(deal: Deal, number: int, factors: tuple[Vector | None, Vector | None]
     return all(f is None or np.array_equal(f[permutation], f) for f, permutation in pairs)
 
 
-def _check_sum(
-    deal: Deal, context: Context, outcomes: Sequence[Outcome], path: tuple[str, ...]
-) -> None:
+def _check_sum(deal: Deal, context: Context, outcomes: Sequence[Outcome], place: str) -> None:
     """Raise a ValueError unless probabilities sum to 1 for all types that can meet.
 
     A sum over the opponent's types with random weights is right only if all its terms are.
@@ -316,13 +312,10 @@ def _check_sum(
             met = meeting.sums((weights * second)[np.newaxis]).free[0]
             found += outcome.probability * first * met
     alive = context.alive[0]
-    wrong = alive[np.abs(found[alive] / wanted[alive] - 1.0) > _TOLERANCE]
-    if wrong.size:
-        i = int(wrong[0])
+    for i in alive[np.abs(found[alive] / wanted[alive] - 1.0) > _TOLERANCE].tolist():
         raise ValueError(
-            f"the probabilities of chance at {quote('/' + '/'.join(path))} sum to about "
-            f"{found[i] / wanted[i]:.6g} for type {quote(deal.types[0][i])} of player 0, not to 1; "
-            "correct probability or factors"
+            f"the probabilities of chance at {place} sum to about {found[i] / wanted[i]:.6g} for "
+            f"type {quote(deal.types[0][i])} of player 0, not to 1; correct probability or factors"
         )
 
 

@@ -125,18 +125,23 @@ class Table:
     payoffs: NDArray[np.float64] = field(converter=_table)
 
 
-def _children(
-    children: Mapping[str, Child], kinds: tuple[type, ...], name: str
-) -> dict[str, Child]:
-    if not isinstance(children, Mapping) or not children:
-        raise TypeError(must_be(name, "a mapping from names to nodes, not empty", children))
-    for action, child in children.items():
-        if not isinstance(action, str) or "/" in action:
-            raise ValueError(must_be(name, "named by texts without a slash", action))
-        if not isinstance(child, kinds):
-            wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise TypeError(must_be(f"{name}[{quote(action)}]", wanted, child))
-    return dict(children)
+def _children(children: Mapping[str, "Node"]) -> dict[str, "Node"]:
+    return {name: _node(child) for name, child in _named(children).items()}
+
+
+def _node(node: "Node") -> "Node":
+    if not isinstance(node, Decision | Chance | Free | Compare | Table):
+        raise TypeError(must_be("a node", "a Decision, a Chance or a terminal", node))
+    return node
+
+
+def _named(children: Mapping[str, Child]) -> dict[str, Child]:
+    """Return what follows a node by name."""
+    children = dict(children)
+    if not children or any(not isinstance(name, str) or "/" in name for name in children):
+        wanted = "at least one, named by texts without a slash"
+        raise ValueError(must_be("actions and outcomes", wanted, [*children]))
+    return children
 
 
 @frozen(eq=False)
@@ -156,33 +161,20 @@ class Decision:
     Free((1.0, -1.0))
     """
 
-    player: int
-    children: Mapping[str, Node]
-
-    def __attrs_post_init__(self) -> None:
-        check_player(self.player, 2)
-        kinds = (Decision, Chance, Free, Compare, Table)
-        object.__setattr__(self, "children", _children(self.children, kinds, "children"))
+    player: int = field(validator=lambda _, __, player: check_player(player, 2))
+    children: Mapping[str, Node] = field(converter=_children)
 
 
-def _both_factors(
-    value: Sequence[ArrayLike | None],
-) -> tuple[Vector | None, Vector | None]:
-    if not isinstance(value, Sequence) or len(value) != 2:
-        raise ValueError(must_be("factors", "an array or None for each of two players", value))
+def _both_factors(value: Sequence[ArrayLike | None]) -> tuple[Vector | None, Vector | None]:
     first, second = (None if factors is None else floats(factors, "factors") for factors in value)
     for factors in (first, second):
-        if factors is not None and not (
-            factors.ndim == 1 and (factors >= 0).all() and np.isfinite(factors).all()
-        ):
+        if factors is not None and not (factors >= 0).all() * np.isfinite(factors).all():
             raise ValueError(must_be("factors", "finite numbers, at least 0, one a type", factors))
     return first, second
 
 
 def _images(value: Mapping[str, int]) -> dict[str, int]:
-    if not isinstance(value, Mapping):
-        raise TypeError(must_be("images", "a mapping from names to symmetries", value))
-    return {name: whole_number(symmetry, "images", minimum=0) for name, symmetry in value.items()}
+    return {name: whole_number(image, "images", minimum=0) for name, image in value.items()}
 
 
 def _numbers(value: Iterable[int] | None) -> tuple[int, ...] | None:
@@ -222,19 +214,24 @@ class Outcome:
     (array([1., 0.]), None)
     """
 
-    node: Node
-    probability: float = 1.0
+    node: Node = field(converter=_node)
+    probability: float = field(
+        default=1.0, converter=lambda value: number(value, "probability", minimum=0)
+    )
     factors: tuple[Vector | None, Vector | None] = field(
         converter=_both_factors, default=(None, None)
     )
     images: Mapping[str, int] = field(factory=dict, converter=_images)
     symmetries: tuple[int, ...] | None = field(default=None, converter=_numbers)
 
-    def __attrs_post_init__(self) -> None:
-        kinds = (Decision, Chance, Free, Compare, Table)
-        if not isinstance(self.node, kinds):
-            raise TypeError(must_be("node", "a Decision, a Chance or a terminal", self.node))
-        object.__setattr__(self, "probability", number(self.probability, "probability", minimum=0))
+
+def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    outcomes = _named(outcomes)
+    images = [name for outcome in outcomes.values() for name in outcome.images]
+    if images and len(_named(dict.fromkeys([*outcomes, *images]))) < len(outcomes) + len(images):
+        wanted = "of different names, with their images"
+        raise ValueError(must_be("outcomes", wanted, [*outcomes, *images]))
+    return outcomes
 
 
 @frozen(eq=False)
@@ -254,16 +251,7 @@ class Chance:
     Free((-1.0, 1.0))
     """
 
-    outcomes: Mapping[str, Outcome]
-
-    def __attrs_post_init__(self) -> None:
-        outcomes = _children(self.outcomes, (Outcome,), "outcomes")
-        names = [*outcomes, *(name for outcome in outcomes.values() for name in outcome.images)]
-        if len({*names}) < len(names) or any("/" in name for name in names):
-            raise ValueError(
-                must_be("outcomes", "of different names without a slash, with images", names)
-            )
-        object.__setattr__(self, "outcomes", outcomes)
+    outcomes: Mapping[str, Outcome] = field(converter=_outcomes)
 
 
 @define(eq=False, repr=False, init=False)
@@ -340,6 +328,10 @@ class PublicTree:
             node = int(self.parent[node])
         return tuple(reversed(path))
 
+    def place(self, node: int) -> str:
+        """Return the path to a node, for messages."""
+        return quote("/" + "/".join(self.path(node)))
+
     def find(self, path: Path) -> int:
         """Return the node after these actions: ``"/check/bet 500"`` or ``("check", "bet 500")``.
 
@@ -365,8 +357,8 @@ class PublicTree:
             action = next((name for name, outcome in items if action in outcome.images), action)
         if action not in names:
             raise ValueError(
-                f"{quote(action)} is no action at {quote('/' + '/'.join(self.path(node)))}, where "
-                f"they are {quote(names)}{did_you_mean(str(action), names)}"
+                f"{quote(action)} is no action at {self.place(node)}, where they are "
+                f"{quote(names)}{did_you_mean(str(action), names)}"
             )
         return int(np.flatnonzero(self.parent == node)[names.index(action)])
 
