@@ -108,6 +108,12 @@ def test_arrays_say_what_the_histories_do_one_by_one(root):
     assert tree.information_sets == tuple(map(len, seen))
 
 
+def test_sizes_are_those_of_the_names_which_rules_give_when_asked():
+    tree = GameTree.from_rules(games.LeducPoker())
+    for sizes, actions in zip(tree.sizes, tree.actions, strict=True):
+        assert sizes.tolist() == [*map(len, actions)]
+
+
 def test_arrays_are_read_only_and_those_that_may_be_written_to_are_copied():
     payoffs = np.array([[1.0], [2.0]])
     view = payoffs.view()

@@ -160,6 +160,14 @@ def test_sizes_are_as_ever(rules, nodes):
     assert GraphGame.from_rules(rules).nodes == nodes
 
 
+def test_chances_tell_nodes_apart():
+    toss = [chance([p, 1 - p], h=end(1.0), t=end(0.0)) for p in (0.5, 0.25, 0.5)]
+    tree = GameTree.from_history(decision(0, "x", **dict(zip("abc", toss, strict=True))))
+    graph = GraphGame.from_tree(tree)
+    assert graph.nodes == 5  # a decision, two tosses, two ends
+    assert graph.utility(0, [np.ones(3) / 3]).tolist() == [0.5, 0.25, 0.5]
+
+
 def test_objects_and_columns_make_the_same_graph():
     rules = LiarsDice(sides=3, memory=2)
     by_columns = GraphGame.from_rules(rules)

@@ -144,6 +144,10 @@ def _named(children: Mapping[str, Child]) -> dict[str, Child]:
     return children
 
 
+def _player(_: object, __: object, player: int) -> None:
+    check_player(player, 2)
+
+
 @frozen(eq=False)
 class Decision:
     """A public node at which a player decides.
@@ -161,7 +165,7 @@ class Decision:
     Free((1.0, -1.0))
     """
 
-    player: int = field(validator=lambda _, __, player: check_player(player, 2))
+    player: int = field(validator=_player)
     children: Mapping[str, Node] = field(converter=_children)
 
 
@@ -171,6 +175,10 @@ def _both_factors(value: Sequence[ArrayLike | None]) -> tuple[Vector | None, Vec
         if factors is not None and not (factors >= 0).all() * np.isfinite(factors).all():
             raise ValueError(must_be("factors", "finite numbers, at least 0, one a type", factors))
     return first, second
+
+
+def _probability(value: float) -> float:
+    return number(value, "probability", minimum=0)
 
 
 def _images(value: Mapping[str, int]) -> dict[str, int]:
@@ -215,9 +223,7 @@ class Outcome:
     """
 
     node: Node = field(converter=_node)
-    probability: float = field(
-        default=1.0, converter=lambda value: number(value, "probability", minimum=0)
-    )
+    probability: float = field(default=1.0, converter=_probability)
     factors: tuple[Vector | None, Vector | None] = field(
         converter=_both_factors, default=(None, None)
     )
