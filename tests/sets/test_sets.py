@@ -1,12 +1,14 @@
-"""Strategy sets against their vertices, linear programs, formulas and identities."""
+"""Laws of every strategy set, against its vertices, linear programs, formulas and identities."""
 
 import copy
 import itertools
+import math
 import pickle
 
 import numpy as np
 import pytest
-from factories import random_behavior, random_tree
+from factories import random_behavior, random_dag, random_tree, unrolled
+from naive import pure_strategies
 from refusals import refusals
 from scipy.optimize import linprog
 
@@ -24,8 +26,6 @@ from regretkit.sets import (
     Singleton,
 )
 
-SEEDS = pytest.mark.parametrize("seed", range(5))
-
 
 def interleaved(generator, factors):
     """Return the product of ``factors`` with its coordinates dealt out at random."""
@@ -42,12 +42,16 @@ def polytopes(seed):
     points = Hull([Singleton(point) for point in normal(size=(5, 3))])
     corner = ProductSet([Singleton(normal(size=2)), Simplices([2, 2])])
     mixed = Hull([Simplices([2, 3, 1]), corner])
+    tree = random_tree(generator, points=3)
     return {
         "box": box,
         "flat box": Box([0.0, -1.0, 2.0], [0.0, 3.0, 2.0]),
         "polytope": polytope,
         "flat polytope": Polytope(normal(size=(2, 3))),
         "point": Singleton(normal(size=4)),
+        "simplices": Simplices([2, 3, 1 + seed % 3]),
+        "tree": tree,
+        "dag": random_dag(generator, points=3),
         "image": AffineImageSet(Simplices([2, 3]), normal(size=(3, 5)), normal(size=3)),
         "raised": AffineImageSet(Simplices(2), normal(size=(4, 2))),
         "scaled": AffineImageSet(polytope, -0.3 * np.eye(3)),
@@ -56,7 +60,7 @@ def polytopes(seed):
         "hull of products": mixed,
         "nested hulls": Hull([Simplices(3), points, Hull([Singleton([0.0, 0.0, 5.0]), box])]),
         "product": ProductSet([box, AffineImageSet(polytope, 2.0 * np.eye(3))]),
-        "interleaved": interleaved(generator, [points, Simplices([2, 2]), Singleton([3.0])]),
+        "interleaved": interleaved(generator, [points, tree, Singleton([3.0])]),
     }
 
 
@@ -85,11 +89,15 @@ def vertices(domain):
         case Polytope():
             return list(domain.vertices)
         case Box():
-            return list(
-                map(np.array, itertools.product(*np.stack([domain.low, domain.high], axis=1)))
-            )
+            bounds = np.stack([domain.low, domain.high], axis=1)
+            return list(map(np.array, itertools.product(*bounds)))
         case Simplices():
             return [np.concatenate(rows) for rows in itertools.product(*map(np.eye, domain.sizes))]
+        case DecisionTree():
+            return list(map(np.array, pure_strategies(domain.parent_sequence, domain.sizes)))
+        case DecisionDAG():
+            tree, coordinates, _ = unrolled(domain)
+            return [np.bincount(coordinates, vertex) for vertex in vertices(tree)]
         case Hull():
             return [vertex for member in domain.members for vertex in vertices(member)]
         case MinkowskiSumSet():
@@ -111,70 +119,50 @@ def combines(rows, point):
     return program.status == 0
 
 
+SEEDS = pytest.mark.parametrize("seed", range(3))
 KINDS = pytest.mark.parametrize("kind", some_sets(0))
 WITH_VERTICES = pytest.mark.parametrize("kind", polytopes(0))
 
 
-# Laws of every set
+# Laws
 
 
 @WITH_VERTICES
 @SEEDS
-def test_the_best_response_is_the_best_of_the_vertices(kind, seed):
-    domain = polytopes(seed)[kind]
-    for utility in np.random.default_rng(seed).normal(size=(5, domain.dimension)):
-        value, best = domain.best_response(utility)
-        assert value == pytest.approx(max(np.array(vertices(domain)) @ utility), abs=1e-12)
-        assert value == pytest.approx(utility @ best, abs=1e-12)
-
-
-@WITH_VERTICES
-@SEEDS
-def test_a_set_contains_the_averages_of_its_vertices(kind, seed):
-    domain = polytopes(seed)[kind]
-    generator = np.random.default_rng(seed)
-    corners = np.array(vertices(domain))
-    directions = generator.normal(size=(4, domain.dimension))
-    for direction in directions:
+def test_the_best_response_is_the_best_of_the_vertices_and_averages_are_inside(kind, seed):
+    domain, generator = polytopes(seed)[kind], np.random.default_rng(seed)
+    corners = np.unique(vertices(domain), axis=0)
+    for utility in generator.normal(size=(4, domain.dimension)):
+        value, _ = domain.best_response(utility)
+        assert value == pytest.approx(max(corners @ utility), abs=1e-12)
         weights = generator.dirichlet(np.ones(len(corners)))
         average = weights @ corners
         assert domain.contains(average)
         assert domain.contains(0.2 * average + 0.8 * corners[weights.argmax()])
-        for point in (average + 1e-3 * direction, average + direction):
+        for point in (average + 1e-3 * utility, average + utility):
             assert domain.contains(point) == combines(corners, point)
 
 
 @KINDS
 @SEEDS
 def test_the_best_response_is_inside_and_beats_every_other_point(kind, seed):
-    domain = some_sets(seed)[kind]
-    generator = np.random.default_rng(seed)
+    domain, generator = some_sets(seed)[kind], np.random.default_rng(seed)
     utility = generator.normal(size=domain.dimension)
+    outwards = 1e-3 * utility / np.linalg.norm(utility)
 
     value, best = domain.best_response(utility)
 
     assert value == pytest.approx(utility @ best, rel=1e-12, abs=1e-12)
     assert value == pytest.approx(domain.value(utility, best), rel=1e-12, abs=1e-12)
     assert domain.contains(best)
-    assert not domain.contains(best + 1e-3 * utility / np.linalg.norm(utility))
-    assert domain.contains(best + 1e-3 * utility / np.linalg.norm(utility), atol=1e-2)
-    corners = [best]
-    for direction in generator.normal(size=(30, domain.dimension)):
-        corners.append(domain.best_response(direction)[1])
-        assert utility @ corners[-1] <= value + 1e-12
-    assert domain.contains(generator.dirichlet(np.ones(len(corners))) @ corners)
-
-
-@KINDS
-@SEEDS
-def test_the_gain_is_the_distance_from_the_best_value(kind, seed):
-    domain = some_sets(seed)[kind]
-    utility = np.random.default_rng(seed).normal(size=domain.dimension)
-    value, best = domain.best_response(utility)
-    middle = domain.relative_interior_point()
-    assert domain.value(utility, middle) == pytest.approx(utility @ middle, abs=1e-12)
-    assert domain.gain(utility, middle) == pytest.approx(value - utility @ middle, abs=1e-12)
-    assert domain.gain(utility, best) == pytest.approx(0.0, abs=1e-12)
+    assert not domain.contains(best + outwards)
+    assert domain.contains(best + outwards, atol=1e-2)
+    for direction in generator.normal(size=(20, domain.dimension)):
+        other = domain.best_response(direction)[1]
+        assert utility @ other <= value + 1e-12
+        gain = value - utility @ other
+        assert domain.gain(utility, other) == pytest.approx(gain, abs=1e-12)
+        assert domain.value(utility, other) == pytest.approx(utility @ other, abs=1e-12)
 
 
 @KINDS
@@ -190,92 +178,69 @@ def test_the_interior_point_is_on_the_edge_only_where_all_of_the_set_is(kind, se
 
 
 @KINDS
-def test_sets_of_one_shape_are_equal_and_others_are_not(kind):
-    first, equal, different = some_sets(1), some_sets(1), some_sets(2)
-    assert first[kind] == equal[kind]
-    assert hash(first[kind]) == hash(equal[kind])
-    assert [name for name in first if first[name] == first[kind]] == [kind]
-    assert (first[kind] != different[kind]) == (kind != "flat box")
-
-
-ALL = some_sets(3) | {
-    "simplices": Simplices([2, 3]),
-    "tree": DecisionTree([0, 1], [2, 3]),
-    "dag": DecisionDAG([[0], [1, 2]], [3, 2]),
-}
-EVERY_SET = pytest.mark.parametrize("domain", ALL.values(), ids=ALL)
-
-
-@EVERY_SET
-def test_copies_are_equal_and_answer_alike(domain):
+def test_sets_are_values(kind):
+    first, again, other = some_sets(1), some_sets(1), some_sets(2)
+    domain = first[kind]
+    assert domain == again[kind]
+    assert hash(domain) == hash(again[kind])
+    assert [name for name in first if first[name] == domain] == [kind]
+    assert (domain != other[kind]) == (kind != "flat box")
     utility = np.arange(domain.dimension)
     for twin in (copy.deepcopy(domain), pickle.loads(pickle.dumps(domain))):
         assert twin == domain
-        best, best_of_twin = domain.best_response(utility)[1], twin.best_response(utility)[1]
-        np.testing.assert_array_equal(best, best_of_twin)
-
-
-@KINDS
-def test_a_set_shows_how_to_build_it_again(kind):
-    domain = some_sets(3)[kind]
-    if kind != "interleaved":  # coordinates are not shown
+        np.testing.assert_array_equal(
+            twin.best_response(utility)[1], domain.best_response(utility)[1]
+        )
+    if kind not in ("interleaved", "tree", "dag"):  # whose coordinates are not shown
         assert eval(repr(domain)) == domain
 
 
-@EVERY_SET
-def test_a_set_hands_out_new_arrays(domain):
-    value, best = domain.best_response(np.ones(domain.dimension))
+@KINDS
+def test_a_set_hands_out_new_arrays_and_takes_vectors_of_its_dimension(kind):
+    domain = some_sets(3)[kind]
+    ones, exterior = np.ones(domain.dimension), domain.relative_interior_point() + 1e3
+    value, best = domain.best_response(ones)
     middle = domain.relative_interior_point()
-    best[:] = 1e6
-    middle += 1e6
-    assert domain.best_response(np.ones(domain.dimension))[0] == value
+    best[:] = middle[:] = 1e6
+    assert domain.best_response(ones)[0] == value
     assert domain.contains(domain.relative_interior_point())
-
-
-@EVERY_SET
-def test_a_tolerance_lets_in_what_is_that_near(domain):
-    exterior = domain.relative_interior_point() + 1e3
-    assert not domain.contains(exterior, atol=0)
     assert not domain.contains(exterior, atol=np.float32(1.0))
     assert domain.contains(exterior, atol=1e4)
-    for wrong, error in [(np.nan, ValueError), (-1e-9, ValueError), ("1e-9", TypeError)]:
-        with pytest.raises(error, match="atol must be"):
-            domain.contains(exterior, atol=wrong)
-
-
-@EVERY_SET
-def test_a_vector_of_another_length_is_refused(domain):
-    wrong = np.zeros(domain.dimension + 1)
     for question in (domain.best_response, domain.contains):
-        with pytest.raises(ValueError, match=rf"got \({domain.dimension + 1},\)"):
-            question(wrong)
+        with pytest.raises(ValueError, match="must have shape"):
+            question(np.append(ones, 0.0))
+
+
+def test_equality_is_that_of_shapes_and_not_of_names():
+    assert Simplices([2, 3]) == Simplices((2, 3), labels=["a", "b"]) != Simplices([3, 2])
+    assert Simplices(6) != Simplices([3, 3])
+    tree, dag = DecisionTree([0, 2], [2, 3]), DecisionDAG([[0], [1, 2]], [2, 3])
+    assert tree == DecisionTree((0, 2), np.array([2, 3]), labels=["a", "b"])
+    assert tree not in (DecisionTree([0, 1], [2, 3]), DecisionTree([0, 2], [2, 2]), dag)
+    assert dag == DecisionDAG([0, 1, 2], [2, 3], parent_counts=[1, 2])
+    # The same parents in a row, cut elsewhere
+    assert DecisionDAG([[0], [0, 1], [2]], [1] * 3) != DecisionDAG([[0], [0], [1, 2]], [1] * 3)
 
 
 def test_arrays_that_a_set_was_built_from_are_copied_and_may_not_be_written():
-    low, high, rows, offset = np.zeros(2), np.ones(2), np.eye(2), np.zeros(2)
-    box, ball, polytope, point = Box(low, high), Ball(low, 1.0), Polytope(rows), Singleton(high)
-    image = AffineImageSet(Simplices(2), rows, offset)
-    copies = [Box([0, 0], [1, 1]), Ball([0, 0], 1.0), Polytope(np.eye(2)), Singleton([1, 1])]
+    low, high, rows, sizes = np.zeros(2), np.ones(2), np.eye(2), np.array([2, 2])
 
-    for array in (low, high, rows, offset):
-        array += 7.0
+    def build():
+        tree = DecisionTree(np.array([0, 2]), sizes)
+        image = AffineImageSet(Simplices(2), rows, low)
+        return [Box(low, high), Ball(low, 1.0), Polytope(rows), Singleton(high), image, tree]
 
-    assert [box, ball, polytope, point] == copies
-    assert image == AffineImageSet(Simplices(2), np.eye(2))
+    sets, copies = build(), build()
+    for array in (low, high, rows, sizes):
+        array += 7
+    assert sets == copies != build()
+    box, ball, polytope, point, image, tree = sets
     arrays = [box.low, box.high, ball.center, polytope.vertices, point.point, image.matrix]
-    assert not any(array.flags.writeable for array in [*arrays, image.offset])
+    arrays += [image.offset, tree.parent_sequence, tree.sizes, tree.simplices.first]
+    assert not any(array.flags.writeable for array in arrays)
 
 
 # Boxes, balls and polytopes
-
-
-def test_a_box_measures_each_coordinate_by_itself():
-    box = Box([0.0, 0.0], [1.0, 1.0])
-    assert box.contains([1.0 + 0.9e-3, -0.9e-3], atol=1e-3)
-    assert not box.contains([1.0 + 1.1e-3, 0.5], atol=1e-3)
-    assert not box.contains([0.5, -1.1e-3], atol=1e-3)
-    assert not Singleton([1.0, 2.0]).contains([1.0, 2.0 + 1.1e-3], atol=1e-3)
-    assert Singleton([1.0, 2.0]).contains([1.0 - 0.9e-3, 2.0 + 0.9e-3], atol=1e-3)
 
 
 @pytest.mark.parametrize("bound", [5e-324, 1.0, 1.5e308, np.finfo(float).max])
@@ -286,9 +251,11 @@ def test_the_middle_of_a_box_is_in_it_however_large_or_small_the_box(bound):
     np.testing.assert_allclose(middle, [0.0, bound / 2.0, bound, -bound], atol=5e-324)
 
 
-def test_ties_go_to_the_low_corner_the_center_and_the_first_vertex():
+def test_ties_go_to_the_low_corner_the_center_the_first_vertex_and_the_first_actions():
     np.testing.assert_array_equal(Box([1.0, 2.0], [3.0, 4.0]).best_response([0, 0])[1], [1, 2])
     np.testing.assert_array_equal(Ball([1.0, 2.0], 5.0).best_response([0, 0])[1], [1, 2])
+    tree = DecisionTree([0, 1, 2], [2, 3, 2])
+    np.testing.assert_array_equal(tree.best_response(np.zeros(8))[1], [1, 1, 0, 1, 0, 0, 0, 0])
     # Vertices that differ only where nothing is earned
     generator = np.random.default_rng(1)
     for size in (1, 2, 5, 8, 33):
@@ -301,8 +268,7 @@ def test_ties_go_to_the_low_corner_the_center_and_the_first_vertex():
 @SEEDS
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e100])
 def test_a_ball_is_what_is_near_its_center_in_every_unit(seed, unit):
-    generator = np.random.default_rng(seed)
-    center, utility = generator.normal(size=(2, 4))
+    center, utility = np.random.default_rng(seed).normal(size=(2, 4))
     ball, direction = Ball(unit * center, unit * 2.0), utility / np.linalg.norm(utility)
 
     value, best = ball.best_response(utility)
@@ -313,25 +279,24 @@ def test_a_ball_is_what_is_near_its_center_in_every_unit(seed, unit):
     assert not ball.contains(unit * (center + 2.001 * direction), atol=0.0)
     assert ball.contains(unit * (center + 2.001 * direction), atol=0.002 * unit)
     for exponent in (-300, 300):
-        scaled = ball.best_response(2.0**exponent * utility)[1]
-        np.testing.assert_array_equal(scaled, best)
+        np.testing.assert_array_equal(ball.best_response(2.0**exponent * utility)[1], best)
 
 
 @SEEDS
-@pytest.mark.parametrize("kind", ["box", "flat box", "ball"])
+@pytest.mark.parametrize("kind", ["box", "flat box", "ball", "simplices"])
 def test_a_projection_meets_the_variational_inequality(kind, seed):
     # p is nearest to v exactly when <v - p, y - p> <= 0 for every y of the set.
     domain = some_sets(seed)[kind]
-    for point in 3.0 * np.random.default_rng(seed).normal(size=(20, 3)):
+    for point in 3.0 * np.random.default_rng(seed).normal(size=(20, domain.dimension)):
         nearest = domain.project(point)
-        assert domain.contains(nearest)
+        assert domain.contains(nearest, atol=1e-12)
         farthest, _ = domain.best_response(point - nearest)
         assert farthest - (point - nearest) @ nearest <= 1e-9
         assert domain.contains(point) == np.allclose(point, nearest, rtol=0.0, atol=1e-9)
         np.testing.assert_allclose(domain.project(nearest), nearest, rtol=1e-12, atol=1e-12)
 
 
-# Images, sums and hulls
+# Sets made of sets
 
 
 @SEEDS
@@ -350,38 +315,20 @@ def test_the_image_of_a_ball_is_an_ellipsoid(seed):
 
 
 @SEEDS
-def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
-    generator = np.random.default_rng(seed)
-    for utility, center in 1e9 * generator.normal(size=(50, 2, 3)):
-        ball = Ball(center, 1e9 * generator.random())
-        assert ball.contains(ball.best_response(utility)[1])
-
-
-@SEEDS
-def test_the_sum_of_boxes_is_a_box_and_the_sum_of_balls_a_ball(seed):
+def test_sums_of_boxes_of_balls_and_of_anything_are_what_they_are_in_other_words(seed):
     generator = np.random.default_rng(seed)
     lows, highs = -generator.random((3, 2)), generator.random((3, 2)) + 0.1
-    boxes = MinkowskiSumSet(list(map(Box, lows, highs)))
-    balls = MinkowskiSumSet(list(map(Ball, lows, highs[:, 0])))
-    ball = Ball(lows.sum(axis=0), highs[:, 0].sum())
-
+    parts = [Polytope(generator.normal(size=(4, 2))), Ball([1.0, 0.0], 0.5)]
+    alike = [
+        (MinkowskiSumSet(map(Box, lows, highs)), Box(lows.sum(axis=0), highs.sum(axis=0))),
+        (MinkowskiSumSet(map(Ball, lows, highs[:, 0])), Ball(lows.sum(axis=0), highs[:, 0].sum())),
+        (MinkowskiSumSet(parts), AffineImageSet(ProductSet(parts), np.tile(np.eye(2), 2))),
+    ]
     for utility in 1.5 * generator.normal(size=(20, 2)):
-        for total, single in ((boxes, Box(lows.sum(axis=0), highs.sum(axis=0))), (balls, ball)):
+        for total, single in alike:
             support = single.best_response(utility)[0]
             assert total.best_response(utility)[0] == pytest.approx(support)
             assert total.contains(utility) == single.contains(utility)
-
-
-def test_the_sum_is_an_image_of_the_product():
-    # x + y is what the matrix [I I] makes of (x, y).
-    generator = np.random.default_rng(0)
-    parts = [Polytope(generator.normal(size=(4, 2))), Ball([1.0, 0.0], 0.5)]
-    total = MinkowskiSumSet(parts)
-    image = AffineImageSet(ProductSet(parts), np.hstack([np.eye(2), np.eye(2)]))
-
-    for point in generator.normal(size=(20, 2)):
-        assert total.contains(point) == image.contains(point)
-        assert total.best_response(point)[0] == pytest.approx(image.best_response(point)[0])
 
 
 def test_membership_of_a_hull_does_not_depend_on_where_it_lies():
@@ -397,47 +344,48 @@ def test_membership_of_a_hull_does_not_depend_on_where_it_lies():
         assert not triangle.contains(interior + shift + 1e-6 * normal)
 
 
-def test_a_hull_of_equal_sets_is_the_set():
-    assert Hull([Simplices(3), Simplices(3)]).canonical() == Simplices(3)
-    mixed = Hull([Simplices(3), Singleton([1.0, 0.0, 0.0])])
-    assert mixed.canonical() == mixed
-
-
-# Products
+@SEEDS
+def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
+    generator = np.random.default_rng(seed)
+    for utility, center in 1e9 * generator.normal(size=(50, 2, 3)):
+        ball = Ball(center, 1e9 * generator.random())
+        assert ball.contains(ball.best_response(utility)[1])
 
 
 @SEEDS
-def test_splitting_undoes_joining_for_all_coordinates(seed):
+def test_a_product_has_its_factors_at_their_coordinates(seed):
     generator = np.random.default_rng(seed)
-    product = interleaved(generator, [Simplices([2, 3]), Singleton([1.0, 2.0]), Simplices(1)])
-    vector = generator.normal(size=product.dimension)
-    parts = product.split(vector)
-    np.testing.assert_array_equal(product.join(parts), vector)
+    factors = [random_tree(generator), Hull([Simplices(3), Singleton([0.0, 0.0, 4.0])])]
+    product = interleaved(generator, [*factors, ProductSet([factors[0], Singleton([1.0])])])
+    utility = generator.normal(size=product.dimension)
+    parts = product.split(utility)
+    np.testing.assert_array_equal(product.join(parts), utility)
     for coordinates, part in zip(product.coordinates, parts, strict=True):
-        np.testing.assert_array_equal(part, vector[coordinates])
+        np.testing.assert_array_equal(part, utility[coordinates])
+    values = [f.best_response(part)[0] for f, part in zip(product.factors, parts, strict=True)]
+    assert product.best_response(utility)[0] == pytest.approx(math.fsum(values))
 
 
-def test_a_product_has_its_factors_at_their_coordinates():
+def test_equal_factors_in_other_places_are_another_product():
     factors = [Simplices(2), Singleton([7.0])]
     product = ProductSet(factors, [[2, 0], [1]])
     assert product.contains([0.25, 7.0, 0.75])
     assert not product.contains([0.25, 0.75, 7.0])
-    value, response = product.best_response([5.0, 1.0, 4.0])
-    assert value == 12.0
-    np.testing.assert_array_equal(response, [1.0, 7.0, 0.0])
-    assert ProductSet(factors) == ProductSet(factors, [[0, 1], [2]])
-    assert ProductSet(factors) != ProductSet(factors, [[1, 2], [0]])
+    assert ProductSet(factors) == ProductSet(factors, [[0, 1], [2]]) != product
 
 
-def test_a_product_of_simplices_in_one_piece_each_is_simplices():
+def test_products_and_hulls_are_simplices_where_they_can_be():
     product = ProductSet([Simplices([2, 3]), Simplices(1)], [[4, 5, 1, 2, 3], [0]])
     assert product.canonical() == Simplices([1, 3, 2])
     assert [blocks.tolist() for blocks in product.blocks] == [[2, 1], [0]]
-    for coordinates in ([[5, 4, 1, 2, 3], [0]], [[4, 5, 0, 2, 3], [1]]):
-        scattered = ProductSet([Simplices([2, 3]), Simplices(1)], coordinates)
-        assert scattered.canonical() == scattered
-    mixed = ProductSet([Simplices(2), Singleton([1.0])])
-    assert mixed.canonical() == mixed
+    scattered = [
+        ProductSet([Simplices([2, 3]), Simplices(1)], coordinates)
+        for coordinates in ([[5, 4, 1, 2, 3], [0]], [[4, 5, 0, 2, 3], [1]])
+    ]
+    mixed = Hull([Simplices(3), Singleton([1.0, 0.0, 0.0])])
+    for domain in (*scattered, mixed, ProductSet([Simplices(2), Singleton([1.0])])):
+        assert domain.canonical() == domain
+    assert Hull([Simplices(3), Simplices(3)]).canonical() == Simplices(3)
 
 
 def test_a_tree_is_a_hull_of_products_by_its_definition():
@@ -455,46 +403,34 @@ def test_a_tree_is_a_hull_of_products_by_its_definition():
         assert not equal.contains(strategy + 1e-4 * utility)
 
 
-@SEEDS
-def test_a_product_of_trees_and_hulls_has_the_value_of_its_parts(seed):
-    generator = np.random.default_rng(seed)
-    tree, hull = random_tree(generator), Hull([Simplices(3), Singleton([0.0, 0.0, 4.0])])
-    product = interleaved(generator, [tree, hull, ProductSet([tree, Singleton([1.0])])])
-    utility = generator.normal(size=product.dimension)
-
-    value, response = product.best_response(utility)
-
-    parts = zip(product.factors, product.split(utility), strict=True)
-    assert value == pytest.approx(sum(factor.best_response(share)[0] for factor, share in parts))
-    assert product.value(utility, response) == pytest.approx(value)
-    assert product.contains(response)
-
-
-# Refusal
+# Refusals: one for each kind of mistake
 
 
 test_an_invalid_set_is_refused = refusals(
-    (lambda: Box([0.0, 2.0], [1.0, 1.0]), ValueError, "low must not be above high, .* 2.0 and 1.0"),
-    (lambda: Box([0.0], [1.0, 1.0]), ValueError, r"high must have shape .* got \(2,\)"),
+    (lambda: Box([0.0, 2.0], [1.0, 1.0]), ValueError, "low must not be above high"),
+    (lambda: Box([0.0], [1.0, 1.0]), ValueError, "high must have shape"),
     (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
     (lambda: Ball([0.0], 0.0), ValueError, "radius must be above 0"),
-    (lambda: Ball([0.0], np.inf), ValueError, "radius must be a finite number"),
     (lambda: Ball([0.0], "1"), TypeError, "radius must be a number"),
-    (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices must have shape .* got \(2,\)"),
     (lambda: Polytope(np.zeros((0, 3))), ValueError, "a row at least"),
-    (lambda: Polytope([[1.0, np.nan]]), ValueError, "nan at coordinate 0, 1"),
-    (lambda: Singleton([[1.0, 2.0]]), ValueError, r"point must have shape .* got \(1, 2\)"),
+    (lambda: Simplices([2, 0]), ValueError, "each at least 1"),
+    (lambda: Simplices([2.5]), TypeError, "whole numbers"),
     (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a StrategySet"),
     (lambda: AffineImageSet(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
-    (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset must have shape"),
     (lambda: MinkowskiSumSet([]), ValueError, "one or more in one space"),
-    (lambda: MinkowskiSumSet([Simplices(2), 1.0]), TypeError, r"summands\[1\] .* got 1.0"),
     (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"dimensions \[2, 3\]"),
     (lambda: ProductSet([]), ValueError, "one or more sets, got none"),
-    (lambda: ProductSet([[1.0, 0.0]]), TypeError, "factors"),
-    (lambda: ProductSet([Simplices(2)], [[0]]), ValueError, r"got \[\[0\]\]"),
-    (lambda: ProductSet([Simplices(2)], [[0], [1]]), ValueError, r"got \[\[0\], \[1\]\]"),
     (lambda: ProductSet([Simplices(2)], [[0, 0]]), ValueError, "each once"),
-    (lambda: ProductSet([Simplices(2)], [[0, 2]]), ValueError, "each once"),
-    (lambda: ProductSet([Simplices(2)], [[0.0, 1.0]]), TypeError, "whole numbers"),
+    (lambda: Simplices(2).contains([1, 0], atol=-1e-9), ValueError, "atol must be"),
+    (lambda: Simplices(2).best_response([1.0, np.nan]), ValueError, "nan at coordinate 1"),
+    (lambda: DecisionTree([0, 3], [2, 2]), ValueError, "list parents first"),
+    (lambda: DecisionTree([0, 1, 2], [2, 2]), ValueError, "sizes has 2 decision points"),
+    (lambda: DecisionTree([0], [2]).sequence_form(np.zeros(3)), ValueError, "behavior must have"),
+    (lambda: DecisionDAG([[0], []], [2, 2]), ValueError, "decision point 1 has no parent"),
+    (lambda: DecisionDAG([[0], [1, 2, 1]], [2, 2]), ValueError, r"parents\[1\] has 1 twice"),
+    (
+        lambda: DecisionDAG([0, 0, 1], [2, 2], parent_counts=[2, 2]),
+        ValueError,
+        "add up to 3",
+    ),
 )

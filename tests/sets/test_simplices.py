@@ -11,8 +11,7 @@ from regretkit.sets import as_simplices
 # Sizes that take every path: one block, uniform and narrow, uniform and wide, ragged, with ones,
 # and many blocks.
 SIZES = {
-    **{str(s): s for s in ([3], [1], [2] * 5, [1, 1, 1], [9] * 3, [2, 3, 1, 4])},
-    **{str(s): s for s in ([12, 1, 7, 2, 40], [300])},
+    **{str(s): s for s in ([3], [1], [2] * 5, [9] * 3, [2, 3, 1, 4], [12, 1, 7, 2, 40], [300])},
     "many of 3": [3] * 400,
     "many of 8": [8] * 200,
     "many of 2 to 4": [2, 3, 1, 4] * 100,
@@ -38,32 +37,56 @@ def signed(generator, size):
 
 
 @each_layout
-def test_sums_products_maxima_and_running_sums_are_those_of_each_block(sizes):
+def test_what_adds_up_or_compares_has_the_bits_of_a_loop_over_each_block(sizes):
     generator = np.random.default_rng(1)
     simplices = Simplices(sizes)
     u, v = signed(generator, (2, simplices.dimension))
-    blocks, strategy_blocks = in_blocks(sizes, u), in_blocks(sizes, v)
-
-    # From left to right, bitwise identical.
-    np.testing.assert_array_equal(simplices.sum(u), [naive.total(b) for b in blocks])
-    np.testing.assert_array_equal(
-        simplices.dot(u, v), list(map(naive.dot, blocks, strategy_blocks))
-    )
-    np.testing.assert_array_equal(simplices.max(u), [max(b) for b in blocks])
+    blocks, others = in_blocks(sizes, u), in_blocks(sizes, v)
     running = [[naive.total(b[: i + 1]) for i in range(len(b))] for b in blocks]
-    np.testing.assert_array_equal(simplices.cumulate(u), end_to_end(running))
+    numbers = generator.normal(size=len(sizes))
+    repeated = [[number] * size for number, size in zip(numbers, sizes, strict=True)]
+    ties = np.round(u)
+    ordered, order = simplices.sort(ties)
+    back = np.empty(simplices.dimension)
+    back[order] = ordered
+
+    for found, expected in [
+        (simplices.sum(u), [naive.total(b) for b in blocks]),
+        (simplices.dot(u, v), list(map(naive.dot, blocks, others))),
+        (simplices.max(u), [max(b) for b in blocks]),
+        (simplices.cumulate(u), end_to_end(running)),
+        (simplices.repeat(numbers), end_to_end(repeated)),
+        (simplices.uniform(), end_to_end([[1.0 / size] * size for size in sizes])),
+        (ordered, end_to_end([sorted(b) for b in in_blocks(sizes, ties)])),
+        (ordered, ties[order]),
+        (back, ties),
+    ]:
+        np.testing.assert_array_equal(found, expected)
 
 
 @each_layout
-def test_sorting_is_that_of_each_block_and_its_order_goes_back(sizes):
+def test_what_divides_or_takes_exponentials_is_that_of_each_block_up_to_rounding(sizes):
+    generator = np.random.default_rng(2)
     simplices = Simplices(sizes)
-    u = np.round(signed(np.random.default_rng(3), simplices.dimension))
-    ordered, order = simplices.sort(u)
-    np.testing.assert_array_equal(ordered, end_to_end([sorted(b) for b in in_blocks(sizes, u)]))
-    np.testing.assert_array_equal(ordered, u[order])
-    back = np.empty(simplices.dimension)
-    back[order] = ordered
-    np.testing.assert_array_equal(back, u)
+    u, x = signed(generator, simplices.dimension), random_behavior(generator, simplices)
+    blocks, plays = in_blocks(sizes, u), in_blocks(sizes, x)
+    small = in_blocks(sizes, 1e-3 * u)
+    earned = list(map(naive.dot, blocks, plays))
+    near, size = 1e-13, max(1.0, np.abs(u).max())
+
+    for found, expected, unit in [
+        (simplices.normalize(np.maximum(u, 0.0)), map(naive.in_proportion, blocks), 0.0),
+        (simplices.softmax(1e-3 * u), map(naive.softmax, small), 0.0),
+        (simplices.softmax(u, 1e-3), map(naive.softmax, small), 1.0),
+        (simplices.regret(u, x), map(naive.regret, blocks, plays), size),
+        (simplices.expectation(u, x), [earned], size),
+        (simplices.norm(u), [[naive.dot(b, b) ** 0.5 for b in blocks]], size),
+        (simplices.project(u / size), [naive.project([n / size for n in b]) for b in blocks], 10.0),
+        (simplices.project(5 * x), [naive.project([5 * n for n in b]) for b in plays], 10.0),
+    ]:
+        expected = end_to_end(expected)
+        np.testing.assert_allclose(found, expected, rtol=near, atol=near * unit)
+    assert simplices.value(u, x) == pytest.approx(sum(earned), abs=near * size)
 
 
 @each_layout
@@ -78,56 +101,9 @@ def test_bisection_and_newton_find_the_same_root(sizes):
     np.testing.assert_allclose(newton, np.sqrt(squares), rtol=1e-8)
 
 
-@each_layout
-def test_normalizing_softmax_and_regret_are_those_of_each_block(sizes):
-    generator = np.random.default_rng(2)
-    simplices = Simplices(sizes)
-    u, x = signed(generator, simplices.dimension), random_behavior(generator, simplices)
-    blocks, plays = in_blocks(sizes, u), in_blocks(sizes, x)
-    normalized = simplices.normalize(np.maximum(u, 0.0))
-    softmax = simplices.softmax(1e-3 * u)
-
-    exact = {"rtol": 1e-13, "atol": 0.0}
-    np.testing.assert_allclose(normalized, end_to_end(map(naive.in_proportion, blocks)), **exact)
-    small = in_blocks(sizes, 1e-3 * u)
-    np.testing.assert_allclose(softmax, end_to_end(map(naive.softmax, small)), **exact)
-    near = {"rtol": 0.0, "atol": 1e-13 * max(1.0, np.abs(u).max())}
-    regrets = end_to_end(map(naive.regret, blocks, plays))
-    np.testing.assert_allclose(simplices.regret(u, x), regrets, **near)
-    earned = list(map(naive.dot, blocks, plays))
-    np.testing.assert_allclose(simplices.expectation(u, x), earned, **near)
-    assert simplices.value(u, x) == pytest.approx(sum(earned), abs=near["atol"])
-
-
-@pytest.mark.deep_beyond(11)
-@each_layout
-@pytest.mark.parametrize("scale", [0.1, 1.0, 100.0])
-def test_projection_finds_the_level_that_bisection_finds(sizes, scale):
-    generator = np.random.default_rng(3)
-    simplices = Simplices(sizes)
-    vector = scale * generator.normal(size=simplices.dimension)
-    projected = simplices.project(vector)
-    expected = end_to_end(map(naive.project, in_blocks(sizes, vector)))
-    np.testing.assert_allclose(projected, expected, atol=1e-12 * max(1.0, scale))
-
-
-@each_layout
-def test_projection_is_the_nearest_point_by_its_optimality_condition(sizes):
-    # p is nearest to v exactly when <v - p, y - p> <= 0 for every vertex y of the set.
-    generator = np.random.default_rng(4)
-    simplices = Simplices(sizes)
-    vector = generator.normal(size=simplices.dimension)
-
-    nearest = simplices.project(vector)
-
-    assert simplices.contains(nearest, atol=1e-12)
-    farthest, _ = simplices.best_response(vector - nearest)
-    assert farthest - (vector - nearest) @ nearest <= 1e-12
-
-
 @pytest.mark.deep_beyond(5)
 @pytest.mark.parametrize("size", range(1, 15))
-@pytest.mark.parametrize("scale", [1e-9, 0.3, 2.0, 1e12])
+@pytest.mark.parametrize("scale", [1e-9, 0.3, 1e12])
 def test_many_blocks_are_projected_bitwise_as_each_alone(size, scale):
     # Many narrow blocks of one size are sorted and added up by column, a single block by row.
     generator = np.random.default_rng(size)
@@ -143,32 +119,20 @@ def test_many_blocks_are_projected_bitwise_as_each_alone(size, scale):
     np.testing.assert_allclose(joint, found, rtol=0.0, atol=1e-14)
 
 
-@pytest.mark.parametrize("size", [2, 3, 8])
 @pytest.mark.parametrize("operation", ["sum", "max", "project"])
-def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(size, operation):
-    generator = np.random.default_rng(size)
-    few, count = Simplices([size] * 100), 500
+def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(operation):
+    generator = np.random.default_rng(3)
+    few, count = Simplices([3] * 100), 500
     vector = signed(generator, count * few.dimension)
-    joint = getattr(Simplices([size] * 100 * count), operation)(vector)
+    joint = getattr(Simplices([3] * 100 * count), operation)(vector)
     parts = [getattr(few, operation)(part) for part in np.split(vector, count)]
     np.testing.assert_array_equal(joint, np.concatenate(parts))
 
 
-def test_a_tree_with_decisions_of_every_size_is_projected_size_by_size():
-    generator = np.random.default_rng(11)
-    sizes = generator.integers(1, 12, size=1_500)
-    simplices = Simplices(sizes)
-    vector = signed(generator, simplices.dimension)
-    projected = simplices.project(vector)
-    alone = [Simplices(len(block)).project(np.array(block)) for block in in_blocks(sizes, vector)]
-    np.testing.assert_array_equal(projected, np.concatenate(alone))
-
-
 @each_layout
 def test_the_best_response_is_the_first_of_the_best_in_each_block(sizes):
-    generator = np.random.default_rng(6)
     simplices = Simplices(sizes)
-    utility = generator.integers(0, 3, size=simplices.dimension).astype(float)
+    utility = np.random.default_rng(6).integers(0, 3, size=simplices.dimension).astype(float)
     blocks = in_blocks(sizes, utility)
 
     value, response = simplices.best_response(utility)
@@ -179,29 +143,16 @@ def test_the_best_response_is_the_first_of_the_best_in_each_block(sizes):
 
 
 @each_layout
-def test_every_action_gets_the_number_of_its_block(sizes):
-    simplices = Simplices(sizes)
-    numbers = np.random.default_rng(7).normal(size=len(sizes))
-    repeated = [[number] * size for number, size in zip(numbers, sizes, strict=True)]
-    np.testing.assert_array_equal(simplices.repeat(numbers), end_to_end(repeated))
-    uniform = [[1.0 / size] * size for size in sizes]
-    np.testing.assert_array_equal(simplices.uniform(), end_to_end(uniform))
-    np.testing.assert_array_equal(simplices.relative_interior_point(), simplices.uniform())
-
-
-@each_layout
 def test_selected_blocks_are_where_their_coordinates_say(sizes):
     generator = np.random.default_rng(8)
-    simplices = Simplices(sizes, labels=[f"point {j}" for j in range(len(sizes))])
-    vector = generator.normal(size=simplices.dimension)
+    simplices, vector = Simplices(sizes), generator.normal(size=sum(sizes))
     chosen = generator.permutation(len(sizes))[:3]
-
-    selected = simplices.select(chosen)
 
     blocks = [in_blocks(sizes, vector)[j] for j in chosen]
     np.testing.assert_array_equal(vector[simplices.coordinates(chosen)], end_to_end(blocks))
-    assert selected == Simplices([sizes[j] for j in chosen])
-    assert [selected.labels.block(i) for i in range(len(chosen))] == [f"point {j}" for j in chosen]
+    assert simplices.select(chosen) == Simplices([sizes[j] for j in chosen])
+    for j in chosen:
+        np.testing.assert_array_equal(vector[simplices.block(j)], in_blocks(sizes, vector)[j])
 
 
 # What is exact
@@ -212,6 +163,9 @@ OPERATIONS = {
     "dot": lambda s, u, x: s.dot(u, x),
     "cumulate": lambda s, u, x: s.cumulate(u),
     "max": lambda s, u, x: s.max(u),
+    "norm": lambda s, u, x: s.norm(u),
+    "sort": lambda s, u, x: s.sort(u)[0],
+    "add": lambda s, u, x: s.add(u, x),
     "expectation": lambda s, u, x: s.expectation(u, x),
     "regret": lambda s, u, x: s.regret(u, x),
     "normalize": lambda s, u, x: s.normalize(np.abs(u)),
@@ -231,43 +185,62 @@ NEIGHBOURS = {
 }
 
 
-@pytest.mark.deep_beyond(100)
+@pytest.mark.deep_beyond(60)
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("size", [*range(1, 13), 31, 200, 1000])
+@pytest.mark.parametrize("size", [*range(1, 10), 31, 200])
 def test_a_block_among_others_has_the_bits_that_it_has_alone(operation, neighbours, size):
     generator = np.random.default_rng(size)
     previous, following = NEIGHBOURS[neighbours](size)
     joint, alone = Simplices([*previous, size, *following]), Simplices(size)
     block = joint.block(len(previous))
     u, x = signed(generator, joint.dimension), random_behavior(generator, joint)
+    copies = u.copy(), x.copy()
 
     result = OPERATIONS[operation](joint, u, x)
     by_itself = OPERATIONS[operation](alone, u[block], x[block])
 
     per_block = result.size == joint.blocks != joint.dimension
-    found_block = result[len(previous)] if per_block else result[block]
-    np.testing.assert_array_equal(found_block, by_itself[0] if per_block else by_itself)
+    found = result[len(previous)] if per_block else result[block]
+    np.testing.assert_array_equal(found, by_itself[0] if per_block else by_itself)
+    np.testing.assert_array_equal([u, x], copies)  # arguments are left alone
 
 
 @pytest.mark.parametrize("exponent", [-300, -20, 0, 20, 290])
-def test_equal_utilities_leave_no_regret_at_all(exponent):
+@pytest.mark.parametrize("blocks", [1, 200])
+def test_equal_utilities_leave_no_regret_at_all(exponent, blocks):
     # Strategies sum to one only up to rounding; u - <u, x> computed plainly would be noise, which
     # a normalization turns into play.
     generator = np.random.default_rng(9)
-    simplices = Simplices(generator.integers(1, 9, size=200))
+    simplices = Simplices(generator.integers(2, 9, size=blocks))
     strategy = random_behavior(generator, simplices)
-    worth = generator.normal(size=200) * 10.0**exponent
+    worth = generator.normal(size=blocks) * 10.0**exponent
     utility = simplices.repeat(worth)
 
     np.testing.assert_array_equal(simplices.regret(utility, strategy), 0.0)
     np.testing.assert_array_equal(simplices.expectation(utility, strategy), worth)
 
 
+@pytest.mark.parametrize("others", [[], [3, 1]])
+def test_what_cancels_up_to_rounding_is_zero_and_what_does_not_stays(others):
+    # 2^-44 of the magnitudes that are added up is the limit.
+    simplices = Simplices([2, *others])
+    rest = np.zeros(sum(others))
+    for size in (2.0**-46, 2.0**-42):
+        kept = size > 2.0**-44
+        total = simplices.add(np.append([1.0 + size, 0.5], rest), np.append([-1.0, 0.5], rest))
+        assert total.tolist() == [size if kept else 0.0, 1.0, *rest]
+        # Earned is 1/2 (1 + 2 size) - 1/2 = size, from magnitudes that add up to 2.
+        utility, strategy = np.append([1.0 + 4 * size, -1.0], rest), simplices.uniform()
+        earned = simplices.expectation(utility, strategy)[0]
+        assert earned == (2.0 * size if 2.0 * size > 2.0**-44 * 3.0 else 0.0)
+        regret = simplices.regret(np.append([1.0, 1.0 + 4 * size], rest), strategy)[:2]
+        assert regret.tolist() == ([-2 * size, 2 * size] if kept else [0.0, 0.0])
+
+
 def test_normalizing_nothing_gives_the_uniform_distribution_in_that_block_only():
     tiny = 5e-324  # not zero: the smallest number that there is
-    vector = np.array([0.0, 0.0, 0.0, tiny, 0.0, 0.0])
-    normalized = Simplices([3, 2, 1]).normalize(vector)
+    normalized = Simplices([3, 2, 1]).normalize(np.array([0.0, 0.0, 0.0, tiny, 0.0, 0.0]))
     np.testing.assert_array_equal(normalized, [1 / 3, 1 / 3, 1 / 3, 1.0, 0.0, 1.0])
 
 
@@ -276,68 +249,31 @@ def test_softmax_of_numbers_beyond_the_range_of_exp_is_finite():
     np.testing.assert_array_equal(weights, [0.5, 0.5, 0.0, 1.0])
 
 
-@each_layout
+@pytest.mark.parametrize("size", [0.0, 1e-320, 1e-200, 1.0, 1e200, 1e300])
+def test_norms_neither_overflow_nor_vanish(size):
+    with np.errstate(all="raise", under="ignore"):
+        lengths = Simplices([3, 2]).norm(size * np.array([3.0, -4.0, 0.0, 5.0, 12.0]))
+    near = 1e-3 if size < 1e-300 else 1e-15
+    np.testing.assert_allclose(lengths, [5.0 * size, 13.0 * size], rtol=near)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_whole_numbers_are_numbers_too(sizes, operation):
-    simplices = Simplices(sizes)
-    u = np.random.default_rng(12).integers(-3, 4, size=simplices.dimension)
-    x = simplices.uniform()
-    result = OPERATIONS[operation](simplices, u, x)
-    as_floats = OPERATIONS[operation](simplices, u.astype(float), x)
-    np.testing.assert_array_equal(result, as_floats)
+def test_whole_numbers_are_numbers_too_and_the_empty_product_has_none(operation):
+    for sizes in ([3], [2, 3, 1, 4], [9] * 3):
+        simplices = Simplices(sizes)
+        u = np.random.default_rng(12).integers(-3, 4, size=simplices.dimension)
+        x = simplices.uniform()
+        result = OPERATIONS[operation](simplices, u, x)
+        as_floats = OPERATIONS[operation](simplices, u.astype(float), x)
+        np.testing.assert_array_equal(result, as_floats)
+    assert OPERATIONS[operation](Simplices([]), np.empty(0), np.empty(0)).shape == (0,)
 
 
-def test_operations_leave_their_arguments_alone():
-    generator = np.random.default_rng(10)
-    simplices = Simplices([2, 3, 4])
-    utility, strategy = generator.normal(size=9), random_behavior(generator, simplices)
-    previous = utility.copy(), strategy.copy()
-
-    for operation in OPERATIONS.values():
-        operation(simplices, utility, strategy)
-
-    np.testing.assert_array_equal(utility, previous[0])
-    np.testing.assert_array_equal(strategy, previous[1])
-
-
-# As a set, and as a value
-
-
-def test_a_point_is_inside_up_to_a_tolerance_of_the_callers():
+def test_a_point_is_inside_if_each_block_sums_to_one():
     simplices = Simplices([2, 2])
     assert simplices.contains([0.5, 0.5, 1.0, 0.0])
     assert not simplices.contains([0.5, 0.5, 1.0, 1e-3])
-    assert simplices.contains([0.5, 0.5, 1.0, 1e-3], atol=1e-2)
     assert not simplices.contains([0.5, 0.5, 1.1, -0.1])
     assert not simplices.contains([1.0, 1.0, 0.0, 0.0])  # two in all, but not one in each block
-
-
-def test_simplices_are_equal_when_their_sizes_are():
-    assert Simplices([2, 3]) == Simplices((2, 3), labels=["a", "b"])
-    assert hash(Simplices([2, 3])) == hash(Simplices([2, 3]))
-    assert Simplices([2, 3]) != Simplices([3, 2])
-    assert Simplices(6) != Simplices([3, 3])
     assert as_simplices(4) == Simplices([4])
-    equal = Simplices(4)
-    assert as_simplices(equal) is equal
-
-
-def test_the_empty_product_has_dimension_zero():
-    empty = Simplices([])
-    assert empty.dimension == empty.blocks == 0
-    assert empty.best_response([])[0] == 0.0
-    assert empty.contains([])
-    for operation in OPERATIONS.values():
-        assert operation(empty, np.empty(0), np.empty(0)).shape == (0,)
-
-
-@pytest.mark.parametrize("sizes", [0, -1, [2, 0], [3, -2]])
-def test_a_block_without_actions_is_refused(sizes):
-    with pytest.raises(ValueError, match="each at least 1"):
-        Simplices(sizes)
-
-
-@pytest.mark.parametrize("sizes", [2.0, [2.5], "3", [True], [[2, 2]], None, ["a"]])
-def test_sizes_that_are_not_whole_numbers_are_refused(sizes):
-    with pytest.raises(TypeError, match=r"sizes must be (whole numbers|a sequence)"):
-        Simplices(sizes)
+    assert as_simplices(simplices) is simplices
