@@ -1,10 +1,12 @@
-"""Every script in examples/ runs, and has something to show."""
+"""Every script, paper and notebook in examples/ runs, and finds what it says."""
 
 import importlib.util
 import inspect
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 SCRIPTS = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
@@ -88,3 +90,44 @@ def test_the_page_of_papers_has_every_sentence_and_figure(name, monkeypatch):
 def verdict_of(says):
     """Return what the page says of a sentence."""
     return re.search(rf"^\| {re.escape(says)} \| (\w+) \|", PAGE.read_text(), re.M)[1]
+
+
+# Notebooks
+
+NOTEBOOKS = sorted((SCRIPTS[0].parent / "notebooks").glob("*.py"))
+FOUND = {  # what each has to find, of the names that it leaves behind
+    "own_rule": lambda left: all(
+        left["rk"].nash_conv(left["game"], average) < 0.01 for average in left["averages"].values()
+    ),
+    "compose": lambda left: (
+        left["difference"] == 0.0
+        and np.isclose(left["whole"], left["first_part"] + left["second_part"])
+        and left["rk"].nash_conv(left["game"], left["run"].average) < 0.02
+    ),
+    "correlated": lambda left: (
+        left["learned"]["swap regret"][0].gap("ce")
+        < 0.02
+        < 0.1
+        < left["learned"]["regret matching"][0].gap("ce")
+    ),
+    "own_game": lambda left: (
+        np.isclose(left["exact"].value, 1 / 18)
+        and left["rk"].nash_conv(left["larger"], left["average"]) < 1e-3
+    ),
+    "sampling": lambda left: (
+        left["records"]["external"].values["nash_conv"][-1]
+        < left["records"]["exact"].values["nash_conv"][-1]
+        < left["records"]["outcome"].values["nash_conv"][-1]
+    ),
+}
+
+
+@pytest.mark.deep_beyond(1)
+@pytest.mark.parametrize("script", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_a_notebook_finds_what_its_text_says(script, capsys):
+    left = {"__name__": "__main__"}
+    exec(compile(script.read_text(), str(script), "exec"), left)
+
+    assert FOUND[script.stem](left)
+    assert plt.get_fignums()
+    assert capsys.readouterr().out.strip()

@@ -31,9 +31,9 @@ def run(tmp_path_factory):
 
 
 def best_seconds(run, code):
-    # Of the processor, and the best of nine: what else the machine does can only add to a time.
+    # Of the processor, and the best of five: what else the machine does can only add to a time.
     timed = f"{code}\nimport time; print(time.process_time())"
-    return min(float(run(timed)) for _ in range(9))
+    return min(float(run(timed)) for _ in range(5))
 
 
 def test_importing_takes_a_few_times_as_long_as_numpy_alone(run):

@@ -8,22 +8,16 @@ import pytest
 from refusals import refusals
 
 import regretkit as rk
-from regretkit import games, minimizers
 from regretkit.play import Stateful
-from regretkit.sets import AffineImageSet, Polytope
 
 test_a_wrong_utility_is_refused = refusals(
     ([1.0, 2.0], ValueError, r"utility must have shape \(3,\), got \(2,\)"),
     ([[1.0, 2.0, 3.0]], ValueError, r"utility must have shape \(3,\), got \(1, 3\)"),
     ([1.0, math.nan, 0.0], ValueError, "got nan at coordinate 1"),
     ([1.0, 0.0, 1e101], ValueError, r"at most 1e\+100 in size, got 1e\+101 at coordinate 2"),
-    ([10**400, 0, 0], TypeError, "utility must be numbers"),
     ("123", TypeError, "utility must be numbers, got '123'"),
-    (["1", "2", "3"], TypeError, "utility must be numbers"),
     ({0: 1.0, 1: 2.0, 2: 3.0}, TypeError, "utility must be numbers"),
-    ({1.0, 2.0, 3.0}, TypeError, "utility must be numbers"),
     ([1j, 0.0, 0.0], TypeError, "utility must be numbers"),
-    ([1.0, None, 2.0], TypeError, "utility must be numbers"),
     ([[1.0], [2.0, 3.0]], TypeError, "utility must be numbers"),
     call=lambda utility: rk.RegretMatching(3).observe_utility(utility),
 )
@@ -36,22 +30,6 @@ def test_numbers_of_every_kind_are_a_utility(utility):
     player = rk.RegretMatching(3)
     player.observe_utility(utility)
     np.testing.assert_array_equal(player.next_strategy(), [0.0, 0.0, 1.0])
-
-
-test_a_wrong_argument_is_refused = refusals(
-    (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices must have shape \(k, n\)"),
-    (lambda: AffineImageSet(rk.Simplices(2), [[0.0, math.inf]]), ValueError, "coordinate 0, 1"),
-    (lambda: rk.Simplices({2: 3}), TypeError, "sizes must be a sequence"),
-    (lambda: rk.Simplices([2.0]), TypeError, "sizes must be whole numbers"),
-    (lambda: rk.Simplices(2).contains([1, 0], atol="0"), TypeError, "atol must be a number"),
-    (lambda: rk.Hedge(2, rate=True), TypeError, "rate must be a number, got True"),
-    (lambda: rk.Hedge(2, rate=math.nan), ValueError, "rate must be a finite number above 0"),
-    (lambda: rk.Product(rk.RegretMatching(2)), TypeError, "not iterable"),
-    (lambda: rk.CFR(3, rk.RegretMatching), TypeError, "tree must be a DecisionProblem, got 3"),
-    (lambda: minimizers.AdaHedge(2.5), TypeError, "sizes must be whole numbers"),
-    (lambda: games.kuhn_poker(deck=3.0), TypeError, "got 3.0; pass 3"),
-    (lambda: rk.load("khun_poker"), ValueError, "did you mean kuhn_poker"),
-)
 
 
 class Several(Stateful):

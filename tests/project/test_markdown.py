@@ -52,12 +52,6 @@ def run(page: Path) -> None:
 
 
 @each_page
-def test_the_links_of_a_page_lead_to_files(page):
-    linked = re.findall(r"\]\((?!https?:)([^)#\s]+)", FENCED.sub("", page.read_text()))
-    assert [link for link in linked if not (page.parent / link).exists()] == []
-
-
-@each_page
 def test_the_python_of_a_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     # A page needs no optional package, not even where one happens to be installed.
@@ -65,37 +59,19 @@ def test_the_python_of_a_page_runs(page, monkeypatch, tmp_path):
     run(page)
 
 
-@each_page
-def test_the_commands_of_a_page_name_files_that_exist(page):
-    text = page.read_text()
-    shell = [block.code for block in blocks(text) if block.language == "sh"]
-    written = re.findall(r"into a file, here `([^`]+)`", text)  # by the reader, as the page says
-    assert [
-        name
-        for code in shell
-        for name in files_named(code)
-        if name not in written and not (ROOT / name).exists()
-    ] == []
-
-
-@each_page
-def test_no_block_of_a_page_is_left_unchecked(page):
-    languages = {block.language for block in blocks(page.read_text())}
-    assert languages <= RUN | NOT_CODE
-
-
-def test_a_fault_in_a_page_is_found(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("Text.\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")
-    with pytest.raises(AssertionError):
-        run(page)
-
-
-def test_a_missing_script_is_found():
-    assert files_named("pip install -e .\npython examples/gone.py --size=3\n.ci/run") == [
-        "examples/gone.py",
-        ".ci/run",
-    ]
+def test_links_commands_and_languages_of_every_page_are_ones_that_exist():
+    wrong = []
+    for page in PAGES:
+        text = page.read_text()
+        linked = re.findall(r"\]\((?!https?:)([^)#\s]+)", FENCED.sub("", text))
+        wrong += [(page, link) for link in linked if not (page.parent / link).exists()]
+        written = re.findall(r"into a file, here `([^`]+)`", text)  # by the reader
+        for block in blocks(text):
+            if block.language not in RUN | NOT_CODE:
+                wrong.append((page, block.language))
+            named = files_named(block.code) if block.language == "sh" else []
+            wrong += [(page, f) for f in named if f not in written and not (ROOT / f).exists()]
+    assert wrong == []
 
 
 def test_the_way_of_an_iteration_names_functions_that_exist():
