@@ -1,10 +1,8 @@
 """What benchmarks share: rows, times, memory, tables, pages, and the list of what there is."""
 
 import itertools
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -19,12 +17,9 @@ from benchmarks.harness import (
     cpu_seconds,
     draw,
     number,
-    peak,
     put,
     table,
 )
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -57,23 +52,6 @@ def test_the_best_turn_counts_and_disturbed_ones_do_not(monkeypatch):
     assert best_times(actions, turns=3) == pytest.approx(costs)
 
 
-def test_every_action_takes_as_many_turns():
-    calls = {"one": [], "two": []}
-    best_times({name: made.append for name, made in calls.items()}, turns=5, length=0.0)
-    assert [len(made) for made in calls.values()] == [7, 7]  # one to load, one to see how long
-
-
-def test_the_peak_stays_when_memory_is_given_back():
-    code = (
-        "from benchmarks.harness import peak; before = peak();"
-        "bytearray(64 * 2**20); print(peak() - before)"
-    )
-    command = [sys.executable, "-c", code]
-    grown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert 60.0 < float(grown) < 80.0
-    assert peak() > 1.0
-
-
 # Rows
 
 
@@ -98,11 +76,6 @@ def test_columns_are_those_of_all_rows_and_what_is_hidden_is_not_printed(capsys)
     ]
 
 
-def test_the_least_figure_of_all_rounds_counts():
-    found = counting(rounds=2).found(["a", "b"], quick=False)
-    assert [(row["measured"], row["left"]) for row in found.values()] == [(0, 4), (2, 2)]
-
-
 @pytest.mark.parametrize(
     ("arguments", "rows", "written"),
     [([], "ab", True), (["--quick"], "b", False), (["a"], "a", False)],
@@ -115,16 +88,6 @@ def test_only_a_full_run_writes_and_draws(arguments, rows, written, tmp_path, ca
     assert [line[2] for line in out.splitlines()[2 : 2 + len(rows)]] == list(rows)
     assert "rows: {" in out
     assert bool(drawn) == (out in page.read_text()) == written
-
-
-@pytest.mark.deep
-def test_a_fresh_row_is_measured_in_a_process_of_its_own():
-    building = command.command("building")
-    [[call, found]] = building.found(["kuhn_poker"], quick=True).items()
-    assert building.fresh
-    assert call == "kuhn_poker"
-    assert found["histories"] == 58
-    assert found.keys() == building.measure("kuhn_poker", True).keys()
 
 
 # Numbers, tables and curves
@@ -151,18 +114,6 @@ def test_a_table_has_its_cells_in_their_places_and_lines_of_one_length(rows):
     read = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert [read[0], *read[2:]] == [header, *rows]
     assert len({len(line) for line in lines}) == 1
-
-
-def test_cells_are_shown_by_their_kind():
-    shown = table(["a"], [[1234], [0.0], [None], ["text"]]).splitlines()[2:]
-    assert [line[2:7] for line in shown] == ["1,234", "0    ", "     ", "text "]
-
-
-def test_without_matplotlib_there_is_no_plot_and_one_is_told_why(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    draw(tmp_path / "a.svg", {"title": {"curve": ([1.0], [1.0])}}, "x", "y")
-    assert "pip install 'regretkit[plot]'" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_same_curves_are_the_same_file(tmp_path):
@@ -218,17 +169,6 @@ def test_a_page_without_the_place_for_it_is_refused_and_stays(tmp_path, text):
 COMMANDS = {name: command.command(name) for name in command.BENCHMARKS}
 
 
-def test_every_benchmark_has_its_name_and_is_listed_with_what_it_says_about_itself(capsys):
-    assert command.main([]) == 0
-    listed = capsys.readouterr().out
-    assert sorted(COMMANDS) == list(COMMANDS)
-    for name, found in COMMANDS.items():
-        measure = found.measure if isinstance(found, Benchmark) else found
-        assert measure.__name__ == name
-        assert f"  {name:<24}{command.says(name)}\n" in listed
-        assert command.says(name).endswith(".")
-
-
 def test_every_benchmark_of_a_module_is_registered_and_has_its_place_on_its_page():
     modules = {sys.modules[f"benchmarks.{module}"] for module in command.BENCHMARKS.values()}
     found = [(k, v) for m in modules for k, v in vars(m).items() if isinstance(v, Benchmark)]
@@ -237,10 +177,3 @@ def test_every_benchmark_of_a_module_is_registered_and_has_its_place_on_its_page
     for name, page in (places | dict.fromkeys(["compare", "time_to_gap"], harness.PAGE)).items():
         text = page.read_text()
         assert text.count(f"<!-- begin {name} -->") == text.count(f"<!-- end {name} -->") == 1
-
-
-def test_an_unknown_benchmark_is_refused_with_the_known_ones(capsys):
-    assert command.main(["comparison"]) == 2
-    said = capsys.readouterr().err
-    assert "'comparison'" in said
-    assert all(name in said for name in COMMANDS)
