@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 from factories import MAKERS, train
-from test_user_defined_rules import (
+from test_user_rules import (
     FollowTheLeader,
     PlainRegretMatching,
     ShortRegretMatching,

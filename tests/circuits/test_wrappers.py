@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from factories import MAKERS, PREDICTIVE, meets, regret, same_play, train
 from refusals import refusals
-from test_user_defined_rules import Trembling
+from test_user_rules import Trembling
 
 import regretkit as rk
 from regretkit.circuits import (

@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import attrs
 import naive
 import numpy as np
 
@@ -102,6 +103,17 @@ def same_play(
 def apart(make):
     """Return a local rule of one object for each decision point."""
     return lambda simplices: rk.Product([make(n) for n in simplices.sizes.tolist()])
+
+
+def parts_of(player):
+    """Yield a minimizer and all its parts, at any depth."""
+    yield player
+    fields = [field.name for field in attrs.fields(type(player))]
+    for name in {*fields, *vars(player)}:
+        held = getattr(player, name, None)
+        for part in held if isinstance(held, tuple | list) else [held]:
+            if isinstance(part, rk.RegretMinimizer):
+                yield from parts_of(part)
 
 
 def regret(domain, history):

@@ -11,37 +11,94 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import define, field
-from user_regret_matching import (
-    BestFew,
-    ClippedRegrets,
-    CubedRegrets,
-    DelayedPlus,
-    ExplorationFloor,
-    Extrapolated,
-    HalvedWhenLarge,
-    HeavyBall,
-    LargestNormalized,
-    NormalizedRegrets,
-    PolynomialPotential,
-    Restarted,
-    SignRegrets,
-    SmoothPredictive,
-    Squashed,
-    TwoSidedDecay,
-    Unreached,
-    Window,
-    positive,
-)
 
 import regretkit as rk
 
 TINY = 1e-12
-RATES = (0.5, 0.125, 0.03125)
+
+
+def positive(x):
+    return np.maximum(x, 0.0)
 
 
 def normal_potential(regret, magnitude):
     """Return ``exp([R]+^2 / 3 C)``."""
     return np.exp(positive(regret) ** 2 / (3.0 * magnitude))
+
+
+# Regret matching
+
+
+@define(eq=False)
+class CubedRegrets(rk.SimplexRule):
+    """R <- [R + r]+, x ~ R^3: regret matching+ (Tammelin, 2014) with cubed regrets."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(self.regrets * self.regrets * self.regrets)
+
+    def _learn(self, utility, strategy):
+        expected = self.simplices.dot(utility, strategy)
+        self.regrets += utility - self.simplices.repeat(expected)
+        np.maximum(self.regrets, 0, out=self.regrets)
+
+
+@define(eq=False)
+class Restarted(CubedRegrets):
+    """Cubed regrets, R <- R / 2 after every k iterations: restarts that do not forget it all."""
+
+    period: int = field(default=40, kw_only=True)
+
+    def _learn(self, utility, strategy):
+        super()._learn(utility, strategy)
+        if (self.iteration + 1) % self.period == 0:
+            self.regrets /= 2
+
+
+@define(eq=False)
+class NormalizedRegrets(rk.SimplexRule):
+    """R <- R + r / |r|, m <- r / |r|, x ~ [R + m]+: each utility counts alike, the last twice."""
+
+    regrets: np.ndarray = rk.state()
+    last: np.ndarray = rk.state()
+
+    def _weaker_guarantee(self):
+        return "it forgets how large a utility was"
+
+    def unit(self, r):
+        length = np.sqrt(self.simplices.sum(r * r))
+        length = np.where(length == 0.0, 1.0, length)
+        return r / self.simplices.repeat(length)
+
+    def _propose(self):
+        return self.simplices.normalize(positive(self.regrets + self.last))
+
+    def _learn(self, utility, strategy):
+        self.last = self.unit(self.simplices.regret(utility, strategy))
+        self.regrets += self.last
+
+
+# What no formula for each action says: these need Python
+
+
+@define(eq=False)
+class HalvedWhenLarge(rk.SimplexRule):
+    """R <- [R + r]+, all halved while any is above a limit: regrets that never grow large."""
+
+    limit: float = field(default=1.0, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def exemptions(self):
+        return {"blocks_are_independent": "a large regret in one block halves all others"}
+
+    def _propose(self):
+        return self.simplices.normalize(self.regrets)
+
+    def _learn(self, utility, strategy):
+        self.regrets = positive(self.regrets + self.simplices.regret(utility, strategy))
+        if self.regrets.max() > self.limit:
+            self.regrets *= 0.5
 
 
 # Multiplicative weights
@@ -64,25 +121,6 @@ class Prod(rk.SimplexRule):
         scale = np.where(self.largest > 0, self.largest, 1)
         self.weights *= 1 + self.eta * r / self.simplices.repeat(scale)
         self.weights = self.simplices.normalize(self.weights)
-
-
-@define(eq=False)
-class SquintGrid(rk.SimplexRule):
-    """x ~ sum over eta of eta exp(eta R - eta^2 V), V <- V + r^2 (Koolen and van Erven, 2015)."""
-
-    regrets: np.ndarray = rk.state()
-    squares: np.ndarray = rk.state()
-
-    def _propose(self):
-        weights = np.zeros_like(self.regrets)
-        for eta in RATES:
-            weights += eta * np.exp(eta * self.regrets - eta**2 * self.squares)
-        return self.simplices.normalize(weights)
-
-    def _learn(self, utility, strategy):
-        r = self.simplices.regret(utility, strategy)
-        self.regrets += r
-        self.squares += r**2
 
 
 @define(eq=False)
@@ -236,26 +274,6 @@ class OptimisticGradient(rk.SimplexRule):
 
 
 @define(eq=False)
-class RootMeanSquares(rk.SimplexRule):
-    """v <- b v + (1 - b) r^2, R <- [R + r / (sqrt(v) + e)]+, x ~ R (RMSProp, Hinton, 2012)."""
-
-    memory: float = field(default=0.99, kw_only=True)
-    regrets: np.ndarray = rk.state()
-    moments: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.normalize(self.regrets)
-
-    def _learn(self, utility, strategy):
-        r = self.simplices.regret(utility, strategy)
-        self.moments *= self.memory
-        self.moments += (1 - self.memory) * r**2
-        unbiased = self.moments / (1 - self.memory ** (self.iteration + 1))
-        self.regrets += r / (np.sqrt(unbiased) + TINY)
-        np.clip(self.regrets, 0.0, None, out=self.regrets)
-
-
-@define(eq=False)
 class FixedPerturbations(rk.SimplexRule):
     """x = mean over k of the leader of U + sqrt(t) p_k, p_k of action i being sin^2(k i).
 
@@ -282,74 +300,6 @@ class FixedPerturbations(rk.SimplexRule):
 
     def _learn(self, utility, strategy):
         self.earned += utility
-
-
-@define(eq=False)
-class BrownVonNeumannNash(rk.SimplexRule):
-    """x <- (x + h [r]+) / (1 + h sum [r]+), the dynamics of Brown and von Neumann (1950)."""
-
-    step: float = field(default=0.5, kw_only=True)
-    point: np.ndarray = rk.state(start=1.0)
-
-    def _weaker_guarantee(self):
-        return "it looks at the last utility alone"
-
-    def _propose(self):
-        return self.simplices.normalize(self.point)
-
-    def _learn(self, utility, strategy):
-        gain = self.simplices.regret(utility, strategy)
-        gain *= gain > 0
-        total = self.simplices.repeat(self.simplices.sum(gain))
-        self.point = (strategy + self.step * gain) / (1 + self.step * total)
-
-
-@define(eq=False)
-class Inertia(rk.SimplexRule):
-    """x <- x + min(1/2, 2 / (t + 2)) (b(U) - x), b the best response: Frank and Wolfe (1956)."""
-
-    point: np.ndarray = rk.state()
-    earned: np.ndarray = rk.state()
-
-    def _weaker_guarantee(self):
-        return "it follows the leader"
-
-    def _propose(self):
-        if not self.iteration:
-            return self.simplices.uniform()
-        return self.point.copy()
-
-    def _learn(self, utility, strategy):
-        self.earned += utility
-        _, leader = self.simplices.best_response(self.earned)
-        step = min(0.5, 2 / (self.iteration + 2))
-        self.point = strategy + step * (leader - strategy)
-
-
-@define(eq=False)
-class Dissipative(rk.SimplexRule):
-    """L <- (1 - eta tau) L + eta u, x ~ exp(L), eta = sqrt(ln n): Hedge that is drawn to uniform.
-
-    The attractions of Camerer and Ho (1999), where all actions learn alike.
-    """
-
-    temperature: float = field(default=0.01, kw_only=True)
-    logits: np.ndarray = rk.state()
-
-    def __attrs_post_init__(self):
-        super().__attrs_post_init__()
-        sizes = [math.log(size) for size in self.simplices.sizes]
-        self.eta = self.simplices.repeat(np.sqrt(sizes))
-
-    def _weaker_guarantee(self):
-        return "it stays near uniform play"
-
-    def _propose(self):
-        return self.simplices.softmax(self.logits)
-
-    def _learn(self, utility, strategy):
-        self.logits *= 1 - self.eta * self.temperature
-        self.logits += self.eta * utility
 
 
 @define(eq=False)
@@ -424,31 +374,19 @@ def with_prior(simplices):
     return PriorHedge(simplices, prior=simplices.cumulate(np.ones(simplices.dimension)))
 
 
-NEEDS_PYTHON = {
-    "BestFew": "it sorts",
-    "EntropicByHand": "it works on blocks by what only NumPy has",
-    "HalvedWhenLarge": "it branches on what it has learned",
-    "RandomLeader": "it draws",
-    "Unreached": "it branches on the utility",
-    "Window": "its state has another shape",
-}
-"""By name, the rules that are no formula for each action, with the reason."""
+NEEDS_PYTHON = {"HalvedWhenLarge", "RandomLeader"}
+"""Rules that are no formula for each action: they branch on what was learned, or draw."""
 
 RULES = [
     (rule.__name__, rule)
     for rule in (
-        *(PolynomialPotential, CubedRegrets, Restarted, ExplorationFloor, DelayedPlus),
-        *(TwoSidedDecay, HeavyBall, ClippedRegrets, SignRegrets, NormalizedRegrets),
-        *(LargestNormalized, SmoothPredictive, Extrapolated, Squashed),
-        *(Prod, SquintGrid, AdaNormalHedge, VarianceHedge, Blend, DoublingHedge),
-        *(BlockAdaGrad, OptimisticGradient, RootMeanSquares, FixedPerturbations),
-        *(BrownVonNeumannNash, Inertia, Dissipative, Switchable, EntropicByHand),
-        *(BestFew, HalvedWhenLarge, Unreached, Window, RandomLeader),
+        *(CubedRegrets, Restarted, NormalizedRegrets, Prod, AdaNormalHedge, VarianceHedge, Blend),
+        *(DoublingHedge, BlockAdaGrad, OptimisticGradient, FixedPerturbations, Switchable),
+        *(EntropicByHand, HalvedWhenLarge, RandomLeader),
     )
 ]
 RULES += [
     ("PriorHedge", with_prior),
     ("Switchable, exponential", partial(Switchable, link="exponential", plus=False)),
-    ("HeavyBall, heavier", partial(HeavyBall, momentum=0.8)),
 ]
 """By name, what makes each rule over simplices, untrained."""

@@ -7,7 +7,6 @@ import naive
 import numpy as np
 import pytest
 from factories import ADVERSARIES, play, random_tree, same_play
-from refusals import refusals
 
 import regretkit as rk
 from regretkit import minimizers as m
@@ -34,9 +33,7 @@ either = pytest.mark.parametrize("optimistic", [False, True])
 # found by Newton's method with 60 digits, in mpmath and without anything of this package.
 QUANTAL = {"J": 0.246357689817073, "Q": 0.296901855459850, "K": 0.524531900637431}
 QUANTAL |= {"Jpb": 0.141555953973622, "Qpb": 0.635766543273359, "Kpb": 0.972852075043885}
-# The same from Gambit, as the tests of OpenSpiel quote it: within 1e-8, but for Q and for K.
-QUOTED = {"J": 0.24635768, "Q": 0.29690191, "K": 0.52453201}
-QUOTED |= {"Jpb": 0.14155595, "Qpb": 0.63576654, "Kpb": 0.97285208}
+# Gambit's, as the tests of OpenSpiel quote them, are within 1e-8, but for Q and for K.
 
 
 def naive_psi(name, tree, x):
@@ -216,6 +213,7 @@ def test_with_entropy_regret_keeps_the_bound_of_hedge_over_the_vertices(rate, ad
     assert (regret <= bound * (1.0 + 1e-12)).all()
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("name", ["entropy", "euclidean"])
 def test_in_kuhn_poker_optimistic_strategies_settle_and_others_keep_turning(name):
     game = kuhn_poker()
@@ -240,7 +238,8 @@ def quantal_response(game, rate, iterations, optimistic=False):
     return SelfPlay(game, players, order=Simultaneous()).run(iterations).current
 
 
-@pytest.mark.parametrize(("optimistic", "rate"), [(False, 0.05), (True, 0.5)])
+@pytest.mark.deep_beyond(1)
+@pytest.mark.parametrize(("optimistic", "rate"), [(True, 0.5), (False, 0.05)])
 def test_magnetic_mirror_descent_finds_the_quantal_response_equilibrium_of_kuhn_poker(
     optimistic, rate
 ):
@@ -250,73 +249,9 @@ def test_magnetic_mirror_descent_finds_the_quantal_response_equilibrium_of_kuhn_
 
     for label, probability in QUANTAL.items():
         assert profile[label][1] == pytest.approx(probability, rel=0.0, abs=1e-9)
-
-
-def test_the_numbers_quoted_elsewhere_are_off_in_the_seventh_digit_for_a_king_and_a_queen():
-    deviation = {label: QUOTED[label] - exact for label, exact in QUANTAL.items()}
-
-    assert deviation.pop("K") == pytest.approx(1.0936e-7, abs=1e-11)  # 0.52453201 for 0.52453190
-    assert deviation.pop("Q") == pytest.approx(5.4540e-8, abs=1e-11)  # 0.29690191 for 0.29690186
-    assert max(map(abs, deviation.values())) < 1e-8
-
-
-def test_what_it_finds_responds_to_itself_in_proportion_to_exponentials_of_payoffs():
-    game = kuhn_poker()
-    profile = quantal_response(game, 0.5, 1_000, optimistic=True)
-
+    # Each responds to the other in proportion to exponentials of the payoffs of pure strategies.
     for player, tree in enumerate(game.domains):
         pure = vertices(tree)
         weights = np.exp(pure @ game.utility(player, profile) / 0.1)
         response = weights @ pure / weights.sum()
-        np.testing.assert_allclose(profile[player], response, atol=1e-12)
-
-
-def test_a_magnet_elsewhere_moves_the_point_of_rest_to_it():
-    generator = np.random.default_rng(7)
-    tree = random_tree(generator, points=6)
-    magnet = tree.sequence_form(
-        tree.simplices.normalize(generator.uniform(0.2, 1.0, size=tree.dimension - 1))
-    )
-    player = m.DilatedMirrorDescent(tree, rate=0.5, temperature=0.5, magnet=magnet)
-
-    for _ in range(300):
-        player.observe_utility(np.zeros(tree.dimension))
-
-    np.testing.assert_allclose(player.next_strategy(), magnet, atol=1e-12)
-
-
-def test_a_tree_without_decisions_is_played():
-    player = m.DilatedMirrorDescent(rk.DecisionTree([], []), rate=0.5)
-
-    player.observe_utility([1.0])
-
-    assert player.next_strategy().tolist() == [1.0]
-
-
-def test_far_behind_is_remembered_where_probabilities_have_no_digits_left():
-    player = m.DilatedMirrorDescent(SMALL, rate=1.0)
-    favour = 1e4 * np.eye(SMALL.dimension)[1]
-
-    for utility in (favour, -favour):
-        player.observe_utility(utility)
-    start = m.DilatedMirrorDescent(SMALL, rate=1.0).next_strategy()
-
-    np.testing.assert_allclose(player.next_strategy(), start, atol=1e-12)
-
-
-test_impossible_parts_are_refused = refusals(
-    ({"tree": 3}, TypeError, "tree"),
-    ({"regularizer": "entropy"}, TypeError, "regularizer must be a Regularizer"),
-    ({"weight": 0.0}, ValueError, "weight must be a finite number above 0"),
-    ({"temperature": -1.0}, ValueError, "temperature must be a finite number, at least 0"),
-    ({"magnet": np.ones(SMALL.dimension)}, ValueError, "magnet must be a strategy of"),
-    ({"magnet": [1.0]}, ValueError, r"must have shape \(10,\)"),
-    call=lambda parts: m.DilatedMirrorDescent(**({"tree": SMALL, "rate": 0.5} | parts)),
-)
-
-
-def test_a_magnet_that_leaves_something_out_is_refused():
-    pure = SMALL.best_response(np.ones(SMALL.dimension))[1]
-
-    with pytest.raises(ValueError, match="plays every action"):
-        m.DilatedMirrorDescent(SMALL, rate=0.5, temperature=0.1, magnet=pure)
+        np.testing.assert_allclose(profile[player], response, atol=1e-9)

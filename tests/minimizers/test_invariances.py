@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from factories import MAKERS, PREDICTIVE, same_play, train
 from test_mirror_descent import RULES as LEADERS
-from test_regret_matching_family import FAMILY, FLOOR, RATE
+from test_recurrences import FAMILY, FLOOR, RATE
 
 import regretkit as rk
 from regretkit import minimizers as m
-from regretkit.minimizers import AdaHedge, NormalHedge, contrib
+from regretkit.minimizers import contrib
 
 RULES = MAKERS | {name: make for name, (make, _) in FAMILY.items()} | LEADERS
-RULES |= {"adahedge": AdaHedge, "normalhedge": NormalHedge}
 SCALE_FREE = [name for name, make in RULES.items() if make(2).scale_free]
 HAVE_A_UNIT = {"smooth", "smooth optimistic", "extragradient", "stable"}
 each_rule = pytest.mark.parametrize("name", RULES)
@@ -22,26 +21,20 @@ each_rule = pytest.mark.parametrize("name", RULES)
 @pytest.mark.deep_beyond(23)
 @each_rule
 def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
-    sizes, make = [3, 1, 40, 3, 9], RULES[name]
-    joint, separate = make(sizes), rk.Product([make(size) for size in sizes])
-
-    same_play(joint, separate, told="sometimes")
-
-
-@pytest.mark.deep_beyond(17)
-@each_rule
-def test_blocks_may_begin_at_different_times(name):
     sizes, make = [3, 1, 30, 3, 2], RULES[name]
     joint, separate = make(sizes), rk.Product([make(size) for size in sizes])
+    same_play(joint, separate, told="sometimes")
 
-    for t, utility in enumerate(np.random.default_rng(1).normal(size=(60, 39))):
+    # Blocks may begin at different times.
+    joint, separate = make(sizes), rk.Product([make(size) for size in sizes])
+    for t, utility in enumerate(np.random.default_rng(1).normal(size=(30, 39))):
         np.testing.assert_array_equal(joint.next_strategy(), separate.next_strategy())
-        utility[: 10 * (5 - t // 10)] *= t > 50
+        utility[: 10 * (5 - t // 5)] *= t > 25
         joint.observe_utility(utility)
         separate.observe_utility(utility)
 
 
-@pytest.mark.deep_beyond(32)
+@pytest.mark.deep_beyond(24)
 @pytest.mark.parametrize("exponent", [30, 300, -300, -600])
 @pytest.mark.parametrize("name", SCALE_FREE)
 def test_a_scale_free_rule_plays_the_same_bits_in_another_unit(name, exponent):
@@ -49,13 +42,10 @@ def test_a_scale_free_rule_plays_the_same_bits_in_another_unit(name, exponent):
     same_play(player, scaled, told="sometimes", seen=lambda utility: 2.0**exponent * utility)
 
 
-def test_what_has_a_rate_a_floor_or_a_temperature_is_not_scale_free():
-    assert RULES.keys() - SCALE_FREE == HAVE_A_UNIT | LEADERS.keys() | {"hedge", "optimistic"}
-
-
 @pytest.mark.parametrize("name", sorted(HAVE_A_UNIT))
 @pytest.mark.parametrize("exponent", [20, -20])
 def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, exponent):
+    assert RULES.keys() - SCALE_FREE == HAVE_A_UNIT | LEADERS.keys() | {"hedge", "optimistic"}
     unit = 2.0**exponent
     rate = {"floor": FLOOR * unit} if name == "stable" else {"rate": RATE / unit}
     player, second = RULES[name]([3, 5]), RULES[name].func([3, 5], **rate)
@@ -98,18 +88,6 @@ def test_equal_utilities_leave_no_trace_in_regrets(name, exponent):
     np.testing.assert_array_equal(player.next_strategy(), equal.next_strategy())
 
 
-@pytest.mark.deep_beyond(34)
-@each_rule
-@pytest.mark.parametrize("size", [1e-250, 1e98])
-def test_very_small_and_very_large_utilities_do_no_harm(name, size):
-    player = RULES[name]([2, 3])
-
-    for signs in np.random.default_rng(6).choice([-1.0, 0.0, 1.0], size=(30, 5)):
-        player.observe_utility(size * signs)
-        player.expect_utility(-size * signs)
-        assert player.domain.contains(player.next_strategy())
-
-
 # Predictions
 
 
@@ -120,7 +98,7 @@ BITWISE = {
 }
 
 
-@pytest.mark.deep_beyond(7)
+@pytest.mark.deep_beyond(10)
 @pytest.mark.parametrize(
     ("predictive", "plain"),
     [

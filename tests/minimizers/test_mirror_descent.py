@@ -6,14 +6,14 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
-from factories import ADVERSARIES, play, same_play, train
+from factories import same_play
 from scipy.optimize import brentq, nnls
 
 import regretkit as rk
 from regretkit import minimizers as m
 from regretkit.games import matching_pennies
 from regretkit.play import SelfPlay, Simultaneous
-from regretkit.sets import Ball, Box, Simplices
+from regretkit.sets import Ball, Simplices
 
 REGULARIZERS = {
     "entropy": m.Entropy(),
@@ -36,8 +36,6 @@ RULES = {
     "mmd+optimism": partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.2, optimistic=True),
 }
 each_regularizer = pytest.mark.parametrize("name", REGULARIZERS)
-against_everyone = pytest.mark.parametrize("adversary", ADVERSARIES)
-ROUNDING = 1.0 + 1e-12
 
 
 def naive_phi(name, x):
@@ -116,27 +114,6 @@ def test_equal_scores_are_shared_exactly(name):
     for score in (0.0, -1e300, 1e-300, 0.1):
         leader = REGULARIZERS[name].leader(simplices, np.full(60, score), rate=3.0)
         np.testing.assert_array_equal(leader, simplices.uniform())
-
-
-@each_regularizer
-@pytest.mark.parametrize("rate", [1e-300, 1.0, 1e300])
-def test_a_leader_exists_for_all_scores_and_rates(name, rate):
-    simplices = Simplices([3, 2])
-
-    leader = REGULARIZERS[name].leader(simplices, np.array([1e300, -1e300, 0.0, 1e-300, 0.0]), rate)
-
-    assert simplices.contains(leader, atol=1e-12)
-    assert leader[0] == leader[:3].max()
-
-
-def test_tsallis_leaders_go_to_exponential_weights():
-    scores, simplices = np.array([0.0, 1.0, 3.0]), Simplices(3)
-
-    np.testing.assert_allclose(
-        m.Tsallis(q=1.0 - 1e-9).leader(simplices, scores, 1.0),
-        m.Entropy().leader(simplices, scores, 1.0),
-        atol=1e-7,
-    )
 
 
 # The rules
@@ -225,20 +202,6 @@ def test_in_the_interior_mirror_descent_is_bitwise_the_regularized_leader(name, 
     same_play(first, second, told="sometimes")
 
 
-def test_at_the_boundary_they_differ():
-    players = [
-        RULES[f"{rule}[euclidean]"](2)
-        for rule in ("FollowTheRegularizedLeader", "OnlineMirrorDescent")
-    ]
-
-    for player in players:
-        for utility in ([100.0, 0.0], [0.0, 6.0]):
-            player.observe_utility(utility)
-
-    np.testing.assert_array_equal(players[0].next_strategy(), [1.0, 0.0])
-    np.testing.assert_allclose(players[1].next_strategy(), [0.1, 0.9], atol=1e-12)
-
-
 @pytest.mark.parametrize("optimistic", [False, True])
 def test_gradient_descent_on_simplices_is_mirror_descent(optimistic):
     descent = m.OnlineMirrorDescent(
@@ -265,51 +228,6 @@ def test_reflected_descent_is_projected_gradient_descent_along_a_corrected_utili
             player.expect_utility(coming)
         step = x + rate * (utility - expected + coming)
         x, expected = np.array(naive.project(step.tolist())), coming
-
-
-@pytest.mark.parametrize("regularizer", [m.Entropy(), m.LogBarrier()])
-def test_in_the_interior_reflected_is_optimistic_mirror_descent(regularizer):
-    parts = {"regularizer": regularizer, "rate": 0.3}
-    reflected = m.ReflectedMirrorDescent([2, 3], **parts)
-    optimistic = m.OnlineMirrorDescent([2, 3], **parts, optimistic=True)
-
-    same_play(reflected, optimistic, atol=1e-12)
-
-
-# Regret
-
-
-@against_everyone
-def test_with_the_barrier_regret_against_what_plays_all_a_little_keeps_its_bound(adversary):
-    # y = (1 - 1/T) e_a + 1/(T n):  D(y)  <=  n ln T
-    generator, rate, n, T = np.random.default_rng(16), 0.3, 5, 200
-    x, u = play(RULES["OnlineMirrorDescent[barrier]"](n), ADVERSARIES[adversary], T, generator)
-
-    losses = u.max(axis=1, keepdims=True) - u
-    total, earned = u.sum(axis=0), (u * x).sum()
-    regret = (1.0 - 1.0 / T) * total.max() + total.mean() / T - earned
-    assert regret <= n * math.log(T) / rate + rate / 2.0 * (losses**2 * x**2).sum()
-
-
-@against_everyone
-@pytest.mark.parametrize("optimistic", [False, True])
-@pytest.mark.parametrize(
-    ("domain", "reach"),
-    [
-        (Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5]), math.hypot(1.0, 1.5, 0.25)),
-        (Ball([1.0, -2.0, 0.0], 2.0), 2.0),
-    ],
-    ids=["box", "ball"],
-)
-def test_gradient_descent_keeps_its_bound_on_any_set(domain, reach, adversary, optimistic):
-    generator, rate = np.random.default_rng(17), 0.2
-    player = m.OnlineGradientDescent(domain, rate=rate, optimistic=optimistic)
-    x, u = play(player, ADVERSARIES[adversary], 150, generator)
-
-    missed = np.diff(u, axis=0, prepend=np.zeros((1, 3))) if optimistic else u
-    bound = reach**2 / (2.0 * rate) + rate * (1.0 if optimistic else 0.5) * (missed**2).sum()
-    assert domain.best_response(u.sum(axis=0))[0] - (u * x).sum() <= bound * ROUNDING
-    assert all(domain.contains(point) for point in x)
 
 
 # Magnetic mirror descent
@@ -384,44 +302,20 @@ def test_multiplicative_weights_spiral_out_of_matching_pennies_and_optimistic_on
 # The conic Blackwell algorithm
 
 
-def test_the_conic_algorithm_on_the_simplex_projects_onto_the_cone_of_its_corners():
+@pytest.mark.parametrize("kappa", [0.5, 1.0, 3.0])
+def test_the_conic_algorithm_on_the_simplex_projects_onto_the_cone_of_its_corners(kappa):
     generator = np.random.default_rng(19)
-    player, corners = m.ConicBlackwell(Simplices(4)), np.vstack([np.ones(4), np.eye(4)])
-    aggregate = np.zeros(5)
+    player = m.ConicBlackwell(Simplices(4), kappa=kappa)
+    corners, aggregate = np.vstack([np.full(4, kappa), np.eye(4)]), np.zeros(5)
 
     for utility in generator.normal(size=(60, 4)):
         x = player.next_strategy()
-        expected = aggregate[1:] / aggregate[0] if aggregate[0] > 0.0 else np.full(4, 0.25)
-        np.testing.assert_allclose(x, expected, atol=1e-9)
+        middle = np.full(4, 0.25)
+        expected = kappa * aggregate[1:] / aggregate[0] if aggregate[0] > 0.0 else middle
+        np.testing.assert_allclose(x, expected, atol=1e-8)
         player.observe_utility(utility)
-        weights, _ = nnls(corners, aggregate + np.append(-utility @ x, utility))
+        weights, _ = nnls(corners, aggregate + np.append(-utility @ x / kappa, utility))
         aggregate = corners @ weights
-
-
-@pytest.mark.deep_beyond(34)
-@against_everyone
-@pytest.mark.parametrize("kappa", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize(
-    ("domain", "reach"),
-    [
-        (Simplices(4), 1.0),
-        (Simplices([2, 2]), math.sqrt(2.0)),
-        (Ball(np.zeros(4), 1.0), 1.0),
-        (Ball([0.0, 3.0, 0.0, 0.0], 1.0), 4.0),
-        (Box(-np.ones(4), np.ones(4)), 2.0),
-    ],
-    ids=["simplex", "two", "ball", "far ball", "box"],
-)
-def test_the_conic_algorithm_keeps_its_bound_on_any_set(domain, reach, kappa, adversary):
-    # |(kappa, y)| sqrt( sum_t |u_t|^2 + <u_t, x_t>^2 / kappa^2 )
-    player = m.ConicBlackwell(domain, kappa=kappa)
-    x, u = play(player, ADVERSARIES[adversary], 60, np.random.default_rng(20))
-
-    earned = (u * x).sum(axis=1)
-    budget = (u**2).sum() + (earned**2).sum() / kappa**2
-    bound = math.hypot(kappa, reach) * math.sqrt(budget)
-    assert domain.best_response(u.sum(axis=0))[0] - earned.sum() <= bound * ROUNDING
-    assert all(domain.contains(point) for point in x)
 
 
 def test_the_conic_algorithm_solves_a_game_of_balls():
@@ -439,10 +333,3 @@ def test_the_conic_algorithm_solves_a_game_of_balls():
 
     gap = np.linalg.norm(A @ averages[1]) + np.linalg.norm(A.T @ averages[0])
     assert gap < 0.02 * np.linalg.norm(A, 2)
-
-
-def test_a_magnet_of_its_own_binds_a_rule_to_its_simplices():
-    player = m.MagneticMirrorDescent(2, rate=1.0, temperature=0.1, magnet=[0.75, 0.25])
-
-    assert player.on_domain(Simplices(3)) is None
-    assert train(player, np.random.default_rng(23)).iteration == 20

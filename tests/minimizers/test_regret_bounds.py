@@ -1,4 +1,4 @@
-"""What is proven about regret, iteration by iteration, with its constants."""
+"""What is proven about regret, iteration by iteration, with its constants: one table of bounds."""
 
 import math
 from functools import partial
@@ -6,23 +6,20 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
-from factories import ADVERSARIES, play
+from factories import ADVERSARIES, PREDICTIVE, play
+from test_recurrences import FAMILY, FLOOR, RATE, NaiveNormalHedge
 
 import regretkit as rk
-from regretkit import minimizers
+from regretkit import minimizers as m
+from regretkit.sets import Ball, Box, Simplices
 
 ROUNDING = 1.0 + 1e-12
-RM = [rk.RegretMatching, rk.RegretMatchingPlus]
 against_everyone = pytest.mark.parametrize("adversary", ADVERSARIES)
 
 
 def gains(strategies, utilities):
     """Return u_t - <u_t, x_t> for every iteration, shape (iterations, actions)."""
     return utilities - (utilities * strategies).sum(axis=1, keepdims=True)
-
-
-def regret_by_iteration(strategies, utilities):
-    return gains(strategies, utilities).cumsum(axis=0).max(axis=1)
 
 
 def ranges(utilities):
@@ -43,6 +40,9 @@ def missed(utilities):
     return centered(np.diff(utilities, axis=0, prepend=np.zeros((1, utilities.shape[1]))))
 
 
+# Bounds for each iteration, of strategies x and utilities u
+
+
 def potential(x, u):
     return np.sqrt(squares(gains(x, u)))
 
@@ -52,8 +52,9 @@ def textbook(x, u):
     return np.maximum.accumulate(ranges(u)) * np.sqrt(n * t)
 
 
-def hedge_bound(rate, x, u):
-    return math.log(u.shape[1]) / rate + rate * (ranges(u) ** 2).cumsum() / 8
+def hedge_bound(rate, errors, x, u):
+    """Return ln n / rate + rate / 8 sum_t of the squared range of the errors."""
+    return math.log(u.shape[1]) / rate + rate * (ranges(errors(u)) ** 2).cumsum() / 8
 
 
 def euclidean_bound(rate, factor, errors, x, u):
@@ -68,15 +69,35 @@ def tsallis_bound(q, rate, x, u):
     return diameter / rate + rate / (2.0 * q) * squares(losses * x ** (1.0 - q / 2.0))
 
 
-FTRL, OMD = minimizers.FollowTheRegularizedLeader, minimizers.OnlineMirrorDescent
-EUCLIDEAN = {"regularizer": minimizers.Euclidean()}
+def worst_case(x, u):
+    """Return sqrt(ln n sum_t s_t^2) + s (4/3 ln n + 2), with ranges s_t, the widest being s."""
+    log, s = math.log(u.shape[1]), ranges(u)
+    second = np.maximum.accumulate(s) * (4.0 / 3.0 * log + 2.0)
+    return np.sqrt(log * (s**2).cumsum()) + second
+
+
+def half_normal(x, u):
+    """Return sqrt(2 c (1 + ln n)), with the c of NormalHedge's potential, and its limit."""
+    R, log = gains(x, u).cumsum(axis=0), 1.0 + math.log(u.shape[1])
+    scales, reference = np.full(len(u), np.inf), NaiveNormalHedge(u.shape[1])
+    for t in np.flatnonzero(R.max(axis=1) > 0.0):
+        reference.R = R[t].tolist()
+        scales[t] = reference.scale()
+    limit = 3.0 * (ranges(u) ** 2).cumsum() * log
+    return np.sqrt(np.minimum(2.0 * scales * log, limit))
+
+
+FTRL, OMD = m.FollowTheRegularizedLeader, m.OnlineMirrorDescent
+EUCLIDEAN, RATES = {"regularizer": m.Euclidean()}, (0.03, 0.3, 3.0)
 BOUNDS = [
-    *((rule, bound) for rule in RM for bound in (potential, textbook)),
-    *((partial(rk.Hedge, rate=r), partial(hedge_bound, r)) for r in (0.03, 0.3, 3.0)),
+    *((rk.RegretMatching, bound) for bound in (potential, textbook)),
+    *((rk.RegretMatchingPlus, bound) for bound in (potential, textbook)),
+    *((partial(rk.Hedge, rate=r), partial(hedge_bound, r, centered)) for r in RATES),
+    *((partial(rk.OptimisticHedge, rate=r), partial(hedge_bound, r, missed)) for r in RATES),
     *(
         (partial(rule, **EUCLIDEAN, rate=r), partial(euclidean_bound, r, 0.5, centered))
         for rule in (FTRL, OMD)
-        for r in (0.03, 0.3, 3.0)
+        for r in RATES
     ),
     *(
         (
@@ -86,20 +107,19 @@ BOUNDS = [
         for rule in (FTRL, OMD)
     ),
     (
-        partial(minimizers.ReflectedMirrorDescent, **EUCLIDEAN, rate=0.3),
+        partial(m.ReflectedMirrorDescent, **EUCLIDEAN, rate=0.3),
         partial(euclidean_bound, 0.3, 0.5, missed),
     ),
     *(
-        (
-            partial(FTRL, regularizer=minimizers.Tsallis(q=q), rate=0.3),
-            partial(tsallis_bound, q, 0.3),
-        )
+        (partial(FTRL, regularizer=m.Tsallis(q=q), rate=0.3), partial(tsallis_bound, q, 0.3))
         for q in (0.5, 0.9)
     ),
+    (m.AdaHedge, worst_case),
+    (m.NormalHedge, half_normal),
 ]
 
 
-@pytest.mark.deep_beyond(155)
+@pytest.mark.deep_beyond(120)
 @against_everyone
 @pytest.mark.parametrize(("make", "bound"), BOUNDS)
 @pytest.mark.parametrize("actions", [1, 2, 5, 10])
@@ -107,27 +127,100 @@ def test_regret_keeps_its_bound(make, bound, adversary, actions):
     generator = np.random.default_rng(actions)
     x, u = play(make(actions), ADVERSARIES[adversary], 200, generator)
 
-    near = 1e-12 if bound is textbook else 0.0
-    assert (regret_by_iteration(x, u) <= bound(x, u) * ROUNDING + near).all()
+    near = 1e-12 * (bound is not potential)
+    regret = gains(x, u).cumsum(axis=0).max(axis=1)
+    assert (regret <= bound(x, u) * ROUNDING + near).all()
 
 
-def test_the_bounds_are_not_vacuous_a_constant_strategy_violates_them():
+def test_a_constant_strategy_violates_the_bounds_which_are_not_vacuous():
     # The same adversary makes a player who ignores it pay 0.7 in every iteration.
-    stubborn = rk.Point([1.0, 0.0, 0.0])
     punishing = ADVERSARIES["best-reply-punishing"]
-    x, u = play(stubborn, punishing, 300, np.random.default_rng(3))
+    x, u = play(rk.Point([1.0, 0.0, 0.0]), punishing, 300, np.random.default_rng(3))
 
-    assert regret_by_iteration(x, u)[-1] == pytest.approx(210.0)
-    assert regret_by_iteration(x, u)[-1] > np.sqrt((gains(x, u) ** 2).sum())
+    regret = gains(x, u).sum(axis=0).max()
+    history = list(zip(x.tolist(), u.tolist(), strict=True))
+    assert regret == pytest.approx(210.0) == naive.external_regret(history)
+    assert regret > potential(x, u)[-1]
+
+
+WEIGHTS = {  # of predictions
+    "asymmetric": lambda player: player.weight,
+    "adaptive": lambda player: player.prediction_weight[0],
+    "stable": lambda player: player.prediction_weight[0],
+}
+MAKERS = {name: make for name, (make, _) in FAMILY.items()} | PREDICTIVE
+
+
+@pytest.mark.deep_beyond(37)
+@against_everyone
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize(
+    "name", ["prm", "prm+", "asymmetric", "adaptive", "norm", "stable", "smooth", "extragradient"]
+)
+def test_regret_is_paid_for_by_wrong_predictions(name, adversary, told):
+    # max_a R_T[a]  <=  sqrt( floor + sum_t |g_t - v_t|^2 ), v as far as it was believed; and
+    # max_a R_T[a]  <=  (1 - 1/n) / (2 rate) + rate / 2 sum_t |g_t - v_t|^2  for the smooth ones.
+    generator = np.random.default_rng(8)
+    player, regrets, budget = MAKERS[name](4), np.zeros(4), 0.0
+    last, expected = np.full(4, 0.25), np.zeros(4)
+
+    for t in range(1, 201):
+        if told:
+            expected = generator.normal(size=4)
+            player.expect_utility(expected)
+        weight = WEIGHTS.get(name, lambda player: 1.0)(player)
+        believed = weight * player.predicted_regrets
+        if name in PREDICTIVE:  # not what the player says: v_t = m_t - <m_t, x_(t-1)>
+            believed = expected - expected @ last
+        strategy = player.next_strategy()
+        utility = ADVERSARIES[adversary](strategy, t, generator)
+        g = utility - utility @ strategy
+        regrets += g
+        budget += ((g - believed) ** 2).sum()
+        player.observe_utility(utility)
+        last, expected = strategy, utility
+
+        if name in ("smooth", "extragradient"):
+            bound = (1.0 - 1.0 / 4.0) / (2.0 * RATE) + RATE / 2.0 * budget
+        else:
+            bound = math.sqrt(budget + (4 * FLOOR**2 if name == "stable" else 0.0))
+        assert regrets.max() <= bound * ROUNDING
 
 
 @against_everyone
-def test_regret_of_the_history_is_that_of_regret_matching(adversary):
-    player = rk.RegretMatching(4)
-    x, u = play(player, ADVERSARIES[adversary], 200, np.random.default_rng(5))
+def test_the_norm_never_falls_and_the_shift_is_the_smallest_that_keeps_it(adversary):
+    generator, player = np.random.default_rng(10), MAKERS["norm"](5)
+    raised = 0
 
-    history = list(zip(x.tolist(), u.tolist(), strict=True))
-    assert player.regrets.max() == pytest.approx(naive.external_regret(history), rel=1e-9, abs=1e-9)
+    for t in range(1, 301):
+        strategy, previous = player.next_strategy(), player.regrets.copy()
+        utility = ADVERSARIES[adversary](strategy, t, generator)
+        moved = previous + player.simplices.regret(utility, strategy)
+        player.observe_utility(utility)
+        length, kept = np.linalg.norm(player.regrets), np.linalg.norm(previous)
+
+        assert length >= kept * (1.0 - 1e-14)
+        if np.linalg.norm(np.maximum(moved, 0.0)) < kept * (1.0 - 1e-12):
+            raised += 1
+            assert length == pytest.approx(kept, rel=1e-13)
+            shifts = (player.regrets - moved)[player.regrets > 0.0]
+            assert shifts.min() > 0.0
+            np.testing.assert_allclose(shifts, shifts[0], rtol=1e-9, atol=1e-13 * kept)
+    assert raised > 0 or adversary not in ("random", "bursting")
+
+
+def test_adahedge_pays_its_gap_twice_at_most_and_little_where_one_action_is_best():
+    generator, player = np.random.default_rng(5), m.AdaHedge(4)
+
+    for iteration in range(3_000):
+        noise = generator.uniform(-0.5, 0.5, size=4)
+        player.observe_utility(np.array([0.5, 0.0, 0.0, 0.0]) + noise)
+        assert player.regrets.max() <= 2.0 * player.gaps[0] * ROUNDING + 1e-12
+        if iteration == 1_000:
+            early = player.gaps[0]
+
+    assert player.gaps[0] < early + 1e-6
+    assert player.regrets.max() < 5.0
 
 
 # Weights
@@ -149,81 +242,39 @@ def sums(power, count=300):
     ("make", "power"),
     [
         *((rk.RegretMatchingPlus, power) for power in (0.0, 0.5, 1.0, 2.0, 7.5)),
-        *((minimizers.DiscountedRegretMatchingPlus, power) for power in (1.5, 4.0)),
-        (partial(minimizers.DiscountedRegretMatchingPlus, alpha=1.0, shift=3.0), 3.0),
+        *((m.DiscountedRegretMatchingPlus, power) for power in (1.5, 4.0)),
+        (partial(m.DiscountedRegretMatchingPlus, alpha=1.0, shift=3.0), 3.0),
+        *((rk.PredictiveRegretMatchingPlus, power) for power in (0.0, 1.0, 2.0)),
+        *((m.PredictiveDiscountedRegretMatchingPlus, power) for power in (1.0, 5.0)),
     ],
 )
 def test_rules_that_drop_negative_regret_take_growing_weights(make, power, adversary):
-    # weighted R_T  <=  w_T sqrt( sum_t |g_t|^2 ),  and so at most (p + 1) Delta sqrt(n / T)
+    # weighted R_T  <=  w_T sqrt( sum_t |g_t - v_t|^2 ),  v_t = 0 or the last g; and without
+    # predictions at most (p + 1) Delta sqrt(n / T)
     x, u = play(make(4), ADVERSARIES[adversary], 300, np.random.default_rng(4))
-    t = np.arange(1, 301)
+    t, g = np.arange(1, 301), gains(x, u)
+    predictive = "Predictive" in str(make)
+    expected = np.vstack([np.zeros(4), g[:-1]]) * predictive
 
     regret = weighted_regret(x, u, power)
 
-    potential = t**power * np.sqrt((gains(x, u) ** 2).sum(axis=1).cumsum())
+    assert (regret <= t**power * np.sqrt(squares(g - expected)) * ROUNDING + 1e-12).all()
     relative = (power + 1.0) * np.maximum.accumulate(ranges(u)) * np.sqrt(4.0 / t)
-    assert (regret <= potential * ROUNDING).all()
-    assert (regret / sums(power) <= relative * ROUNDING + 1e-12).all()
-
-
-@against_everyone
-@pytest.mark.parametrize(
-    ("make", "powers"),
-    [
-        (rk.PredictiveRegretMatchingPlus, (0.0, 1.0, 2.0)),
-        (minimizers.PredictiveDiscountedRegretMatchingPlus, (1.0, 5.0)),
-    ],
-)
-def test_predictive_rules_that_drop_negative_regret_take_growing_weights(make, powers, adversary):
-    # weighted R_T  <=  w_T sqrt( sum_t |g_t - v_t|^2 ),  v_t = u_(t-1) - <u_(t-1), x_(t-1)>
-    x, u = play(make(4), ADVERSARIES[adversary], 300, np.random.default_rng(5))
-    g = gains(x, u)
-    predicted = np.vstack([np.zeros(4), g[:-1]])
-    budget = np.sqrt(((g - predicted) ** 2).sum(axis=1).cumsum())
-
-    for power in powers:
-        bound = np.arange(1, 301) ** power * budget
-        assert (weighted_regret(x, u, power) <= bound * ROUNDING + 1e-12).all()
-
-
-@pytest.mark.deep_beyond(19)
-@against_everyone
-@pytest.mark.parametrize("make", [rk.RegretMatching, rk.RegretMatchingPlus])
-@pytest.mark.parametrize("power", [0.0, -0.25, -0.5, -1.0])
-def test_weights_that_fall_are_paid_for_by_the_regret_of_every_iteration(make, power, adversary):
-    # weighted R_T  <=  Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1))
-    x, u = play(make(4), ADVERSARIES[adversary], 300, np.random.default_rng(6))
-    t = np.arange(1.0, 301.0)
-
-    bound = np.maximum.accumulate(ranges(u)) * 2.0
-    bound *= (t**power * (np.sqrt(t) - np.sqrt(t - 1.0))).cumsum()
-
-    assert (weighted_regret(x, u, power) <= bound * ROUNDING + 1e-12).all()
-
-
-def test_below_a_power_of_minus_one_the_first_iteration_is_never_forgotten():
-    u = np.zeros((100_000, 2))
-    u[0, 0] = 1.0
-    for make in (rk.RegretMatching, rk.RegretMatchingPlus):
-        x = np.vstack([make(2).next_strategy(), np.zeros((len(u) - 1, 2))])
-        shares = {p: weighted_regret(x, u, p)[-1] / sums(p, len(u))[-1] for p in (-1.5, -1.0, 0.0)}
-        assert shares[-1.5] > 0.5 / 2.6124  # zeta(3 / 2): any number of iterations
-        assert shares[0.0] < 1e-5 < shares[-1.0] < 0.05
+    assert predictive or (regret / sums(power) <= relative * ROUNDING + 1e-12).all()
 
 
 @against_everyone
 def test_linear_and_discounted_regret_matching_take_the_weights_that_they_learn_by(adversary):
     t, n = np.arange(1.0, 301.0), 4
-    x, u = play(rk.LinearRegretMatching(n), ADVERSARIES[adversary], 300, np.random.default_rng(7))
-    delta = np.maximum.accumulate(ranges(u))
-    bound = 2.0 * delta * np.sqrt(n / (3.0 * t))
-    assert (weighted_regret(x, u, 1.0) / sums(1.0) <= bound * ROUNDING + 1e-12).all()
-
-    make = partial(rk.DiscountedRegretMatching, alpha=1.5, beta=0.0)
-    x, u = play(make(n), ADVERSARIES[adversary], 300, np.random.default_rng(8))
-    delta = np.maximum.accumulate(ranges(u))
-    bound = 6.0 * delta * (np.sqrt(n) + 1.0 / np.sqrt(t)) / np.sqrt(t)
-    assert (weighted_regret(x, u, 2.0) / sums(2.0) <= bound * ROUNDING + 1e-12).all()
+    discounted = partial(rk.DiscountedRegretMatching, alpha=1.5, beta=0.0)
+    for make, power, bound in [
+        (rk.LinearRegretMatching, 1.0, 2.0 * np.sqrt(n / (3.0 * t))),
+        (discounted, 2.0, 6.0 * (np.sqrt(n) + 1.0 / np.sqrt(t)) / np.sqrt(t)),
+    ]:
+        x, u = play(make(n), ADVERSARIES[adversary], 300, np.random.default_rng(7))
+        delta = np.maximum.accumulate(ranges(u))
+        regret = weighted_regret(x, u, power) / sums(power)
+        assert (regret <= delta * bound * ROUNDING + 1e-12).all()
 
 
 def test_regret_matching_may_regret_half_of_the_range_under_growing_weights():
@@ -234,3 +285,65 @@ def test_regret_matching_may_regret_half_of_the_range_under_growing_weights():
         found[make] = weighted_regret(x, u, 1.0)[-1] / sums(1.0, 1_000)[-1]
     assert found[rk.RegretMatchingPlus] < 0.001
     assert found[rk.RegretMatching] > 0.49
+
+
+# Sets
+
+
+BODIES = {
+    "simplex": (Simplices(4), 1.0),
+    "two simplices": (Simplices([2, 2]), math.sqrt(2.0)),
+    "ball": (Ball(np.zeros(4), 1.0), 1.0),
+    "far ball": (Ball([0.0, 3.0, 0.0, 0.0], 1.0), 4.0),
+    "box": (Box([-1.0, 0.0, 2.0, 0.0], [1.0, 3.0, 2.5, 0.0]), math.hypot(1.0, 3.0, 2.5)),
+}
+
+
+def from_the_middle(domain):
+    """Return the largest distance of a point of a set from its canonical point."""
+    if isinstance(domain, Ball):
+        return domain.radius
+    if isinstance(domain, Box):
+        return float(np.linalg.norm(domain.high - domain.low)) / 2.0
+    return math.sqrt(sum(1.0 - 1.0 / size for size in domain.sizes))
+
+
+@pytest.mark.deep_beyond(40)
+@against_everyone
+@pytest.mark.parametrize("number", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("kind", ["conic", "gradient", "optimistic gradient"])
+@pytest.mark.parametrize("name", BODIES)
+def test_rules_on_any_set_keep_their_bounds(name, kind, number, adversary):
+    # Conic:     |(kappa, y)| sqrt( sum_t |u_t|^2 + <u_t, x_t>^2 / kappa^2 )
+    # Gradient:  D^2 / (2 rate)  +  rate / 2 sum_t |u_t|^2,  or rate sum_t |u_t - u_(t-1)|^2
+    domain, reach = BODIES[name]
+    optimistic = kind.startswith("optimistic")
+    if kind == "conic":
+        player = m.ConicBlackwell(domain, kappa=number)
+    else:
+        player = m.OnlineGradientDescent(domain, rate=0.2 * number, optimistic=optimistic)
+    x, u = play(player, ADVERSARIES[adversary], 80, np.random.default_rng(20))
+
+    earned = (u * x).sum(axis=1)
+    if kind == "conic":
+        budget = (u**2).sum() + (earned**2).sum() / number**2
+        bound = math.hypot(number, reach) * math.sqrt(budget)
+    else:
+        error = np.diff(u, axis=0, prepend=np.zeros((1, 4))) if optimistic else u
+        moving = 0.2 * number * (1.0 if optimistic else 0.5) * (error**2).sum()
+        bound = from_the_middle(domain) ** 2 / (0.4 * number) + moving
+    assert domain.best_response(u.sum(axis=0))[0] - earned.sum() <= bound * ROUNDING
+    assert all(domain.contains(point) for point in x)
+
+
+@against_everyone
+def test_with_the_barrier_regret_against_what_plays_all_a_little_keeps_its_bound(adversary):
+    # y = (1 - 1/T) e_a + 1/(T n):  D(y)  <=  n ln T
+    generator, rate, n, T = np.random.default_rng(16), 0.3, 5, 200
+    player = OMD(n, regularizer=m.LogBarrier(), rate=rate)
+    x, u = play(player, ADVERSARIES[adversary], T, generator)
+
+    losses = u.max(axis=1, keepdims=True) - u
+    total, earned = u.sum(axis=0), (u * x).sum()
+    regret = (1.0 - 1.0 / T) * total.max() + total.mean() / T - earned
+    assert regret <= n * math.log(T) / rate + rate / 2.0 * (losses**2 * x**2).sum()

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from factories import ADVERSARIES, meets, random_tree
-from refusals import refusals
 
 import regretkit as rk
-from regretkit.circuits import LinearDeviations, Restart
+from regretkit.circuits import LinearDeviations
 from regretkit.evaluation import RegretLedger
 from regretkit.minimizers import ResponseBasedApproachability
 from regretkit.sets import Ball, Box
@@ -74,24 +73,3 @@ def test_swap_regret_grows_as_the_root_of_time():
     # The farthest stochastic matrices from the identity have no fixed state.
     assert ledger.swap(player) <= np.sqrt(6.0) * player.distance
     assert player.distance <= 2.0 * 1.5 * np.sqrt(2.0) * np.sqrt(400)
-
-
-def test_there_is_no_bound_on_iterations_before_a_restart():
-    player = Restart(ResponseBasedApproachability(2), every=3)
-    ledger = RegretLedger(player, strict=True)
-    for _, utility in meets(player, 5, iterations=10):
-        assert utility.any()
-    assert [*ledger.regret_bounds()] == ["top"]
-
-    late = ResponseBasedApproachability(2)
-    late.observe_utility([1.0, 0.0])
-    ledger = RegretLedger(late, strict=True)
-    late.observe_utility([0.0, 1.0])
-    assert not ledger.regret_bounds()
-
-
-test_what_is_no_set_is_refused = refusals(
-    ("a", TypeError, "sizes must be a sequence"),
-    (0, ValueError, "at least 1"),
-    call=ResponseBasedApproachability,
-)

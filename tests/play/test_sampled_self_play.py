@@ -10,7 +10,7 @@ from attrs import frozen
 from naive_games import chance, decision, end, random_game
 from refusals import refusals
 from test_contract import ROWS, internal
-from test_user_defined_rules import Trembling
+from test_user_rules import Trembling
 
 import regretkit as rk
 from regretkit import SelfPlay, games

@@ -1,6 +1,5 @@
 """A rule that has changed is traced again: a new run never runs old code."""
 
-import gc
 import math
 import textwrap
 import types
@@ -22,13 +21,12 @@ CELL = """
 
     SCALE = 2.0
     TABLE = {"floor": 0.125}
-    OFFSETS = [0.5, 1.0]
 
     def inner(x):
         return x + 1.0
 
     def helper(x, shift=0.25):
-        return inner(x) * SCALE + shift + TABLE["floor"] + OFFSETS[0]
+        return inner(x) * SCALE + shift + TABLE["floor"]
 
     def made(factor):
         def multiply(x):
@@ -61,10 +59,6 @@ CELL = """
         def doubled(self):
             return 2.0 * self.rate
 
-        @staticmethod
-        def fixed(x):
-            return x + 0.0625
-
         def method(self, x):
             return helper(x) + self.constant
 
@@ -73,7 +67,7 @@ CELL = """
 
         def _learn(self, utility, strategy):
             r = self.part.apply(self.simplices.regret(utility, strategy))
-            r = self.method(r) * self.doubled + self.inherited(r) + self.fixed(r) + triple(r)
+            r = self.method(r) * self.doubled + self.inherited(r) + triple(r)
             self.regrets = self.regrets * self.numbers["eta"] + self.link(r) + other.shift
 """
 
@@ -93,12 +87,10 @@ def mine(namespace, simplices=SIMPLICES):
 HYPERPARAMETERS = {
     "number": "rule.rate = 0.3",
     "array in place": "rule.prior[0] = 5.0",
-    "array anew": "rule.prior = rule.prior[::-1].copy()",
     "entry of a dict": "rule.numbers['eta'] = 0.9",
     "function": "rule.link = np.square",
     "object": "rule.part = Part(); rule.part.strength = -1.0",
     "number of an object": "rule.part.strength = 3.0",
-    "method of the object": "rule.method = lambda x: 4.0 * x",
     "class": "rule.__class__ = type('B', (Mine,), {'method': lambda self, r: 3.0 * r})",
 }
 OTHERS = {
@@ -106,19 +98,12 @@ OTHERS = {
     "helper of the helper": "def inner(x): return 0.5 * x - 1.0",
     "global": "SCALE = -3.0",
     "entry of a global table": "TABLE['floor'] = 7.0",
-    "entry of a global list": "OFFSETS[0] = 7.0",
     "other module": "other.shift = 4.0",
     "class of an object that is held": "Part.apply = lambda self, x: x - 1.0",
-    "method of the class": "Mine.method = lambda self, x: 2.0 * x",
     "method of the parent": "Parent.inherited = lambda self, x: -x",
     "hook of the class": "Mine._propose = lambda self: self.simplices.softmax(self.regrets)",
     "property of the class": "Mine.doubled = property(lambda self: -self.rate)",
-    "static method": "Mine.fixed = staticmethod(lambda x: -5.0 * x)",
-    "constant of the class": "Mine.constant = 2.0",
-    "closure": "triple = made(5.0)",
     "cell of a closure": "triple.__closure__[0].cell_contents = 5.0",
-    "default argument": "helper.__defaults__ = (4.0,)",
-    "code of a function": "helper.__code__ = (lambda x, shift: 3.0 * x).__code__",
     "class anew": CELL.replace("np.abs(self.regrets)", "self.regrets**2"),
 }
 """What is run in a later cell of the notebook."""
@@ -198,18 +183,3 @@ def test_equal_numbers_that_are_not_the_same_are_told_apart(one, other):
     assert_traced(rule)
     rule.held = other
     assert_traced(rule)
-
-
-def test_many_rules_keep_no_memory():
-    def grown():
-        gc.collect()
-        before = len(gc.get_objects())
-        for _ in range(50):
-            find_kernel(rk.circuits.Discount(rk.RegretMatching(SIMPLICES), weight=lambda t: t))
-            find_kernel(Holding(SIMPLICES, held=2.0))
-            find_kernel(rk.DiscountedRegretMatching(SIMPLICES))
-        gc.collect()
-        return len(gc.get_objects()) - before
-
-    grown()
-    assert grown() < 500

@@ -8,12 +8,7 @@ from attrs import define, field
 from trace_steps import SIMPLICES, assert_traced
 
 import regretkit as rk
-from regretkit.circuits import (
-    Discount,
-    ExplorationMixture,
-    LastIterateByAveraging,
-    Restart,
-)
+from regretkit.circuits import Discount, ExplorationMixture, LastIterateByAveraging, Restart
 from regretkit.trace import UntraceableError, find_kernel
 
 HEDGE = partial(rk.Hedge, rate=0.3)
@@ -21,6 +16,23 @@ HEDGE = partial(rk.Hedge, rate=0.3)
 
 def cubed(t):
     return 1.0 if t < 4 else float(t) ** 1.5
+
+
+class SeveralParts(rk.SimplexRule):
+    """Plays the mean of rules that it holds in a list."""
+
+    regrets: np.ndarray = rk.state()
+
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        self.rules = [rk.RegretMatching(self.simplices), HEDGE(self.simplices)]
+
+    def _propose(self):
+        return sum(rule.next_strategy() for rule in self.rules) / len(self.rules)
+
+    def _learn(self, utility, strategy):
+        for rule in self.rules:
+            rule.observe_utility(utility)
 
 
 CIRCUITS = {
@@ -34,6 +46,7 @@ CIRCUITS = {
     "nested": lambda s: ExplorationMixture(
         LastIterateByAveraging(Discount(rk.RegretMatchingPlus(s), weight=float)), gamma=0.3
     ),
+    "several": SeveralParts,
 }
 
 
@@ -41,24 +54,14 @@ CIRCUITS = {
 def test_a_circuit_around_a_rule_is_traced_with_it(name):
     minimizer = CIRCUITS[name](SIMPLICES)
     assert_traced(minimizer, iterations=10)
-    moved = np.abs(minimizer.next_strategy() - SIMPLICES.uniform()).max()
-    assert moved > 0.01
-
-
-def test_a_part_that_is_played_as_it_is_learns_from_the_value_that_was_computed():
-    # Otherwise its strategy would be computed a second time.
-    around = find_kernel(Discount(rk.RegretMatching(SIMPLICES), weight=float))
-    assert " / " not in around.learn.source.split("def learn")[1]
+    assert np.abs(minimizer.next_strategy() - SIMPLICES.uniform()).max() > 0.01
 
 
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
         (lambda s: rk.SwapRegret(s, rk.RegretMatching), "plays on another set"),
-        (
-            lambda s: Restart(rk.RegretMatching(s), every=3),
-            "ValueError: state must be a dict with the entries",
-        ),
+        (lambda s: Restart(rk.RegretMatching(s), every=3), "state must be a dict"),
     ],
 )
 def test_other_circuits_say_why_they_are_not(make, reason):
@@ -100,104 +103,50 @@ def test_numbers_that_a_rule_learns_are_traced(step):
 
 
 def test_parameters_of_many_iterations_are_those_of_each():
-    many, each = Counting(SIMPLICES), Counting(SIMPLICES)
-    schedule = find_kernel(many).parameters
-    start = {"count": 0.0, "period": 1.0, "total": 0.0}
+    rule = Counting(SIMPLICES)
+    schedule = find_kernel(rule).parameters
+    start = numbers = {"count": 0.0, "period": 1.0, "total": 0.0}
     rows, after = schedule.following(start, 0, 20)
-    numbers = start
     for t in range(20):
         pair, numbers = schedule.following(numbers, t, 1)
         np.testing.assert_array_equal(pair[1], rows[t + 1])
-        each.observe_utility(np.zeros(11))
-        assert numbers == {name: getattr(each, name) for name in numbers}
+        rule.observe_utility(np.zeros(11))
+        assert numbers == {name: getattr(rule, name) for name in numbers}
     assert after == numbers
 
 
-class Measuring(Counting):
-    """Lets a number depend on a utility, of all blocks."""
-
-    def _learn(self, utility, strategy):
-        self.total = float(np.abs(utility).max())
-        self.regrets += utility
+def measuring(self, utility):
+    self.total = float(np.abs(utility).max())
 
 
-def test_a_number_that_depends_on_utilities_is_refused():
-    with pytest.raises(UntraceableError, match=r"\.max\(\) mixes the blocks.*test_circuits.py:\d+"):
-        find_kernel(Measuring(SIMPLICES))
+def drawing(self, utility):
+    self.regrets = self.regrets + np.random.default_rng().normal(size=utility.size)
 
 
-@define(eq=False)
-class Noisy(rk.SimplexRule):
-    """Draws from a generator that it makes anew."""
-
-    regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        return self.simplices.softmax(self.regrets)
-
-    def _learn(self, utility, strategy):
-        self.regrets = self.regrets + np.random.default_rng().normal(size=utility.size)
+def sharing(self, utility):
+    self.regrets = self.regrets + utility
+    self.other = self.regrets
 
 
-def test_numpy_draws_random_numbers_while_a_rule_is_traced_and_the_rule_is_refused():
-    # NumPy's compiled code makes arrays by the names that tracing replaces for rules.
-    with pytest.raises(UntraceableError, match="computes something else every time"):
-        find_kernel(Noisy(SIMPLICES))
-
-
-class Shared(Noisy):
-    """Makes one array of two, of which the next change in place would change both."""
-
-    def __attrs_post_init__(self):
-        super().__attrs_post_init__()
-        self.other = np.zeros(self.dimension)
-
-    def _learn(self, utility, strategy):
-        self.regrets = self.regrets + utility
-        self.other = self.regrets
-
-
-class Single(Noisy):
-    """Asks for numbers of single precision."""
-
-    def _learn(self, utility, strategy):
-        self.regrets = np.add(self.regrets, utility, dtype=np.float32)
+def of_single_precision(self, utility):
+    self.regrets = np.add(self.regrets, utility, dtype=np.float32)
 
 
 @pytest.mark.parametrize(
-    ("rule", "reason"), [(Shared, "become one array; write"), (Single, "numbers of float32")]
+    ("learn", "reason"),
+    [
+        (measuring, r"\.max\(\) mixes the blocks.*test_circuits.py:\d+"),
+        (drawing, "computes something else every time"),
+        (sharing, "become one array; write"),
+        (of_single_precision, "numbers of float32"),
+    ],
 )
-def test_what_numpy_would_compute_otherwise_is_refused(rule, reason):
+def test_what_is_no_number_of_the_iteration_or_no_array_of_its_own_is_refused(learn, reason):
+    class Mine(Counting):
+        def _learn(self, utility, strategy):
+            learn(self, utility)
+
+    rule = Mine(SIMPLICES)
+    rule.other = np.zeros(rule.dimension)
     with pytest.raises(UntraceableError, match=reason):
-        find_kernel(rule(SIMPLICES))
-
-
-class MasksOfBooleans(Noisy):
-    """Counts positive utilities once."""
-
-    def _learn(self, utility, strategy):
-        seen = utility > 0
-        seen[utility > 1] = 0.5
-        self.regrets = self.regrets + utility + 2.0 * seen
-
-
-class SeveralParts(rk.SimplexRule):
-    """Plays the mean of rules that it holds in a list."""
-
-    regrets: np.ndarray = rk.state()
-
-    def __attrs_post_init__(self):
-        super().__attrs_post_init__()
-        self.rules = [rk.RegretMatching(self.simplices), HEDGE(self.simplices)]
-
-    def _propose(self):
-        return sum(rule.next_strategy() for rule in self.rules) / len(self.rules)
-
-    def _learn(self, utility, strategy):
-        for rule in self.rules:
-            rule.observe_utility(utility)
-
-
-@pytest.mark.parametrize("kind", [MasksOfBooleans, SeveralParts])
-def test_rules_of_other_forms_are_traced(kind):
-    assert_traced(kind(SIMPLICES), iterations=10)
+        find_kernel(rule)

@@ -1,29 +1,16 @@
-"""What a rule is compiled to, as text: the code there is the rule's, and so are the numbers."""
+"""What a rule is compiled to: the code shown is the rule's, and a kernel is kept while it is."""
 
 import math
 import re
 
 import numpy as np
 import pytest
-from attrs import define
+from user_rules import CubedRegrets, HalvedWhenLarge, Switchable
 
 import regretkit as rk
 from regretkit.circuits import Discount
 from regretkit.minimizers import AdaHedge
-from regretkit.trace import UntraceableError, describe_kernel
-
-
-@define(eq=False)
-class DecidesByRegrets(rk.SimplexRule):
-    regrets: np.ndarray = rk.state()
-
-    def _propose(self):
-        if self.regrets[0] > 0.0:
-            return self.simplices.uniform()
-        return self.simplices.normalize(self.regrets)
-
-    def _learn(self, utility, strategy):
-        self.regrets += utility
+from regretkit.trace import UntraceableError, describe_kernel, find_kernel
 
 
 def section(text, title):
@@ -43,46 +30,36 @@ def test_the_code_does_what_the_rule_does():
         functions["propose"](block, first, last, strategy, state, ())
 
     assert np.allclose(strategy, rule.next_strategy(), rtol=0.0, atol=1e-15)
-
-
-def test_the_state_says_what_the_names_in_the_code_are():
-    assert section(describe_kernel(AdaHedge([2, 3])), "state").splitlines() == [
-        "s0 = regrets, per action",
-        "b1 = gaps, per block",
-    ]
-
-
-def test_parameters_of_a_discounted_rule_are_its_discounts():
-    text = describe_kernel(rk.DiscountedRegretMatching([2, 3], alpha=1.5, beta=0.0))
-    positive, negative = section(text, "parameters").splitlines()
-
-    # The discount before iteration t is (t - 1)^alpha / ((t - 1)^alpha + 1), and 1/2 for beta = 0.
-    assert positive == f"p0 = 1, 0.5, {27 / 28:.6g} in iterations 1, 2, 10"
-    assert negative == "p1 = 1, 0.5, 0.5 in iterations 1, 2, 10"
-    assert "only_discounts_on_zero_utility: True" in text
-
-
-def test_a_rule_without_parameters_says_so():
-    assert section(describe_kernel(rk.RegretMatching(3)), "parameters") == "none"
-
-
-def test_the_exact_engine_has_code_of_its_own():
-    rule = rk.RegretMatching([2, 3])
+    assert section(describe_kernel(rule), "parameters") == "none"
     assert describe_kernel(rule, exact=True) != describe_kernel(rule)
 
 
-def test_why_a_rule_cannot_be_traced_is_said_with_the_line():
-    with pytest.raises(
-        UntraceableError, match=r"picks single entries.*test_describe_kernel\.py:\d"
-    ):
-        describe_kernel(DecidesByRegrets([2, 3]))
+def test_states_and_parameters_are_those_of_the_recurrence():
+    hedge = section(describe_kernel(AdaHedge([2, 3])), "state").splitlines()
+    assert hedge == ["s0 = regrets, per action", "b1 = gaps, per block"]
+    text = describe_kernel(rk.DiscountedRegretMatching([2, 3], alpha=1.5, beta=0.0))
+    # The discount before iteration t is (t - 1)^alpha / ((t - 1)^alpha + 1), and 1/2 for beta = 0.
+    assert section(text, "parameters").splitlines() == [
+        f"p0 = 1, 0.5, {27 / 28:.6g} in iterations 1, 2, 10",
+        "p1 = 1, 0.5, 0.5 in iterations 1, 2, 10",
+    ]
+    circuit = Discount(rk.RegretMatching([2, 3]), weight=lambda t: 0.9)
+    assert "minimizer.regrets" in section(describe_kernel(circuit), "state")
 
 
-def test_what_is_no_rule_is_refused():
+def test_what_cannot_be_shown_is_refused_with_the_line():
+    with pytest.raises(UntraceableError, match=r"mixes the blocks.*user_rules\.py:\d"):
+        describe_kernel(HalvedWhenLarge([2, 3]))
     with pytest.raises(TypeError, match="rule must be a minimizer, got 'cfr'"):
         describe_kernel("cfr")
 
 
-def test_a_circuit_around_a_rule_is_shown_as_one():
-    circuit = Discount(rk.RegretMatching([2, 3]), weight=lambda t: 0.9)
-    assert "minimizer.regrets" in section(describe_kernel(circuit), "state")
+def test_a_kernel_is_kept_and_equal_rules_of_the_library_share_it():
+    for rule in (rk.RegretMatchingPlus(3), CubedRegrets(3), Switchable(3)):
+        assert find_kernel(rule) is find_kernel(rule)
+    one, other = rk.DiscountedRegretMatching(3), rk.DiscountedRegretMatching(3, alpha=2.0)
+    assert find_kernel(one) is find_kernel(rk.DiscountedRegretMatching(3))
+    assert find_kernel(one) is not find_kernel(other)
+    # Machine code is kept by functions.
+    assert find_kernel(one).propose is find_kernel(other).propose
+    assert find_kernel(CubedRegrets(3)).propose is find_kernel(CubedRegrets(3)).propose

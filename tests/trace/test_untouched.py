@@ -61,11 +61,6 @@ def remembering(x, seen=[]):  # noqa: B006 - what changes is what is tested
     return x * len(seen)
 
 
-def marked(x):
-    marked.calls = getattr(marked, "calls", 0) + 1
-    return x * marked.calls
-
-
 COUNTER = counting()
 
 
@@ -79,17 +74,14 @@ class Holding(rk.SimplexRule):
     def __attrs_post_init__(self):
         super().__attrs_post_init__()
         self.weights = np.linspace(0.5, 1.5, self.dimension)
-        self.whole = np.zeros(self.dimension, int)
         self.matrix = np.ones((2, self.dimension))
-        inner = types.SimpleNamespace(x=1.0)
-        self.box = types.SimpleNamespace(count=1.0, inner=inner, array=np.ones(self.dimension))
+        self.box = types.SimpleNamespace(count=1.0)
         self.history = deque([1.0], maxlen=3)
-        self.nested = {"list": [1.0, {"x": 2.0}], "array": np.ones(self.dimension)}
+        self.nested = {"list": [1.0, {"x": 2.0}]}
         self.seen = {1}
-        self.objects = np.array([None, 1.0], object)
         self.random = random.Random(3)
-        self.part, self.slotted, self.closure = Part(), Slotted(), counting()
-        self.bound, self.partial = Part().__call__, functools.partial(Part().__call__)
+        self.part, self.slotted = Part(), Slotted()
+        self.partial = functools.partial(Part().__call__)
 
     def _propose(self):
         return self.simplices.normalize(np.maximum(self.regrets, 0.0))
@@ -113,7 +105,6 @@ IN_PLACE = [
     "np.multiply(self.weights, 0.9, out=self.weights); return r * self.weights",
     "view = self.weights[:]; view *= 0.9; return r * self.weights",
     "self.weights.fill(0.3); return r * self.weights",
-    "self.weights += r; return r * self.weights",
     "np.copyto(self.weights, r); return r * self.weights",
 ]
 
@@ -127,30 +118,11 @@ def test_an_array_that_is_changed_in_place_is_learned_and_tracing_leaves_it(code
     assert_traced(rule)
 
 
-@define(eq=False, slots=False)
-class Fading(rk.SimplexRule):
-    """Discounts what it hears by an array that it does not declare."""
-
-    regrets: np.ndarray = rk.state()
-
-    def __attrs_post_init__(self):
-        super().__attrs_post_init__()
-        self.weights = np.ones(self.dimension)
-
-    def _propose(self):
-        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
-
-    def _learn(self, utility, strategy):
-        self.weights *= 0.9
-        self.regrets += self.weights * self.simplices.regret(utility, strategy)
-
-
 def test_an_array_that_is_not_declared_is_learned_where_information_sets_are_visited_too():
     (check,) = (check for check in CHECKS if check.__name__ == "kernel_agrees")
-    run_check(check, lambda: Fading(SIMPLICES))
-    sampling = ExternalSampling(np.random.default_rng(0))
-    run = play.Sampled(games.kuhn_poker(), Fading, sampling).run(20)
-    assert run.iteration == 20
+    run_check(check, lambda: changing(IN_PLACE[0]))
+    kind, sampling = type(changing(IN_PLACE[0])), ExternalSampling(np.random.default_rng(0))
+    assert play.LazyMCCFR(games.kuhn_poker(), kind, sampling).run(20).iteration == 20
 
 
 def test_a_view_and_a_copy_of_what_is_never_changed_are_constants():
@@ -162,77 +134,40 @@ def test_a_view_and_a_copy_of_what_is_never_changed_are_constants():
 # All else
 
 
-OWN = [
-    "self.weights[0] += 1.0; return r * self.weights",
-    "self.weights[::-1].sort(); return r * self.weights",
-    "self.whole += 1; return r * self.whole",
-    "self.matrix[0] *= 0.5; return r * self.matrix[0]",
-    "self.box.count += 1; return r * self.box.count",
-    "self.box.last = r; return r",
-    "del self.box.count; return r",
-    "self.box.inner.x = r; return r",
-    "self.box.array *= 0.5; return r * self.box.array",
-    "self.history.append(r); return r",
-    'self.nested["list"].append(r); return r',
-    'self.nested["list"][1]["x"] *= 0.5; return r * self.nested["list"][1]["x"]',
-    'self.nested["array"] *= 0.5; return r * self.nested["array"]',
-    "self.listed.append(r); return r",
-    "self.seen.add(len(self.seen) + 1); return r * len(self.seen)",
-    "self.objects[0] = r; return r",
-    "return self.part(r)",
-    "return self.slotted(r)",
-    "return self.bound(r)",
-    "return self.partial(r)",
-    "return r * self.random.random()",
-]
+OWN = {
+    "self.weights[0] += 1.0; return r * self.weights": lambda rule: rule.weights.tolist(),
+    "self.matrix[0] *= 0.5; return r * self.matrix[0]": lambda rule: rule.matrix.tolist(),
+    "self.box.count += 1; return r * self.box.count": lambda rule: vars(rule.box),
+    "self.box.last = r; return r": lambda rule: vars(rule.box),
+    "del self.box.count; return r": lambda rule: vars(rule.box),
+    "self.history.append(r); return r": lambda rule: rule.history,
+    'self.nested["list"].append(r); return r': lambda rule: rule.nested,
+    'self.nested["list"][1]["x"] *= 0.5; return r': lambda rule: rule.nested,
+    "self.listed.append(r); return r": lambda rule: rule.listed,
+    "self.seen.add(len(self.seen) + 1); return r * len(self.seen)": lambda rule: rule.seen,
+    "return self.part(r)": lambda rule: rule.part.count,
+    "return self.slotted(r)": lambda rule: rule.slotted.count,
+    "return self.partial(r)": lambda rule: rule.partial.func.__self__.count,
+    "return r * self.random.random()": lambda rule: rule.random.getstate(),
+}
 GLOBAL = [
     "global COUNT; COUNT += 1; return r * COUNT",
     "np.add(TOTAL, 1.0, out=TOTAL); return r * TOTAL",
     "BOX.count += 1; return r * BOX.count",
     "return COUNTER(r)",
-    "return self.closure(r)",
     "return remembering(r)",
-    "return marked(r)",
     "return r * GENERATOR.random()",
     "return r * np.random.random()",
-    "return r * random.random()",
 ]
-
-
-def contents(value):
-    """Return all that something holds, as text."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {name: contents(held) for name, held in value.items()}
-    if isinstance(value, list | tuple | deque):
-        return [contents(held) for held in value]
-    if isinstance(value, np.random.Generator):
-        return contents(value.bit_generator.state)
-    if isinstance(value, random.Random):
-        return value.getstate()
-    if isinstance(value, types.MethodType):
-        return contents(value.__self__)
-    if isinstance(value, functools.partial):
-        return contents(value.func)
-    if isinstance(value, types.FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        return contents([vars(value), value.__defaults__, cells])
-    if isinstance(value, Slotted):
-        return value.count
-    if isinstance(value, Holding | Part | types.SimpleNamespace):
-        held = {name: x for name, x in vars(value).items() if name != "_kernels"}
-        return contents(dict(sorted(held.items())))
-    return repr(value)
 
 
 @pytest.mark.parametrize("code", OWN)
 def test_what_else_a_rule_changes_is_refused_with_its_place_and_as_it_was(code):
-    rule = changing(code)
-    before = repr(contents(rule))
+    rule, look = changing(code), OWN[code]
+    before = repr(look(rule))
     with pytest.raises(UntraceableError, match=rf"\({__file__}:\d+\)$"):
         find_kernel(rule)
-    assert repr(contents(rule)) == before
+    assert repr(look(rule)) == before
 
 
 @pytest.mark.parametrize("code", GLOBAL)
@@ -297,16 +232,3 @@ def test_a_generator_is_refused():
     rule.held = (x for x in (1.0, 2.0))
     with pytest.raises(UntraceableError, match=r"self.held cannot be copied.*:\d+\)$"):
         find_kernel(rule)
-
-
-class Library:
-    """Has no namespace, like the objects that stand for libraries of C."""
-
-    __dict__ = property(lambda self: print)
-
-
-LIBRARY = Library()
-
-
-def test_attributes_that_are_no_namespace_are_left_alone():
-    assert find_kernel(changing("return r if LIBRARY is None else 2.0 * r"))
