@@ -1,7 +1,5 @@
 """The checks work: for each law there are minimizers that break it, and it finds them."""
 
-import copy
-
 import numpy as np
 import pytest
 from attrs import define, field
@@ -9,7 +7,6 @@ from attrs import define, field
 import regretkit as rk
 from regretkit.checks import (
     CHECKS,
-    _growth,
     check_minimizer,
     checks_of,
     parametrize_with_checks,
@@ -59,14 +56,6 @@ class PlaysWhatItExpects(Follower):
         self.other = prediction.copy()
 
 
-class AfraidOfZero(Follower):
-    """Adds a little to its divisor, so that it never divides by zero."""
-
-    def _propose(self):
-        positive = np.maximum(self.regrets, 0.0)
-        return positive / (positive.sum() + 1e-9) if positive.any() else self.domain.uniform()
-
-
 class LearnsWhenAsked(Follower):
     """Changes its state each time it is asked."""
 
@@ -76,21 +65,6 @@ class LearnsWhenAsked(Follower):
 
     def _propose(self):
         return self.domain.normalize(np.maximum(self.regrets, 0.0) + 0.01 * self.other)
-
-
-class DrawsWhenAsked(Follower):
-    """Draws another strategy each time it is asked."""
-
-    def __init__(self):
-        super().__init__()
-        self.generator = np.random.default_rng(0)
-
-    def next_strategy(self):
-        self._strategy = None
-        return super().next_strategy()
-
-    def _propose(self):
-        return self.generator.dirichlet(np.ones(3))
 
 
 class Wavering(Follower):
@@ -116,14 +90,6 @@ class Expectant(Follower):
 
     def _expect(self, prediction):
         self.other = prediction - prediction.mean()
-
-
-class Reluctant(Expectant):
-    """Keeps a part of a prediction."""
-
-    def _learn(self, utility, strategy):
-        super()._learn(utility, strategy)
-        self.other = 0.3 * self.other
 
 
 class Learned(Expectant):
@@ -221,9 +187,28 @@ class Shallow(Follower):
         self.regrets += self.domain.regret(utility, strategy)
 
 
+class Stale(Follower):
+    """Keeps the next strategy where it is no state, so that loading a state does not replace it."""
+
+    def __init__(self, kept=None):
+        super().__init__()
+        self.kept = None
+
+    def _propose(self):
+        if self.kept is None:
+            self.kept = super()._propose()
+        return self.kept.copy()
+
+    def _learn(self, utility, strategy):
+        super()._learn(utility, strategy)
+        self.kept = None
+
+
 @define(eq=False)
 class Matching(rk.SimplexRule):
     """Regret matching, for others to break."""
+
+    scale_free = True  # so that regret grows alike in all units
 
     regrets: np.ndarray = rk.state()
 
@@ -296,16 +281,6 @@ class ForgetsUnlessTraced(Matching):
         self.regrets = factor * self.regrets + self.simplices.regret(utility, strategy)
 
 
-class DiscountsMoreThanTraced(Matching):
-    """Discounts regrets, and once more where the utility is zero, but not as it is traced."""
-
-    def _learn(self, utility, strategy):
-        factor = (self.iteration + 1) / (self.iteration + 2)
-        if not is_traced(utility) and not utility.any():
-            factor = 0.5 * factor
-        self.regrets = factor * self.regrets + self.simplices.regret(utility, strategy)
-
-
 class Idle(Matching):
     """Never learns."""
 
@@ -320,39 +295,23 @@ class Backwards(Matching):
         self.regrets -= self.simplices.regret(utility, strategy)
 
 
-@define(eq=False)
-class ShortOfMemory(Matching):
-    """Forgets half of all regret in every iteration."""
-
-    rate: float = field(default=1.0, kw_only=True)
-
-    def _propose(self):
-        return self.simplices.softmax(self.rate * self.regrets)
-
-    def _learn(self, utility, strategy):
-        self.regrets = 0.5 * self.regrets + self.simplices.regret(utility, strategy)
-
-
 BROKEN = {
-    "strategies_lie_in_the_domain": [Outside, Negative, AfraidOfZero],
+    "strategies_lie_in_the_domain": [Outside, Negative],
     "strategies_lie_in_the_domain_after_any_prediction": [PlaysWhatItExpects],
-    "asking_changes_nothing": [LearnsWhenAsked, DrawsWhenAsked, Wavering],
+    "asking_changes_nothing": [LearnsWhenAsked, Wavering],
     "a_later_prediction_replaces_earlier_ones": [Learned, Stubborn],
-    "a_prediction_applies_to_one_iteration": [Expectant, Reluctant],
+    "a_prediction_applies_to_one_iteration": [Expectant],
     "inputs_are_neither_changed_nor_kept": [Keeping],
     "returned_strategies_do_not_change": [Aliasing],
     "equal_states_give_equal_strategies": [Global],
     "copies_are_independent": [Shared, Shallow],
-    "state_round_trips": [Forgetful],
+    "state_round_trips": [Forgetful, Stale],
     "blocks_are_independent": [Neighbourly],
     "strategies_are_invariant_to_action_order": [Ordered],
     "strategies_are_invariant_to_added_constants": [Shifted],
     "strategies_are_invariant_to_scale": [Tolerant],
-    "kernel_agrees": [
-        *(PlaysOtherwiseWhenTraced, LearnsOtherwiseWhenTraced),
-        *(ForgetsUnlessTraced, DiscountsMoreThanTraced),
-    ],
-    "regret_grows_slowly": [Idle, Backwards, ShortOfMemory],
+    "kernel_agrees": [*(PlaysOtherwiseWhenTraced, LearnsOtherwiseWhenTraced, ForgetsUnlessTraced)],
+    "regret_grows_slowly": [Idle, Backwards],
 }
 """For each law, minimizers that break it."""
 
@@ -366,8 +325,7 @@ def test_every_law_has_a_minimizer_that_breaks_it():
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_a_law_finds_what_breaks_it(monkeypatch, check):
-    monkeypatch.setattr(_growth, "UNITS", _growth.UNITS[::16])  # which takes less time
+def test_a_law_finds_what_breaks_it(check):
     for kind in BROKEN[check.__name__]:
         with pytest.raises(AssertionError, match=f"^{check.__name__} is broken by {kind.__name__}"):
             run_check(check, factory(kind))
@@ -381,12 +339,6 @@ SOUND = {"follower": Follower, "matching": lambda: Matching([2, 3])}
 @parametrize_with_checks(SOUND)
 def test_sound_minimizers_keep_every_law(check, make):
     run_check(check, make)
-
-
-def test_the_mark_names_its_rows():
-    ids = [parameter.id for parameter in parametrize_with_checks(SOUND).args[1]]
-    assert ids[0] == "follower:strategies_lie_in_the_domain"
-    assert len(ids) == 2 * len(CHECKS)
 
 
 # Other errors say which check was run
@@ -439,23 +391,9 @@ def test_an_exemption_from_no_check_or_without_a_reason_is_refused(declared):
         parametrize_with_checks({"mine": lambda: Exempt(declared)})
 
 
-def test_a_circuit_is_exempt_from_what_its_parts_do_not_keep():
-    follower = rk.BestResponse(rk.Simplices(2))
-    product = rk.Product([rk.RegretMatching(2), follower])
-    assert product.exemptions() == follower.exemptions() != {}
-
-
 # Factories
 
 ONE, GENERATOR = rk.RegretMatching(3), np.random.default_rng(0)
-
-
-class Gambler(Follower):
-    """Draws from a generator that is passed in."""
-
-    def __init__(self, generator):
-        super().__init__()
-        self.generator = generator
 
 
 def experienced():
@@ -464,21 +402,27 @@ def experienced():
     return player
 
 
-@pytest.mark.parametrize("make", [object, lambda: None, lambda: rk.RegretMatching])
-def test_a_factory_must_build_minimizers(make):
-    with pytest.raises(TypeError, match="what make returned must be a RegretMinimizer, got"):
-        check_minimizer(make)
+def gambler():
+    player = Follower()
+    player.generator = GENERATOR
+    return player
 
 
 @pytest.mark.parametrize(
-    "make",
-    [lambda: ONE, lambda: rk.Product([ONE]), lambda: Gambler(GENERATOR), experienced],
-    ids=["the same", "a shared part", "a shared generator", "trained"],
+    ("make", "error", "message"),
+    [
+        (lambda: None, TypeError, "what make returned must be a RegretMinimizer, got"),
+        *(
+            (make, ValueError, "must build a new minimizer each time")
+            for make in (lambda: ONE, lambda: rk.Product([ONE]), gambler, experienced)
+        ),
+    ],
 )
-def test_a_factory_must_build_new_minimizers(make):
-    with pytest.raises(ValueError, match="must build a new minimizer each time"):
-        check_minimizer(make)
-    with pytest.raises(ValueError, match="must build a new minimizer each time"):
-        run_check(CHECKS[0], make)
-    with pytest.raises(ValueError, match="must build a new minimizer each time"):
-        parametrize_with_checks({"mine": make})
+def test_a_factory_must_build_new_minimizers(make, error, message):
+    for use in (
+        check_minimizer,
+        lambda make: run_check(CHECKS[0], make),
+        lambda make: parametrize_with_checks({"mine": make}),
+    ):
+        with pytest.raises(error, match=message):
+            use(make)

@@ -15,53 +15,40 @@ from regretkit.checks import every_sample
         (lambda g: g.integers(3, 5) == 3, 0.5),
         (lambda g: g.choice(["a", "b", "c"], p=[0.2, 0.5, 0.3]) == "b", 0.5),
         (lambda g: g.choice(6) < 2, 1 / 3),
+        (lambda g: g.choice(4, p=[0.5, 0.0, 0.5, 0.0]) < 2, 0.5),
+        (lambda g: True, 1.0),
     ],
 )
 def test_draws_may_be_made_in_many_ways(draw, probability):
     found = [*every_sample(draw)]
-
+    assert min(p for p, _ in found) > 0.0
     assert sum(p for p, happens in found if happens) == pytest.approx(probability)
     assert sum(p for p, _ in found) == pytest.approx(1.0)
 
 
-def test_one_number_may_be_looked_at_again_and_again():
+def test_numbers_may_be_looked_at_again_and_forks_depend_on_what_was_drawn():
     def bucket(generator):
         number = generator.random()
         return next(k for k, bound in enumerate([0.1, 0.1, 0.6, 1.0]) if number < bound)
 
-    assert [*every_sample(bucket)] == [(0.1, 0), (pytest.approx(0.5), 2), (pytest.approx(0.4), 3)]
-
-
-def test_forks_may_depend_on_what_was_drawn_before():
     def first_head(generator):
         return next(k for k in range(3) if k == 2 or generator.random() < 0.5)
 
+    assert [*every_sample(bucket)] == [(0.1, 0), (pytest.approx(0.5), 2), (pytest.approx(0.4), 3)]
     assert [*every_sample(first_head)] == [(0.5, 0), (0.25, 1), (0.25, 2)]
-
-
-def test_without_a_draw_there_is_one_sample():
-    assert [*every_sample(lambda generator: "x")] == [(1.0, "x")]
-
-
-def test_at_most_maximum_samples_are_enumerated():
-    def bits(generator):
-        return sum(generator.random() < 0.5 for _ in range(3))
-
-    assert len([*every_sample(bits, 8)]) == 8
-    with pytest.raises(ValueError, match="more than 7 samples"):
-        list(every_sample(bits, 7))
+    with pytest.raises(ValueError, match="more than 2 samples"):
+        list(every_sample(first_head, 2))
 
 
 @pytest.mark.parametrize(
-    ("draw", "message"),
+    "draw",
     [
-        (lambda g: g.normal() < 0.0, r"generator\.normal cannot be enumerated"),
-        (lambda g: float(g.random()) < 0.5, "must only be compared"),
-        (lambda g: g.random() + 0.5 < 1.0, "unsupported operand"),
-        (lambda g: g.integers(2, size=3)[0], "one at a time"),
-        (lambda g: g.choice(3, size=2)[0], "one at a time"),
+        lambda g: g.normal() < 0.0,
+        lambda g: float(g.random()) < 0.5,
+        lambda g: g.random() + 0.5 < 1.0,
+        lambda g: g.integers(2, size=3)[0],
     ],
 )
-def test_other_draws_cannot_be_enumerated(draw, message):
-    with pytest.raises(TypeError, match=message):
+def test_other_draws_cannot_be_enumerated(draw):
+    with pytest.raises(TypeError):
         list(every_sample(draw))
