@@ -1,5 +1,7 @@
 """The checks work: for each law there are minimizers that break it, and it finds them."""
 
+import copy
+
 import numpy as np
 import pytest
 from attrs import define, field

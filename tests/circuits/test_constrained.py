@@ -5,8 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from factories import ADVERSARIES, regret, same_play
-from refusals import refusals
+from factories import ADVERSARIES, regret
 from scipy.optimize import linprog
 
 import regretkit as rk
@@ -106,36 +105,6 @@ def test_against_one_utility_the_average_finds_the_solution_of_the_program(seed)
     assert utility @ mean >= solution[0] - 0.1
 
 
-def test_a_constraint_that_cuts_across_decision_points_is_kept_on_average():
-    # Two decisions, 1 after the first action of 0: play "0a" and "1a" together at most half.
-    tree = rk.DecisionTree([0, 1], [2, 2])
-    player = Constrained(
-        rk.CFR(tree, rk.RegretMatchingPlus), [[0.0, 0.0, 0.0, 1.0, 0.0]], [0.5], prices(1, 20.0)
-    )
-
-    mean = np.zeros(5)
-    for _ in range(2000):
-        mean += player.next_strategy() / 2000
-        player.observe_utility([0.0, 0.0, 0.0, 1.0, 0.5])
-
-    assert tree.contains(mean)
-    assert mean[3] <= 0.5 + 0.01
-    assert [0.0, 0.0, 0.0, 1.0, 0.5] @ mean == pytest.approx(0.75, abs=0.05)
-
-
-def test_constraints_that_never_bind_change_nothing_in_the_end():
-    player = Constrained(
-        rk.RegretMatching(3), np.ones((1, 3)), [2.0], prices(1, 5.0, rk.RegretMatchingPlus)
-    )
-    player.observe_utility([0.0, 0.0, 0.0])  # half of the cap, until a violation was seen
-    alone = rk.RegretMatching(3)
-
-    same_play(player, alone, iterations=50, atol=1e-9)
-
-    np.testing.assert_array_equal(player.average_violation, [0.0])
-    assert player.total_violation[0] == pytest.approx(-51.0)
-
-
 # Regret against those who keep the constraints
 
 
@@ -201,29 +170,6 @@ def test_feasible_regret_on_a_ball_is_within_its_tolerance():
     assert player.feasible_regret == pytest.approx(best - earned, abs=1e-6)
 
 
-def test_violating_the_constraints_may_cause_no_regret():
-    # The price is 0 for ever, and the constraint is no obstacle.
-    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], rk.Point([0.0]))
-    for _ in range(100):
-        player.observe_utility([1.0, 0.0])
-
-    assert player.feasible_regret == pytest.approx(25.0 - 99.5)
-    assert player.average_violation == pytest.approx(0.745)
-
-
-def test_one_set_of_numbers_leaves_a_single_point_and_regret_against_it():
-    player = Constrained(
-        rk.RegretMatching(3),
-        [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]],
-        [0.2, -0.2, 0.3, -0.3],
-        box_prices(4, 5.0),
-    )
-    played = list(meets(player, seed=1, iterations=30))
-
-    regret = math.fsum(float(u @ ([0.2, 0.3, 0.5] - x)) for x, _, u in played)
-    assert player.feasible_regret == pytest.approx(regret, abs=1e-9)
-
-
 # The ledger
 
 
@@ -277,100 +223,4 @@ def test_a_prediction_is_priced_with_what_the_multipliers_will_play():
     np.testing.assert_array_equal(player.multipliers.next_strategy(), price)
 
 
-def test_the_domain_is_the_set_before_its_constraints():
-    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], prices(1, 1.0))
-
-    assert player.domain == rk.Simplices(2)
-    assert player.next_strategy().tolist() == [0.5, 0.5]  # which breaks the constraint
-    assert not player.scale_free
-    assert "regret_grows_slowly" in player.exemptions()
-
-
-def test_a_restored_player_has_its_violation_and_its_feasible_regret():
-    def make():
-        return Constrained(rk.RegretMatching(3), [[1.0, 0.0, 2.0]], [0.5], prices(1, 4.0))
-
-    player, fresh = make(), make()
-    for _ in meets(player, seed=2, iterations=15):
-        pass
-
-    fresh.load_state_dict(player.state_dict())
-
-    np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
-    assert fresh.feasible_regret == player.feasible_regret
-    for x, _, u in meets(player, seed=3, iterations=15):
-        np.testing.assert_array_equal(fresh.next_strategy(), x)
-        fresh.observe_utility(u)
-    np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
-    assert fresh.feasible_regret == player.feasible_regret
-
-
 # Feasibility
-
-
-def test_equalities_are_two_constraints():
-    player = Constrained(
-        rk.RegretMatching(3), [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]], [2.0, -2.0], prices(2, 30.0)
-    )
-    mean = np.zeros(3)
-    for _ in range(2000):
-        mean += player.next_strategy() / 2000
-        player.observe_utility([1.0, 0.0, 0.0])
-
-    assert mean @ [1.0, 2.0, 3.0] == pytest.approx(2.0, abs=0.02)
-
-
-def build(minimizer=None, matrix=((1.0, 0.0),), bound=(0.5,), multipliers=None):
-    minimizer = rk.RegretMatching(2) if minimizer is None else minimizer
-    return Constrained(minimizer, matrix, bound, multipliers or prices(1, 1.0))
-
-
-def negative_prices():
-    return AffineImage(rk.RegretMatching(2), [[1.0, -0.5]])
-
-
-test_what_cannot_be_constrained_so_is_refused = refusals(
-    (
-        lambda: build(bound=[-0.5]),
-        ValueError,
-        "constraint 0 cannot be met",
-    ),
-    (
-        lambda: build(
-            matrix=[[1.0, 0.0], [0.0, 1.0]], bound=[0.4, 0.4], multipliers=prices(2, 1.0)
-        ),
-        ValueError,
-        r"cannot be met together: .* weights \[1. 1.\] .* breaks by 0.2 at least",
-    ),
-    (
-        lambda: build(rk.BestResponse(sets.Ball([0.0, 0.0], 1.0)), [[-1.0, 0.0]], [-1.1]),
-        ValueError,
-        "constraint 0 cannot be met by any x of Ball",
-    ),
-    (lambda: build(matrix=[[1.0]]), ValueError, r"matrix has shape \(1, 1\)"),
-    (lambda: build(matrix=[1.0, 0.0]), ValueError, r"matrix must have shape .* got \(2,\)"),
-    (lambda: build(matrix=[[np.nan, 0.0]]), ValueError, "matrix must be finite"),
-    (lambda: build(bound=[1.0, 1.0]), ValueError, r"bound must have shape \(1,\), got \(2,\)"),
-    (lambda: build(bound=[np.inf]), ValueError, "bound must be finite"),
-    (lambda: build(bound=[[1.0], [1.0, 2.0]]), TypeError, "bound must be numbers"),
-    (lambda: build(matrix=None), TypeError, "matrix must be numbers, got None"),
-    (lambda: build(matrix=[["1", "0"]]), TypeError, "matrix must be numbers, got"),
-    (lambda: build(matrix=10**400), TypeError, "matrix must be numbers, got"),
-    (
-        lambda: build(multipliers=prices(2, 1.0)),
-        ValueError,
-        "dimension 1, as matrix has rows, got 2",
-    ),
-    (lambda: build(multipliers=negative_prices()), ValueError, "got as low as -0.5"),
-    (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 in their domain Singleton"),
-    (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a RegretMinimizer"),
-    (lambda: build(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
-)
-
-
-def test_one_object_may_not_set_the_prices_that_it_pays():
-    shared = rk.RegretMatching(2)
-    paid = AffineImage(shared, [[1.0, 0.0]])
-
-    with pytest.raises(ValueError, match="stands in two places"):
-        Constrained(shared, [[1.0, 0.0]], [0.5], paid)

@@ -1,29 +1,23 @@
 """Maps of swap regret, their fixed points, and TreeSwap with the bound that it was made for."""
 
 import copy
-import itertools
-import pickle
 from typing import ClassVar
 
 import naive
 import numpy as np
 import pytest
 from factories import PREDICTIVE, meets, random_behavior, same_play
-from refusals import refusals
 
 import regretkit as rk
 from regretkit.circuits import (
     DeviationSet,
     FiniteDeviations,
-    Restart,
     StochasticMatrices,
     TreeSwap,
     constant_maps,
     internal_maps,
 )
 from regretkit.evaluation import RegretLedger
-from regretkit.minimizers import OnlineGradientDescent
-from regretkit.sets import Ball
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 MAPS = [
@@ -49,30 +43,6 @@ def test_what_a_map_earns_is_linear_in_its_coefficients_and_has_a_fixed_point(ma
     fixed = maps.fixed_point(coefficients)
     assert maps.domain.contains(fixed)
     np.testing.assert_allclose(maps.apply(coefficients, fixed), fixed, atol=1e-12)
-
-
-def test_internal_maps_move_one_action_and_constant_maps_move_all():
-    point = np.array([0.2, 0.3, 0.5])
-    moves = [internal_maps(3).apply(unit, point).tolist() for unit in np.eye(6)]
-
-    assert sorted(moves) == sorted(
-        (point + point[a] * (np.eye(3)[b] - np.eye(3)[a])).tolist()
-        for a in range(3)
-        for b in range(3)
-        if a != b
-    )
-    for unit in np.eye(3):
-        np.testing.assert_allclose(constant_maps(3).apply(unit, point), unit)
-
-
-@pytest.mark.parametrize("maps", MAPS, ids=repr)
-def test_a_copy_of_maps_is_as_good_as_the_original(maps):
-    coefficients, point = maps.coefficients.uniform(), maps.domain.uniform()
-
-    for twin in (copy.deepcopy(maps), pickle.loads(pickle.dumps(maps))):
-        assert (twin.domain, twin.coefficients) == (maps.domain, maps.coefficients)
-        moved = twin.apply(coefficients, point)
-        np.testing.assert_array_equal(moved, maps.apply(coefficients, point))
 
 
 class Own(DeviationSet):
@@ -114,20 +84,6 @@ def test_maps_of_ones_own_are_played_like_those_of_the_library(maps):
     RegretLedger(custom, strict=True)
 
     same_play(player, custom, seed=4)
-
-
-def test_rows_that_are_nearly_distributions_make_maps_that_keep_their_theorem():
-    rows = np.random.default_rng(0).dirichlet(np.ones(3), size=(4, 3))
-    deviation = rows * np.random.default_rng(1).uniform(0.9995, 1.0005, size=(4, 3, 1))
-    maps = FiniteDeviations(deviation, tolerance=1e-3)
-    player = rk.PhiRegret(rk.RegretMatching(4), maps)
-    RegretLedger(player, strict=True)
-
-    list(meets(player, seed=5))
-
-    np.testing.assert_allclose(maps.matrices, rows, rtol=1e-12)
-    with pytest.raises(ValueError, match="rows that sum to one"):
-        FiniteDeviations(deviation)
 
 
 @pytest.mark.parametrize("name", PREDICTIVE)
@@ -175,38 +131,6 @@ def test_layer_k_learns_the_mean_of_m_to_the_k_utilities():
         np.testing.assert_allclose(Listening.heard[k], means)
 
 
-def test_layers_play_their_mean_and_start_afresh_after_m_steps():
-    player = TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=2)
-    played = []
-
-    for _ in range(5):
-        played.append(player.next_strategy()[0])
-        player.observe_utility([1.0, 0.0])
-
-    # The fast layer: uniform, sure, uniform, sure, uniform. The slow one: two steps behind.
-    np.testing.assert_allclose(played, [0.5, 0.75, 0.75, 1.0, 0.5])
-
-
-def external_regret_of_one_step(steps):
-    """Return the bound of regret matching, per step, for utilities in a range of 1."""
-    return np.sqrt(3 / steps)
-
-
-@pytest.mark.parametrize("layers", [2, 3])
-def test_swap_regret_is_below_one_layers_external_regret_and_one_over_the_layers(layers):
-    branching = 12
-    player = TreeSwap(lambda: rk.RegretMatching(3), layers=layers, branching=branching)
-    ledger = RegretLedger(player)
-    time = branching**layers
-
-    for t in range(time):
-        # The best action moves on twice while the fastest layer lives, so that it comes late.
-        player.observe_utility(np.roll([1.0, 0.5, 0.0], t // (branching // 2)))
-
-    swap = ledger.swap(player) / time
-    assert 0.0 < swap <= external_regret_of_one_step(branching) + 1.0 / layers
-
-
 def regrets_of_periods(utilities, branching, layer, rule, actions):
     """Return what a layer's regrets add up to, and that of what it has not yet learned."""
     size, period = branching**layer, branching ** (layer + 1)
@@ -251,20 +175,6 @@ def test_the_ledger_knows_the_theorem_in_the_middle_of_every_period(rule, layers
     assert proven.regret == pytest.approx(naive.swap_regret(history), abs=1e-9)
 
 
-def test_off_simplices_the_theorem_is_about_external_regret():
-    def make():
-        return OnlineGradientDescent(Ball([1.0, 0.0], 2.0), rate=0.1)
-
-    player = TreeSwap(make, layers=2, branching=3)
-    ledger = RegretLedger(player, strict=True)
-    for utility in np.random.default_rng(0).normal(size=(20, 2)):
-        player.observe_utility(utility)
-
-    proven = ledger.regret_bounds()["top"]
-    assert proven.statement.startswith("R <=")
-    assert proven.regret == ledger.external(player)
-
-
 @pytest.mark.parametrize("begins", range(10))
 def test_the_ledger_says_nothing_where_it_began_within_what_a_layer_learns_from(begins):
     player = TreeSwap(lambda: rk.RegretMatching(2), layers=3, branching=2)
@@ -275,69 +185,3 @@ def test_the_ledger_says_nothing_where_it_began_within_what_a_layer_learns_from(
         player.observe_utility(utility)
 
     assert ("top" in ledger.regret_bounds()) == (begins % 4 == 0)
-
-
-def test_the_ledger_says_nothing_once_a_state_was_put_back():
-    player = Restart(TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=3), every=5)
-    ledger = RegretLedger(player, strict=True)
-
-    for t, utility in enumerate(np.random.default_rng(1).normal(size=(20, 2)), start=1):
-        player.observe_utility(utility)
-        assert ("top.minimizer" in ledger.regret_bounds()) == (t < 5)
-
-
-def test_where_regret_matching_has_swap_regret_layers_have_less():
-    # In Shapley's game regret matching cycles ever more slowly, and swaps would gain from it.
-    def swap_gap(make):
-        game, players = rk.games.shapley_game(), [make(), make()]
-        players[0].observe_utility([0.05, 0.0, 0.0])
-        play = rk.CorrelatedPlay(game)
-        rk.SelfPlay(game, players, order=rk.play.Simultaneous()).run(3_000, callbacks=[play])
-        return play.gap("ce")
-
-    plain = swap_gap(lambda: rk.RegretMatching(3))
-    layered = swap_gap(lambda: TreeSwap(lambda: rk.RegretMatching(3), layers=3, branching=15))
-
-    assert layered < 0.5 * plain
-
-
-test_numbers_that_make_no_layers_are_refused = refusals(
-    ({"layers": 0, "branching": 2}, ValueError, "layers must be a whole number, at least 1, got 0"),
-    (
-        {"layers": 2, "branching": 1},
-        ValueError,
-        "branching must be a whole number, at least 2, got 1",
-    ),
-    ({"layers": None, "branching": 2}, TypeError, "layers must be a whole number.*, got None"),
-    ({"layers": 2, "branching": "3"}, TypeError, "branching must be a whole number.*, got '3'"),
-    ({"layers": 1.5, "branching": 2}, TypeError, "layers must be a whole number"),
-    call=lambda arguments: TreeSwap(lambda: rk.RegretMatching(2), **arguments),
-)
-
-
-ONE, SIZES = rk.RegretMatching(2), itertools.count(2)
-
-
-test_what_builds_no_minimizer_or_one_and_the_same_is_refused = refusals(
-    (5, TypeError, r"make. must be callable"),
-    (None, TypeError, "make. must be callable"),
-    (ONE, TypeError, "make. must be callable"),
-    (rk.RegretMatching, TypeError, "missing 1 required positional"),
-    (lambda: 3, TypeError, "what make returned must be a RegretMinimizer"),
-    (lambda: ONE, ValueError, "stands in two places"),
-    (lambda: rk.RegretMatching(next(SIZES)), ValueError, "must return minimizers on one set"),
-    call=lambda make: TreeSwap(make, layers=2, branching=2),
-)
-
-
-def test_the_fastest_layer_alone_is_told_what_to_expect():
-    def player():
-        return TreeSwap(lambda: rk.PredictiveRegretMatchingPlus(3), layers=2, branching=2)
-
-    told, fastest = player(), rk.PredictiveRegretMatchingPlus(3)
-    told.expect_utility([0.0, 5.0, 0.0])
-    fastest.expect_utility([0.0, 5.0, 0.0])
-    untold = player().members[1].next_strategy()
-
-    assert fastest.next_strategy() == pytest.approx([0.0, 1.0, 0.0])
-    assert told.next_strategy() == pytest.approx((fastest.next_strategy() + untold) / 2)

@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 import pytest
+from factories import parts_of
 from test_contract import classes
 
 import regretkit as rk
 from regretkit import circuits as c
 from regretkit import minimizers as m
-from regretkit._state import parts
 from regretkit.checks import CHECKS, check_minimizer, checks_of
 from regretkit.evaluation import RegretLedger
 from regretkit.sets import Ball, Box, as_simplices
@@ -245,19 +245,6 @@ def composed(seed, promising=False):
     return anywhere(lot, (3, 1, 4, 2, 5, 3)[seed % 6], int(lot.numbers.integers(2, 5)))
 
 
-def below(player):
-    """Yield a minimizer and all its parts, each with the number of circuits around it."""
-    waiting = [(player, 0)]
-    while waiting:
-        node, depth = waiting.pop()
-        yield node, depth
-        waiting += [(part, depth + 1) for _, part in parts(node)]
-
-
-def depth_of(player):
-    return max(depth for _, depth in below(player))
-
-
 OF_ANY, PROMISING = range(36), range(12)
 slowly = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(36, 240)]
 promising_slowly = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 96)]
@@ -299,34 +286,9 @@ def test_a_random_circuit_keeps_every_theorem(seed, promising):
 
 
 def test_every_class_of_a_minimizer_was_drawn():
-    met = {type(node) for player in drawn() for node, _ in below(player)}
+    met = {type(node) for player in drawn() for node in parts_of(player)}
 
     # SharedStrategy makes several decision points one, which nothing that is drawn has any use for,
     # and a RegretRule as such is RegretMatching.
     left_out = {c.SharedStrategy, m.RegretRule}
     assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == left_out
-
-
-def test_every_regularizer_and_either_fixed_point_was_drawn():
-    nodes = [node for player in drawn() for node, _ in below(player)]
-    regularizers = {type(node.regularizer) for node in nodes if hasattr(node, "regularizer")}
-    fixed_points = {type(node.fixed_point) for node in nodes if hasattr(node, "fixed_point")}
-
-    assert regularizers == set(m.Regularizer.__subclasses__())
-    assert c.AveragedPowerIterate in fixed_points
-    assert len(fixed_points) == 2
-
-
-def test_most_are_three_levels_deep_and_some_are_five():
-    depths = [depth_of(player) for player in drawn()]
-
-    assert max(depths) == 5
-    assert min(depths) >= 1
-    assert sum(depth >= 3 for depth in depths) >= len(depths) / 2
-
-
-def test_where_everything_may_be_drawn_hardly_a_law_is_passed_over():
-    held = [len(checks_of(composed(seed))) for seed in OF_ANY]
-
-    assert min(held) == len(CHECKS) - 1
-    assert np.mean(held) > len(CHECKS) - 1

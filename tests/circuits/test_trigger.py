@@ -8,7 +8,6 @@ import naive_trigger
 import numpy as np
 import pytest
 from factories import MAKERS, random_behavior, random_tree
-from refusals import refusals
 
 import regretkit as rk
 from regretkit.circuits import PhiRegret, TriggerDeviations, trigger_regret
@@ -89,19 +88,6 @@ def test_maps_are_those_of_the_definition_and_keep_their_fixed_points(coarse):
         assert maps.cover_constants
 
 
-@pytest.mark.parametrize(
-    ("game", "dimensions"),
-    [
-        ("kuhn_poker", [49, 37]),
-        ("kuhn_poker(players=3)", [145, 129, 97]),
-        ("sheriff(items=3, bribe=3, rounds=2)", [1829, 345]),
-    ],
-)
-def test_number_of_coefficients(game, dimensions):
-    found = [TriggerDeviations(t).coefficients.dimension for t in rk.load(game).domains]
-    assert found == dimensions
-
-
 @COARSE
 def test_fixed_points_hold_where_coefficients_are_tiny_or_zero(coarse):
     generator = np.random.default_rng(3)
@@ -120,12 +106,6 @@ def test_fixed_points_hold_where_coefficients_are_tiny_or_zero(coarse):
             np.testing.assert_allclose(
                 maps.apply(c, point), point, rtol=0.0, atol=1e-15 * point.size
             )
-
-
-def test_where_nothing_is_passed_on_all_closed_classes_are_played_alike():
-    maps = TriggerDeviations(rk.DecisionTree([0], [3]))
-    stay = np.concatenate([[1.0], np.full(3, 1 / 3), np.eye(3).ravel() / 3])
-    np.testing.assert_allclose(maps.fixed_point(stay), [1.0, 1 / 3, 1 / 3, 1 / 3])
 
 
 # What triggers gain
@@ -244,37 +224,9 @@ def test_payoffs_in_other_units_are_played_alike(game, coarse, engine):
     np.testing.assert_array_equal(played[2], played[0])
 
 
-@COARSE
-def test_a_player_without_decisions_or_choices_keeps_its_strategy(coarse):
-    for tree in (rk.DecisionTree([], []), rk.DecisionTree([0, 1], [1, 1])):
-        player = trigger_regret(tree, rk.RegretMatching, coarse=coarse)
-        RegretLedger(player, strict=True)
-        for _ in range(3):
-            player.observe_utility(np.arange(1.0, 1.0 + tree.dimension))
-        np.testing.assert_array_equal(player.next_strategy(), np.ones(tree.dimension))
-        total = np.zeros(player.maps.coefficients.dimension)
-        assert player.maps.best_gain(total) == player.maps.best_gain(total, largest=True) == 0.0
-
-
 def test_on_simplices_triggers_are_actions_and_coarse_ones_constants():
     assert isinstance(trigger_regret([2, 3], rk.RegretMatching), rk.SwapRegret)
     coarse = trigger_regret([2, 3], rk.RegretMatching, coarse=True)
     assert isinstance(coarse, rk.RegretMatching)
     tree = trigger_regret(TWO, rk.RegretMatching)
     assert isinstance(tree, PhiRegret)
-
-
-def test_names_say_what_triggers_and_what_follows():
-    names = TriggerDeviations(rk.load("kuhn_poker").domains[0]).coefficients.simplices.labels
-    assert names.block(0) == "trigger"
-    assert names.actions(0)[:2] == ("J: p", "J: b")
-    assert names.block(2) == "J: p -> Jpb"
-    assert names.actions(2) == ("p", "b")
-    coarse = TriggerDeviations(rk.load("kuhn_poker").domains[0], coarse=True)
-    assert coarse.coefficients.simplices.labels.block(2) == "J -> Jpb"
-
-
-test_what_is_no_tree_or_no_flag_is_refused = refusals(
-    (lambda: TriggerDeviations(rk.Simplices(2)), "tree must be a DecisionTree"),
-    error=TypeError,
-)
