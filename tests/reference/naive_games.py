@@ -196,6 +196,19 @@ def pure_strategies(game, player):
         }
 
 
+def last_sequences(tree):
+    """Return each player's last sequence at each history, shape ``(players, histories)``."""
+    first = [1 + np.cumsum(sizes) - sizes for sizes in tree.sizes]
+    last = np.zeros((tree.players, tree.histories), int)
+    for history in range(1, tree.histories):
+        parent = tree.parent[history]
+        player, point = tree.player[parent], tree.information_set[parent]
+        last[:, history] = last[:, parent]
+        if player != CHANCE:
+            last[player, history] = first[player][point] + tree.action[history]
+    return last
+
+
 def kuhn_bets(alpha):
     """Return how often to bet or call where, in the equilibrium of Kuhn poker with ``alpha``.
 

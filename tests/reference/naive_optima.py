@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 from naive_correlation import at_or_after, information_sets, payoff_of_plans, plans
+from naive_games import last_sequences
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from regretkit.games import CHANCE
-from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 
 
 def deviations(sets, concept):
@@ -113,7 +113,10 @@ def terminals(game):
     """Return the last sequences of all players at each terminal, and its weighted payoffs."""
     tree = game.tree
     last = zip(*last_sequences(tree)[:, tree.terminals].tolist(), strict=True)
-    paid = reach_of_chance(tree)[tree.terminals, None] * tree.payoffs
+    reach = tree.probability.copy()
+    for history in range(1, tree.histories):
+        reach[history] *= reach[tree.parent[history]]
+    paid = reach[tree.terminals, None] * tree.payoffs
     return list(zip(last, paid.tolist(), strict=True))
 
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+from naive_games import last_sequences
 
 from regretkit.games import ExtensiveFormGame
-from regretkit.games.tree._sequences import last_sequences
 
 mpmath.mp.dps = 60
 ZERO, ONE = mpmath.mpf(0), mpmath.mpf(1)
