@@ -40,7 +40,7 @@ settings.register_profile("main", settings.get_profile("ci"), max_examples=20)
 # The files of the smoke run, which collects no others: what each package is there for.
 SMOKE = {
     *("test_sets", "test_decision_problems", "test_recurrences", "test_cfr"),
-    *("test_normal_form", "test_extensive_form", "test_nfg", "test_orders", "test_averaging"),
+    *("test_normal_form", "test_nfg", "test_orders", "test_averaging"),
     *("test_unbiased", "test_draws", "test_gaps", "test_engines_operations", "test_public_names"),
 }
 

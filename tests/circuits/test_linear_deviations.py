@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 import regretkit as rk
 from regretkit.circuits import (
+    AveragedPowerIterate,
     LinearDeviations,
     PhiRegret,
     StochasticMatrices,
@@ -146,6 +147,15 @@ def test_a_fixed_point_is_not_moved(seed, kind):
         point = maps.fixed_point(coefficients)
         assert tree.contains(point, atol=1e-14)
         np.testing.assert_allclose(maps.apply(coefficients, point), point, rtol=0, atol=1e-14)
+
+
+@SEEDS
+def test_the_fixed_point_is_the_limit_of_means_of_iterates(seed):
+    _, maps, _, _, generator = small_case(seed, points=8)
+    for kind in ("plain", "pure", "sparse"):
+        coefficients = random_map(maps, generator, kind)
+        mean = AveragedPowerIterate(2_000)(maps, coefficients)
+        np.testing.assert_allclose(maps.fixed_point(coefficients), mean, rtol=0.0, atol=1e-2)
 
 
 @pytest.mark.parametrize("leak", [0.5, 1e-4, 1e-8, 1e-10, 1e-13])

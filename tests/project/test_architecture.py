@@ -3,6 +3,7 @@
 import ast
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import numpy as np
@@ -194,3 +195,15 @@ def test_no_class_overrides_a_concrete_method_that_is_not_a_hook():
     ours = [cls for cls in subclasses(object) if str(cls.__module__).startswith("regretkit")]
     found = set().union(*map(overrides, ours))
     assert found == {(cls, name) for cls, names in HOOKS.items() for name in names.split()}
+
+
+# The suite
+
+
+def test_files_of_the_smoke_run_exist_and_no_two_test_files_have_one_name():
+    # pytest imports test files by their names alone.
+    tests = [path.stem for path in (ROOT.parent / "tests").rglob("test_*.py")]
+    smoke = re.findall(r'"(test_\w+)"', (ROOT.parent / "conftest.py").read_text())
+    assert len(smoke) > 10
+    assert {*smoke} <= {*tests}
+    assert len(tests) == len({*tests})
