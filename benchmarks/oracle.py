@@ -238,7 +238,9 @@ def digests(run: Any) -> dict[str, str]:
     """Return digests of strategies, and of the arrays of the state by their names."""
     found: defaultdict[str, Any] = defaultdict(hashlib.sha256)
     for name in ("average", "current", "last_profile"):
-        add(found, name, getattr(run, name, None))
+        value = getattr(run, name, None)
+        # The first edition's profiles of visited information sets hold vectors as ``profile``.
+        add(found, name, getattr(value, "profile", value))
     for holder, name in ((run, "information_sets"), (getattr(run, "estimator", None), "visited")):
         add(found, name, np.asarray(getattr(holder, name, 0)))
     if hasattr(run, "state_dict"):
@@ -255,9 +257,6 @@ def add(found: Mapping[str, Any], name: str, value: Any) -> None:
     elif isinstance(value, Sequence):
         for item in () if isinstance(value, str) else value:
             add(found, name, item)
-    elif hasattr(value, "actions"):  # a strategy at the information sets that were visited
-        for key in value:
-            add(found, name, [np.asarray([str(key), *map(str, value.actions(key))]), value[key]])
     elif isinstance(value, np.ndarray | float):
         array = np.asarray(value)
         found[name].update(f"{array.dtype}{array.shape}".encode() + array.tobytes())

@@ -25,7 +25,7 @@ from regretkit.cli._console import (
 from regretkit.cli._types import COUNT, EQUILIBRIUM, GAME_HELP, UNIFORM, NamedGame, option
 from regretkit.display._style import number
 from regretkit.evaluation import sampled_value
-from regretkit.games import CHANCE, Profile, VisitedProfile, as_history
+from regretkit.games import CHANCE, Profile, as_history
 from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_match
 
 
@@ -113,8 +113,11 @@ def _matches(
             count = len(range(turn, matches, len(rotations)))
             if not count:
                 break
-            own: Any = [lineup[participant][player] for player, participant in enumerate(seats)]
-            profile = VisitedProfile(own) if game.by_rules else Profile(own, game.game.domains)
+            if game.by_rules:
+                profile: Any = [lineup[k].behavior(player) for player, k in enumerate(seats)]
+            else:
+                own = [lineup[k][player] for player, k in enumerate(seats)]
+                profile = Profile(own, game.game.domains)
             values = None if game.by_rules else game.game.value(profile)
             for player, estimate in enumerate(sampled_value(game.game, profile, count, generator)):
                 earned[seats[player]].append(estimate)

@@ -17,7 +17,7 @@ from regretkit.cli._console import Failure, Refusal, answer, reason, reporting, 
 from regretkit.cli._types import NamedGame, option
 from regretkit.display._style import file_of, number, numbers
 from regretkit.evaluation import nash_conv
-from regretkit.games import Profile, VisitedProfile, fingerprint
+from regretkit.games import Profile, fingerprint
 from regretkit.play import (
     Algorithm,
     At,
@@ -372,13 +372,12 @@ def write_strategy(profile: Any, path: Path | None, game: NamedGame) -> None:
         if path.suffix.lower() == ".csv":
             profile.to_csv(path)
         else:
-            profile.to_json(path, *([game.game] if game.by_rules else []))
+            profile.to_json(path)
 
 
-def strategy_lines(profile: Profile | VisitedProfile, *, written: bool) -> list[str]:
+def strategy_lines(profile: Profile, *, written: bool) -> list[str]:
     """Return the lines of a strategy if it is small."""
-    shown = profile.profile if isinstance(profile, VisitedProfile) else profile
-    sizes = [d.points if isinstance(d, DecisionTree) else 1 for d in shown.domains]
+    sizes = [d.points if isinstance(d, DecisionTree) else 1 for d in profile.domains]
     if sum(sizes) <= SMALL:
-        return ["", *str(shown).splitlines()]
+        return ["", *str(profile).splitlines()]
     return [] if written else ["", "The strategy is long: --out FILE writes it, as .json or .csv."]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
+import numpy as np
 from attrs import evolve, frozen
 from click.shell_completion import CompletionItem
 
@@ -17,11 +18,10 @@ from regretkit.display._style import require_matplotlib
 from regretkit.games import (
     History,
     Profile,
-    VisitedProfile,
-    VisitedStrategy,
     as_history,
 )
 from regretkit.play import ALGORITHMS, Algorithm, named, solve
+from regretkit.sets import DecisionTree
 from regretkit.workbench._names import algorithm_of, load_game, load_rules_of, split
 
 Parameter: TypeAlias = click.Parameter | None
@@ -131,11 +131,9 @@ class NamedGame:
                 return self.coarsen(self._equilibrium())
             if self.by_rules:
                 if text == UNIFORM:
-                    return VisitedProfile([VisitedStrategy()] * self.players)
-                profile = VisitedProfile.from_json(text, self.game)
-                if len(profile) != self.players:
-                    raise ValueError(f"{text} is of {len(profile)} players, not {self.players}")
-                return profile
+                    none = [DecisionTree([], [])] * self.players  # visited
+                    return Profile([np.ones(1)] * len(none), none, self.game, [()] * len(none))
+                return Profile.from_json(text, self.game)
             uniform = text == UNIFORM
             played = self.played
             return self.coarsen(

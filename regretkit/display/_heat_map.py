@@ -18,7 +18,7 @@ from regretkit.display._style import (
     require_matplotlib,
 )
 from regretkit.evaluation import hold_em_report
-from regretkit.games import Profile, VisitedProfile
+from regretkit.games import Profile
 from regretkit.games._behavioral import ProfileLike
 from regretkit.games._profile_table import label_of, simplices_of
 from regretkit.games.poker._cards import RANKS
@@ -61,7 +61,7 @@ class _Row(NamedTuple):
 
 
 def heat_map(
-    profile: Profile | VisitedProfile,
+    profile: Profile,
     *,
     information_sets: Iterable[Place] | None = None,
     limit: int = 60,
@@ -111,8 +111,6 @@ def heat_map(
     """
     require_matplotlib("display.heat_map")
     limit = whole_number(limit, "limit", minimum=1)
-    if isinstance(profile, VisitedProfile):
-        profile = profile.profile
     check_kind(profile, Profile, "profile", "run.average")
     every = rows = _rows(profile, information_sets)
     if not rows:

@@ -16,11 +16,7 @@ from regretkit.games import (
     NormalFormGame,
     Profile,
 )
-from regretkit.games._profile_table import (
-    MOST,
-    blocks_of,
-    label_of,
-)
+from regretkit.games._profile_table import MOST, blocks_of, label_of, shown_actions
 from regretkit.games.public import PublicGame
 from regretkit.play import SelfPlay
 
@@ -125,8 +121,10 @@ def _player(profile: Profile, player: int) -> str:
         return f"{heading}<pre>{escaped(str(profile[player]))}</pre>"
     unreached, rows = set(profile.unreached(player).tolist()), []
     for index in range(min(simplices.blocks, MOST)):
-        played = zip(simplices.labels.actions(index), profile[player, index], strict=True)
-        flag = [_Cell("<td><i>never reached</i></td>")] if index in unreached else []
+        actions = simplices.labels.actions(index)
+        played, zeros = shown_actions(actions, profile[player, index])
+        note = "never reached" if index in unreached else f"{zeros} others 0.0000" if zeros else ""
+        flag = [_Cell(f"<td><i>{note}</i></td>")] if note else []
         name = shortened(label_of(simplices, index) or "", 60)
         rows.append([name, *(_probability(*pair) for pair in played), *flag])
     remaining = simplices.blocks - MOST

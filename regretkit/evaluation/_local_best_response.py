@@ -22,13 +22,12 @@ from regretkit.evaluation._monte_carlo import (
 from regretkit.games import Game, History, Playable
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games._behavioral import (
+    Behavior,
     BehavioralStrategyLike,
     ProfileLike,
-    ValidatedStrategy,
     as_vector,
     as_vectors,
     behaviors,
-    behaviors_in,
 )
 from regretkit.games._game import check_game, check_player, check_strategy
 from regretkit.games.tree._history import actions_of, payoffs_of
@@ -158,7 +157,7 @@ def sampled_local_best_response(
     if time_limit is not None:
         above_zero(time_limit, "time_limit")
     generator = as_generator(generator)
-    root, played = as_history(game), behaviors_in(game, strategies)
+    root, played = as_history(game), behaviors(strategies, game)
     check_player(player, len(played))
     remaining = list(played)
     if continuation is not None:
@@ -177,8 +176,8 @@ class _Response:
 
     root: History
     player: int
-    played: Sequence[ValidatedStrategy]
-    later: Sequence[ValidatedStrategy]
+    played: Sequence[Behavior]
+    later: Sequence[Behavior]
     rollouts: int | None
     generator: np.random.Generator
     _decided: dict[Hashable, tuple[int, Belief]] = field(factory=dict, init=False)
@@ -245,7 +244,7 @@ class _Response:
         return sum(chance * self._expected(child) for child, chance in _next(history, self.later))
 
 
-def _next(history: History, played: Sequence[ValidatedStrategy]) -> Belief:
+def _next(history: History, played: Sequence[Behavior]) -> Belief:
     """Return the histories that may follow at once, with their probabilities."""
     actions, probabilities = choices(history, played)
     pairs = zip(actions, probabilities.tolist(), strict=True)

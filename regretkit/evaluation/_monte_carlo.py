@@ -24,10 +24,10 @@ from regretkit.games import (
 )
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games._behavioral import (
+    Behavior,
     ProfileLike,
-    ValidatedStrategy,
     as_vectors,
-    behaviors_in,
+    behaviors,
     is_behavior,
 )
 from regretkit.games.tree._history import actions_of, check_length, outcomes_of, payoffs_of
@@ -215,7 +215,7 @@ def sampled_value(
     elif vectors is not None and isinstance(game, NormalFormGame):
         drawn = _on_table(game, vectors, samples, generator)
     else:
-        root, played = as_history(game), behaviors_in(game, strategies)
+        root, played = as_history(game), behaviors(strategies, game)
         payoffs = [play_out(root, played, generator) for _ in range(samples)]
         drawn = np.array(payoffs, dtype=np.float64)
     return estimates(drawn, known, bounds)
@@ -246,7 +246,7 @@ def _vectors(game: Playable, strategies: ProfileLike) -> list[Vector] | None:
 
 
 def play_out(
-    history: History, played: Sequence[ValidatedStrategy], generator: np.random.Generator
+    history: History, played: Sequence[Behavior], generator: np.random.Generator
 ) -> Sequence[float]:
     """Play from a history to a terminal, and return the payoffs of all players."""
     for moves in count():
@@ -263,9 +263,7 @@ def play_out(
     return payoffs
 
 
-def choices(
-    history: History[Action], played: Sequence[ValidatedStrategy]
-) -> tuple[list[Action], Vector]:
+def choices(history: History[Action], played: Sequence[Behavior]) -> tuple[list[Action], Vector]:
     """Return the actions at a history, and their probabilities."""
     player = history.player()
     if player == CHANCE:

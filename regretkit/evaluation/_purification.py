@@ -4,13 +4,9 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from regretkit._util._typing import Vector
-from regretkit._util._validate import number, quote
 from regretkit.evaluation._gaps import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._behavioral import ProfileLike, as_vectors
-from regretkit.games._profile_table import behavior_of, blocks_of, strategy_of, thresholded
-from regretkit.sets import StrategySet
 
 
 @frozen(eq=False)
@@ -74,13 +70,8 @@ def threshold(
     Ganzfried, Sandholm and Waugh (2012), "Strategy purification and thresholding: effective
     non-equilibrium approaches for playing large games", AAMAS.
     """
-    minimum = number(minimum, "minimum", minimum=0.0, maximum=1.0)
     original = Profile(as_vectors(game, profile), game.domains, game)
-    purified = [
-        _thresholded(strategy, domain, player, minimum)
-        for player, (strategy, domain) in enumerate(zip(original, game.domains, strict=True))
-    ]
-    simplified = Profile(purified, game.domains, game)
+    simplified = original.threshold(minimum)
     return PurifiedProfile(simplified, gap(game, original), gap(game, simplified))
 
 
@@ -104,12 +95,3 @@ def purify(
     (array([1., 0.]), array([0., 1.]))
     """
     return threshold(game, profile, 1.0, gap=gap)
-
-
-def _thresholded(strategy: Vector, domain: StrategySet, player: int, minimum: float) -> Vector:
-    simplices = blocks_of(domain)
-    if simplices is None:
-        raise ValueError(
-            f"player {player} plays on {quote(domain)}, which has no actions to remove"
-        )
-    return strategy_of(thresholded(behavior_of(strategy, domain), simplices, minimum), domain)

@@ -6,8 +6,6 @@ from regretkit.games._adapters import as_history as as_history
 from regretkit.games._behavioral import BehavioralStrategy as BehavioralStrategy
 from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
 from regretkit.games._behavioral import ProfileLike as ProfileLike
-from regretkit.games._behavioral import VisitedProfile as VisitedProfile
-from regretkit.games._behavioral import VisitedStrategy as VisitedStrategy
 from regretkit.games._behavioral import uniform_behavior as uniform_behavior
 from regretkit.games._efg import read_efg as read_efg
 from regretkit.games._efg import write_efg as write_efg

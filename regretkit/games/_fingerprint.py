@@ -10,11 +10,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote, shorten
+from regretkit._util._validate import quote
+from regretkit.games._adapters import as_history
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import Game, check_game
 from regretkit.games._normal_form import NormalFormGame
-from regretkit.games._registry import check_small, load, names
+from regretkit.games._registry import load, names
+from regretkit.games.public import PublicGame
 from regretkit.games.tree._history import (
     CHANCE,
     History,
@@ -24,21 +26,11 @@ from regretkit.games.tree._history import (
     payoffs_of,
 )
 from regretkit.games.tree._rules import Rules
-from regretkit.sets import DecisionTree, Simplices
 
-Numbers: TypeAlias = Vector | Indices
-
-_DIGITS = 6
-"""Decimals of the utilities that identify a game without a table of payoffs."""
+Part: TypeAlias = tuple[str, Vector | Indices | str]
 
 _PLAYS = 20
 """Random plays that identify rules."""
-
-_BYTES_OF_ANY_GAME, _BYTES_A_BYTE = 2**23, 4_000
-"""Memory for building a game that a file names: a constant, and for each byte of the file."""
-
-_MOST_SHOWN = 150
-"""Largest number of characters of a file that a message quotes."""
 
 _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 
@@ -49,8 +41,8 @@ def fingerprint(game: Game | History | Rules) -> str:
     Two games share them if all their numbers are equal: the payoffs of a game in normal form, the
     histories, probabilities and payoffs of one in extensive form, the public tree and the deal of a
     public game. Names of games, information sets and actions do not matter. Other games are
-    identified by the players' sets and by a few utilities, to six digits; and rules alone by what
-    some random plays meet, names included.
+    identified by the players' sets and by a few utilities, to six digits; and rules alone by the
+    histories of some random plays, names included.
 
     Examples
     --------
@@ -69,10 +61,8 @@ def fingerprint(game: Game | History | Rules) -> str:
     return _KNOWN[game]
 
 
-def _parts(game: Game) -> "Iterable[tuple[str, Numbers | str]]":
+def _parts(game: Game) -> Iterable[Part]:
     """Return what identifies a game."""
-    from regretkit.games.public import PublicGame  # not at the top: it takes time to load
-
     if isinstance(game, NormalFormGame):
         return [("normal form", game.payoffs)]
     if isinstance(game, PublicGame):
@@ -90,7 +80,7 @@ def _parts(game: Game) -> "Iterable[tuple[str, Numbers | str]]":
     ]
 
 
-def describe(game: Game | History) -> dict[str, str | None]:
+def describe(game: Game | History | Rules) -> dict[str, str | None]:
     """Return the description of a game in files."""
     name = getattr(game, "name", None)
     return {"name": name if isinstance(name, str) else None, "fingerprint": fingerprint(game)}
@@ -103,46 +93,36 @@ def is_description(value: object) -> bool:
     return isinstance(value["fingerprint"], str) and isinstance(value["name"], str | None)
 
 
-def check_described(game: Game | History, described: Mapping[str, str | None], source: str) -> None:
+def check_described(
+    game: Game | History | Rules, described: Mapping[str, str | None], source: str
+) -> None:
     """Raise a ValueError unless a game has the fingerprint in a file."""
-    found, wanted = fingerprint(game), described["fingerprint"]
-    if found != wanted:
+    if (found := fingerprint(game)) != described["fingerprint"]:
         raise ValueError(
             f"{source} belongs to the game {_shown(described['name'])} (fingerprint "
-            f"{_shown(wanted)}), but this is {quote(game)} (fingerprint {found}); pass the game it "
-            "was made for"
+            f"{_shown(described['fingerprint'])}), but this is {quote(game)} (fingerprint {found})"
         )
 
 
-def find_described(described: Mapping[str, str | None], source: str, size: int) -> Game:
-    """Return the game that a file of ``size`` bytes belongs to, found by its name.
-
-    The name is not trusted: it may be a registered one with small literals as arguments, and the
-    game may take memory in proportion to the file, which lists all of its information sets.
-    """
+def find_described(described: Mapping[str, str | None], source: str) -> Game:
+    """Return the registered game that a file names; the name of another file is refused."""
     name = described["name"] or ""
     belongs = f"{source} belongs to the game {_shown(name)}"
-    # A file must not point to another file, which load would read.
     if name.partition("(")[0] not in names():
         raise ValueError(f"{belongs}, and no registered game is called so; pass it as game")
-    limit = _BYTES_OF_ANY_GAME + _BYTES_A_BYTE * size
     try:
-        check_small(name)
-        game = load(name, memory_limit=limit)
-    except Exception as error:  # of any factory, including a user's
-        told = shorten(str(error), _MOST_SHOWN)
-        raise ValueError(
-            f"{belongs}, which is not built from its name: {told}; pass it as game"
-        ) from error
+        game = load(name)
+    except (TypeError, ValueError, MemoryError) as error:
+        raise ValueError(f"{belongs}, which cannot be built: {error}; pass it as game") from error
     check_described(game, described, source)
     return game
 
 
 def _shown(name: str | None) -> str:
-    return shorten(ascii(name)[1:-1], _MOST_SHOWN) if name else "without a name"
+    return ascii(name)[1:-1][:150] if name else "without a name"
 
 
-def _digest(parts: Iterable[tuple[str, Numbers | str]]) -> str:
+def _digest(parts: Iterable[Part]) -> str:
     digest = hashlib.sha256()
     for name, part in parts:
         if isinstance(part, str):
@@ -156,28 +136,23 @@ def _digest(parts: Iterable[tuple[str, Numbers | str]]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _by_utilities(game: Game) -> Iterator[tuple[str, Numbers | str]]:
-    for domain in game.domains:
-        if isinstance(domain, DecisionTree):
-            yield "parents", domain.parent_sequence
-            yield "tree", domain.sizes
-        elif isinstance(domain, Simplices):
-            yield "simplices", domain.sizes
-        else:
-            yield "set", f"{type(domain).__name__} of dimension {domain.dimension}"
+def _by_utilities(game: Game) -> Iterator[Part]:
+    """Yield the sets, and at two profiles the size of each utility and a random projection."""
     generator = np.random.default_rng(1)
     directions = [generator.normal(size=domain.dimension) for domain in game.domains]
     pairs = list(zip(game.domains, directions, strict=True))
+    yield from (("set", repr(domain)) for domain in game.domains)
     inner = [domain.relative_interior_point() for domain in game.domains]
     outer = [domain.best_response(direction)[1] for domain, direction in pairs]
     for profile in (inner, outer):
         for player, direction in enumerate(directions):
-            yield "worth", _rounded(game.utility(player, profile), direction)
+            utility = game.utility(player, profile)
+            size = float(np.abs(utility).max(initial=0.0))
+            projection = float(utility @ direction) / (size or 1.0)
+            yield "utility", f"{size:.5e} {round(projection, 6) + 0.0}"
 
 
-def _by_plays(game: History | Rules) -> Iterator[tuple[str, Numbers | str]]:
-    from regretkit.games._adapters import as_history  # not at the top: it takes time to load
-
+def _by_plays(game: History | Rules) -> Iterator[Part]:
     generator = random.Random(1)
     for _ in range(_PLAYS):
         history = as_history(game)
@@ -195,12 +170,3 @@ def _by_plays(game: History | Rules) -> Iterator[tuple[str, Numbers | str]]:
             yield "actions", repr(actions)
             history = history.child(generator.choice(actions))
         yield "payoffs", np.array(payoffs_of(history), dtype=np.float64)
-
-
-def _rounded(utility: Vector, direction: Vector) -> Indices:
-    """Return the projection of a utility on a direction, and its size, as rounded integers."""
-    size = float(np.abs(utility).max(initial=0.0))
-    projection = float(utility @ direction) / size if size > 0.0 else 0.0
-    digits = round(projection * 10**_DIGITS)
-    mantissa = f"{size:.{_DIGITS - 1}e}".encode()
-    return np.array([digits, *mantissa], dtype=np.int64)

@@ -216,6 +216,9 @@ def as_profile(
     """
     if isinstance(profile, ValidatedProfile) and profile.domains is domains:
         return profile
+    known: Any = profile
+    if getattr(known, "visited", False):  # on the part of the domains that a run has visited
+        profile = known.on(domains)
     try:
         ordered(profile, "profile")
         strategies = [floats(strategy, "a strategy") for strategy in profile]

@@ -8,8 +8,8 @@ from attrs import frozen
 
 from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices
-from regretkit._util._validate import check_kind, quote
-from regretkit.games._behavioral import ProfileLike, VisitedProfile, as_vectors
+from regretkit._util._validate import must_be, quote
+from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
 from regretkit.games._openspiel_states import (
     OpenSpielGame,
@@ -20,6 +20,7 @@ from regretkit.games._openspiel_states import (
     as_turn_based,
     has_strings,
 )
+from regretkit.games._profile import Profile
 from regretkit.games.tree._build import built, numbered
 from regretkit.games.tree._game_tree import GameTree, compact
 from regretkit.games.tree._history import CHANCE, History
@@ -181,8 +182,8 @@ def to_openspiel_policy(
     game
         A game returned by ``from_openspiel``, or a history returned by ``openspiel_history``.
     profile
-        For each player a strategy, such as ``run.average``. With a history, a ``VisitedProfile``;
-        the policy is a ``pyspiel.PartialTabularPolicy``, which is uniform elsewhere.
+        For each player a strategy, such as ``run.average``. With a history, such an
+        average; the policy is a ``pyspiel.PartialTabularPolicy``, which is uniform elsewhere.
 
     Raises
     ------
@@ -238,14 +239,15 @@ def _check_strings(known: bool, name: str | None) -> None:
 
 
 def _visited_policy(pyspiel: Any, profile: object) -> OpenSpielPolicy:
-    check_kind(profile, VisitedProfile, "profile", "run.average of a run of Sampled")
+    if not (isinstance(profile, Profile) and profile.visited):
+        wanted = "the average or current profile of a run without a tree"
+        raise TypeError(must_be("profile", wanted, profile))
     table = {
-        str(state): [
-            (int(str(action)), float(probability))
-            for action, probability in zip(strategy.actions(state), strategy[state], strict=True)
-        ]
-        for strategy in cast("VisitedProfile", profile)
-        for state in strategy
+        record["label"]: list(
+            zip(map(int, record["actions"]), record["probabilities"], strict=True)
+        )
+        for records in profile.to_dict()["players"]
+        for record in records
     }
     policy: OpenSpielPolicy = pyspiel.PartialTabularPolicy(table)
     return policy

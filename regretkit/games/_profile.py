@@ -1,17 +1,9 @@
 """A strategy for each player, as vectors and as a table."""
 
-import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    SupportsIndex,
-    TypeAlias,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,26 +12,36 @@ from regretkit._util import _validate
 from regretkit._util._errors import printable
 from regretkit._util._files import rows_to_dataframe, write_csv
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
-from regretkit.games._fingerprint import describe
+from regretkit._util._validate import candidates, did_you_mean, must_be, quote, vector
+from regretkit.games._adapters import InformationSet
+from regretkit.games._fingerprint import (
+    check_described,
+    describe,
+    find_described,
+    is_description,
+)
 from regretkit.games._game import Game, as_profile, check_game, check_strategy
 from regretkit.games._profile_table import (
     MOST,
-    TREE,
-    VERSION,
+    asked_everywhere,
+    behavior_in,
     behavior_of,
     blocks_of,
     distribution,
     label_of,
     reach_of,
     read_json,
-    record_of,
+    shown_actions,
     simplices_of,
-    strategies,
     strategy_of,
+    table_lines,
+    thresholded,
+    visited_tree,
     write_json,
 )
-from regretkit.sets import StrategySet
+from regretkit.games.tree._history import History
+from regretkit.games.tree._rules import Rules
+from regretkit.sets import DecisionTree, StrategySet
 from regretkit.sets._base import as_sets
 
 if TYPE_CHECKING:
@@ -49,8 +51,13 @@ if TYPE_CHECKING:
 _COLUMNS: tuple[str, ...] = ("player", "information_set", "label", "action", "probability", "reach")
 """Columns of a table, with the probability that the player's strategy reaches the set last."""
 
+_FORMAT, _VERSION = "regretkit strategy", 1
+
 Key: TypeAlias = int | str | tuple[int, str | int]
 """A player, or an information set: its label, or its player and its label or number."""
+
+Origin: TypeAlias = Game | History | Rules | Mapping[str, str | None] | None
+"""The game of a profile, or its rules, or its description in files."""
 
 
 class Profile(tuple[Vector, ...]):
@@ -59,6 +66,23 @@ class Profile(tuple[Vector, ...]):
     ``profile[0]`` is player 0's vector. ``profile["Kb"]`` is the distribution over actions at the
     information set with that label; ``profile[1, "Kb"]`` and ``profile[1, 4]`` name the player too.
     Printing a profile shows a table; it can be written to files and read from them.
+
+    A run without a tree returns a profile of the information sets that it ``visited``. Its vectors
+    lie on the players' decision trees as far as they were visited, and elsewhere it plays
+    uniformly. All functions that take a profile take it too: with the game's tree, they find
+    information sets by label.
+
+    Parameters
+    ----------
+    strategies
+        For each player a vector of its set.
+    domains
+        The players' sets, as in ``game.domains``.
+    game
+        The game, which files name; or its rules, or its description as in ``to_dict``.
+    information_sets
+        For each player, the information sets of its set as histories return them, in order. They
+        make it a profile of visited information sets alone.
 
     Examples
     --------
@@ -74,47 +98,34 @@ class Profile(tuple[Vector, ...]):
     """
 
     domains: tuple[StrategySet, ...]
-    _game: Game | Mapping[str, str | None] | None
-    """The game, or its description in files."""
+    _game: Origin
+    _visited: tuple[dict[Hashable, int], ...] | None
+    """For each player, the number of each information set, if only visited ones are known."""
 
     def __new__(
         cls,
         strategies: Iterable[Vector],
         domains: Sequence[StrategySet],
-        game: Game | Mapping[str, str | None] | None = None,
+        game: Origin = None,
+        information_sets: Sequence[Iterable[Hashable]] | None = None,
     ) -> "Profile":
-        """Build a profile from one strategy for each player.
-
-        Parameters
-        ----------
-        strategies
-            For each player a vector of its set.
-        domains
-            The players' sets, as in ``game.domains``.
-        game
-            The game, which files name; or its description as in ``to_dict``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When there is not one finite vector of the right length for each player.
-        """
         domains = as_sets(domains, "domains")
-        vectors = [vector.copy() for vector in as_profile(strategies, domains)]
-        for vector in vectors:
-            vector.setflags(write=False)
-        if not (game is None or isinstance(game, Mapping)):
+        vectors = [strategy.copy() for strategy in as_profile(strategies, domains)]
+        for strategy in vectors:
+            strategy.setflags(write=False)
+        if not (game is None or isinstance(game, Mapping | History | Rules)):
             check_game(game)
         self = super().__new__(cls, vectors)
-        self.domains, self._game = domains, game
+        self.domains, self._game, self._visited = domains, game, None
+        if information_sets is not None:
+            self._visited = tuple({key: i for i, key in enumerate(own)} for own in information_sets)
         return self
 
     @classmethod
     def uniform(cls, game: Game) -> "Profile":
         """Return the profile that plays all actions with the same probability.
 
-        On a set without information sets it is ``relative_interior_point``. What is no game
-        raises a TypeError.
+        On a set without information sets it is ``relative_interior_point``.
 
         Examples
         --------
@@ -144,10 +155,8 @@ class Profile(tuple[Vector, ...]):
 
         Parameters
         ----------
-        game
-            The game.
         strategies
-            As ``replace`` takes them; errors are the same.
+            As ``replace`` takes them.
         otherwise
             What is played at the other information sets: ``"uniform"``, or None to refuse a profile
             that lacks one where there is a choice.
@@ -164,8 +173,10 @@ class Profile(tuple[Vector, ...]):
             raise ValueError(f"otherwise must be 'uniform' or None, got {quote(otherwise)}")
         uniform = cls.uniform(game)
         profile = uniform.replace(strategies)
-        if otherwise is None:
-            uniform._check_complete(strategies)
+        if otherwise is None and (missing := list(uniform._missing(strategies))):
+            raise ValueError(
+                f"strategies lacks {candidates(missing, 6)}; add them, or pass otherwise='uniform'"
+            )
         return profile
 
     def replace(self, strategies: Mapping[Key, ArrayLike]) -> "Profile":
@@ -181,12 +192,6 @@ class Profile(tuple[Vector, ...]):
             of an information set, as ``{"J": [0.8, 0.2]}`` or ``{(1, "Kb"): [0, 1]}``; or all of a
             player's vector, as ``{0: vector}``.
 
-        Raises
-        ------
-        TypeError, ValueError
-            When ``strategies`` is no mapping, has an information set twice or one that is not in
-            the game, or a value is no distribution over its actions, within 1e-6.
-
         Examples
         --------
         >>> from regretkit.games import kuhn_poker
@@ -194,64 +199,71 @@ class Profile(tuple[Vector, ...]):
         >>> profile["J"], profile["Kb"]
         (array([1., 0.]), array([0.1, 0.9]))
         """
-        vectors, places = self._split(strategies)
-        for player, vector in vectors.items():
-            check_strategy(vector, self.domains[player], player, f"strategies[{player}]")
-        played = [vectors.get(player, vector) for player, vector in enumerate(self)]
-        for player, changed in places.items():
-            domain = self.domains[player]
-            simplices, behavior = simplices_of(domain, player), behavior_of(played[player], domain)
-            behavior = behavior.copy()
-            for number, (key, value) in changed.items():
-                actions = simplices.labels.actions(number)
-                place = f"strategies[{quote(key)}]"
-                behavior[simplices.block(number)] = distribution(value, actions, place)
-            played[player] = strategy_of(behavior, domain)
-        return Profile(played, self.domains, self._game)
-
-    def _split(
-        self, strategies: Mapping[Key, ArrayLike]
-    ) -> tuple[dict[int, Vector], dict[int, dict[int, tuple[Key, ArrayLike]]]]:
-        """Return the vectors by player, and the rest by player and information set."""
         if not isinstance(strategies, Mapping):
-            raise TypeError(
-                "strategies must map information sets to the probabilities of their actions, as in "
-                f"{{'J': [0.8, 0.2]}}, got {quote(strategies)}"
-            )
-        vectors: dict[int, Vector] = {}
-        places: dict[int, dict[int, tuple[Key, ArrayLike]]] = {}
+            wanted = "a mapping of information sets to probabilities, as {'J': [0.8, 0.2]}"
+            raise TypeError(must_be("strategies", wanted, strategies))
+        played: list[Vector] = list(self)
+        changed: dict[tuple[int, int], tuple[Any, ArrayLike]] = {}
+        key: Any
         for key, value in strategies.items():
             if isinstance(key, str | tuple):
-                player, number = self._place(key)
-                if number in places.setdefault(player, {}):
+                place = self._place(key)
+                if place in changed:
                     raise ValueError(f"strategies has {quote(key)} twice, by two of its names")
-                places[player][number] = key, value
+                changed[place] = key, value
             else:
-                self._check_player(key)
-                dimension = self.domains[key].dimension
-                vectors[int(key)] = _validate.vector(value, dimension, f"strategies[{quote(key)}]")
-        return vectors, places
+                domain, name = self.domains[key], f"strategies[{key}]"
+                played[key] = vector(value, domain.dimension, name)
+                check_strategy(played[key], domain, key, name)
+        for player in {player for player, _ in changed}:
+            domain = self.domains[player]
+            simplices = simplices_of(domain, player)
+            behavior = behavior_of(played[player], domain).copy()
+            for (owner, number), (key, value) in changed.items():
+                if owner == player:
+                    actions, name = simplices.labels.actions(number), f"strategies[{quote(key)}]"
+                    behavior[simplices.block(number)] = distribution(value, actions, name)
+            played[player] = strategy_of(behavior, domain)
+        return self._with(played)
 
-    def _check_complete(self, strategies: Mapping[Key, ArrayLike]) -> None:
-        """Refuse strategies that lack an information set where there is a choice."""
-        vectors, places = self._split(strategies)
-        missing = []
+    def threshold(self, minimum: float) -> "Profile":
+        """Return the profile without actions of probability below a threshold.
+
+        The most probable actions always remain. What remains of an information set is divided by
+        its sum. ``evaluation.threshold`` also returns the gaps before and after.
+
+        Parameters
+        ----------
+        minimum
+            From 0, which changes nothing, to 1, which leaves the most probable actions.
+
+        Examples
+        --------
+        >>> from regretkit.games import kuhn_poker
+        >>> profile = Profile.uniform(kuhn_poker()).replace({"J": [0.9, 0.1]})
+        >>> profile.threshold(0.2)["J"]
+        array([1., 0.])
+        """
+        minimum = _validate.number(minimum, "minimum", minimum=0.0, maximum=1.0)
+        played = []
+        for player, (strategy, domain) in enumerate(zip(self, self.domains, strict=True)):
+            behavior, simplices = behavior_of(strategy, domain), simplices_of(domain, player)
+            played.append(strategy_of(thresholded(behavior, simplices, minimum), domain))
+        return self._with(played)
+
+    def _with(self, strategies: Iterable[Vector]) -> "Profile":
+        return Profile(strategies, self.domains, self._game, self._visited)
+
+    def _missing(self, strategies: Mapping[Any, ArrayLike]) -> Iterator[str]:
+        """Yield the information sets with a choice that strategies lack."""
+        given = {self._place(key) for key in strategies if isinstance(key, str | tuple)}
         for player, domain in enumerate(self.domains):
-            simplices, given = blocks_of(domain), places.get(player, {})
-            if simplices is None and player not in vectors:
-                missing.append(str(player))
-            elif simplices is not None and player not in vectors:
-                missing += [
-                    quote(label_of(simplices, number) or (player, number))
-                    for number in np.flatnonzero(simplices.sizes > 1).tolist()
-                    if number not in given
-                ]
-        if missing:
-            ellipsis = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
-            raise ValueError(
-                f"strategies lacks {', '.join(missing[:6])}{ellipsis}; add them, or pass "
-                "otherwise='uniform'"
-            )
+            simplices = blocks_of(domain)
+            if player in strategies or simplices is None:
+                continue
+            for i in np.flatnonzero(simplices.sizes > 1).tolist():
+                if (player, i) not in given:
+                    yield label_of(simplices, i) or f"{player, i}"
 
     # Profiles are immutable; a pickle holds the description of the game instead of the game.
 
@@ -262,16 +274,19 @@ class Profile(tuple[Vector, ...]):
         return self
 
     def __reduce__(self) -> tuple[type["Profile"], tuple[object, ...]]:
-        game = self._game if self._game is None else self._described()
-        return Profile, (tuple(self), self.domains, game)
+        game = None if self._game is None else self._description()
+        keys = None if self._visited is None else [*map(list, self._visited)]
+        return Profile, (tuple(self), self.domains, game, keys)
 
-    def _described(self) -> Mapping[str, str | None]:
+    def _description(self) -> Mapping[str, str | None]:
         if self._game is None:
             raise ValueError(
                 "this profile has no game, which a file must name; build it as "
                 "Profile(strategies, game.domains, game)"
             )
         return self._game if isinstance(self._game, Mapping) else describe(self._game)
+
+    # Information sets
 
     @overload
     def __getitem__(self, key: SupportsIndex | str | tuple[int, str | int]) -> Vector: ...
@@ -285,9 +300,12 @@ class Profile(tuple[Vector, ...]):
             player, number = self._place(key)
             block = simplices_of(self.domains[player], player).block(number)
             return behavior_of(self[player], self.domains[player])[block]
-        if not isinstance(key, slice):
-            self._check_player(key, minimum=-len(self))
         return super().__getitem__(key)
+
+    @property
+    def visited(self) -> bool:
+        """Whether this is a profile of the information sets that a run without a tree visited."""
+        return self._visited is not None
 
     def unreached(self, player: int) -> Indices:
         """Return the numbers of the information sets that the player's strategy does not reach.
@@ -296,14 +314,106 @@ class Profile(tuple[Vector, ...]):
         """
         return np.flatnonzero(reach_of(self[player], self.domains[player]) == 0.0)
 
-    # Export and import
+    def behavior(self, player: int) -> Callable[[Hashable, Sequence[Hashable]], Vector]:
+        """Return a player's behavioral strategy.
+
+        It is a function of an information set and its actions, and returns their probabilities. An
+        information set that a run without a tree did not visit is played uniformly.
+
+        Examples
+        --------
+        >>> from regretkit.games import kuhn_poker
+        >>> play = Profile.uniform(kuhn_poker()).replace({"J": [0.9, 0.1]}).behavior(0)
+        >>> play("J", ["p", "b"])
+        array([0.9, 0.1])
+        """
+        domain = self.domains[player]
+        simplices, played = simplices_of(domain, player), behavior_of(self[player], domain)
+        numbers: dict[Hashable, int | None] = {}
+
+        def play(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
+            if information_set not in numbers:
+                numbers[information_set] = self._number(player, information_set)
+            number = numbers[information_set]
+            if number is None:
+                return np.full(len(actions), 1.0 / len(actions))
+            known, names = simplices.labels.actions(number), tuple(map(str, actions))
+            by_name = not isinstance(information_set, InformationSet)
+            if len(known) != len(names) or (by_name and known != names):
+                raise ValueError(
+                    f"player {player} has actions {quote(list(known))} at "
+                    f"{quote(str(information_set))}, but the game has {quote(list(names))}: the "
+                    "strategy is of another game"
+                )
+            return played[simplices.block(number)]
+
+        return play
+
+    def _number(self, player: int, information_set: Hashable) -> int | None:
+        """Return the number of an information set of a history, None if it was never visited."""
+        labels, label = simplices_of(self.domains[player], player).labels, str(information_set)
+        if self._visited is not None:
+            number = self._visited[player].get(information_set)
+            if number is not None and labels.block(number) == label:
+                return number
+            return labels.find(label) if labels.numbers(label) else None
+        if not isinstance(information_set, InformationSet):
+            return labels.find(label)
+        number, blocks = information_set.number, simplices_of(self.domains[player], player).blocks
+        if number >= blocks or (labels.named and labels.block(number) != label):
+            raise ValueError(
+                f"player {player} has no information set {number} called {quote(label)}: the "
+                "strategy is of another game"
+            )
+        return number
+
+    def on(self, domains: Sequence[StrategySet], game: Origin = None) -> "Profile":
+        """Return the same behavior on other strategy sets, with information sets found by label.
+
+        So a profile of visited information sets becomes one of the whole game.
+
+        Examples
+        --------
+        >>> from regretkit import solve
+        >>> from regretkit.games import kuhn_poker, load_rules
+        >>> average = solve(load_rules("kuhn_poker"), sampling="external", iterations=3).average
+        >>> tree = kuhn_poker()
+        >>> average.on(tree.domains, tree).unreached(0)
+        array([], dtype=int64)
+        """
+        played = [
+            asked_everywhere(self.behavior(player), domain, player)
+            for player, (_, domain) in enumerate(zip(self, domains, strict=True))
+        ]
+        return Profile(played, domains, game)
+
+    def _place(self, key: str | tuple[int, str | int]) -> tuple[int, int]:
+        """Return the player and the number of an information set."""
+        player, name = (self._owner(key), key) if isinstance(key, str) else key
+        return player, simplices_of(self.domains[player], player).labels.find(name)
+
+    def _owner(self, label: str) -> int:
+        """Return the player with an information set of this label."""
+        sets = [simplices for simplices in map(blocks_of, self.domains) if simplices is not None]
+        owners = [i for i, own in enumerate(sets) if own.labels.numbers(label)]
+        if len(owners) == 1:
+            return owners[0]
+        if owners:
+            shown = ", ".join(f"profile[{player}, {quote(label)}]" for player in owners)
+            raise ValueError(f"label {quote(label)} is ambiguous: ask for one of {shown}")
+        known = [own.labels.block(i) for own in sets if own.labels.named for i in range(own.blocks)]
+        hint = did_you_mean(label, known) if known else "; ask for a player, as in profile[0]"
+        raise ValueError(f"no player has an information set {quote(label)}{hint}")
+
+    # Files and tables
 
     def to_dict(self) -> dict[str, Any]:
         """Return the profile as plain dicts, lists, strings and numbers, as in a JSON file.
 
         Under ``"players"``, for each player a list of its information sets with their numbers,
         labels, actions and the probabilities of these; under ``"game"`` the game's name and its
-        ``fingerprint``.
+        ``fingerprint``. A profile of visited information sets also has ``"parents"``, the
+        ``parent_sequence`` of each player's decision tree.
 
         Raises
         ------
@@ -314,10 +424,7 @@ class Profile(tuple[Vector, ...]):
         return {**self._head(), "players": players}
 
     def to_json(self, path: str | PathLike[str]) -> None:
-        """Write ``to_dict`` into a file, which ``from_json`` reads.
-
-        Errors are those of ``to_dict``, and an OSError where the file cannot be written.
-        """
+        """Write ``to_dict`` into a file, which ``from_json`` reads."""
         write_json(self._head(), map(self._records, range(len(self))), path)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
@@ -326,31 +433,33 @@ class Profile(tuple[Vector, ...]):
         Its columns are ``player``, ``information_set``, ``label``, ``action``, ``probability``
         and ``reach``, the probability that the player's strategy reaches the information set. It
         does not name the game and cannot be read back. A label or an action that a spreadsheet
-        would take for a formula is preceded by an apostrophe. Errors are those of ``to_json``, but
-        no game is needed.
+        would take for a formula is preceded by an apostrophe.
         """
         write_csv(path, _COLUMNS, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_csv`` for pandas.
-
-        An ImportError says that pandas is not installed, a ValueError that a player's set has no
-        information sets.
-        """
+        """Return the table of ``to_csv`` for pandas."""
         rows = (dict(zip(_COLUMNS, row, strict=True)) for row in self._rows())
         return rows_to_dataframe(_COLUMNS, rows)
 
     def _head(self) -> dict[str, Any]:
-        return {"format": TREE, "version": VERSION, "game": dict(self._described())}
+        head = {"format": _FORMAT, "version": _VERSION, "game": dict(self._description())}
+        if self._visited is None:
+            return head
+        trees = [domain for domain in self.domains if isinstance(domain, DecisionTree)]
+        return {**head, "parents": [tree.parent_sequence.tolist() for tree in trees]}
 
     def _records(self, player: int) -> Iterator[dict[str, Any]]:
         """Yield what a file holds of each information set of a player."""
         domain = self.domains[player]
         simplices, behavior = simplices_of(domain, player), behavior_of(self[player], domain)
         for number in range(simplices.blocks):
-            label, actions = label_of(simplices, number), simplices.labels.actions(number)
-            probabilities = behavior[simplices.block(number)].tolist()
-            yield record_of(number, label, actions, probabilities)
+            yield {
+                "information_set": number,
+                "label": label_of(simplices, number),
+                "actions": list(simplices.labels.actions(number)),
+                "probabilities": behavior[simplices.block(number)].tolist(),
+            }
 
     def _rows(self) -> Iterator[tuple[object, ...]]:
         """Yield a row for each action of each information set of each player."""
@@ -362,12 +471,16 @@ class Profile(tuple[Vector, ...]):
                     yield player, number, label, action, probability, float(reach[number])
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":
+    def from_dict(
+        cls, data: Mapping[str, Any], game: Game | History | Rules | None = None
+    ) -> "Profile":
         """Return the profile of the result of ``to_dict``; see ``from_json``."""
         return cls._read(data, game, "data")
 
     @classmethod
-    def from_json(cls, path: str | PathLike[str], game: Game | None = None) -> "Profile":
+    def from_json(
+        cls, path: str | PathLike[str], game: Game | History | Rules | None = None
+    ) -> "Profile":
         """Return the profile in a file of the format that ``to_json`` writes.
 
         Parameters
@@ -375,86 +488,55 @@ class Profile(tuple[Vector, ...]):
         path
             The file.
         game
-            The game; by default the registered game that the file names. That is built only if its
-            size is in proportion to the file's; other games must be passed.
+            The game, or the rules of a run without a tree, which must have the fingerprint in the
+            file. By default the registered game that the file names; a profile of visited
+            information sets needs none.
 
         Raises
         ------
-        OSError
-            When the file cannot be read.
         ValueError
-            When the file is of another game, is no complete JSON, or holds no strategy:
-            information sets are unknown, missing, duplicate or have other names, or probabilities
-            do not sum to 1 within 1e-6. The error gives the place.
+            When the file is of another game or holds no profile, with the place.
         """
-        if not isinstance(path, str | PathLike):
-            hint = "pass from_json(path, game)"
-            raise TypeError(_validate.must_be("path", "the path of a file", path, hint))
-        path = Path(path)
-        return cls._read(read_json(path), game, str(path))
+        return cls._read(read_json(Path(path)), game, str(path))
 
     @classmethod
-    def _read(cls, data: object, game: Game | None, source: str) -> "Profile":
+    def _read(cls, data: Any, game: Any, source: str) -> "Profile":
         try:
-            played, game = strategies(data, game, source)
-            return cls(played, game.domains, game)
-        except RecursionError as error:
-            raise ValueError(f"{source} is nested too deeply to be a strategy") from error
+            if not isinstance(data, dict) or not {"game", "players"} <= data.keys():
+                raise ValueError(f"{source} holds no strategy of regretkit")
+            kind = data.get("format"), data.get("version")
+            if kind != (_FORMAT, _VERSION):
+                wanted = f"{quote(_FORMAT)}, version {_VERSION}"
+                raise ValueError(f"{source} must have the format {wanted}, got {quote(kind, 60)}")
+            described, players = data["game"], data["players"]
+            if not is_description(described):
+                raise ValueError(f"{source}: game must have a name and a fingerprint, both texts")
+            if game is not None:
+                check_described(game, described, source)
+            keys, places = None, [f"{source}: players[{i}]" for i in range(len(players))]
+            if "parents" in data:
+                three = zip(players, data["parents"], places, strict=True)
+                domains: Sequence[StrategySet] = [visited_tree(*each) for each in three]
+                keys = [[record["label"] for record in records] for records in players]
+            else:
+                game = find_described(described, source) if game is None else game
+                domains = game.domains
+            if not isinstance(players, list) or len(players) != len(domains):
+                raise ValueError(f"{source}: players must be a list of {len(domains)}")
+            played = [
+                strategy_of(behavior_in(players[i], simplices_of(domain, i), places[i]), domain)
+                for i, domain in enumerate(domains)
+            ]
+            return cls(played, domains, described if game is None else game, keys)
+        except (TypeError, RecursionError) as error:
+            raise ValueError(f"{source} holds no strategy of regretkit: {error}") from error
 
-    # Information sets by name
-
-    def _place(self, key: str | tuple[int, str | int]) -> tuple[int, int]:
-        if isinstance(key, str):
-            key = self._owner(key), key
-        if len(key) != 2:
-            raise TypeError(
-                f"a key of several parts is (player, information set), got {quote(key)}"
-            )
-        player, name = key
-        self._check_player(player)
-        simplices = blocks_of(self.domains[player])
-        if simplices is None:
-            raise ValueError(
-                f"player {player} has no information sets, it plays on "
-                f"{quote(self.domains[player])}; ask for profile[{player}]"
-            )
-        if isinstance(name, str) and not simplices.labels.named:
-            raise _unnamed(name)
-        return player, simplices.labels.find(name)
-
-    def _check_player(self, player: SupportsIndex, *, minimum: int = 0) -> None:
-        try:
-            number = operator.index(player)
-        except TypeError as error:
-            raise TypeError(
-                f"a player has a number, got {quote(player)}; try profile[0] or profile[0, 'label']"
-                "; labels are texts, as str(('K', 'pb'))"
-            ) from error
-        if not minimum <= number < len(self):
-            raise ValueError(f"there is no player {player}: they go from 0 to {len(self) - 1}")
-
-    def _owner(self, label: str) -> int:
-        """Return the only player with an information set of this label."""
-        sets = [(player, blocks_of(domain)) for player, domain in enumerate(self.domains)]
-        named = [(player, own) for player, own in sets if own is not None and own.labels.named]
-        owners = [player for player, own in named if own.labels.numbers(label)]
-        if len(owners) > 1:
-            shown = ", ".join(f"profile[{player}, {quote(label)}]" for player in owners)
-            raise ValueError(f"label {quote(label)} is ambiguous: ask for one of {shown}")
-        if owners:
-            return owners[0]
-        known = [own.labels.block(number) for _, own in named for number in range(own.blocks)]
-        if not known:
-            raise _unnamed(label)
-        raise ValueError(
-            f"no player has an information set {quote(label)}; the labels are "
-            f"{_validate.candidates(known)}{_validate.did_you_mean(label, known)}"
-        )
+    # Display
 
     def __str__(self) -> str:
-        return "\n".join(line for player in range(len(self)) for line in self._table(player))
+        return "\n".join(line for player in range(len(self)) for line in self._lines(player))
 
-    def _table(self, player: int) -> Iterator[str]:
+    def _lines(self, player: int) -> Iterator[str]:
         """Yield the lines of a player's printed strategy."""
         yield f"player {player}"
         simplices = blocks_of(self.domains[player])
@@ -462,17 +544,14 @@ class Profile(tuple[Vector, ...]):
             yield f"  {self[player]}"
             return
         behavior = behavior_of(self[player], self.domains[player])
-        unreached = set(self.unreached(player).tolist())
-        names = [
-            printable(label_of(simplices, i) or "") for i in range(min(simplices.blocks, MOST))
-        ]
-        width = max(map(len, names), default=0)
-        for number, name in enumerate(names):
-            actions = map(printable, simplices.labels.actions(number))
-            pairs = zip(actions, behavior[simplices.block(number)], strict=True)
-            played = "  ".join(f"{action} {probability:.4f}" for action, probability in pairs)
-            flag = "  (never reached)" if number in unreached else ""
-            yield f"  {name:<{width}}  {played}{flag}"
+        unreached, rows = set(self.unreached(player).tolist()), []
+        for number in range(min(simplices.blocks, MOST)):
+            actions = [*map(printable, simplices.labels.actions(number))]
+            pairs, zeros = shown_actions(actions, behavior[simplices.block(number)])
+            note = "(never reached)" if number in unreached else ""
+            note = f"{zeros} others 0.0000" if zeros else note
+            rows.append((printable(label_of(simplices, number) or ""), pairs, note))
+        yield from table_lines(rows)
         if simplices.blocks > MOST:
             yield f"  ... {simplices.blocks - MOST} more information sets"
 
@@ -483,10 +562,3 @@ class Profile(tuple[Vector, ...]):
         from regretkit.display._html import profile_html
 
         return profile_html(self)
-
-
-def _unnamed(label: str) -> ValueError:
-    return ValueError(
-        f"there is no information set {quote(label)}, because none is named, as in a normal form: "
-        "strategies go by player, as in profile[0] or {0: [0.5, 0.5]}"
-    )

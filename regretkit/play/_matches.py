@@ -12,7 +12,7 @@ from regretkit._util._validate import as_generator, quote, whole_number
 from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, pick
 from regretkit.games import CHANCE, BehavioralStrategyLike, History, Playable, Profile
 from regretkit.games._adapters import as_history, payoff_bounds
-from regretkit.games._behavioral import ValidatedStrategy, behaviors
+from regretkit.games._behavioral import Behavior, behaviors
 from regretkit.games.tree._history import actions_of, check_length, outcomes_of, payoffs_of
 
 
@@ -104,7 +104,7 @@ class StrategyAgent:
 
     strategy: Profile | BehavioralStrategyLike | Sequence[BehavioralStrategyLike]
     generator: np.random.Generator = field(converter=as_generator, repr=False)
-    _parts: dict[int, ValidatedStrategy] = field(init=False, repr=False)
+    _parts: dict[int, Behavior] = field(init=False, repr=False)
     """The strategies of the players for which it has acted."""
 
     def __attrs_post_init__(self) -> None:
@@ -121,7 +121,7 @@ class StrategyAgent:
                     f"the strategy is of {len(self._parts)} players, but plays for player "
                     f"{player}; it is of another game"
                 )
-            self._parts[player] = ValidatedStrategy(self._parts[0].behavior, player)
+            self._parts[player] = Behavior(self._parts[0].strategy, player)
         distribution = self._parts[player](situation.information_set, situation.actions)
         return pick(distribution, self.generator)
 

@@ -12,12 +12,13 @@ from attrs import define, field
 from attrs.validators import in_
 
 from regretkit._state import NOT_STATE, StateDict, Stateful
+from regretkit._util._typing import Indices
 from regretkit._util._validate import quote
 from regretkit.circuits._base import LocalRule
 from regretkit.estimators import ExternalSampling, OutcomeSampling
 from regretkit.estimators._flat_tree import MOST_OUTCOMES, cumulative
 from regretkit.games._adapters import RulesHistory, as_history
-from regretkit.games._behavioral import VisitedProfile, VisitedStrategy
+from regretkit.games._profile import Profile
 from regretkit.games.tree._history import (
     CHANCE,
     TERMINAL,
@@ -38,6 +39,7 @@ from regretkit.play._infosets import (
 )
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._run import Run
+from regretkit.sets import DecisionTree
 
 _FEW = 50_000
 """Histories that Python visits before machine code takes over, which takes seconds to compile."""
@@ -94,7 +96,7 @@ class Sampled(Run):
     >>> run = Sampled(goofspiel(3), RegretMatching, sampling).run(100)
     >>> run
     <Sampled: 100 iterations, 5 + 4 information sets>
-    >>> run.average[0]("unheard of", ["a", "b"])
+    >>> run.average.behavior(0)("unheard of", ["a", "b"])
     array([0.5, 0.5])
 
     References
@@ -170,32 +172,39 @@ class Sampled(Run):
         return tuple(self.infosets.of_player(player).size for player in range(self.players))
 
     @property
-    def current(self) -> VisitedProfile:
+    def current(self) -> Profile:
         """What each player would play next."""
-        self.check_whole()
-        return VisitedProfile(self._strategy(player) for player in range(self.players))
+        return self._profile()
 
     @property
-    def average(self) -> VisitedProfile:
+    def average(self) -> Profile:
         """What each player plays on average over the iterations, weighted."""
-        self.check_whole()
-        return VisitedProfile(self._strategy(player, self.weight) for player in range(self.players))
+        return self._profile(self.weight)
 
-    def _strategy(self, player: int, weight: float | None = None) -> VisitedStrategy:
-        infosets = self.infosets
-        rows = infosets.of_player(player)
-        sizes, parent, action = infosets.sequences(rows)
-        keys, actions = infosets.names(rows)
-        labels = [self.label(player, key) for key in keys]
-        names = actions
+    def _profile(self, weight: float | None = None) -> Profile:
+        self.check_whole()
+        players, rows = range(self.players), list(map(self.infosets.of_player, range(self.players)))
+        keys = [
+            [self.label(player, key) for key in self.infosets.names(rows[player])[0]]
+            for player in players
+        ]
+        trees = [self._visited(player, rows[player], keys[player]) for player in players]
+        pairs = zip(trees, rows, strict=True)
+        vectors = [tree.sequence_form(self.infosets.strategies(own, weight)) for tree, own in pairs]
+        return Profile(vectors, trees, self.game, keys)
+
+    def _visited(self, player: int, rows: Indices, labels: Sequence[Hashable]) -> DecisionTree:
+        """Return a player's decision tree, as far as it was visited."""
+        sizes, parent, action = self.infosets.sequences(rows)
+        names: Sequence[Hashable] = self.infosets.names(rows)[1]
         if isinstance(self.game, RulesHistory):
-            numbers = {a: self.game.rules.action_name(player, a) for a in {*actions}}
-            names = [numbers[action] for action in actions]
+            numbers = {a: self.game.rules.action_name(player, cast("int", a)) for a in {*names}}
+            names = [numbers[action] for action in names]
         first = np.cumsum(sizes) - sizes
         ends = zip(first.tolist(), (first + sizes).tolist(), strict=True)
-        groups = [tuple(names[begin:end]) for begin, end in ends]
+        actions = [[*map(str, names[begin:end])] for begin, end in ends]
         parents = np.where(parent < 0, 0, 1 + first[parent] + action) if rows.size else parent
-        return VisitedStrategy(labels, groups, parents.tolist(), infosets.strategies(rows, weight))
+        return DecisionTree(parents, sizes, labels=map(str, labels), actions=actions)
 
     def label(self, player: int, key: Any) -> Hashable:
         """Return the name of an information set."""

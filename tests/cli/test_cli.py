@@ -15,7 +15,7 @@ import pytest
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.games import Profile, VisitedProfile
+from regretkit.games import Profile
 from regretkit.play import Algorithm, At, Recorder, every
 
 ROOT = Path(__file__).parents[2]
@@ -215,7 +215,7 @@ def test_a_game_without_a_tree_is_played_by_its_rules(report, refused, run):
     assert told["information_sets"] == list(same.information_sets)
     assert "no gap is known" in run(*words)[1]
     told = report("evaluate", TICTACTOE, "a.json", "--samples", 20, "--seed", 4)
-    values = evaluation.sampled_value(rules, VisitedProfile.from_json("a.json", rules), 20, 4)
+    values = evaluation.sampled_value(rules, Profile.from_json("a.json", rules), 20, 4)
     assert told["value"] == [value.mean for value in values]
     assert "--sample" in refused("solve", TICTACTOE)
     assert "--gap" in refused(*words, "--gap", 0.1)

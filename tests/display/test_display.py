@@ -554,7 +554,7 @@ def test_of_hundreds_of_information_sets_the_most_mixed_are_drawn():
 def test_what_was_visited_without_a_tree_is_drawn():
     run = rk.solve(games.load_rules("kuhn_poker"), "mccfr", 50, seed=1)
     cells = mesh_of(display.heat_map(run.average))
-    profile = run.average.profile
+    profile = run.average
     expected = [profile[i, k] for i, tree in enumerate(profile.domains) for k in range(tree.points)]
     np.testing.assert_allclose(cells, expected)
 

@@ -192,8 +192,6 @@ def test_a_correlated_equilibrium_shows_its_numbers():
     assert float(told["value"]) == pytest.approx(found.value, rel=1e-5)
 
 
-def test_comparisons_and_what_was_visited_without_a_tree_are_tables():
+def test_comparisons_are_tables():
     found = rk.compare(games.kuhn_poker(), ["cfr", "cfr+"], 2)
     assert cells(shown(found)) == [found.summary()[0], *found.summary()[1]]
-    average = rk.solve(games.load_rules("kuhn_poker"), "mccfr", 50, seed=1).average
-    assert content(shown(average)) == content(shown(average.profile))

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from attrs import define
+from visited import assert_same
 
 import regretkit as rk
 from regretkit._machine_code import specialized
@@ -105,11 +106,7 @@ def assert_equal(first, second):
     assert first.estimator.visited == second.estimator.visited
     assert first.information_sets == second.information_sets
     for profiles in ((first.current, second.current), (first.average, second.average)):
-        for found, expected in zip(*profiles, strict=True):
-            assert list(found) == list(expected)
-            for key in found:
-                assert found.actions(key) == expected.actions(key)
-                assert np.array_equal(found[key], expected[key])
+        assert_same(*profiles)
 
 
 CASES = [

@@ -162,14 +162,10 @@ def test_uneven_deals_are_the_same_in_every_way_to_run(node):
     free.run(200)
 
     assert numpy[1] == compiled[1] == free.estimator.visited
-    for player, domain in enumerate(game.domains):
-        np.testing.assert_allclose(
-            numpy[0].average[player], compiled[0].average[player], atol=1e-12
-        )
-        behavior = domain.behavior(numpy[0].average[player])
-        for key in free.average[player]:
-            block = domain.simplices.block(key.number)
-            np.testing.assert_allclose(free.average[player][key], behavior[block], atol=1e-12)
+    averages = numpy[0].average, compiled[0].average, free.average.on(game.domains)
+    for one, *others in zip(*averages, strict=True):
+        for other in others:
+            np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 class Never(naive_games.Node):

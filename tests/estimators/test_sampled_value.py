@@ -169,13 +169,13 @@ UNIFORM = [uniform_behavior] * 2
     [
         ({"game": "kuhn_poker"}, TypeError, "game must be"),
         ({"strategies": [uniform_behavior]}, ValueError, "has 1 entries"),
-        ({"strategies": uniform_behavior}, TypeError, "pass a list"),
+        ({"strategies": uniform_behavior}, TypeError, "must be a Profile, or"),
         ({"strategies": [3, 4]}, ValueError, r"profile\[0\] has shape"),
         ({"game": Dudo(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
         ({"strategies": [{}, {}]}, ValueError, "must have an entry for"),
         ({"strategies": [lambda *_: [0.5, 0.6]] * 2}, ValueError, "sum to 1"),
         ({"strategies": [lambda *_: [1.0]] * 2}, ValueError, "2 actions"),
-        ({"strategies": [lambda *_: "p"] * 2}, TypeError, "no numbers"),
+        ({"strategies": [lambda *_: "p"] * 2}, TypeError, "must be numbers"),
         ({"samples": 0}, ValueError, "samples"),
         ({"samples": 1.5}, TypeError, "samples"),
         ({"generator": "7"}, TypeError, "default_rng"),
@@ -199,7 +199,7 @@ test_a_profile_of_another_game_is_refused = refusals(
     (KUHN, OF_LEDUC, ValueError, "shape"),
     (KUHN.tree, OF_LEDUC, ValueError, "another game"),
     (Dudo(), OF_LEDUC, ValueError, "there is no decision point"),
-    (Dudo(), list(OF_LEDUC), TypeError, "strategies are vectors, which need"),
+    (Dudo(), list(OF_LEDUC), TypeError, "must be a function of an information set"),
     call=lambda game, strategies: sampled_value(game, strategies, 10, np.random.default_rng(0)),
 )
 
@@ -212,12 +212,7 @@ test_a_profile_in_place_of_a_strategy_is_told_what_to_pass = refusals(
     (LEDUC, [OF_LEDUC] * 2, ValueError, SHAPE),
     (RAGGED, [Profile.uniform(RAGGED)] * 2, TypeError, r"in each place, as run.average\[0\]$"),
     (KUHN, [RUN, RUN], TypeError, r"in each place, as run.average\[0\]$"),
-    (KUHN, RUN, TypeError, "pass its average, run.average$"),
-    (
-        LiarsDice(),
-        [RUN.average] * 2,
-        TypeError,
-        "pass a whole profile, as run.average, or a",
-    ),
+    (KUHN, RUN, TypeError, "strategies must be a Profile, or"),
+    (LiarsDice(), [RUN.average] * 2, TypeError, "must be a function of an information set"),
     call=lambda game, strategies: sampled_value(game, strategies, 10, 1),
 )

@@ -135,6 +135,6 @@ test_what_has_no_threshold_is_refused = refusals(
     (RPS, [np.ones(3) / 3] * 2, 1.1, ValueError, "minimum must be from 0 to 1, got 1.1"),
     (RPS, [np.ones(3) / 3] * 2, "0.1", TypeError, "minimum must be a number"),
     (RPS, [np.array([0.5, 0.4, 0.0])] * 2, 0.1, ValueError, r"profile\[0\] must be one of"),
-    (OnAHull(), [np.array([0.5, 0.5])], 0.1, ValueError, "plays on Hull.* no actions to remove"),
+    (OnAHull(), [np.array([0.5, 0.5])], 0.1, ValueError, "plays on Hull.* no information sets"),
     call=threshold,
 )

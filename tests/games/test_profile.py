@@ -1,4 +1,4 @@
-"""A profile is a tuple of vectors that knows what its coordinates are called."""
+"""A profile is a tuple of vectors with names of its coordinates."""
 
 import copy
 import pickle
@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from naive_games import decision, end, random_game, random_profile
 from refusals import refusals
 
-from regretkit import ExtensiveFormGame, NormalFormGame, matrix_game
-from regretkit.evaluation import nash_conv
+from regretkit import ExtensiveFormGame, NormalFormGame, games, solve
+from regretkit.evaluation import nash_conv, sampled_value
 from regretkit.games import Profile, kuhn_poker, rock_paper_scissors
+from regretkit.play import StrategyAgent, play_match
 from regretkit.sets import Hull, Simplices
 
 
@@ -21,53 +22,45 @@ def kuhn_profile(**mixed):
     return Profile.uniform(kuhn_poker()).replace(mixed)
 
 
+def sampled(game, iterations=200, seed=1):
+    """Return the average of a run without a tree."""
+    return solve(game, "mccfr", sampling="external", iterations=iterations, seed=seed).average
+
+
 # A tuple
 
 
-def test_a_profile_is_a_tuple_of_the_vectors_it_was_made_of():
-    game = rock_paper_scissors()
+def test_a_profile_is_a_tuple_of_read_only_copies():
+    domains = rock_paper_scissors().domains
     x, y = np.array([0.5, 0.25, 0.25]), np.array([0.0, 1.0, 0.0])
-    profile = Profile([x, y], game.domains)
-
-    first, second = profile
-
-    assert isinstance(profile, tuple)
-    assert len(profile) == 2
-    np.testing.assert_array_equal(first, x)
-    np.testing.assert_array_equal(profile[-1], y)
-    np.testing.assert_array_equal(second, y)
-    assert [vector.tolist() for vector in profile[:1]] == [x.tolist()]
-    np.testing.assert_array_equal(game.value(profile), game.value((x, y)))
-
-
-def test_a_profile_keeps_no_reference_and_cannot_be_written_into():
-    x = np.array([0.5, 0.5])
-    profile = Profile([x, x], (Simplices(2), Simplices(2)))
+    profile = Profile([x, y], domains)
     x[:] = 0.0
-    np.testing.assert_array_equal(profile[0], [0.5, 0.5])
-    for vector in profile:
-        with pytest.raises(ValueError, match="read-only"):
-            vector[0] = 1.0
+    first, second = profile
+    np.testing.assert_array_equal(first, [0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(second, profile[-1])
+    assert len(profile) == 2
+    assert profile[:1][0] is first
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1.0
 
 
 @pytest.mark.parametrize(
     "duplicate", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))]
 )
-def test_a_copy_knows_all_that_the_original_does(duplicate):
-    profile = kuhn_profile(K=[0.25, 0.75])
+@pytest.mark.parametrize("profile", [kuhn_profile(K=[0.25, 0.75]), sampled(games.KuhnPoker())])
+def test_a_copy_equals_the_original(duplicate, profile):
     other = duplicate(profile)
-    assert isinstance(other, Profile)
     for vector, original in zip(other, profile, strict=True):
         np.testing.assert_array_equal(vector, original)
         assert not vector.flags.writeable
-    np.testing.assert_array_equal(other["K"], [0.25, 0.75])
-    assert str(other) == str(profile)
+    assert other.visited == profile.visited
+    assert other.to_dict() == profile.to_dict()
+    assert duplicate(other).to_dict() == profile.to_dict()
 
 
 test_strategies_that_do_not_fit_the_sets_are_refused = refusals(
     ([np.ones(3)], "profile has 1 strategies, but the game has 2 players"),
-    ([np.ones(3)] * 3, "profile has 3 strategies"),
-    ([np.ones(3), np.ones(2)], r"profile\[1\] has shape \(2,\), .* pass shape \(3,\)"),
+    ([np.ones(3), np.ones(2)], r"profile\[1\] has shape \(2,\)"),
     call=lambda strategies: Profile(strategies, rock_paper_scissors().domains),
     error=ValueError,
 )
@@ -78,161 +71,75 @@ test_strategies_that_do_not_fit_the_sets_are_refused = refusals(
 
 def test_a_label_finds_the_distribution_at_its_information_set():
     profile = kuhn_profile(K=[0.25, 0.75], Kpb=[0.0, 1.0])
+    for key in ("Kpb", (0, "Kpb"), (0, 5)):
+        np.testing.assert_array_equal(profile[key], [0.0, 1.0])
     np.testing.assert_array_equal(profile["K"], [0.25, 0.75])
-    # A quarter of the kings comes to Kpb: what is shown is how it plays there, not how often.
-    np.testing.assert_array_equal(profile["Kpb"], [0.0, 1.0])
-    np.testing.assert_array_equal(profile[0, "Kpb"], profile["Kpb"])
-    np.testing.assert_array_equal(profile[0, 5], profile["Kpb"])
-    np.testing.assert_array_equal(profile["Kb"], [0.5, 0.5])
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_behavior_comes_back_wherever_it_was_reached(seed):
+def test_behavior_is_that_of_the_vectors_wherever_they_reach(seed):
     generator = np.random.default_rng(seed)
     game = ExtensiveFormGame.from_history(random_game(generator, 3))
     vectors, behavior = random_profile(generator, game)
     profile = Profile(vectors, game.domains)
-
     for player, labels in enumerate(game.tree.labels):
-        unreached = set(profile.unreached(player).tolist())
+        unreached, play = profile.unreached(player), profile.behavior(player)
         for number, label in enumerate(labels):
-            expected = behavior[player, label]
-            if number in unreached:
-                expected = np.full(expected.size, 1.0 / expected.size)
-            np.testing.assert_allclose(profile[player, number], expected, atol=1e-15)
-            np.testing.assert_allclose(profile[player, label], expected, atol=1e-15)
+            actions = game.tree.actions[player][number]
+            uniform = np.full(len(actions), 1.0 / len(actions))
+            expected = uniform if number in unreached else behavior[player, label]
+            for found in (profile[player, number], profile[player, label], play(label, actions)):
+                np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
-def test_a_label_that_two_players_share_asks_whose_is_meant():
-    def choose(player, **children):
-        return decision(player, "same", **children)
-
-    root = choose(0, l=choose(1, a=end(1, 0), b=end(0, 1)), r=end(0, 0))
-    game = ExtensiveFormGame.from_history(root)
-    profile = Profile([[1.0, 0.25, 0.75], [1.0, 0.5, 0.5]], game.domains)
-
+def test_a_label_of_several_information_sets_is_ambiguous():
+    inner = decision(1, "same", a=end(1, 0), b=end(0, 1))
+    shared = ExtensiveFormGame.from_history(decision(0, "same", l=inner, r=end(0, 0)))
+    profile = Profile.uniform(shared)
     with pytest.raises(ValueError, match=r"ambiguous: .*\[0, 'same'\], profile\[1, 'same'\]"):
         profile["same"]
-    np.testing.assert_array_equal(profile[0, "same"], [0.25, 0.75])
-    np.testing.assert_array_equal(profile[1, "same"], [0.5, 0.5])
-
-
-def test_a_label_that_a_player_has_twice_asks_for_a_number():
+    assert profile[1, "same"].tolist() == [0.5, 0.5]
     # Two information sets may print equally: here the number 1 and the text "1".
-    root = decision(0, 1, l=decision(0, "1", a=end(1.0), b=end(0.0)), r=end(0.0))
-    game = ExtensiveFormGame.from_history(root)
-    profile = Profile([[1.0, 0.5, 0.5, 0.125, 0.375]], game.domains)
-    for key in ("1", (0, "1")):
-        with pytest.raises(ValueError, match="ambiguous"):
-            profile[key]
-    np.testing.assert_array_equal(profile[0, 0], [0.5, 0.5])
-    np.testing.assert_array_equal(profile[0, 1], [0.25, 0.75])
+    twice = decision(0, 1, l=decision(0, "1", a=end(1.0), b=end(0.0)), r=end(0.0))
+    profile = Profile.uniform(ExtensiveFormGame.from_history(twice))
+    with pytest.raises(ValueError, match="ambiguous"):
+        profile["1"]
+    assert profile[0, 1].tolist() == [0.5, 0.5]
 
 
-GONE = "there is no player {}: they go from 0 to 1"
-NO_KEY = "^(a player has a number|a key of several parts is)"
-
-
-test_a_key_of_no_meaning_is_refused = refusals(
-    ("Zb", ValueError, r"no player has an information set 'Zb'; .*'J'"),
-    ((0, "Kb"), ValueError, r"'Kb'"),  # which is player 1's
-    ((2, "K"), ValueError, GONE.format(2)),
+test_a_key_without_a_meaning_is_refused = refusals(
+    ("Zpb", ValueError, "no player has an information set 'Zpb'; did you mean"),
+    ((0, "Kb"), ValueError, "'Kb'"),  # player 1's
     ((0, 6), ValueError, "6"),
-    *((player, ValueError, GONE.format(player)) for player in (2, 7, -3)),
-    *((key, TypeError, NO_KEY) for key in [("a", "J"), (0, 1, 2), (0,), 1.5, None, [0], ()]),
+    *((key, IndexError, "range") for key in (2, -3, (2, "K"))),
+    *((key, TypeError, "indices") for key in (1.5, None, ("a", "J"))),
     call=lambda key: kuhn_profile()[key],
 )
 
 
 def test_without_information_sets_or_names_one_asks_for_a_player():
     hull = Profile([[0.5, 0.5]], (Hull([Simplices(2), Simplices(2)]),))
-    domains = rock_paper_scissors().domains
-    table = Profile([domain.uniform() for domain in domains], domains)
-
-    with pytest.raises(ValueError, match=r"player 0 has no information sets.*ask for profile\[0\]"):
+    with pytest.raises(ValueError, match=r"no information sets; ask for profile\[0\]"):
         hull[0, 0]
     assert "0.5" in str(hull)
-    for key in ("rock", (0, "rock")):
-        with pytest.raises(ValueError, match=r"'rock', because none .* as in profile\[0\]"):
-            table[key]
-
-
-# What play never comes to
-
-
-def test_what_is_never_reached_is_uniform_and_flagged():
-    profile = kuhn_profile(K=[0.0, 1.0], Kpb=[0.0, 1.0])
-    assert profile.unreached(0).tolist() == [5]
-    assert profile.unreached(1).tolist() == []
-    np.testing.assert_array_equal(profile["Kpb"], [0.5, 0.5])
-    flagged = [line for line in str(profile).splitlines() if "never reached" in line]
-    assert len(flagged) == 1
-    assert flagged[0].split()[0] == "Kpb"
-
-
-def test_in_a_normal_form_everything_is_reached():
-    profile = Profile([[1.0, 0.0], [0.0, 1.0]], matrix_game(np.eye(2)).domains)
-    assert profile.unreached(0).size == profile.unreached(1).size == 0
-
-
-# The table
-
-
-def test_the_table_has_a_row_for_each_information_set_under_its_player():
-    lines = str(kuhn_profile(Q=[0.875, 0.125])).splitlines()
-
-    assert lines[0] == "player 0"
-    assert lines[1].split() == ["J", "p", "0.5000", "b", "0.5000"]
-    assert lines[2].split() == ["Q", "p", "0.8750", "b", "0.1250"]
-    assert lines[7] == "player 1"
-    assert len(lines) == 2 * (1 + 6)
-    # Each player's columns line up, however long the labels are.
-    for own in (lines[1:7], lines[8:14]):
-        assert len({line.index("p 0.") for line in own}) == 1
-
-
-def test_the_table_names_the_actions_of_a_normal_form_game():
-    game = NormalFormGame(np.zeros((2, 2, 3)), actions=[["go", "stop"], ["x", "y", "z"]])
-    shown = str(Profile([[0.25, 0.75], [0.5, 0.25, 0.25]], game.domains))
-    assert "go 0.2500  stop 0.7500" in shown
-    assert "x 0.5000  y 0.2500  z 0.2500" in shown
-
-
-def test_a_long_table_is_cut_and_says_so():
-    game = kuhn_poker(deck=13)  # 26 information sets a player
-    wide = kuhn_poker(players=4)  # 40 a player
-    merged = ExtensiveFormGame.from_history(
-        decision(0, "root", **{f"a{i}": decision(0, i, x=end(0.0)) for i in range(99)})
-    )
-
-    uncut, cut = [str(Profile.uniform(each)) for each in (game, wide)], str(Profile.uniform(merged))
-
-    assert not any("more information sets" in text for text in uncut)
-    assert cut.splitlines()[-1].strip() == "... 40 more information sets"
-    assert len(cut.splitlines()) == 1 + 60 + 1
+    table = Profile.uniform(rock_paper_scissors())
+    with pytest.raises(ValueError, match="'rock'; ask for a player"):
+        table["rock"]
+    assert table.unreached(0).size == 0
 
 
 # By hand
 
 
 @given(st.integers(0, 10**6))
-def test_uniform_play_has_equal_probabilities_at_every_information_set(seed):
-    game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed)))
-    profile = Profile.uniform(game)
-    for player, domain in enumerate(game.domains):
-        for number, size in enumerate(domain.simplices.sizes):
-            np.testing.assert_allclose(profile[player, number], np.full(size, 1 / size))
-
-
-@given(st.integers(0, 10**6))
-def test_a_profile_is_what_it_shows(seed):
+def test_a_profile_is_made_of_the_distributions_that_it_shows(seed):
     generator = np.random.default_rng(seed)
     game = ExtensiveFormGame.from_history(random_game(generator))
     profile = Profile(random_profile(generator, game)[0], game.domains, game)
     shown = {
         (player, number): profile[player, number]
         for player, domain in enumerate(game.domains)
-        for number in range(domain.simplices.blocks)
+        for number in range(domain.points)
     }
     again = Profile.from_labels(game, shown)
     replaced = Profile.uniform(game).replace(dict(enumerate(profile)))
@@ -244,15 +151,14 @@ def test_a_profile_is_what_it_shows(seed):
 def test_what_is_not_replaced_stays():
     profile = kuhn_profile(K=[0.25, 0.75])
     changed = profile.replace({"J": [0.8, 0.2], (1, "Kb"): np.array([0.0, 1.0])})
-    assert changed["J"].tolist() == [0.8, 0.2]
-    assert changed["Kb"].tolist() == [0.0, 1.0]
-    assert changed["K"].tolist() == [0.25, 0.75]
+    shown = [changed[key].tolist() for key in ("J", "Kb", "K")]
+    assert shown == [[0.8, 0.2], [0.0, 1.0], [0.25, 0.75]]
     assert profile["J"].tolist() == [0.5, 0.5]
 
 
-def test_the_equilibrium_of_kuhn_poker_is_written_down_by_hand():
-    """In Kuhn's equilibria player 0 bets J with a, K with 3 a, and calls with Q at a + 1/3."""
-    a = 0.2
+@given(st.floats(0, 1 / 3))
+def test_kuhns_equilibria_are_written_down_by_hand(a):
+    """Player 0 bets J with a, K with 3 a, and calls with Q at a + 1/3."""
     profile = Profile.from_labels(
         kuhn_poker(),
         {
@@ -272,42 +178,121 @@ def test_a_player_of_a_normal_form_is_a_key():
     assert game.value(profile).tolist() == [-1.0, 1.0]
 
 
-def by_hand(strategies):
-    return Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform")
-
-
-test_strategies_by_hand_that_are_none_are_refused = refusals(
-    ({"Jpbb": [1, 0]}, "did you mean 'Jpb'"),
-    ({(0, "Jbp"): [1, 0]}, "did you mean 'Jpb'"),
-    ({"J": [1, 0, 0]}, r"strategies\['J'\] must have 2 probabilities, of the actions 'p', 'b'"),
-    ({"J": 1.0}, "must have 2 probabilities"),
-    ({"J": [[0.5, 0.5]]}, "must have 2 probabilities"),
-    ({"J": [1.5, -0.5]}, "must have probabilities from 0 to 1, got 1.5"),
-    ({"J": [0.5, float("nan")]}, "must have probabilities from 0 to 1, got nan"),
-    ({"J": [0.5, 0.4]}, "sum to 1 within 1e-06, got 0.9"),
-    ({"J": [1, 0], (0, "J"): [0, 1]}, r"\(0, 'J'\) twice"),
-    ({0: [1.0, 0.0]}, "0"),
-    ({0: np.ones(13)}, "must be one of player 0's"),
-    ({2: [1.0]}, "there is no player 2"),
-    call=by_hand,
-    error=ValueError,
-)
-
-test_what_are_no_strategies_by_hand_is_refused = refusals(
-    *(({"J": wrong}, "must be numbers") for wrong in ({"p": 1.0}, "pb", {0.5, 1.0})),
-    ({1.5: [1]}, "a player has a number"),
-    ([1], "strategies must map information sets"),
-    call=by_hand,
-    error=TypeError,
+test_strategies_by_hand_that_do_not_fit_are_refused = refusals(
+    ({"Jpbb": [1, 0]}, ValueError, "did you mean 'Jpb'"),
+    ({"J": [1, 0, 0]}, ValueError, r"\['J'\] must have 2 probabilities, of the actions 'p', 'b'"),
+    ({"J": [[0.5, 0.5]]}, ValueError, "must have 2 probabilities"),
+    *(({"J": p}, ValueError, "from 0 to 1 that sum") for p in ([1.5, -0.5], [0.5, 0.4])),
+    ({"J": [0.5, np.nan]}, ValueError, "got .*nan"),
+    ({"J": [1, 0], (0, "J"): [0, 1]}, ValueError, r"\(0, 'J'\) twice"),
+    ({0: np.ones(13)}, ValueError, "must be one of player 0's"),
+    ({"J": {"p": 1.0}}, TypeError, "must be numbers"),
+    ([1], TypeError, "strategies must be a mapping"),
+    call=lambda strategies: Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform"),
 )
 
 
 def test_a_profile_that_lacks_information_sets_is_refused():
-    with pytest.raises(
-        ValueError, match=r"lacks 'Q', 'K', 'Jpb'.* and 5 more; .*otherwise='uniform'"
-    ):
+    with pytest.raises(ValueError, match=r"lacks 'Q', 'K', 'Jpb'.*11 in all.*otherwise='uniform'"):
         Profile.from_labels(kuhn_poker(), {"J": [1, 0]})
     with pytest.raises(ValueError, match="otherwise must be"):
         Profile.from_labels(kuhn_poker(), {}, otherwise="pure")
     with pytest.raises(TypeError, match="game must be a Game"):
         Profile.uniform("kuhn_poker")
+
+
+# The table
+
+
+def test_the_table_has_an_aligned_row_for_each_information_set():
+    lines = str(kuhn_profile(Q=[0.875, 0.125], K=[0.0, 1.0])).splitlines()
+    assert lines[0] == "player 0"
+    assert lines[2].split() == ["Q", "p", "0.8750", "b", "0.1250"]
+    assert lines[6].endswith("b 0.5000  (never reached)")
+    assert lines[7] == "player 1"
+    assert len(lines) == 2 * (1 + 6)
+    assert len({line.index("p 0.") for line in lines[1:7]}) == 1
+
+
+def test_actions_line_up_and_zeros_beyond_three_are_counted():
+    names = [["go", "stop"], list("abcdefgh")]
+    game = NormalFormGame(np.zeros((2, 2, 8)), actions=names)
+    shown = str(Profile([[0.25, 0.75], [0.5, 0.25, 0.25, 0, 0, 0, 0, 0]], game.domains))
+    assert "go   0.2500  stop 0.7500" in shown
+    assert "a 0.5000  b 0.2500  c 0.2500  5 others 0.0000" in shown
+
+
+def test_long_tables_and_lines_are_cut_and_wrapped():
+    wide = kuhn_poker(players=4)  # 40 information sets a player
+    moves = {f"a{i}": decision(0, f"{'after ' * 9}{i}", x=end(0.0)) for i in range(99)}
+    long = str(Profile.uniform(ExtensiveFormGame.from_history(decision(0, "root", **moves))))
+    assert "more information sets" not in str(Profile.uniform(wide))
+    assert long.splitlines()[-1].strip() == "... 40 more information sets"
+    assert all(len(line) <= 80 for line in long.splitlines())
+    assert "a98" in long
+
+
+# Play without a tree
+
+
+@pytest.mark.parametrize("game", [games.KuhnPoker(), kuhn_poker(), games.kuhn_poker(players=3)])
+def test_a_run_without_a_tree_returns_a_profile_of_what_it_visited(game):
+    tree = game if hasattr(game, "tree") else kuhn_poker()
+    run = solve(games.as_history(game), "mccfr", sampling="external", iterations=300, seed=1)
+    average = run.average
+    assert average.visited
+    whole = average.on(tree.domains, tree)
+    assert not whole.visited
+    for player, labels in enumerate(tree.tree.labels):
+        for label in labels:
+            np.testing.assert_allclose(average[player, label], whole[player, label], atol=1e-12)
+    assert nash_conv(tree, average) == pytest.approx(nash_conv(tree, whole), abs=1e-12)
+    np.testing.assert_allclose(tree.value(average), tree.value(whole), atol=1e-12)
+
+
+def test_play_is_uniform_where_a_run_never_came():
+    tree, average = games.leduc_poker(), sampled(games.LeducPoker(), 3)
+    met = [
+        set(domain.simplices.labels.block(i) for i in range(domain.points))
+        for domain in average.domains
+    ]
+    whole = average.on(tree.domains)
+    for player, labels in enumerate(tree.tree.labels):
+        play = average.behavior(player)
+        unmet = [label for label in labels if label not in met[player]]
+        assert unmet
+        for label in unmet:
+            size = whole[player, label].size
+            np.testing.assert_array_equal(whole[player, label], np.full(size, 1 / size))
+            np.testing.assert_array_equal(play(label, range(size)), np.full(size, 1 / size))
+
+
+def test_what_a_run_visited_is_played_and_estimated():
+    rules = games.LeducPoker(merge_suits=True)
+    average = sampled(rules)
+    value = games.leduc_poker(merge_suits=True).value(average)
+    estimates = sampled_value(rules, average, 300, np.random.default_rng(3))
+    low, high = estimates[0].normal_interval(0.999)
+    assert low < value[0] < high
+    agents = [StrategyAgent(average, np.random.default_rng(seed)) for seed in range(2)]
+    assert play_match(rules, agents, 20, np.random.default_rng(0)).payoffs.shape == (20, 2)
+
+
+def test_a_strategy_of_another_game_is_refused_where_actions_differ():
+    play = Profile.uniform(kuhn_poker()).behavior(0)
+    with pytest.raises(ValueError, match=r"has actions \['p', 'b'\] at 'J', but .*another game"):
+        play("J", ["fold", "call"])
+    with pytest.raises(ValueError, match="another game"):
+        sampled_value(kuhn_poker(deck=5).tree, Profile.uniform(kuhn_poker()), 20, 1)
+
+
+@pytest.mark.parametrize("profile", [kuhn_profile(J=[0.9, 0.1]), sampled(games.KuhnPoker())])
+def test_a_threshold_removes_rare_actions(profile):
+    cleaned = profile.threshold(0.2)
+    for label in kuhn_poker().tree.labels[0][:3]:
+        kept = np.where(profile[label] >= 0.2, profile[label], 0.0)
+        np.testing.assert_allclose(cleaned[label], kept / kept.sum(), atol=1e-12)
+    assert profile.threshold(0.0).to_dict()["players"] == profile.to_dict()["players"]
+    assert set(np.concatenate([profile.threshold(1.0)[0, i] for i in range(6)])) <= {0.0, 0.5, 1.0}
+    with pytest.raises(ValueError, match="minimum must be from 0 to 1, got 2"):
+        profile.threshold(2)

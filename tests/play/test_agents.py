@@ -74,7 +74,7 @@ def test_an_agent_out_of_a_file_plays_the_same_match_as_before(tmp_path):
 
 test_what_is_no_strategy_is_refused = refusals(
     (3, TypeError, "must be a function"),
-    ("kuhn.json", TypeError, "pass a list"),
+    ("kuhn.json", TypeError, "must be a Profile, or"),
     ([3], TypeError, r"strategies\[0\]"),
     call=seeded,
 )

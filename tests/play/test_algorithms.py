@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 from refusals import refusals
+from visited import assert_same
 
 import regretkit as rk
 from regretkit import games, solve
@@ -315,9 +316,7 @@ def test_a_history_is_solved_without_its_tree(given, rule, averaging):
     sampler = OutcomeSampling if given.get("sampling") == "outcome" else ExternalSampling
     generator = np.random.default_rng(3)
     twin = Sampled(history, rule, sampler(generator), averaging=averaging).run(40)
-    for one, other in zip(run.average, twin.average, strict=True):
-        assert [*one] == [*other]
-        assert all((one[key] == other[key]).all() for key in one)
+    assert_same(run.average, twin.average)
 
 
 test_what_needs_a_tree_is_refused_without_one = refusals(

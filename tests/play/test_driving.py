@@ -51,10 +51,7 @@ each_kind = pytest.mark.parametrize("start", [with_a_tree, without_a_tree])
 
 
 def average(run):
-    if isinstance(run, SelfPlay):
-        return [strategy.tolist() for strategy in run.average]
-    strategies = run.average
-    return [{key: strategies[p][key].tolist() for key in strategies[p]} for p in range(2)]
+    return [strategy.tolist() for strategy in run.average]
 
 
 def press(*_):

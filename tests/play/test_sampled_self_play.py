@@ -11,6 +11,7 @@ from naive_games import chance, decision, end, random_game
 from refusals import refusals
 from test_contract import ROWS, internal
 from test_user_rules import Trembling
+from visited import assert_same
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -81,16 +82,12 @@ def pair(game, rule, make=ExternalSampling, order=Alternating, **options):
 
 
 def assert_alike(free, bound):
-    """Hold strategies and averages at all information sets that were met to those of the tree."""
+    """Hold strategies and averages to those of the tree, where unvisited sets are uniform."""
     assert free.estimator.visited == bound.estimator.visited
-    for player, domain in enumerate(bound.game.domains):
-        strategy = bound.minimizers[player].rule.next_strategy()
-        average = domain.behavior(bound.average[player])
-        assert len(free.current[player]) == len(free.average[player]) > 0
-        for key in free.current[player]:
-            block = domain.simplices.block(key.number)
-            np.testing.assert_allclose(free.current[player][key], strategy[block], atol=1e-12)
-            np.testing.assert_allclose(free.average[player][key], average[block], atol=1e-12)
+    for name in ("current", "average"):
+        found = getattr(free, name).on(bound.game.domains)
+        for one, other in zip(found, getattr(bound, name), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @pytest.mark.deep_beyond(1)
@@ -225,15 +222,8 @@ def test_a_rule_without_a_kernel_approaches_an_equilibrium():
 
 
 def on_the_tree(game, run):
-    """Return the averages of a run as strategies of a tree whose labels are all known."""
-    profile = []
-    for domain, average in zip(game.domains, run.average, strict=True):
-        simplices = domain.simplices
-        behavior = simplices.uniform()
-        for key in average:
-            behavior[simplices.block(key.number)] = average[key]
-        profile.append(domain.sequence_form(behavior))
-    return profile
+    """Return the averages of a run as strategies of a tree."""
+    return run.average.on(game.domains)
 
 
 def test_histories_that_are_not_kept_change_nothing(monkeypatch):
@@ -305,9 +295,11 @@ def test_information_sets_and_actions_have_the_same_names_in_a_file(names, tmp_p
     run = run_of(Guess(names), rk.RegretMatching).run(20)
     run.save(tmp_path / "run")
     again = loaded(tmp_path / "run", Guess(names), rk.RegretMatching)
-    for one, other, name in zip(run.average, again.average, names[:2], strict=True):
-        assert [*map(repr, other)] == [*map(repr, one)] == [repr(name)]
-        assert repr(other.actions(name)) == repr(one.actions(name)) == repr((*names[2:],))
+    assert_same(again.average, run.average)
+    for player, name in enumerate(names[:2]):
+        for average in (run.average, again.average):
+            played = average.behavior(player)(name, names[2:])
+            np.testing.assert_array_equal(played, average[player, 0])
     again.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "run").read_bytes()
     assert_same_bits(again.run(5), run.run(5))
@@ -323,10 +315,8 @@ def test_names_that_a_file_cannot_hold_are_told(name, tmp_path):
 
 def assert_same_bits(run, other):
     assert (run.iteration, run.information_sets) == (other.iteration, other.information_sets)
-    found, expected = (*run.average, *run.current), (*other.average, *other.current)
-    for one, two in zip(found, expected, strict=True):
-        assert [*one] == [*two]
-        assert all((one[key] == two[key]).all() for key in one)
+    assert_same(run.average, other.average)
+    assert_same(run.current, other.current)
 
 
 @pytest.mark.parametrize(
@@ -418,9 +408,8 @@ def test_openspiel_histories_are_those_of_the_tree():
     free = run_of(of_openspiel("kuhn_poker"), rk.RegretMatching).run(200)
     bound = pair(games.from_openspiel("kuhn_poker"), rk.RegretMatching)[1].run(200)
 
-    for player in range(2):
-        for key, shares in ((key, free.average[player][key]) for key in free.average[player]):
-            np.testing.assert_allclose(shares, bound.average[player, key], atol=1e-12)
+    for one, other in zip(free.average.on(bound.game.domains), bound.average, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def shared(make, iterations):
@@ -483,4 +472,4 @@ def test_with_equal_payoffs_the_regret_is_exactly_zero():
     run = Sampled(game, rk.RegretMatching, ExternalSampling(rng())).run(5)
 
     assert run.infosets.cells[-6 + run.infosets.used :][:6].tolist() == [0.0] * 6
-    assert run.average[0]["now"].tolist() == pytest.approx([1 / 6] * 6)
+    assert run.average[0, "now"].tolist() == pytest.approx([1 / 6] * 6)

@@ -14,7 +14,7 @@ from regretkit._util._validate import must_be, number
 from regretkit.evaluation._purification import threshold
 from regretkit.evaluation.exact._support_systems import Bounded, Flags, Systems
 from regretkit.evaluation.exact._zero_sum import ExactSolution
-from regretkit.games import ExtensiveFormGame, Game, Profile
+from regretkit.games import ExtensiveFormGame, Game, History, Profile, Rules
 from regretkit.games._behavioral import as_vectors
 
 _FIRST = 50
@@ -199,7 +199,7 @@ def _ended(systems: Systems, game: Any, best: Bounded, method: str, lacking: str
 def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
     """Return the best of what the supports above each threshold lead to."""
     game = profile._game
-    if game is None or isinstance(game, Mapping):
+    if game is None or isinstance(game, Mapping | History | Rules):
         raise ValueError(
             "run is a profile without its game; pass Profile(strategies, game.domains, game)"
         )
