@@ -10,7 +10,7 @@ from attrs import field, frozen
 from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, quote
 from regretkit.games._game import Game
-from regretkit.games._openspiel_states import (
+from regretkit.games.bridges._openspiel_states import (
     OpenSpielGame,
     OpenSpielState,
     is_openspiel,

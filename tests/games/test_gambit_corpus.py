@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from assert_games import assert_same_game
 from corpus import each, place, reference
+from gambit import values
 from naive_gambit import read
 from test_known_values import lp_value
 
@@ -155,19 +156,13 @@ def test_gambit_reads_what_is_written_as_the_game_that_was_read(name):
         text = io.BytesIO(write_nfg(game, for_gambit=True).encode())
         gambit_game = pygambit.read_nfg(text)
         profile = gambit_game.mixed_strategy_profile()
-        sizes = [len(player.strategies) for player in gambit_game.players]
-        assert sizes == known["strategies"]
     else:
         text = io.BytesIO(write_efg(game, for_gambit=True).encode())
         gambit_game = pygambit.read_efg(text)
         profile = gambit_game.mixed_behavior_profile()
-        sizes = [len(player.infosets) for player in gambit_game.players]
-        assert sizes == known["infosets"]
-        assert len(gambit_game.nodes) == known["nodes"]
-
     assert gambit_game.title == re.sub(r"[^ -~]", "?", game.name or "")
     np.testing.assert_allclose(
-        [profile.payoff(player) for player in gambit_game.players],
+        values(profile),
         numbers(known["uniform_payoffs"]),
         rtol=1e-9,
         atol=1e-9,

@@ -65,7 +65,7 @@ def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
 
 @pytest.mark.parametrize("wrong", [None, 3, b"NFG 1 R", ["x.efg"]])
 def test_what_is_neither_a_name_nor_a_path_is_refused(wrong):
-    with pytest.raises(TypeError, match=r"a game is named by a string"):
+    with pytest.raises(TypeError, match="game must be named by a string"):
         load(wrong)
     for read in (read_efg, read_nfg):
         with pytest.raises(TypeError, match=r"source must be a text or a pathlib\.Path"):

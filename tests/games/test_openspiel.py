@@ -3,8 +3,6 @@
 import importlib
 import json
 import pickle
-import re
-import subprocess
 import sys
 
 import numpy as np
@@ -228,7 +226,7 @@ def test_where_all_is_seen_and_there_are_no_strings_players_know_the_history():
 
 test_a_game_that_cannot_be_one_here_is_refused_with_the_reason = refusals(
     ("kuhn_pokr", "has no game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
-    ("kuhn_poker(cards=3)", "one that OpenSpiel can load, got"),
+    ("kuhn_poker(cards=3)", "OpenSpiel cannot load"),
     ("mfg_crowd_modelling", "is a mean field game"),
     ("stones_and_gems", "draws outcomes of chance without listing them"),
     ("phantom_go", "has no information state strings, which define"),
@@ -244,22 +242,11 @@ def test_a_game_that_is_too_large_is_refused(name):
         games.from_openspiel(name, memory_limit=2**20)
 
 
-def test_the_import_of_openspiel_is_not_taken_for_the_tree():
-    program = "import regretkit as rk; rk.games.from_openspiel('kuhn_poker', memory_limit=10**7)"
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 test_arguments_of_no_meaning_are_refused = refusals(
-    *(
-        (
-            game,
-            TypeError,
-            f"game must be a game of OpenSpiel or the name of one, got {re.escape(str(game))}; "
-            "pass 'leduc_poker' or what pyspiel.load_game returns",
-        )
-        for game in (None, 3, [], games.kuhn_poker())
-    ),
+    *(None, 3, games.kuhn_poker()),
     call=games.from_openspiel,
+    error=TypeError,
+    match="game must be a game of OpenSpiel or the name of one",
 )
 
 
@@ -270,7 +257,7 @@ test_only_a_game_from_openspiel_knows_its_numbers_of_actions = refusals(
     games.chicken(),
     call=lambda wrong: games.to_openspiel_policy(wrong, []),
     error=TypeError,
-    match="game must come from from_openspiel",
+    match="game must be a game of from_openspiel",
 )
 
 

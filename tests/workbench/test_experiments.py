@@ -65,7 +65,7 @@ def test_an_expression_is_an_algorithm_with_other_hyperparameters():
 
 
 test_what_is_no_experiment_is_refused = refusals(
-    ({"games": "kuhn_pokers"}, ValueError, "did you mean kuhn_poker"),
+    ({"games": "kuhn_pokers"}, ValueError, "did you mean 'kuhn_poker'"),
     ({"games": "kuhn_poker(cards=3)"}, ValueError, "unexpected keyword argument 'cards'"),
     ({"games": "none.efg"}, FileNotFoundError, "none.efg"),
     ({"games": ["kuhn_poker", "kuhn_poker"]}, ValueError, "twice"),

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard
 
 from regretkit._util._lazy_import import optional
-from regretkit._util._validate import did_you_mean, quote
+from regretkit._util._validate import did_you_mean, must_be, quote
 from regretkit.games.tree._history import History
 
 END = -4
@@ -62,14 +62,6 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
     game
         The game, or a name that ``pyspiel.load_game`` knows, with arguments or without, for the
         empty history; or a state, which is copied.
-
-    Raises
-    ------
-    TypeError
-        When ``game`` is neither a game or a state of OpenSpiel nor a name.
-    ValueError
-        When OpenSpiel has no such game, or it does not list the outcomes of chance, or has no
-        information states.
 
     Examples
     --------
@@ -130,16 +122,19 @@ def as_turn_based(game: object) -> tuple[Any, Any, bool]:
     """Return a game of OpenSpiel, its turn-based form, and whether that has information states."""
     pyspiel: Any = optional("pyspiel", "openspiel")
     loaded: Any = _loaded(pyspiel, game)
-    kind = loaded.get_type()
-    _check_kind(pyspiel, loaded, kind)
-    simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    kind, types = loaded.get_type(), pyspiel.GameType
+    if kind.dynamics == types.Dynamics.MEAN_FIELD:
+        raise ValueError(f"{loaded} is a mean field game, whose states are not histories")
+    if kind.chance_mode == types.ChanceMode.SAMPLED_STOCHASTIC:
+        raise ValueError(f"{loaded} draws outcomes of chance without listing them")
+    simultaneous = kind.dynamics == types.Dynamics.SIMULTANEOUS
     turns = pyspiel.convert_to_turn_based(loaded) if simultaneous else loaded
     by_string = has_strings(pyspiel, turns)
-    perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+    perfect = kind.information == types.Information.PERFECT_INFORMATION
     if not by_string and (simultaneous or not perfect):
         raise ValueError(
             f"OpenSpiel's {kind.short_name} has no information state strings, which define its "
-            "information sets; choose a game that has them"
+            "information sets"
         )
     return loaded, turns, by_string
 
@@ -148,10 +143,7 @@ def _loaded(pyspiel: Any, game: object) -> object:
     if isinstance(game, pyspiel.Game):
         return game
     if not isinstance(game, str):
-        raise TypeError(
-            f"game must be a game of OpenSpiel or the name of one, got {quote(game)}; "
-            "pass 'leduc_poker' or what pyspiel.load_game returns"
-        )
+        raise TypeError(must_be("game", "a game of OpenSpiel or the name of one", game))
     if "python_" in game:
         optional("open_spiel.python.games", "openspiel")  # registers them with load_game
     name, known = game.partition("(")[0], pyspiel.registered_names()
@@ -161,21 +153,7 @@ def _loaded(pyspiel: Any, game: object) -> object:
     try:
         return pyspiel.load_game(game)
     except pyspiel.SpielError as error:
-        reason = str(error).strip()
-        raise ValueError(
-            f"game must be one that OpenSpiel can load, got {quote(game)}: {reason}"
-        ) from error
-
-
-def _check_kind(pyspiel: Any, game: object, kind: Any) -> None:
-    """Raise a ValueError for games whose states form no tree."""
-    if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
-        raise ValueError(f"{game} is a mean field game, whose states are not histories")
-    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise ValueError(
-            f"{game} draws outcomes of chance without listing them; "
-            "choose a game of another chance_mode"
-        )
+        raise ValueError(f"OpenSpiel cannot load {quote(game)}: {str(error).strip()}") from error
 
 
 def has_strings(pyspiel: Any, game: Any) -> bool:

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from regretkit._util._lazy_import import optional
 from regretkit._util._validate import quote
-from regretkit.games._efg import read_efg, write_efg
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
-from regretkit.games._nfg import read_nfg, write_nfg
 from regretkit.games._normal_form import NormalFormGame
+from regretkit.games.formats._efg import read_efg, write_efg
+from regretkit.games.formats._nfg import read_nfg, write_nfg
 from regretkit.games.tree._game_tree import GameTree
 
 
@@ -24,18 +24,11 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
 
     Gambit's exact numbers become the nearest doubles. Titles and labels are kept.
 
-    Raises
-    ------
-    TypeError
-        When ``game`` is no game of pygambit.
-    ValueError
-        When the game cannot be represented, with the place in Gambit's text.
-
     Examples
     --------
-    >>> import pygambit
-    >>> prisoners = pygambit.Game.from_arrays([[2, 0], [3, 1]], [[2, 3], [0, 1]])
-    >>> from_pygambit(prisoners).payoffs[0]
+    >>> import io, pygambit
+    >>> text = b'NFG 1 R "Dilemma" { "Row" "Column" } { 2 2 } 2 2 3 0 0 3 1 1'
+    >>> from_pygambit(pygambit.read_nfg(io.BytesIO(text))).payoffs[0]
     array([[2., 0.],
            [3., 1.]])
 
@@ -46,7 +39,9 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
     pygambit: Any = optional("pygambit", "gambit")
     if not isinstance(game, pygambit.Game):
         raise TypeError(f"game must be a game of pygambit, got {quote(game)}")
-    is_tree = getattr(game, "is_tree", hasattr(game, "get_infosets"))  # before pygambit 17, since
+    is_tree = getattr(game, "is_tree", None)  # of pygambit 16
+    if is_tree is None:
+        is_tree = isinstance(game, pygambit.ExtensiveGame)
     return read_efg(game.to_efg()) if is_tree else read_nfg(game.to_nfg())
 
 
@@ -59,17 +54,12 @@ def to_pygambit(
     identical payoffs. Names are changed as by ``for_gambit`` of
     ``write_efg``. Players are named by number, from 1.
 
-    Raises
-    ------
-    TypeError
-        When ``game`` has neither form.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
     >>> poker = to_pygambit(kuhn_poker())
-    >>> poker.title, len(poker.players), len(poker.infosets)
-    ('kuhn_poker', 2, 12)
+    >>> poker.title, len(poker.players)
+    ('kuhn_poker', 2)
     """
     pygambit: Any = optional("pygambit", "gambit")
     if isinstance(game, NormalFormGame):

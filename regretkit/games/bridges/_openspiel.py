@@ -11,7 +11,8 @@ from regretkit._util._typing import Indices
 from regretkit._util._validate import must_be, quote
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
-from regretkit.games._openspiel_states import (
+from regretkit.games._profile import Profile
+from regretkit.games.bridges._openspiel_states import (
     OpenSpielGame,
     OpenSpielHistory,
     OpenSpielPolicy,
@@ -20,7 +21,6 @@ from regretkit.games._openspiel_states import (
     as_turn_based,
     has_strings,
 )
-from regretkit.games._profile import Profile
 from regretkit.games.tree._build import built, numbered
 from regretkit.games.tree._game_tree import GameTree, compact
 from regretkit.games.tree._history import CHANCE, History
@@ -50,18 +50,6 @@ def from_openspiel(
     memory_limit
         Bytes that building may take, by default all that are available.
 
-    Raises
-    ------
-    TypeError
-        When ``game`` is neither a game of OpenSpiel nor a name.
-    ValueError
-        When OpenSpiel has no such game; when the game does not list the outcomes of chance, or has
-        no information states; when actions differ within an information set; or when recall is
-        imperfect, with two histories that show it.
-    MemoryError
-        When the tree does not fit into memory, by its size so far or by an estimate of its size
-        from random plays.
-
     Examples
     --------
     >>> game = from_openspiel("kuhn_poker(players=3)")
@@ -77,39 +65,29 @@ def from_openspiel(
     Lanctot et al. (2019), "OpenSpiel: A Framework for Reinforcement Learning in Games",
     arXiv:1908.09453.
     """
-    as_turn_based(game)  # first, so that the import of OpenSpiel is not taken for the tree
-    name, tree = tree_from_openspiel(game, memory_limit, refine=refine)
-    try:
-        return ExtensiveFormGame(tree, name=name)
-    except ValueError as error:
-        if refine:
-            raise
-        raise ValueError(f"{error}, as from_openspiel(..., refine=True) does") from error
-
-
-def tree_from_openspiel(
-    game: str | OpenSpielGame, memory_limit: float | None = None, *, refine: bool = False
-) -> tuple[str, GameTree]:
-    """Return the name and the tree of a game of OpenSpiel, of perfect or imperfect recall."""
     loaded, turns, by_string = as_turn_based(game)
+    name = game if isinstance(game, str) else str(loaded)
     rules = Objects(OpenSpielHistory(turns.new_initial_state(), by_string))
     builder = built(rules, memory_limit)
     arrays, leading = builder.arrays(), builder.leading_actions()
-    leads = compact(np.array([*rules.names, -1])[leading])
+    numbers = refined_information_sets(GameTree(**arrays))[0] if refine else None
+    numbers = arrays["information_set"] if numbers is None else numbers
     players, parent = len(arrays["labels"]), compact(arrays["parent"])
-    numbers = arrays["information_set"]
-    if refine:
-        numbers, _ = refined_information_sets(GameTree(**arrays))
     ordered, positions = _in_order(arrays["player"], numbers, players)
-    first = compact(np.searchsorted(parent, np.arange(parent.size + 1)))
-    names = partial(Names, turns, parent=parent, first=first, action=leads)
+    names = partial(
+        Names,
+        turns,
+        parent=parent,
+        first=compact(np.searchsorted(parent, np.arange(parent.size + 1))),
+        action=compact(np.array([*rules.names, -1])[leading]),
+    )
     chance = np.flatnonzero(arrays["player"] == CHANCE)
-    strings = map(list, arrays["labels"])
-    named = {
+    labels = zip(map(list, arrays["labels"]), positions, strict=True)
+    arrays |= {
         "information_set": compact(ordered),
         "labels": [
-            [labels[number] for number in arrays["information_set"][histories].tolist()]
-            for labels, histories in zip(strings, positions, strict=True)
+            [strings[number] for number in arrays["information_set"][histories].tolist()]
+            for strings, histories in labels
         ],
         "actions": [
             LazySequence(histories.size, names(player=actor, positions=histories))
@@ -117,7 +95,12 @@ def tree_from_openspiel(
         ],
         "outcomes": LazySequence(chance.size, names(player=CHANCE, positions=chance)),
     }
-    return game if isinstance(game, str) else str(loaded), GameTree(**arrays | named)
+    try:
+        return ExtensiveFormGame(GameTree(**arrays), name=name)
+    except ValueError as error:
+        if refine:
+            raise
+        raise ValueError(f"{error}, as from_openspiel(..., refine=True) does") from error
 
 
 @frozen(eq=False)
@@ -185,15 +168,6 @@ def to_openspiel_policy(
         For each player a strategy, such as ``run.average``. With a history, such an
         average; the policy is a ``pyspiel.PartialTabularPolicy``, which is uniform elsewhere.
 
-    Raises
-    ------
-    TypeError
-        When ``game`` is no such game.
-    ValueError
-        When there is not one strategy for each player, when two information sets with the same
-        information state string are played differently, which such a policy cannot represent, or
-        when the game has no such strings.
-
     Examples
     --------
     >>> import pyspiel
@@ -208,19 +182,21 @@ def to_openspiel_policy(
     """
     pyspiel: Any = optional("pyspiel", "openspiel")
     if isinstance(game, OpenSpielHistory):
-        _check_strings(game.has_strings, "the game")
+        _check_strings(game.has_strings)
         return _visited_policy(pyspiel, profile)
-    names, built = _names(game), cast("ExtensiveFormGame", game)
-    _check_strings(has_strings(pyspiel, names[0].game), built.name)
-    strategies = as_vectors(built, profile)
+    lazy = game.tree.actions if isinstance(game, ExtensiveFormGame) else ()
+    names = [each.make for each in lazy if isinstance(each, LazySequence)]
+    if not names or not all(isinstance(each, Names) for each in names):
+        raise TypeError(must_be("game", "a game of from_openspiel", game))
+    known, built = cast("list[Names]", names), cast("ExtensiveFormGame", game)
+    _check_strings(has_strings(pyspiel, known[0].game))
     table: dict[str, Row] = {}
-    for player, (domain, strategy) in enumerate(zip(built.domains, strategies, strict=True)):
-        behavior = domain.behavior(strategy).tolist()
-        begin = 0
-        for number, actions in enumerate(map(names[player].actions, range(domain.points))):
-            label = built.tree.labels[player][number]
-            row = list(zip(actions, behavior[begin : begin + len(actions)], strict=True))
-            begin += len(actions)
+    pairs = zip(built.domains, as_vectors(built, profile), strict=True)
+    for player, (domain, strategy) in enumerate(pairs):
+        behavior = domain.behavior(strategy)
+        for number, label in enumerate(built.tree.labels[player]):
+            probabilities = behavior[domain.simplices.block(number)].tolist()
+            row = list(zip(known[player].actions(number), probabilities, strict=True))
             if table.setdefault(label, row) != row:
                 raise ValueError(
                     f"information state {quote(label)} labels several information sets, one of "
@@ -231,10 +207,10 @@ def to_openspiel_policy(
     return policy
 
 
-def _check_strings(known: bool, name: str | None) -> None:
+def _check_strings(known: bool) -> None:
     if not known:
         raise ValueError(
-            f"{name} has no information state strings, which are the keys of OpenSpiel's policies"
+            "the game has no information state strings, which are the keys of OpenSpiel's policies"
         )
 
 
@@ -251,18 +227,3 @@ def _visited_policy(pyspiel: Any, profile: object) -> OpenSpielPolicy:
     }
     policy: OpenSpielPolicy = pyspiel.PartialTabularPolicy(table)
     return policy
-
-
-def _names(game: ExtensiveFormGame | History[int]) -> list[Names]:
-    """Return, for each player, OpenSpiel's numbers and names of actions."""
-    if isinstance(game, ExtensiveFormGame):
-        lazy = [
-            sequence.make for sequence in game.tree.actions if isinstance(sequence, LazySequence)
-        ]
-        names = [make for make in lazy if isinstance(make, Names)]
-        if len(names) == game.players:
-            return names
-    raise TypeError(
-        f"game must come from from_openspiel, which knows OpenSpiel's numbers of actions, "
-        f"got {quote(game)}"
-    )

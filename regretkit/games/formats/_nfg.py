@@ -6,7 +6,8 @@ import numpy as np
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.games._gambit_tokens import (
+from regretkit.games._normal_form import NormalFormGame
+from regretkit.games.formats._tokens import (
     Source,
     Tokens,
     number_unnamed,
@@ -17,7 +18,6 @@ from regretkit.games._gambit_tokens import (
     write_names,
     write_number,
 )
-from regretkit.games._normal_form import NormalFormGame
 
 _MAX_PLAYERS = 31
 """Before version 2, NumPy has arrays of at most 32 dimensions."""

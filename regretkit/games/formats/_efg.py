@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import LARGEST, quote
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame, game_from_tree
-from regretkit.games._gambit_tokens import (
+from regretkit.games._game import tree_hint
+from regretkit.games.formats._tokens import (
     Source,
     Tokens,
     number_unnamed,
@@ -27,7 +28,6 @@ from regretkit.games._gambit_tokens import (
     write_names,
     write_number,
 )
-from regretkit.games._game import tree_hint
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL
 
@@ -53,15 +53,6 @@ def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
     ----------
     source
         The text of the game, or a ``pathlib.Path`` to a file in UTF-8.
-
-    Raises
-    ------
-    TypeError
-        When ``source`` is neither a string nor a path.
-    OSError
-        When the file cannot be read.
-    ValueError
-        When the text is no such game, with the line and the column of the first error.
 
     Examples
     --------
@@ -346,11 +337,6 @@ def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
         Whether to change what Gambit 16 refuses: characters that are not printable ASCII become
         question marks, duplicate labels of a player get numbers, and probabilities whose sum is not
         exactly 1 are divided by it.
-
-    Raises
-    ------
-    TypeError
-        When ``game`` is no game in extensive form.
 
     Examples
     --------

@@ -1,0 +1,1 @@
+"""Games of other libraries: OpenSpiel and pygambit."""

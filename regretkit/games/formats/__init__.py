@@ -1,0 +1,1 @@
+"""Files of games: Gambit's formats ``.efg`` and ``.nfg``."""
