@@ -14,11 +14,11 @@ from benchmarks import harness
 from benchmarks.engines import prefixes
 from benchmarks.equilibria import started
 from benchmarks.harness import Action, Curves, Figures, Found, benchmark, best_times, cpu_seconds
+from benchmarks.libratus import read_libratus
 from benchmarks.runs import RegretMatchingPlus, cfr_run
 from benchmarks.vector_form import VectorForm
 from regretkit.evaluation import exploitability
 from regretkit.games import hold_em
-from regretkit.games.poker import read_libratus
 from regretkit.games.public import PublicGame
 from regretkit.play import ALGORITHMS, SelfPlay
 

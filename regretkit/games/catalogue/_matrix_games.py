@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from regretkit._util._typing import Indices
-from regretkit._util._validate import floats, must_be, quote, whole_number
+from regretkit._util._validate import floats, must_be, number, whole_number
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._normal_form import NormalFormGame, matrix_game
 from regretkit.games._registry import call_text, register
@@ -94,13 +94,6 @@ def random_matrix_game(
     distribution
         ``"uniform"`` between -1 and 1, or ``"normal"`` with mean 0 and variance 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is none of these.
-    MemoryError
-        When the game does not fit into memory.
-
     Examples
     --------
     >>> random_matrix_game(2, seed=1).payoffs[0].round(2)
@@ -114,13 +107,10 @@ def random_matrix_game(
     whole_number(seed, "seed", minimum=0)
     MemoryBudget().check_payoffs(shape[0] * shape[1])
     generator = np.random.default_rng(seed)
-    if distribution == "uniform":
-        payoffs = generator.uniform(-1.0, 1.0, shape)
-    elif distribution == "normal":
-        payoffs = generator.normal(size=shape)
-    else:
-        known = "'uniform' or 'normal'"
-        raise ValueError(f"distribution must be {known}, got {quote(distribution)}")
+    if distribution not in ("uniform", "normal"):
+        raise ValueError(must_be("distribution", "'uniform' or 'normal'", distribution))
+    uniform = distribution == "uniform"
+    payoffs = generator.uniform(-1.0, 1.0, shape) if uniform else generator.normal(size=shape)
     given = {"rows": rows, "columns": columns, "seed": seed, "distribution": distribution}
     return matrix_game(payoffs, name=call_text(random_matrix_game, **given))
 
@@ -231,12 +221,7 @@ def traffic_light(crash: float = -100.0) -> NormalFormGame:
     ----------
     Nisan, Roughgarden, Tardos and Vazirani (2007), "Algorithmic game theory", section 1.3.
     """
-    try:
-        crash = float(crash)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"crash must be a number, got {quote(crash)}") from error
-    if not math.isfinite(crash):
-        raise ValueError(f"crash must be finite, got {crash}")
+    crash = number(crash, "crash")
     actions = ["go", "stop"]
     payoffs = [[[crash, 1.0], [0.0, 0.0]], [[crash, 0.0], [1.0, 0.0]]]
     name = call_text(traffic_light, crash=crash)
@@ -438,7 +423,7 @@ def sealed_bid_auction(
         price=price,
         bids=None if count == default else count,
     )
-    actions = [[str(number) for number in range(count)]] * amounts.size
+    actions = [list(map(str, range(count)))] * amounts.size
     return NormalFormGame(payoffs, actions=actions, name=name)
 
 

@@ -1,6 +1,5 @@
 """No-limit hold'em endgames: the ranges, the bets, and the games made of them."""
 
 from regretkit.games.poker._cards import parse_range as parse_range
-from regretkit.games.poker._cards import read_libratus as read_libratus
 from regretkit.games.poker._cards import write_range as write_range
 from regretkit.games.poker._hold_em import hold_em as hold_em

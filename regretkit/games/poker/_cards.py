@@ -1,4 +1,4 @@
-"""Cards by number, ranges of hands as players write them, and the endgames of Libratus."""
+"""Cards by number, and ranges of hands as players write them."""
 
 import itertools
 import math
@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from numbers import Real
-from os import PathLike
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -351,77 +349,3 @@ def _runs(kinds: list[_Class], left: dict[tuple[int, int], float]) -> Iterator[s
 
 def _weighted(group: str, weight: float) -> str:
     return group if weight == 1.0 else f"{group}:{weight!r}".removesuffix(".0")
-
-
-_STACK = 20_000
-"""Chips of each player before the hand, of blinds of 50 and 100."""
-
-_HANDS = 1326
-
-
-def read_libratus(path: str | PathLike[str]) -> dict[str, Any]:
-    r"""Return board, ranges, pot and stack of an endgame, as ``hold_em`` takes them.
-
-    Parameters
-    ----------
-    path
-        A text file with lines ``-round 4``, ``-board 4s8hTc9h2s``, ``-pot 500``, and
-        ``-reach`` with 1,326 numbers for each player, of whom the first acts first. The order of
-        hands is 2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc.
-
-    Returns
-    -------
-    dict
-        Arguments of ``hold_em``. Each player has 20,000 chips, less half of the pot.
-
-    Raises
-    ------
-    OSError
-        When the file cannot be read.
-    ValueError
-        When it is no such file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> reach = "-reach " + " ".join(["0.5"] * 2652)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "endgame.txt")
-    ...     text = f"-round 4\n-board 4s8hTc9h2s\n-pot 500\n{reach}\n"
-    ...     _ = path.write_text(text)
-    ...     endgame = read_libratus(path)
-    >>> endgame["board"], endgame["pot"], endgame["stack"]
-    ('4s8hTc9h2s', 500, 19750)
-
-    References
-    ----------
-    Brown and Sandholm (2018), "Superhuman AI for heads-up no-limit poker: Libratus beats top
-    professionals", Science 359. The files are those of the repository LibratusEndgames.
-    """
-    fields: dict[str, str] = {}
-    for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
-        name, _, value = line.strip().partition(" ")
-        fields[name] = value
-    board, pot, reach = (fields.get(name, "") for name in ("-board", "-pot", "-reach"))
-    read_board(board, deck_cards("2-A"))
-    if not re.fullmatch(r"\d{1,5}", pot, re.ASCII) or not 0 < int(pot) < 2 * _STACK:
-        raise _unreadable(path, f"whole chips below {2 * _STACK:,} in a line -pot")
-    try:
-        numbers = np.array(reach.split(), dtype=np.float64)
-    except ValueError:
-        numbers = np.empty(0)
-    if numbers.size != 2 * _HANDS or not (np.isfinite(numbers) & (numbers >= 0.0)).all():
-        raise _unreadable(path, f"{2 * _HANDS:,} finite numbers, at least 0, in a line -reach")
-    cards = [card_of(rank + suit) for rank in RANKS for suit in "shdc"]
-    libratus_order = np.sort(np.array(list(itertools.combinations(cards, 2))))
-    order = np.lexsort((libratus_order[:, 1], libratus_order[:, 0]))
-    return {
-        "board": board,
-        "ranges": (numbers[:_HANDS][order], numbers[_HANDS:][order]),
-        "pot": int(pot),
-        "stack": _STACK - int(pot) // 2,
-    }
-
-
-def _unreadable(path: str | PathLike[str], wanted: str) -> ValueError:
-    return ValueError(f"{quote(str(path))} is no endgame of Libratus: it must have {wanted}")
