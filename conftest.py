@@ -18,12 +18,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Whose examples run only where an optional package is installed.
 NEEDS = {
     "pyspiel": [
-        "regretkit/games/_openspiel_tree.py",
-        "regretkit/games/_openspiel_states.py",
+        "regretkit/games/bridges/_openspiel.py",
+        "regretkit/games/bridges/_openspiel_states.py",
         "docs/how_to/sample_large_games.md",
         "docs/how_to/use_openspiel_games.md",
     ],
-    "pygambit": ["regretkit/games/_pygambit.py"],
+    "pygambit": ["regretkit/games/bridges/_pygambit.py"],
     "plotly": ["regretkit/workbench/_report.py"],
 }
 collect_ignore = [
