@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from regretkit.display._games import game_figure, size_of, table_lines, tree_lines, tree_of
 from regretkit.display._style import escaped, file_of, number, shortened, title_of
-from regretkit.evaluation import nash_conv
 from regretkit.games import (
     ExtensiveFormGame,
     Game,
@@ -18,7 +17,6 @@ from regretkit.games import (
 )
 from regretkit.games._profile_table import MOST, blocks_of, label_of, shown_actions
 from regretkit.games.public import PublicGame
-from regretkit.play import SelfPlay
 
 _DRAWN = 120
 """Games with at most this many histories, or outcomes, are drawn."""
@@ -26,9 +24,6 @@ _DRAWN = 120
 AnyGame: TypeAlias = (
     ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | PublicGame | GameTree
 )
-
-_QUICK = 100_000
-"""The NashConv of games with at most this many ends, or outcomes, is computed at once."""
 
 _BAR = "rgba(0, 114, 178, 0.28)"
 
@@ -138,22 +133,3 @@ def _probability(action: str, probability: float) -> _Cell:
     bar = f"linear-gradient(90deg, {_BAR} {share}, transparent {share})"
     text = f"{escaped(shortened(action))} {probability:.4f}"
     return _Cell(f'<td style="text-align: left; background: {bar}">{text}</td>')
-
-
-def run_html(run: SelfPlay) -> str:
-    """Return a run as a table: what it is made of, and how far it has come."""
-    rows: dict[str, str | float] = {"game": repr(run.game)}
-    for player, minimizer in enumerate(run.minimizers):
-        rows[f"player {player}"] = shortened(repr(minimizer), 200)
-    rows |= {part: repr(getattr(run, part)) for part in ("order", "averaging", "estimator")}
-    rows |= {"engine": run.engine, "iterations": f"{run.iteration:,}"}
-    game, small = run.game, False
-    if isinstance(game, ExtensiveFormGame | NormalFormGame):
-        small = game.payoffs[0].size <= _QUICK
-    elif isinstance(game, PublicGame):
-        small = sum(domain.dimension for domain in game.domains) <= _QUICK
-    if run._failure is not None:
-        rows["broken"] = shortened(run._failure, 400)
-    elif run.iteration and small and run._averages[0]._weight:
-        rows["NashConv of the average"] = nash_conv(game, run.average)
-    return facts(*rows.items())

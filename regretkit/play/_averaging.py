@@ -302,6 +302,11 @@ class Average(Stateful):
             )
 
     @property
+    def has_strategy(self) -> bool:
+        """Whether something of positive weight was added."""
+        return self._total is not None and self._weight > 0.0
+
+    @property
     def strategy(self) -> Vector:
         """The average, a new array of the strategies' shape.
 

@@ -50,7 +50,7 @@ class SavedRun:
         """Return what a checkpoint of a run and of callbacks holds."""
         run.check_whole()
         game = run.game
-        name = getattr(game, "name", None) or repr(getattr(game, "rules", ""))
+        name = getattr(game, "name", None) or repr(getattr(game, "rules", game))
         saved = [callback for callback in callbacks if isinstance(callback, Stateful)]
         return cls(
             path=str(path),

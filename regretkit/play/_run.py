@@ -56,8 +56,14 @@ class Run(Stateful, abc.ABC):
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
     >>> run = solve(kuhn_poker(), "cfr+", iterations=100)
-    >>> isinstance(run, Run), run.iteration
-    (True, 100)
+    >>> print(run)
+    game        kuhn_poker
+    algorithm   cfr+
+    iterations  100
+    gap         0.00...
+    value       -0.055..., 0.055...
+    engine      compiled
+    seconds     ...
     """
 
     order: Order = field(
@@ -193,9 +199,47 @@ class Run(Stateful, abc.ABC):
     def _restored(self) -> None:
         self._failure = None
 
+    # Printed
+
+    @abc.abstractmethod
+    def _made_of(self) -> str:
+        """Return the algorithm in words, where it has no name."""
+
+    @abc.abstractmethod
+    def _results(self) -> dict[str, str]:
+        """Return what is known of the result, by name."""
+
+    def _facts(self) -> dict[str, str]:
+        """Return what ``print`` shows, by name."""
+        call: dict[str, Any] = self.call or {}
+        name = call.get("algorithm") or self._made_of()
+        sampling = f", {call['sampling']} sampling" if call.get("sampling") else ""
+        return {
+            "game": title_of(cast("Any", self).game),
+            "algorithm": f"{name if isinstance(name, str) else ', '.join(name)}{sampling}",
+            "iterations": f"{self.iteration:,}",
+            **(self._results() if self._failure is None else {"broken": self._failure}),
+            "seconds": f"{self.seconds:.3g}",
+        }
+
+    def __str__(self) -> str:
+        facts = self._facts()
+        width = max(map(len, facts))
+        return "\n".join(f"{name:<{width}}  {fact}" for name, fact in facts.items())
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
+        return facts(*self._facts().items())
+
     def __copy__(self) -> Self:
         game = cast("Any", self).game
         return copy.deepcopy(self, {id(game): game})
+
+
+def title_of(game: Any) -> str:
+    """Return the name of a game, or of its rules."""
+    return str(getattr(game, "name", None) or repr(getattr(game, "rules", game)))
 
 
 @contextmanager

@@ -230,6 +230,14 @@ class Sampled(Run):
         if not all(0 <= count <= state["iteration"] for count in state["updates"].values()):
             raise ValueError("a player must have learned in 0 to all iterations")
 
+    def _made_of(self) -> str:
+        rules = dict.fromkeys(getattr(rule, "__name__", "a rule") for rule in self.infosets.rules)
+        return ", ".join(rules)
+
+    def _results(self) -> dict[str, str]:
+        sizes = " + ".join(f"{number:,}" for number in self.information_sets)
+        return {"visited": f"{self.estimator.visited:,} histories, {sizes} information sets"}
+
     def __repr__(self) -> str:
         sizes = " + ".join(map(str, self.information_sets))
         return f"<Sampled: {self.iteration} iterations, {sizes} information sets>"

@@ -25,11 +25,11 @@ from regretkit.play._engines import (
     report_engine,
     select_engine,
 )
-from regretkit.play._run import Run
+from regretkit.play._run import Run, title_of
 from regretkit.sets import StrategySet
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class SelfPlay(Run):
     """A game played by minimizers, and the average of what they play.
 
@@ -207,10 +207,28 @@ class SelfPlay(Run):
         """Return ``evaluation.exploitability`` of ``average``: what they gain on average."""
         return exploitability(self.game, self.average)
 
-    def _repr_html_(self) -> str:
-        from regretkit.display._html import run_html
+    def __repr__(self) -> str:
+        return f"<SelfPlay of {title_of(self.game)}: {self.iteration} iterations>"
 
-        return run_html(self)
+    def _made_of(self) -> str:
+        rules = [getattr(minimizer, "rule", minimizer) for minimizer in self.minimizers]
+        return ", ".join(dict.fromkeys(type(rule).__name__ for rule in rules))
+
+    def _results(self) -> dict[str, str]:
+        small = sum(domain.dimension for domain in self.game.domains) <= _QUICK
+        found = {}
+        if small and self.iteration and self._averages[0].has_strategy:
+            value = self.game.value(self.average)
+            found = {"gap": f"{self.nash_conv():.3g}", "value": ", ".join(map(_number, value))}
+        return {**found, "engine": self.engine}
+
+
+_QUICK = 100_000
+"""Sequences of a game whose gap is computed to print a run."""
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
 
 
 def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:

@@ -213,6 +213,32 @@ def test_a_run_that_failed_is_broken_and_says_so_until_a_state_mends_it(start, t
     assert average(run.run(2)) == average(start([fail_when([])]).run(5))
 
 
+# Printed
+
+
+def test_a_run_prints_what_it_is_and_how_far_it_came():
+    game = games.kuhn_poker()
+    run = rk.solve(game, ["cfr", "cfr+"], iterations=1_234, sampling="outcome")
+    printed = dict(line.split("  ", 1) for line in str(run).splitlines())
+    facts = {name: fact.strip() for name, fact in printed.items()}
+    assert facts["game"] == "kuhn_poker"
+    assert facts["algorithm"] == "cfr, cfr+, outcome sampling"
+    assert facts["iterations"] == "1,234"
+    assert float(facts["gap"]) == pytest.approx(run.nash_conv(), rel=1e-2)
+    assert float(facts["value"].split(", ")[0]) == pytest.approx(
+        game.value(run.average)[0], abs=1e-5
+    )
+    assert facts["engine"] == run.engine
+    assert repr(run) == "<SelfPlay of kuhn_poker: 1234 iterations>"
+
+
+@each_kind
+def test_a_run_prints_that_it_has_not_begun_or_is_broken(start):
+    assert {line.split()[0] for line in str(start()).splitlines()} >= {"game", "iterations"}
+    assert "broken" in str(broken(start, 2)[0])
+    assert "Watched" in str(with_a_tree())
+
+
 def test_play_without_a_tree_is_refused_before_memory_ends(monkeypatch):
     monkeypatch.setattr("regretkit.play._infosets.available", lambda: 2.0**14)
     with pytest.raises(MemoryError, match=r"information sets do not fit .* OutcomeSampling"):
