@@ -18,7 +18,13 @@ from regretkit.games._behavioral import (
     as_vectors,
     is_behavior,
 )
-from regretkit.games._game import as_profile, check_game, check_player, check_strategy
+from regretkit.games._game import (
+    as_profile,
+    check_game,
+    check_linear,
+    check_player,
+    check_strategy,
+)
 from regretkit.games.public import PublicGame
 from regretkit.sets import DecisionProblem
 
@@ -223,6 +229,7 @@ def security_value(
     -0.25
     """
     check_game(game)
+    check_linear(game)
     check_player(player, len(game.domains))
     domain = game.domains[player]
     fixed = vector(as_vector(strategy, domain, player), domain.dimension, "strategy")

@@ -104,6 +104,8 @@ class GraphGame(Game[Simplices]):
     """The index of each player's first probability, and of chance's."""
     _passes: list[slice]
     """The edges from all nodes of each level."""
+    _chance_levels: int
+    """Number of levels up to the last one at which chance moves."""
     _parts: "dict[tuple[int, ...], GraphGame]" = field(factory=dict)
     """The parts that sampled outcomes of chance leave, cached."""
 
@@ -141,6 +143,8 @@ class GraphGame(Game[Simplices]):
         self.edges, self.levels, self.payoffs = edges, levels, payoffs
         cuts = np.searchsorted(edges.source, levels).tolist()
         self._passes = [slice(start, stop) for start, stop in pairwise(cuts) if stop > start]
+        by_chance = [bool((edges.mover[level] == CHANCE).any()) for level in self._passes]
+        self._chance_levels = max(np.flatnonzero(by_chance).tolist(), default=-1) + 1
 
     @classmethod
     def from_rules(
@@ -275,7 +279,9 @@ class GraphGame(Game[Simplices]):
         edges, reachable = self.edges, np.zeros(self.nodes, dtype=np.bool_)
         reachable[0] = True
         sampled, kept = list[int](), list[Indices]()
-        for level in self._passes:
+        for depth, level in enumerate(self._passes):
+            if depth == self._chance_levels and tuple(sampled) in self._parts:
+                break
             numbers = np.arange(level.start, level.stop)[reachable[edges.source[level]]]
             by_chance = edges.mover[numbers] == CHANCE
             outcomes = numbers[by_chance]
