@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -180,17 +180,17 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
 
 
 @define(eq=False, repr=False)
-class ImperfectRecallGame(TreeGame[Any]):
+class ImperfectRecallGame(TreeGame[Simplices]):
     """A game of imperfect recall: it has histories, but no sequence form.
 
-    A player of imperfect recall has no strategy set in which every payoff is linear, and regret
-    minimization over sequences has no guarantee for it. So accessing the players' sets, as
-    self-play does, raises a ValueError that names an information set which violates perfect
-    recall.
+    Payoffs are not linear in the strategies of a player who forgets. So players choose behaviors, a
+    distribution for each information set, as in a ``GraphGame``, and utilities are counterfactual.
+    No regret bound holds for what ``SelfPlay`` makes of them, and there are no best responses here.
 
-    ``solve(game, ..., imperfect_recall=True)`` runs on ``refinement``, the perfect-recall
-    refinement, with strategies shared within each original information set; there is no
-    convergence guarantee. ``coarsen`` maps the result to a strategy of this game.
+    ``solve(game, ..., imperfect_recall=True)`` plays ``refinement``, the perfect-recall
+    refinement, with strategies shared within each original information set: the same CFR, in all
+    engines. ``coarsen`` maps the result to a strategy of this game. Without the switch it raises a
+    ValueError that names an information set which violates perfect recall.
 
     Parameters
     ----------
@@ -198,13 +198,6 @@ class ImperfectRecallGame(TreeGame[Any]):
         The histories of the game.
     name
         Name of the game.
-
-    Raises
-    ------
-    TypeError
-        When ``tree`` is not a game tree.
-    ValueError
-        When ``tree`` has perfect recall.
 
     Examples
     --------
@@ -216,12 +209,11 @@ class ImperfectRecallGame(TreeGame[Any]):
     ...     p "" 1 1 0 t "" 2 "second" { 4 } t "" 3 "missed" { 1 }''')
     >>> game
     <Absent-minded driver: 1 information sets, imperfect recall>
-    >>> game.tree.payoffs.ravel()
-    array([0., 4., 1.])
-    >>> game.domains
-    Traceback (most recent call last):
-    ...
-    ValueError: imperfect recall: player 0 cannot tell the empty history from 'go on', ...
+    >>> game.recall_violation
+    "imperfect recall: player 0 cannot tell the empty history from 'go on', ..."
+    >>> leaving = np.array([1 / 3, 2 / 3])
+    >>> game.value([leaving]).round(4), game.utility(0, [leaving]).round(4)
+    (array([1.3333]), array([4., 3.]))
 
     References
     ----------
@@ -236,7 +228,14 @@ class ImperfectRecallGame(TreeGame[Any]):
     coarse_information_set: tuple[Indices, ...] | None = field(init=False)
     """For each player, the information set of this game to which each one of ``refinement``
     belongs."""
+    domains: tuple[Simplices, ...] = field(init=False)
     _refinement: ExtensiveFormGame = field(init=False)
+    _coarse: tuple[Indices, ...] = field(init=False)
+    """For each player and action of ``refinement``, the number of the action here."""
+    _dealt: tuple[Vector, ...] = field(init=False)
+    """And the sum of chance's probabilities over the histories of its information set."""
+
+    linear = False
 
     def __attrs_post_init__(self) -> None:
         try:
@@ -248,8 +247,20 @@ class ImperfectRecallGame(TreeGame[Any]):
             self.recall_violation = text
         else:
             raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
-        tree, self.coarse_information_set = _perfect_recall_refinement(self.tree)
+        tree, coarse = _perfect_recall_refinement(self.tree)
+        self.coarse_information_set = coarse
         self._refinement = ExtensiveFormGame(tree, name=self.name)
+        names = zip(self.tree.sizes, self.tree.labels, self.tree.actions, strict=True)
+        self.domains = tuple(Simplices(n, labels=sets, actions=each) for n, sets, each in names)
+        pairs = zip(self.domains, coarse, strict=True)
+        self._coarse = tuple(domain.coordinates(numbers) for domain, numbers in pairs)
+        reach, players = reach_of_chance(tree), range(self.players)
+        acting = [np.flatnonzero(tree.player == player) for player in players]
+        by_set = [
+            segment_sum(tree.information_set[own], reach[own], numbers.size)
+            for own, numbers in zip(acting, coarse, strict=True)
+        ]
+        self._dealt = tuple(map(np.repeat, by_set, tree.sizes))
 
     @property
     def refinement(self) -> ExtensiveFormGame:
@@ -290,34 +301,40 @@ class ImperfectRecallGame(TreeGame[Any]):
         """
         from regretkit.games._profile import Profile  # which imports all games
 
-        domains, played = self.refinement.domains, []
-        kinds = self.coarse_information_set or ()
-        for strategy, domain, coarse in zip(
-            as_profile(profile, domains), domains, kinds, strict=True
-        ):
-            sizes = domain.simplices.sizes[np.unique(coarse, return_index=True)[1]]
-            merged = Simplices(sizes)
-            place = merged.coordinates(coarse)
-            behavior = merged.normalize(segment_sum(place, strategy[1:], merged.dimension))
-            played.append(domain.sequence_form(behavior[place]))
-        return Profile(played, domains, self.refinement)
+        domains = self._refinement.domains
+        merged = [
+            own.normalize(segment_sum(places, strategy[1:], own.dimension))
+            for own, places, strategy in zip(
+                self.domains, self._coarse, as_profile(profile, domains), strict=True
+            )
+        ]
+        return Profile(self._unfolded(merged), domains, self._refinement)
 
-    def _no_sequence_form(self) -> Any:
-        raise ValueError(
-            f"{self.recall_violation}; or pass imperfect_recall=True to solve, which runs it "
-            "without a convergence guarantee"
-        )
-
-    domains = cast("Any", property(_no_sequence_form))
-    """Raises a ValueError: without perfect recall there is no sequence form."""
-
-    @property
-    def players(self) -> int:
-        """Number of players."""
-        return self.tree.players
+    def _unfolded(self, strategies: Sequence[Vector]) -> list[Vector]:
+        """Return behaviors as strategies of the refinement."""
+        parts = zip(self._refinement.domains, strategies, self._coarse, strict=True)
+        return [domain.sequence_form(behavior[places]) for domain, behavior, places in parts]
 
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
-        return cast("Vector", self.domains)  # raises
+        """Return the counterfactual utility of each action, the sum over the parts of its set."""
+        profile, places = self._unfolded(strategies), self._coarse[player]
+        utility = self._refinement._utility(player, profile, payoff_of)
+        domain = self._refinement.domains[player]
+        _, parts = domain.counterfactual(utility, strategies[player][places])
+        return segment_sum(places, parts, self.domains[player].dimension)
+
+    def _value(self, strategies: Sequence[Vector]) -> Vector:
+        return self._refinement._value(self._unfolded(strategies))
+
+    def realization(self, player: int, strategy: Vector) -> Vector:
+        """Return the probability of each action times that with which its player comes to it.
+
+        That is the sum, over the histories of the information set, of the probabilities of the
+        player's and chance's moves. Averages add these up, and divide by their sums.
+        """
+        places = self._coarse[player]
+        reached = self._refinement.domains[player].sequence_form(strategy[places])[1:]
+        return segment_sum(places, self._dealt[player] * reached, strategy.size)
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.tree.information_sets))

@@ -34,8 +34,9 @@ class Game(abc.ABC, Generic[Domain]):
 
     does not depend on its own strategy, and says all that it needs to learn.
 
-    ``ExtensiveFormGame``, ``NormalFormGame`` and ``PublicGame`` are such games. ``GraphGame`` plays
-    behaviors, in which payoffs are not linear; see there. A game of your own sets ``domains`` and
+    ``ExtensiveFormGame``, ``NormalFormGame`` and ``PublicGame`` are such games. In a ``GraphGame``
+    and an ``ImperfectRecallGame`` players choose behaviors, in which payoffs are not linear; see
+    there. A game of your own sets ``domains`` and
     has a method ``_utility``; add ``_value`` where there is a faster way.
 
     Attributes
@@ -87,7 +88,7 @@ class Game(abc.ABC, Generic[Domain]):
 
         It is the gradient of the expected payoff of player ``payoff_of``, by default ``player``,
         with respect to the strategy of ``player``, shape ``(dimension,)``. The player's entry of
-        ``profile`` is ignored, except by a ``GraphGame``.
+        ``profile`` is ignored where payoffs are linear.
         """
         check_player(player, self.players)
         ignored = player if self.linear else None
@@ -159,9 +160,8 @@ class Game(abc.ABC, Generic[Domain]):
 
 
 def check_game(game: object) -> None:
-    """Raise a TypeError unless the value is a game, and a ValueError without strategy sets."""
+    """Raise a TypeError unless the value is a game."""
     if isinstance(game, Game):
-        _ = game.domains  # which raises where recall is imperfect
         return
     if isinstance(game, str):
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
@@ -282,8 +282,18 @@ def _sequence_form(domain: StrategySet) -> str:
     return tree if isinstance(domain, DecisionTree) else ""
 
 
+def check_recall(game: Game[Any]) -> None:
+    """Raise a ValueError for a game of imperfect recall."""
+    if game.recall_violation is not None:
+        raise ValueError(
+            f"{game.recall_violation}; or pass imperfect_recall=True to solve, which runs it "
+            "without a convergence guarantee"
+        )
+
+
 def check_linear(game: Game[Any]) -> None:
     """Raise a ValueError for a game of behaviors, in which a best response is no linear matter."""
+    check_recall(game)
     if not game.linear:
         raise ValueError(
             f"payoffs are not linear in the behaviors of {quote(game)}; measure its "

@@ -257,7 +257,14 @@ def test_a_game_of_imperfect_recall_says_so_and_keeps_its_tree():
     np.testing.assert_array_equal(driver.tree.payoffs.ravel(), [0.0, 4.0, 0.0])
 
 
-@pytest.mark.parametrize("ask", [rk.solve, lambda driver: driver.domains])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda driver: rk.solve(driver, "cfr", iterations=1),
+        lambda driver: rk.nash_conv(driver, []),
+        lambda driver: rk.ExtensiveFormGame(driver.tree),
+    ],
+)
 def test_a_game_of_imperfect_recall_is_not_played(ask):
     with pytest.raises(ValueError, match=r"imperfect recall: player 0 .* information set 'exit'"):
         ask(game(DRIVER))

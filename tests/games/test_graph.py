@@ -82,6 +82,12 @@ def test_utility_reach_and_value_are_sums_over_histories_in_random_games(seed):
     assert_naive(GraphGame.from_tree(tree), tree)
 
 
+@pytest.mark.parametrize("rules", [Dudo(sides=3, memory=1), LiarsDice(2, 2, memory=2)], ids=repr)
+def test_a_tree_of_imperfect_recall_is_the_same_game(rules):
+    tree = GameTree.from_rules(rules)
+    assert_naive(ImperfectRecallGame(tree), tree)
+
+
 @pytest.mark.parametrize("memory", [1, 2, None])
 @pytest.mark.parametrize("make", [Dudo, LiarsDice])
 def test_so_they_are_where_players_forget(make, memory):

@@ -122,6 +122,16 @@ def test_the_driver_ends_where_equal_weights_of_both_exits_lead():
     np.testing.assert_array_equal(coarse[0, 0], coarse[0, 1])
 
 
+@pytest.mark.parametrize("game", imperfect_recall_games(3))
+def test_self_play_on_behaviors_is_that_on_the_refinement(game):
+    textbook = Algorithm("cfr", order=Simultaneous(), averaging=Uniform())
+    run = solve(game, textbook, iterations=20, imperfect_recall=True)
+    players = [rk.RegretMatching(simplices) for simplices in game.domains]
+    own = rk.SelfPlay(game, players, order=Simultaneous()).run(20)
+    found = game.refinement.value(game.coarsen(run.current))
+    np.testing.assert_allclose(game.value(own.current), found, atol=1e-9)
+
+
 def test_forgetting_weights_parts_by_how_likely_the_player_comes_to_them():
     game = read_efg(DRIVER)
     # Leaves with 1/4 at the first exit, and with 2/3 at the second
