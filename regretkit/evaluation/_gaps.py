@@ -228,7 +228,6 @@ def security_value(
     >>> security_value(rock_paper_scissors(), 0, np.array([0.5, 0.25, 0.25]))
     -0.25
     """
-    check_game(game)
     check_linear(game)
     check_player(player, len(game.domains))
     domain = game.domains[player]

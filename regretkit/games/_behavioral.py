@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, did_you_mean, floats, must_be, quote
-from regretkit.games._game import Game, as_strategies, check_game, check_linear, check_strategy
+from regretkit.games._game import Game, as_strategies, check_linear, check_strategy
 from regretkit.games._profile import Profile
 from regretkit.games._profile_table import asked_everywhere
 from regretkit.sets import StrategySet
@@ -105,7 +105,6 @@ def as_vectors(
 
     Such a strategy is asked at every information set, reached or not.
     """
-    check_game(game)
     check_linear(game)
     given: Any = profile
     if isinstance(given, Sequence) and any(map(is_behavior, given)):

@@ -283,7 +283,8 @@ def _sequence_form(domain: StrategySet) -> str:
 
 
 def check_recall(game: Game[Any]) -> None:
-    """Raise a ValueError for a game of imperfect recall."""
+    """Raise an error for what is no game, or one of imperfect recall."""
+    check_game(game)
     if game.recall_violation is not None:
         raise ValueError(
             f"{game.recall_violation}; or pass imperfect_recall=True to solve, which runs it "
@@ -292,7 +293,7 @@ def check_recall(game: Game[Any]) -> None:
 
 
 def check_linear(game: Game[Any]) -> None:
-    """Raise a ValueError for a game of behaviors, in which a best response is no linear matter."""
+    """Raise an error for what is no game, or one in which payoffs are not linear."""
     check_recall(game)
     if not game.linear:
         raise ValueError(

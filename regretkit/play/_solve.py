@@ -20,7 +20,7 @@ from regretkit.games import (
     Rules,
 )
 from regretkit.games._extensive_form import merged_by_symmetry
-from regretkit.games._game import check_game, check_recall
+from regretkit.games._game import check_recall
 from regretkit.games.public import PublicGame
 from regretkit.play._algorithms import (
     Algorithm,
@@ -196,7 +196,6 @@ def solve(
     imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
     chosen = _sampled(algorithm, sampling, seed, estimator, by_rules)
     if not (by_rules or imperfect):
-        check_game(game)
         check_recall(cast("Game", game))
     if iterations is None and target_gap is None and time_limit is None:
         raise ValueError("pass iterations, target_gap or time_limit")

@@ -15,7 +15,7 @@ from regretkit.circuits import DeviationSet, LinearDeviations, TriggerDeviations
 from regretkit.evaluation.correlated._distributions import swap_gain
 from regretkit.games import Game
 from regretkit.games._behavioral import ProfileLike, as_vectors
-from regretkit.games._game import check_game
+from regretkit.games._game import check_linear
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
@@ -149,7 +149,7 @@ class CorrelatedPlay(Stateful):
     """What their coefficients would have earned."""
 
     def __attrs_post_init__(self) -> None:
-        check_game(self.game)
+        check_linear(self.game)
         domains = dict(enumerate(self.game.domains))
         self._utilities = {i: np.zeros(domain.dimension) for i, domain in domains.items()}
         self._earned = np.zeros(len(domains))
