@@ -268,6 +268,11 @@ test_what_makes_no_graph_is_refused = refusals(
     (lambda: GraphGame.from_history(chance([0.5], a=end(1)), id), ValueError, "sum to 1"),
     (lambda: GraphGame.from_history(end(np.nan), id), ValueError, "finite"),
     (
+        lambda: GraphGame.from_history(decision(0, "x", a=fork(), b=end("much", 0)), id),
+        ValueError,
+        "one number for each player, everywhere, got .* at history 'b'",
+    ),
+    (
         lambda: GraphGame.from_history(
             decision(0, "x", a=decision(0, "x", b=end(1)), b=end(1)), id
         ),

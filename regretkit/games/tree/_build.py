@@ -62,20 +62,6 @@ def built(
     return builder
 
 
-def path_to(
-    history: int,
-    parent: Sequence[int] | Indices,
-    action: Sequence[int] | Indices,
-    names: Callable[[int], Sequence[str]],
-) -> tuple[str, ...]:
-    """Return the names of the actions that lead to a history; ``names`` returns those at one."""
-    path = []
-    while (previous := int(parent[history])) >= 0:
-        path.append(names(previous)[action[history]])
-        history = previous
-    return tuple(reversed(path))
-
-
 class Moves:
     """The actions of information sets or of chance, one after the other."""
 
@@ -248,7 +234,8 @@ class Builder:
             return self._visit(level)
         except HistoryError as error:
             fix = f"; {error.fix}" if error.fix else ""
-            raise ValueError(f"{error} at {self.path(self.visited + error.place)}{fix}") from error
+            found = sum(map(len, self._parent)) - self.pending + error.place
+            raise ValueError(f"{error} at {self._path_found(found)}{fix}") from error
 
     def _visit(self, level: Batch) -> Batch | None:
         check_length(self._depth)
@@ -419,12 +406,19 @@ class Builder:
         return leading
 
     def path(self, history: int) -> str:
-        """Return a history in words, for error messages."""
-        parent, action = _joined(self._parent), _joined(self._action)
-        if self.states is not None:
-            visited = _joined(self.states.visited)
-            parent, action = parent[visited], action[visited]
-        return path_text(path_to(history, parent, action, self._names))
+        """Return a visited history in words, for error messages."""
+        return self._path_found(self._found(history))
+
+    def _found(self, history: int) -> int:
+        """Return the number of a visited history among those that were discovered."""
+        return history if self.states is None else int(_joined(self.states.visited)[history])
+
+    def _path_found(self, found: int) -> str:
+        parent, action, path = _joined(self._parent), _joined(self._action), list[str]()
+        while (previous := int(parent[found])) >= 0:
+            path.append(self._names(previous)[action[found]])
+            found = self._found(previous)
+        return path_text(path[::-1])
 
     def _names(self, history: int) -> Sequence[str]:
         player = _joined(self._player)

@@ -12,7 +12,7 @@ from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import check_payoffs
-from regretkit.games.tree._build import check_chance, path_to, tree_of
+from regretkit.games.tree._build import check_chance, tree_of
 from regretkit.games.tree._history import (
     CHANCE,
     TERMINAL,
@@ -210,7 +210,11 @@ class GameTree:
             raise TypeError(f"history must be a number, got {quote(history)}")
         if not 0 <= history < self.histories:
             raise ValueError(f"history must be one of 0 to {self.histories - 1}, got {history}")
-        return path_to(int(history), self.parent, self.action, self._names)
+        path = []
+        while (previous := int(self.parent[history])) >= 0:
+            path.append(self._names(previous)[self.action[history]])
+            history = previous
+        return tuple(path[::-1])
 
     def _names(self, history: int) -> Sequence[str]:
         player = int(self.player[history])
