@@ -17,7 +17,7 @@ from regretkit.engine._players import (
     frozen,
     parameters_for,
 )
-from regretkit.engine.kernels import _point, _sampled
+from regretkit.engine.kernels import _sampled
 from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
 from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
@@ -212,9 +212,6 @@ def place_rules(
     return kernels, state
 
 
-# Machine code: placeholders are replaced by the functions of a rule and of an estimator
-
-
 class IterationCode(NamedTuple):
     """Sampled iterations of a kernel, as machine code."""
 
@@ -227,19 +224,12 @@ def compile_sampled_iterations(
     kernel: KernelSet, choose: Choose, with_baseline: bool
 ) -> IterationCode:
     """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
-    specialization = {
-        _point.propose: kernel.propose,
-        _point.learn: kernel.learn,
-        _sampled.draw_sample: walker(choose, with_baseline),
-        _sampled.learn_baseline: update_baseline if with_baseline else _learn_nothing,
-        search_start: even_search_start,
-    }
+    learn_baseline = update_baseline if with_baseline else None
+    walk = walker(choose, with_baseline)
+    functions = _sampled.Functions(kernel.propose, kernel.learn, walk, learn_baseline)
+    faster = {search_start: even_search_start}
     return IterationCode(
-        MachineCode(_point.initialize, specialization),
-        MachineCode(_sampled.iterate_sampled, specialization, 1),
+        MachineCode(_sampled.proposals(functions), {}),
+        MachineCode(_sampled.sampled_iterations(functions), faster, 1),
         MachineCode(_sampled.settle_all_sums, {}),
     )
-
-
-def _learn_nothing(player: int, visited: int, rate: float, buffers: Any, baseline: Any) -> None:
-    pass

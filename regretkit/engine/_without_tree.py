@@ -7,13 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from regretkit._compiler import CannotCompileError
-from regretkit._machine_code import MachineCode, false, true
+from regretkit._machine_code import MachineCode
 from regretkit._state import Stateful
 from regretkit._util._errors import warn_once
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
-from regretkit.engine.kernels import _point
 from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import InfosetArrays, SampleArrays
 from regretkit.estimators._flat_tree import InitialChance
@@ -51,7 +50,7 @@ def _doubled(arrays: Any) -> Any:
     return type(arrays)(*larger)
 
 
-class SampledExecutor(Executor):
+class RulesExecutor(Executor):
     """Plays a run without a tree, or raises ``UntraceableError`` with the reason why it cannot."""
 
     def __init__(self, run: Any) -> None:
@@ -169,27 +168,23 @@ class SampledExecutor(Executor):
         return kernels.Stages(np.array(rules.codes), nexts, chance, rows, stages, dealt, players)
 
     def _compiled(self) -> MachineCode:
-        kernel, given = self._kernel, self._rules.functions()
+        kernel, rules = self._kernel, self._rules.functions()
         choose = self._run.estimator._choose()
-        return MachineCode(
-            kernels.iterate_without_tree,
-            {
-                kernels.row_width: _constant(self._rules.width + self._run.players),
-                kernels.player_of: given.player,
-                kernels.legal: given.legal,
-                kernels.key_of: given.key,
-                kernels.payoff: given.payoff,
-                kernels.chance_moves: given.chance,
-                kernels.child: given.child,
-                kernels.choose: choose,
-                kernels.is_adaptive: false if choose is follow_all else true,
-                kernels.arrays_of_rule: _views(kernel),
-                _point.propose: kernel.propose,
-                _point.learn: kernel.learn,
-                search_start: even_search_start,
-            },
-            1,
+        functions = kernels.Functions(
+            player=rules.player,
+            legal=rules.legal,
+            key=rules.key,
+            payoff=rules.payoff,
+            chance=rules.chance,
+            child=rules.child,
+            choose=choose,
+            arrays_of_rule=_views(kernel),
+            propose=kernel.propose,
+            learn=kernel.learn,
+            width=self._rules.width + self._run.players,
+            is_adaptive=choose is not follow_all,
         )
+        return MachineCode(kernels.sampled_play(functions), {search_start: even_search_start}, 1)
 
     # Iterations
 
@@ -301,10 +296,10 @@ class SampledExecutor(Executor):
 _SIZES = [kernels.COUNT, kernels.USED, kernels.NAMED]
 
 
-def start_without_tree(run: Any, *, required: bool) -> SampledExecutor | None:
+def start_without_tree(run: Any, *, required: bool) -> RulesExecutor | None:
     """Return what plays a run in machine code, None where it cannot be and is not required."""
     try:
-        return SampledExecutor(run)
+        return RulesExecutor(run)
     except UntraceableError as error:
         if required:
             raise UnsupportedError(f"engine 'compiled' cannot run this: {error}") from error
@@ -349,17 +344,8 @@ def _views(kernel: Kernel) -> Callable[..., Any]:
     parts = [f"store[first + {k} * size : first + {k + 1} * size]" for k in range(learned + fixed)]
     parts[learned:learned] = [f"workspace[{k} * size : {k + 1} * size]" for k in workspace]
     parts = parts or ["workspace[0:0]"]
-    return _made("store, first, size, workspace", f"({', '.join(parts)},)")
-
-
-def _constant(number: int) -> Callable[..., Any]:
-    """Return the function that returns a number."""
-    return _made("", str(number))
-
-
-def _made(arguments: str, result: str) -> Callable[..., Any]:
+    text = f"def arrays(store, first, size, workspace):\n    return ({', '.join(parts)},)\n"
     namespace: dict[str, Any] = {}
-    text = f"def made({arguments}):\n    return {result}\n"
-    exec(compile(text, "<functions of a game>", "exec"), namespace)
-    namespace["made"].source = text
-    return cast("Callable[..., Any]", namespace["made"])
+    exec(compile(text, "<arrays of a rule>", "exec"), namespace)
+    namespace["arrays"].source = text
+    return cast("Callable[..., Any]", namespace["arrays"])

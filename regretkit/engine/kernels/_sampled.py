@@ -1,18 +1,21 @@
 """Sampled iterations, as functions that are compiled.
 
-As in ``_iteration``, two functions are placeholders. The cost of an
+The cost of an
 iteration is that of its visits: rules are updated only at visited decision points, and the weighted
 sum of strategies at a decision point is settled just before its distribution changes.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64, span
 from regretkit.engine._layout import FlatTrees
-from regretkit.engine.kernels._point import State, infoset_value, learn, propose
+from regretkit.engine.kernels._point import State, infoset_value
 from regretkit.estimators._flat_tree import FlatTree, TraversalBuffers
+from regretkit.estimators._traversal import Walk
+from regretkit.trace._kernel import BlockFunction
 
 
 class SampledIterates(NamedTuple):
@@ -51,36 +54,64 @@ class SampledArrays(NamedTuple):
     state: State
 
 
-def draw_sample(
-    player: int,
-    flat: FlatTree,
-    behavior: Vector,
-    utility: Vector,
-    buffers: TraversalBuffers,
-    sampling_data: tuple[Vector, Vector],
-    parameters: Vector,
-    baseline: Vector,
-    generator: np.random.Generator,
-) -> tuple[int, int]:
-    """Draw a sample; return the numbers of visited decision points and histories."""
-    raise NotImplementedError
+class Functions(NamedTuple):
+    """The functions of a rule and a sampling, which are compiled into the iterations."""
+
+    propose: BlockFunction
+    """The kernel of the rule."""
+    learn: BlockFunction
+    walk: Walk
+    """Draws a sample."""
+    learn_baseline: Callable[..., None] | None
+    """Updates baseline values by the last sample, if there are any."""
 
 
-def learn_baseline(
-    player: int, visited: int, rate: float, buffers: TraversalBuffers, baseline: Vector
-) -> None:
-    """Update baseline values by the last sample."""
-    raise NotImplementedError
+def sampled_iterations(functions: Functions) -> Callable[..., int]:
+    """Return the function that plays sampled iterations."""
+
+    def iterate(
+        simultaneous: bool,
+        keep_utility: bool,
+        turns: Indices,
+        parameters: Vector,
+        weights: Vector,
+        arrays: SampledArrays,
+        generator: np.random.Generator,
+    ) -> int:
+        play = Play(functions, keep_utility, arrays, generator)
+        return iterate_sampled(simultaneous, turns, parameters, weights, play)
+
+    return iterate
+
+
+def proposals(functions: Functions) -> Callable[..., None]:
+    """Return the function that computes every b and x from the state of the rules."""
+
+    def initialize(
+        parameters: Vector, trees: FlatTrees, behavior: Vector, strategy: Vector, state: State
+    ) -> None:
+        for player in range(trees.infoset_offsets.size - 1):
+            strategy[trees.sequence_offsets[player]] = 1.0
+            for j in span(trees.infoset_offsets, player):
+                first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+                functions.propose(j, first, last, behavior, state, parameters[player])
+                for a in range(first, last):
+                    strategy[a] = behavior[a] * strategy[trees.parent[j]]
+
+    return initialize
+
+
+class Play(NamedTuple):
+    """What all functions share."""
+
+    functions: Functions
+    keep_utility: bool
+    arrays: SampledArrays
+    generator: np.random.Generator
 
 
 def iterate_sampled(
-    simultaneous: bool,
-    keep_utility: bool,
-    turns: Indices,
-    parameters: Vector,
-    weights: Vector,
-    arrays: SampledArrays,
-    generator: np.random.Generator,
+    simultaneous: bool, turns: Indices, parameters: Vector, weights: Vector, play: Play
 ) -> int:
     """Play one iteration for each row of ``turns``; return the number of visited histories.
 
@@ -89,6 +120,7 @@ def iterate_sampled(
     strategies of iteration t. With ``keep_utility``, the last utilities can be read afterwards;
     otherwise all are zero at decision points.
     """
+    arrays = play.arrays
     trees, iterates = arrays.trees, arrays.iterates
     visits, players = 0, trees.infoset_offsets.size - 1
     for t in range(turns.shape[0]):
@@ -98,32 +130,24 @@ def iterate_sampled(
         for player in turns[t]:
             if player >= 0:
                 given = parameters[row, player]
-                touched, visited = update_player(
-                    player, not simultaneous, keep_utility, given, arrays, generator
-                )
+                touched, visited = update_player(player, not simultaneous, given, play)
                 visits += visited
                 for k in range(touched if simultaneous else 0):
                     iterates.visited[waiting] = arrays.buffers.points[k]
                     waiting += 1
         for player in range(players if simultaneous else 0):
-            propose_visited(waiting, player, parameters[row, player], arrays)
+            propose_visited(waiting, player, parameters[row, player], play)
     return visits
 
 
-def update_player(
-    player: int,
-    proposing: bool,
-    keep_utility: bool,
-    parameters: Vector,
-    arrays: SampledArrays,
-    generator: np.random.Generator,
-) -> tuple[int, int]:
+def update_player(player: int, proposing: bool, parameters: Vector, play: Play) -> tuple[int, int]:
     """Update a player by a sample; return the numbers of visited decision points and histories."""
+    functions, arrays = play.functions, play.arrays
     buffers, plan, utility = arrays.buffers, arrays.plan, arrays.iterates.utility
-    if keep_utility:
+    if play.keep_utility:
         offsets = arrays.trees.sequence_offsets
         clear(0, as_int64(offsets[player]), as_int64(offsets[player + 1]), utility)
-    touched, visited = draw_sample(
+    touched, visited = functions.walk(
         player,
         arrays.flat,
         arrays.iterates.behavior,
@@ -132,11 +156,12 @@ def update_player(
         plan.sampling_data,
         plan.parameters,
         plan.baseline,
-        generator,
+        play.generator,
     )
-    learn_baseline(player, visited, plan.rate, buffers, plan.baseline)
+    if functions.learn_baseline is not None:
+        functions.learn_baseline(player, visited, plan.rate, buffers, plan.baseline)
     settle_sums(touched, arrays.flat, buffers, arrays.iterates)
-    backward_pass_sampled(touched, proposing, keep_utility, parameters, arrays)
+    backward_pass_sampled(touched, proposing, parameters, play)
     return touched, visited
 
 
@@ -159,10 +184,9 @@ def settle_sums(
                 sums[a] += behavior[a] * added
 
 
-def backward_pass_sampled(
-    touched: int, proposing: bool, keep_utility: bool, parameters: Vector, arrays: SampledArrays
-) -> None:
+def backward_pass_sampled(touched: int, proposing: bool, parameters: Vector, play: Play) -> None:
     """Propagate values over visited decision points, and update the rule at each."""
+    arrays = play.arrays
     flat, buffers, iterates = arrays.flat, arrays.buffers, arrays.iterates
     utility, behavior = iterates.utility, iterates.behavior
     for step in range(touched):
@@ -175,13 +199,13 @@ def backward_pass_sampled(
         else:
             value = infoset_value(first, last, utility, behavior)
         if last - first == 2:  # unrolled, as in _iteration.update_infoset
-            update_visited(j, first, first + 2, value, proposing, parameters, arrays)
+            update_visited(j, first, first + 2, value, proposing, parameters, play)
         elif last - first == 3:
-            update_visited(j, first, first + 3, value, proposing, parameters, arrays)
+            update_visited(j, first, first + 3, value, proposing, parameters, play)
         else:
-            update_visited(j, first, last, value, proposing, parameters, arrays)
+            update_visited(j, first, last, value, proposing, parameters, play)
         utility[buffers.parent_sequence[k]] += value
-        if not keep_utility:
+        if not play.keep_utility:
             clear(sampled, first, last, utility)
 
 
@@ -192,13 +216,13 @@ def update_visited(
     value: float,
     proposing: bool,
     parameters: Vector,
-    arrays: SampledArrays,
+    play: Play,
 ) -> None:
     """Update the rule at a decision point, and let it propose if ``proposing``."""
-    iterates, state = arrays.iterates, arrays.state
-    learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
+    functions, iterates, state = play.functions, play.arrays.iterates, play.arrays.state
+    functions.learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
     if proposing:
-        propose(j, first, last, iterates.behavior, state, parameters)
+        functions.propose(j, first, last, iterates.behavior, state, parameters)
 
 
 def clear(sampled: int, first: int, last: int, utility: Vector) -> None:
@@ -210,15 +234,16 @@ def clear(sampled: int, first: int, last: int, utility: Vector) -> None:
             utility[a] = 0.0
 
 
-def propose_visited(waiting: int, player: int, parameters: Vector, arrays: SampledArrays) -> None:
+def propose_visited(waiting: int, player: int, parameters: Vector, play: Play) -> None:
     """Let a player's visited decision points propose."""
+    functions, arrays = play.functions, play.arrays
     trees, iterates = arrays.trees, arrays.iterates
     own = span(trees.infoset_offsets, player)
     for k in range(waiting):
         j = as_int64(iterates.visited[k])
         if own.start <= j < own.stop:
             first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-            propose(j, first, last, iterates.behavior, arrays.state, parameters)
+            functions.propose(j, first, last, iterates.behavior, arrays.state, parameters)
 
 
 def settle_all_sums(trees: FlatTrees, iterates: SampledIterates, total: Vector) -> None:

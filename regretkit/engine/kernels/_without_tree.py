@@ -1,24 +1,26 @@
 """Sampled iterations without a tree, as functions that are compiled.
 
-Placeholders are a rule, what samples actions, and the rules of a game, which say what a history is
-like and what comes after it. Histories are rows of whole numbers on a stack; information sets are
-found by a hash of their numbers, and everything that is known of one lies together in memory.
+The rule, the sampling and the rules of the game are functions, which say what a history is like and
+what comes after it. Histories are rows of whole numbers on a stack. Information sets are found by a
+hash of their numbers, and all that is known of one lies together in memory.
 
 All that an iteration has come to is in arrays. So it can be left between any two histories, to make
 room or to look at the clock, and be continued by the next call.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from regretkit._compiler import prefetch
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
-from regretkit.engine.kernels._point import State, infoset_value, is_strategy, learn, propose
+from regretkit.engine.kernels._point import State, infoset_value, is_strategy
 from regretkit.estimators._flat_tree import InitialChance
-from regretkit.estimators._traversal import Decision, SamplingRule, deal, pick
+from regretkit.estimators._traversal import Choose, Decision, SamplingRule, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.play._infosets import HEAD, PARENT_BITS, PLAYER_MASK, SIZE, SIZE_BITS
+from regretkit.trace._kernel import BlockFunction
 
 WITHIN_BOUNDS = True
 """Indices are not negative, and slices within their array: the compiler need not look."""
@@ -148,80 +150,69 @@ class SampleArrays(NamedTuple):
     """The sum of the weights of all iterations."""
 
 
-def row_width() -> int:
-    """Return how many numbers a row of ``Stack.state`` has."""
-    raise NotImplementedError
+class Functions(NamedTuple):
+    """The functions of a game, a rule and a sampling, which are compiled into the iterations."""
 
-
-def player_of(kind: int, state: Indices, at: int, dealt: Indices) -> int:
-    """Return who acts; this and the following are those of ``RuleFunctions``."""
-    raise NotImplementedError
-
-
-def legal(kind: int, state: Indices, at: int, dealt: Indices, moves: Indices) -> int:
-    """Write the legal actions, and return how many they are."""
-    raise NotImplementedError
-
-
-def key_of(kind: int, state: Indices, at: int, dealt: Indices, known: Indices) -> int:
-    """Write the observations, and return their hash, the key of the information set."""
-    raise NotImplementedError
-
-
-def payoff(kind: int, state: Indices, at: int, dealt: Indices, player: int) -> float:
-    """Return a player's payoff."""
-    raise NotImplementedError
-
-
-def chance_moves(kind: int, state: Indices, at: int, dealt: Indices, chances: Vector) -> None:
-    """Write the probability of each action of chance."""
-    raise NotImplementedError
-
-
-def child(kind: int, state: Indices, at: int, dealt: Indices, action: int, to: int) -> int:
-    """Write the history after an action; return which of the next stages it is at."""
-    raise NotImplementedError
-
-
-def choose(
-    decision: Decision,
-    behavior: Vector,
-    actions: UInt32Array,
-    probabilities: Vector,
-    rule: SamplingRule,
-) -> int:
-    """Sample actions of the player who learns."""
-    raise NotImplementedError
-
-
-def is_adaptive() -> bool:
-    """Return whether that depends on the strategy."""
-    raise NotImplementedError
-
-
-def arrays_of_rule(store: Vector, first: int, size: int, workspace: Vector) -> State:
-    """Return the arrays of a rule at an information set, which begin at ``first``."""
-    raise NotImplementedError
+    player: Callable[..., int]
+    """The rules of the game: ``RuleFunctions``."""
+    legal: Callable[..., int]
+    key: Callable[..., int]
+    payoff: Callable[..., float]
+    chance: Callable[..., None]
+    child: Callable[..., int]
+    choose: Choose
+    """Samples actions of the player who learns."""
+    arrays_of_rule: Callable[..., State]
+    """Returns the arrays of a rule: ``arrays_of_rule(store, first, size, workspace)``."""
+    propose: BlockFunction
+    """The kernel of the rule."""
+    learn: BlockFunction
+    width: int
+    """How many numbers a row of ``Stack.state`` has."""
+    is_adaptive: bool
+    """Whether ``choose`` depends on the strategy."""
 
 
 # Iterations
 
 
-def iterate_without_tree(
-    simultaneous: bool,
-    stop: int,
-    turns: Indices,
-    parameters: Vector,
-    weights: Vector,
-    arrays: SampleArrays,
-    cursor: Indices,
-    generator: np.random.Generator,
+def sampled_play(functions: Functions) -> Callable[..., int]:
+    """Return the function that plays iterations."""
+
+    def play(
+        simultaneous: bool,
+        stop: int,
+        turns: Indices,
+        parameters: Vector,
+        weights: Vector,
+        arrays: SampleArrays,
+        cursor: Indices,
+        generator: np.random.Generator,
+    ) -> int:
+        given = Play(functions, arrays, cursor, generator)
+        return iterate(simultaneous, stop, turns, parameters, weights, given)
+
+    return play
+
+
+class Play(NamedTuple):
+    """What all functions share."""
+
+    functions: Functions
+    arrays: SampleArrays
+    cursor: Indices
+    generator: np.random.Generator
+
+
+def iterate(
+    simultaneous: bool, stop: int, turns: Indices, parameters: Vector, weights: Vector, play: Play
 ) -> int:
     """Play one iteration for each row of ``turns``, and return why no more is played.
 
     ``stop`` is the number of visited histories from which the call returns between any two. The
     other arguments are as in ``iterate_sampled``.
     """
+    arrays, cursor = play.arrays, play.cursor
     list_all(arrays.infosets, cursor)  # those that were learned elsewhere, which differ
     while cursor[ITERATION] < turns.shape[0]:
         t, mover = cursor[ITERATION], cursor[MOVER]
@@ -229,18 +220,18 @@ def iterate_without_tree(
             arrays.weight[0] += weights[t]
         row = min(t, parameters.shape[0] - 1)
         if mover == turns.shape[1] or turns[t, mover] < 0:
-            status = update_visited(parameters[row], arrays, cursor)
+            status = update_visited(parameters[row], play)
             if status != DONE:
                 return status
             cursor[ITERATION], cursor[MOVER] = t + 1, 0
             continue
         player = turns[t, mover]
         if cursor[SAMPLING] == 0:
-            begin_sample(arrays, cursor, generator)
+            begin_sample(play)
         while cursor[PENDING] > 0:
             if cursor[VISITED] >= stop:
                 return PAUSED
-            status = visit_history(player, arrays, cursor, generator)
+            status = visit_history(player, play)
             if status != DONE:
                 return status
         status = list_all(arrays.infosets, cursor)
@@ -248,17 +239,18 @@ def iterate_without_tree(
             return status
         cursor[SAMPLING], cursor[MOVER] = 0, mover + 1
         if not simultaneous:
-            status = update_visited(parameters[row], arrays, cursor)
+            status = update_visited(parameters[row], play)
             if status != DONE:
                 return status
     return DONE
 
 
-def begin_sample(arrays: SampleArrays, cursor: Indices, generator: np.random.Generator) -> None:
+def begin_sample(play: Play) -> None:
     """Draw the initial chance moves."""
+    functions, arrays, cursor, generator = play.functions, play.arrays, play.cursor, play.generator
     stack, stages = arrays.stack, arrays.stages
     outcome, moves = deal(stages.chance, generator)
-    width = row_width()
+    width = functions.width
     for k in range(width):
         stack.state[width + k] = stages.rows[outcome, k]
     for k in range(stages.dealt.shape[1]):
@@ -269,12 +261,11 @@ def begin_sample(arrays: SampleArrays, cursor: Indices, generator: np.random.Gen
     cursor[VISITED] += moves
 
 
-def visit_history(
-    player: int, arrays: SampleArrays, cursor: Indices, generator: np.random.Generator
-) -> int:
+def visit_history(player: int, play: Play) -> int:
     """Visit the last history of the stack, and put those that follow in its place."""
+    functions, arrays, cursor, generator = play.functions, play.arrays, play.cursor, play.generator
     stack, stages, buffers = arrays.stack, arrays.stages, arrays.buffers
-    top, width, place, size = cursor[PENDING], row_width(), NOWHERE, 0
+    top, width, place, size = cursor[PENDING], functions.width, NOWHERE, 0
     stage, actor, at = stack.stage[top], stack.actor[top], stages.players
     if stage >= stages.codes.shape[0]:
         return UNKNOWN_STAGE
@@ -285,54 +276,55 @@ def visit_history(
     buffers.sampled[0], buffers.sampling[0] = 0, 1.0
     if actor != LATER:
         cursor[VISITED] += 1
-        size = legal(stages.codes[stage, 1], stack.state, at, buffers.dealt, buffers.moves)
+        size = functions.legal(
+            stages.codes[stage, 1], stack.state, at, buffers.dealt, buffers.moves
+        )
     if actor == CHANCE:
-        chance_moves(stages.codes[stage, 4], stack.state, at, buffers.dealt, buffers.chances)
+        functions.chance(stages.codes[stage, 4], stack.state, at, buffers.dealt, buffers.chances)
         for k in range(size):
             buffers.probabilities[k] = buffers.chances[buffers.moves[k]]
         buffers.sampled[0] = pick(generator, buffers.probabilities, 0, size)
     elif actor >= 0 and size == 0:
         code = stages.codes[stage, 2]
-        cursor[KEY] = key_of(code, stack.state, at, buffers.dealt, buffers.known)
+        cursor[KEY] = functions.key(code, stack.state, at, buffers.dealt, buffers.known)
         cursor[PLAYER] = actor
         return NO_ACTIONS
     elif actor == player:
-        return visit_own(size, player, arrays, cursor, generator)
+        return visit_own(size, player, play)
     elif actor >= 0:
-        place = draw(size, arrays, cursor, generator)
+        place = draw(size, play)
         if place < NOWHERE:
             return NOWHERE - place
-    follow(1, place, size, player, arrays, cursor)
+    follow(1, place, size, player, play)
     return DONE
 
 
-def visit_own(
-    size: int, player: int, arrays: SampleArrays, cursor: Indices, generator: np.random.Generator
-) -> int:
+def visit_own(size: int, player: int, play: Play) -> int:
     """Visit a decision point of the player who learns, as ``visit_history`` does.
 
     Its record is on its way from memory while the histories that follow are put on the stack.
     """
+    functions, arrays, cursor, generator = play.functions, play.arrays, play.cursor, play.generator
     stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
-    width, maximum, place = row_width(), arrays.buffers.chances.size, NOWHERE
+    width, maximum, place = functions.width, arrays.buffers.chances.size, NOWHERE
     key, visit, action = int(stack.key[top]), int(stack.visit[top]), int(stack.action[top])
     kind = (sequence_of(int(stack.state[player]), player) << SIZE_BITS) + size
     stage = int(stack.stage[top])
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
     cursor[VISITS] = number + 1
     sampled, buffers, store = size, arrays.buffers, arrays.infosets.store
-    if is_adaptive():  # else all actions are followed, which ``buffers.sampled`` has
+    if functions.is_adaptive:  # else all actions are followed, which ``buffers.sampled`` has
         for a in range(maximum * number, maximum * number + size):
             visits.utility[a] = 0.0
-        place = find_own(key, kind, visit, action, stage, arrays, cursor)
+        place = find_own(key, kind, visit, action, stage, play)
         if place < 0:
             return NOWHERE - place
         decision = Decision(0, 0, place + HEAD, size, float(stack.reach[top]), 1.0 / size)
         rule = SamplingRule(arrays.data, arrays.sampling_parameters, generator)
-        sampled = choose(decision, store, buffers.sampled, buffers.sampling, rule)
-    follow(sampled, place, size, player, arrays, cursor)
-    if not is_adaptive():
-        place = find_own(key, kind, visit, action, stage, arrays, cursor)
+        sampled = functions.choose(decision, store, buffers.sampled, buffers.sampling, rule)
+    follow(sampled, place, size, player, play)
+    if not functions.is_adaptive:
+        place = find_own(key, kind, visit, action, stage, play)
         if place < 0:
             return NOWHERE - place
     for k in range(top, cursor[PENDING] + 1):
@@ -341,8 +333,9 @@ def visit_own(
     return DONE
 
 
-def draw(size: int, arrays: SampleArrays, cursor: Indices, generator: np.random.Generator) -> int:
+def draw(size: int, play: Play) -> int:
     """Sample the action of a player who does not learn; return as ``find`` does."""
+    arrays, cursor, generator = play.arrays, play.cursor, play.generator
     stack, infosets, top = arrays.stack, arrays.infosets, cursor[PENDING]
     sampled, actor = arrays.buffers.sampled, int(stack.actor[top])
     if stack.place[top] == LATER:
@@ -360,12 +353,11 @@ def draw(size: int, arrays: SampleArrays, cursor: Indices, generator: np.random.
     return place
 
 
-def follow(
-    sampled: int, place: int, size: int, player: int, arrays: SampleArrays, cursor: Indices
-) -> None:
+def follow(sampled: int, place: int, size: int, player: int, play: Play) -> None:
     """Put histories after sampled actions on the stack, the first on top."""
+    functions, arrays, cursor = play.functions, play.arrays, play.cursor
     stack, stages, buffers, infosets = arrays.stack, arrays.stages, arrays.buffers, arrays.infosets
-    top, width, players = cursor[PENDING], row_width(), stages.players
+    top, width, players = cursor[PENDING], functions.width, stages.players
     stage, actor = stack.stage[top], stack.actor[top]
     visit, action = stack.visit[top], stack.action[top]
     scale, reach = stack.scale[top], stack.reach[top]
@@ -378,11 +370,11 @@ def follow(
             stack.state[to + p] = stack.state[p]
         if actor != LATER:
             kind, move = stages.codes[stage, 5], buffers.moves[a]
-            chosen = child(kind, stack.state, players, buffers.dealt, move, to + players)
+            chosen = functions.child(kind, stack.state, players, buffers.dealt, move, to + players)
             following = stages.nexts[stage, chosen]
         if actor == player:
             visit, action = cursor[VISITS] - 1, a
-            if is_adaptive():
+            if functions.is_adaptive:
                 own = reach * infosets.store[place + HEAD + a]
         elif actor >= 0:
             known = place != NOWHERE and leads(place, a, infosets)
@@ -390,24 +382,25 @@ def follow(
         to = cursor[PENDING] + 1
         stack.stage[to], stack.visit[to], stack.action[to] = following, visit, action
         stack.scale[to], stack.reach[to] = scale, own
-        if is_adaptive():
+        if functions.is_adaptive:
             stack.scale[to] = scale / buffers.sampling[k]
-        arrive(to, player, arrays, cursor)
+        arrive(to, player, play)
 
 
-def arrive(top: int, player: int, arrays: SampleArrays, cursor: Indices) -> None:
+def arrive(top: int, player: int, play: Play) -> None:
     """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
+    functions, arrays, cursor = play.functions, play.arrays, play.cursor
     stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
-    at, dealt = top * row_width() + stages.players, arrays.buffers.dealt
+    at, dealt = top * functions.width + stages.players, arrays.buffers.dealt
     stage, visit = stack.stage[top], stack.visit[top]
     if stage >= stages.codes.shape[0]:
         stack.actor[top], cursor[PENDING] = LATER, top
         return
-    actor = player_of(stages.codes[stage, 0], stack.state, at, dealt)
+    actor = functions.player(stages.codes[stage, 0], stack.state, at, dealt)
     if actor == TERMINAL:
         cursor[VISITED] += 1
         if visit >= 0:
-            paid = payoff(stages.codes[stage, 3], stack.state, at, dealt, player)
+            paid = functions.payoff(stages.codes[stage, 3], stack.state, at, dealt, player)
             entry = visit * arrays.buffers.chances.size + stack.action[top]
             visits.utility[entry] = stack.scale[top] * paid
         return
@@ -418,7 +411,7 @@ def arrive(top: int, player: int, arrays: SampleArrays, cursor: Indices) -> None
     stack.place[top] = LATER if listed else NOWHERE  # known are those after known sequences only
     if actor == player or listed:  # a new one will be written there
         code, known = stages.codes[stage, 2], arrays.buffers.known
-        stack.key[top] = key_of(code, stack.state, at, dealt, known)
+        stack.key[top] = functions.key(code, stack.state, at, dealt, known)
         prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
 
@@ -434,8 +427,9 @@ def settle(place: int, size: int, infosets: InfosetArrays, weight: Vector) -> No
             store[a + size] += gained * store[a]
 
 
-def update_visited(parameters: Vector, arrays: SampleArrays, cursor: Indices) -> int:
+def update_visited(parameters: Vector, play: Play) -> int:
     """Propagate values over visited decision points, and update the rule at each."""
+    functions, arrays, cursor = play.functions, play.arrays, play.cursor
     visits, infosets, maximum = arrays.visits, arrays.infosets, arrays.buffers.chances.size
     for number in range(cursor[VISITS]):
         place, kind = int(visits.place[number]), int(visits.kind[number])
@@ -448,12 +442,14 @@ def update_visited(parameters: Vector, arrays: SampleArrays, cursor: Indices) ->
         begin, size, player = place + HEAD, kind & SIZE, kind >> SIZE_BITS & PLAYER_MASK
         utility = visits.utility[maximum * number : maximum * number + size]
         strategy = infosets.store[begin : begin + size]
-        state = arrays_of_rule(infosets.store, begin + 2 * size, size, arrays.buffers.workspace)
+        state = functions.arrays_of_rule(
+            infosets.store, begin + 2 * size, size, arrays.buffers.workspace
+        )
         value = infoset_value(0, size, utility, strategy)
         if visits.parent[number] >= 0:
             visits.utility[maximum * visits.parent[number] + visits.action[number]] = value
-        learn(0, 0, size, utility, value, strategy, state, parameters[player])
-        propose(0, 0, size, strategy, state, parameters[player])
+        functions.learn(0, 0, size, utility, value, strategy, state, parameters[player])
+        functions.propose(0, 0, size, strategy, state, parameters[player])
         if not is_strategy(size, strategy):
             cursor[KEY], cursor[PLAYER] = infosets.heads[place + 1], player
             return INVALID
@@ -478,14 +474,13 @@ def is_full(arrays: SampleArrays, cursor: Indices) -> bool:
     )
 
 
-def find_own(
-    key: int, kind: int, visit: int, action: int, stage: int, arrays: SampleArrays, cursor: Indices
-) -> int:
+def find_own(key: int, kind: int, visit: int, action: int, stage: int, play: Play) -> int:
     """Return where the record of an information set of the player who learns is, maybe a new one.
 
     The history is the first row of the stack, at this stage. It comes after an action at a visited
     decision point. Less than ``NOWHERE`` by the reason where that is an error.
     """
+    functions, arrays, cursor = play.functions, play.arrays, play.cursor
     infosets, before = arrays.infosets, int(arrays.visits.place[max(visit, 0)])
     if visit < 0 or leads(before, action, infosets):
         status = list_all(infosets, cursor)
@@ -499,7 +494,7 @@ def find_own(
         lead(before, action, infosets)
     stages, buffers = arrays.stages, arrays.buffers
     code = stages.codes[stage, 2]
-    key_of(code, arrays.stack.state, stages.players, buffers.dealt, buffers.known)
+    functions.key(code, arrays.stack.state, stages.players, buffers.dealt, buffers.known)
     return create(key, kind, infosets, buffers.moves, buffers.known, cursor)
 
 
