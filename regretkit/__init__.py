@@ -23,9 +23,9 @@ _LATER = {
         "OptimisticHedge Point PredictiveRegretMatching PredictiveRegretMatchingPlus "
         "RegretMatching RegretMatchingPlus SimplexRule state"
     ),
-    "play": "play Algorithm Average SelfPlay compare solve",
+    "play": "play Algorithm Average SelfPlay solve",
     "sets": "sets DecisionTree Simplices",
-    "workbench": "workbench",
+    "workbench": "workbench compare",
 }
 if TYPE_CHECKING:
     from regretkit import checks as checks
@@ -72,9 +72,9 @@ if TYPE_CHECKING:
     from regretkit.play import Algorithm as Algorithm
     from regretkit.play import Average as Average
     from regretkit.play import SelfPlay as SelfPlay
-    from regretkit.play import compare as compare
     from regretkit.play import solve as solve
     from regretkit.sets import DecisionTree as DecisionTree
     from regretkit.sets import Simplices as Simplices
+    from regretkit.workbench import compare as compare
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -18,8 +18,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit.display._style import file_of
-from regretkit.play import Comparison
-from regretkit.workbench import Experiment, paper_figure
+from regretkit.workbench import Comparison, Experiment, paper_figure
 
 Check = Callable[["Found"], tuple[bool, str]]
 """Says whether results agree with a sentence of the paper, and by which numbers."""

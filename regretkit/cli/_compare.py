@@ -8,15 +8,15 @@ from typing import Any
 import click
 from attrs import asdict
 
-from regretkit._util._validate import candidates, quote
+from regretkit._util._validate import quote
 from regretkit.cli import _console as console
 from regretkit.cli import _types as types
 from regretkit.cli._console import Failure, Refusal, answer, reporting, say, table, write_file
 from regretkit.cli._solve import meaning_of_gap
 from regretkit.cli._types import COUNT, POSITIVE, OutputFile, option
 from regretkit.display._style import file_of
-from regretkit.play import Comparison
 from regretkit.workbench import (
+    Comparison,
     Experiment,
     RayExecutor,
     gap_table,
@@ -27,12 +27,20 @@ from regretkit.workbench import (
     suite,
 )
 from regretkit.workbench._experiment import suite_names
-from regretkit.workbench._names import split
+from regretkit.workbench._names import short, split
+from regretkit.workbench._results import labels_in, write_labels
 
 _AXES = ("iteration", "visited", "seconds")
 _GAMES = 5
 """The most games that are named with a failure."""
 
+label = option(
+    "--label labels",
+    "What to call an algorithm, as in 'my_rule.py:MyRule(beta=0.5)=Momentum'; by default its text "
+    "without the file. May be given several times.",
+    metavar="A=NAME",
+    multiple=True,
+)
 experiment_options = types.together(
     types.limits,
     option(
@@ -44,35 +52,38 @@ experiment_options = types.together(
     option("--sample sampling", "Let all sample utilities.", click.Choice(types.SAMPLINGS)),
     option("--seeds", "Run what samples with N seeds, from 0 on.", COUNT, default=1),
     types.imperfect_recall,
+    label,
     types.quiet,
     types.as_json,
 )
 
 
-def _experiment(
-    games: Sequence[Any], algorithms: Sequence[str], measures: str, **options: Any
-) -> Experiment:
-    """Return the experiment of a command."""
-    listed = [word for text in algorithms for word in split(text, ",") if word]
-    if not listed:
-        raise Refusal("ALGORITHMS: name one at least, such as cfr+ or my_rule.py:MyRule")
-    iterations = options.pop("iterations")
-    if iterations is None:
-        limited = options["target_gap"] or options["time_limit"]
-        iterations = 10**9 if limited else 1_000
-    names = list(dict.fromkeys(listed))
-    with reporting("ALGORITHMS and GAMES"):
-        return Experiment(games, names, iterations, measures=split(measures, ","), **options)
-
-
-def _carried_out(experiment: Experiment, **options: Any) -> tuple[int, Comparison, list[str]]:
+def _carried_out(
+    games: Sequence[Any],
+    algorithms: Sequence[str],
+    measures: str,
+    labels: Sequence[str],
+    running: Mapping[str, Any],
+    **options: Any,
+) -> tuple[int, Comparison, list[str]]:
     """Return the exit code, the results, and their table."""
+    listed = [word for text in algorithms for word in split(text, ",") if word]
+    with reporting("ALGORITHMS and GAMES"):
+        experiment = Experiment(games, listed, measures=split(measures, ","), **options)
+    folder, given = running.get("folder"), _labeled(labels)
+    names = {task.names[1] for task in experiment.tasks}
+    with reporting("--label"):
+        Comparison(algorithms=[*names]).only(labels=given)
+        if folder is not None and given:
+            write_labels(folder, given)
     with console.progress() as show:
 
         def watch(done: int, total: int, told: str) -> None:
             show(f"{done} of {total} runs; {told}", done, total)
 
-        results = experiment.run(watch=watch, **options)
+        results = experiment.run(watch=watch, **running)
+    known = given if folder is None else labels_in(folder)
+    results = results.only(labels={name: known[name] for name in known if name in names})
     for line in _failures(results.failures):
         say(line)
     code = console.FAILED if results.failures else console.DONE
@@ -81,6 +92,15 @@ def _carried_out(experiment: Experiment, **options: Any) -> tuple[int, Compariso
         code = console.INTERRUPTED
     heads, rows = results.summary()
     return code, results, table(heads, rows, right=range(2, len(heads) - 1), soft=1)
+
+
+def _labeled(labels: Sequence[str]) -> dict[str, str]:
+    """Return what to call algorithms, by their names."""
+    pairs = [text.rpartition("=") for text in labels]
+    for text, _, name in pairs:
+        if not (text and name):
+            raise Refusal(f"--label: must be A=NAME, got {quote(text or name)}")
+    return {short(text.strip()): name.strip() for text, _, name in pairs}
 
 
 def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
@@ -124,8 +144,7 @@ def compare(
     Games whose trees do not fit are compared by --sample external or outcome, and at the end of
     each run by sampled local best responses, which gain no more than the gap.
     """
-    experiment = _experiment(list(dict.fromkeys(games)), algorithms, **options)
-    code, results, lines = _carried_out(experiment, workers=0)
+    code, results, lines = _carried_out(games, algorithms, running={"workers": 0}, **options)
     if out is not None:
         with reporting("--out", Failure):
             results.to_csv(out)
@@ -182,15 +201,15 @@ def bench(
         listed = [game for text in suites for name in split(text, ",") for game in suite(name)]
     unique = {game.game: game for game in listed}
     played = [*dict.fromkeys(text for text in games if text not in unique), *unique.values()]
-    experiment = _experiment(played, (*algorithms, *against), **options)
     with ExitStack() as stack, reporting(f"--out: {quote(out)}", Failure):
         executor = None
         if on is not None:
             with reporting("--on"):
                 address = None if on == "ray" else on
                 executor = stack.enter_context(RayExecutor(address, workers))
+        running = {"folder": out, "executor": executor, "workers": workers}
         code, results, lines = _carried_out(
-            experiment, folder=out, executor=executor, workers=workers
+            played, (*algorithms, *against), running=running, **options
         )
     lines += ["", f"{len(results.runs)} results in {out}; * is the smallest of a game."]
     failures = [[*place, cause] for place, cause in results.failures.items()]
@@ -200,23 +219,21 @@ def bench(
 # Results in a folder
 
 
-def _chosen(folder: str, games: Sequence[str], algorithms: str | None) -> Comparison:
+def _chosen(
+    folder: str, games: Sequence[str], algorithms: str | None, labels: Sequence[str]
+) -> Comparison:
     """Return the results in a folder, of some games and algorithms or of all."""
     with reporting("FOLDER"):
-        runs = read_results(folder).runs
-        if not runs:
-            raise ValueError(
-                f"there are no results in {quote(folder)}; regretkit bench writes them"
-            )
-    listed, chosen = split(algorithms, ",") if algorithms else [], runs
-    for given, asked, part in (("--only", games, "game"), ("--algorithms", listed, "algorithm")):
-        known = [*dict.fromkeys(getattr(run, part) for run in runs)]
-        for name in asked:
-            if name not in known:
-                told = f"there are no results of {quote(name)}, only of {candidates(known)}"
-                raise Refusal(f"{given}: {told}")
-        chosen = [run for run in chosen if getattr(run, part) in (asked or known)]
-    return Comparison(chosen)
+        results = read_results(folder)
+        if not results.runs:
+            told = f"there are no results in {quote(folder)}; regretkit bench writes them"
+            raise ValueError(told)
+    with reporting("--only"):
+        results = results.only(games)
+    with reporting("--algorithms"):
+        results = results.only(algorithms=split(algorithms, ",") if algorithms else ())
+    with reporting("--label"):
+        return results.only(labels=_labeled(labels))
 
 
 choice = types.together(
@@ -224,6 +241,7 @@ choice = types.together(
     option("--algorithms", "Only these, with commas between them.", metavar="A,B,..."),
     option("--against x", "The horizontal axis.", click.Choice(_AXES), default="iteration"),
     option("--measure y", "The measure; the first one by default.", metavar="NAME"),
+    label,
     types.as_json,
 )
 
@@ -250,6 +268,7 @@ def figure(
     out: Path | None,
     games: tuple[str, ...],
     algorithms: str | None,
+    labels: tuple[str, ...],
     gap: float,
     **options: Any,
 ) -> int:
@@ -261,7 +280,7 @@ def figure(
     of the last gaps, with the tests of Friedman and Nemenyi. A table says what it takes to reach a
     gap.
     """
-    chosen, kind = _chosen(folder, games, algorithms), options["kind"]
+    chosen, kind = _chosen(folder, games, algorithms, labels), options["kind"]
     with reporting("FOLDER"):
         if kind == "ranking":
             ranks = ranking(chosen, y=options["y"])
@@ -282,7 +301,12 @@ def figure(
 @option("--out", "The page, as .html.", OutputFile(".html"), default="report.html")
 @choice
 def report(
-    folder: str, out: Path, games: tuple[str, ...], algorithms: str | None, **axes: Any
+    folder: str,
+    out: Path,
+    games: tuple[str, ...],
+    algorithms: str | None,
+    labels: tuple[str, ...],
+    **axes: Any,
 ) -> int:
     """Write the results that regretkit bench has written into FOLDER as one page of HTML.
 
@@ -290,7 +314,7 @@ def report(
     algorithms and hyperparameters; and a table with the command that plays each result again. A
     browser shows it without server or network.
     """
-    chosen = _chosen(folder, games, algorithms)
+    chosen = _chosen(folder, games, algorithms, labels)
     with reporting("FOLDER"):
         page = html_report(chosen, title=f"Results in {folder}", **axes)
     return _written(out, page.encode(), chosen)

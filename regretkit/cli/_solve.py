@@ -22,8 +22,6 @@ from regretkit.play import (
     Algorithm,
     At,
     Checkpoint,
-    ComparedRun,
-    Comparison,
     Recorder,
     StopAtGap,
     StopAtTime,
@@ -32,6 +30,7 @@ from regretkit.play import (
 from regretkit.play import resume as resume_run
 from regretkit.play import solve as solve_game
 from regretkit.sets import DecisionTree
+from regretkit.workbench import ComparedRun, Comparison
 from regretkit.workbench._names import algorithm_of, located
 
 SMALL = 60

@@ -14,20 +14,16 @@ from regretkit.display._style import (
     axes_for,
     label_axes,
     label_log_axis,
-    legend_of,
     plain,
     require_matplotlib,
     shortened,
     style,
     title_of,
-    width_of_line,
 )
 from regretkit.play import Recorder
-from regretkit.play._measures import AXES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 class _Columns(Protocol):
@@ -40,13 +36,19 @@ class _Columns(Protocol):
 Curve: TypeAlias = Recorder | _Columns | Sequence[Mapping[str, object]]
 """What was measured of one run: a ``Recorder``, a table by columns, or a list of rows."""
 
+AXES = "iteration", "visited", "seconds"
+"""What gaps are drawn against."""
+
+_GAPS = ("nash_conv", "NashConv", "exploitability", "gap")
+"""The columns drawn by default, the first of these that there is."""
+
 _CORRELATED = "CCE", "CE", "EFCCE", "EFCE"
 _IN_PAYOFFS = (
     *("exploitability", "gap", "local_best_response", "linear_gap"),
     *("regret", "external_regret", "swap_regret"),
 )
 
-_LABELS = {
+LABELS = {
     "iteration": "iterations",
     "iterations": "iterations",
     "seconds": "time (seconds)",
@@ -61,8 +63,10 @@ _LABELS = {
 }
 """Labels of the axes for the columns whose unit is known."""
 
-_GAPS = ("nash_conv", "NashConv", "exploitability", "gap")
-"""The columns drawn by default, the first of these that there is."""
+AT_EQUILIBRIUM = "starts at equilibrium"
+"""What is said of a game in which uniform play has no gap."""
+_ROUNDING = 1e-12
+"""A smaller gap is one of rounding."""
 
 _MARKED = 40
 """The most points of a curve that have markers."""
@@ -82,18 +86,17 @@ def convergence(
 ) -> "Axes":
     """Draw how a gap falls, one line a run, on logarithmic scales.
 
-    A value of zero or less has no place on a logarithmic scale: a triangle at the lower edge
-    marks such values of ``y``, and one at the left edge those of ``x``. Points that are not finite
-    are left out.
+    On a logarithmic scale, a triangle at the lower edge marks values of zero or less. Points that
+    are not finite are left out, and on a logarithmic scale those before ``x = 0`` and there.
 
     Parameters
     ----------
     curves
-        By the name of a run, what was measured of it: a ``Recorder``, a
-        mapping of columns to numbers, a list of rows, or a data frame; or a list of these, one for
-        each seed, of which the mean is a line, and the range from the least to the largest a band,
-        between those measurements that all have. The legend spells names of algorithms as papers
-        do: ``"cfr+"`` is CFR+. Or a ``Recorder`` alone.
+        By the name of a run, what was measured of it: a ``Recorder``, a mapping of columns to
+        numbers, a list of rows, or a data frame; or a list of these, one for each seed, of which
+        the median is a line, with a band between the quartiles, at those measurements that all
+        have. The legend spells names of algorithms as papers do: ``"cfr+"`` is CFR+. Or a
+        ``Recorder`` alone.
     x
         The column to draw against: ``"iteration"``, or ``"seconds"``, or any other.
     y
@@ -106,21 +109,13 @@ def convergence(
     title, figsize, ax
         As in all figures, see ``display``.
 
-    Raises
-    ------
-    TypeError
-        When ``curves`` is no mapping of names to measurements.
-    ValueError
-        When there is no curve, a curve lacks a column, or its columns differ in length.
-
     Examples
     --------
-    >>> from regretkit.evaluation import nash_conv
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import At, Recorder, geometric, solve
     >>> game, records = kuhn_poker(), {}
     >>> for name in ("cfr", "cfr+"):
-    ...     records[name] = Recorder({"nash_conv": lambda run: nash_conv(run.game, run.average)})
+    ...     records[name] = Recorder("nash_conv")
     ...     watch = At(geometric(), records[name])
     ...     run = solve(game, name, iterations=100, callbacks=[watch])
     >>> axes = convergence(records, title="Kuhn poker")
@@ -130,69 +125,72 @@ def convergence(
     ['CFR', 'CFR+']
     """
     require_matplotlib("display.convergence")
-    columns = _checked(curves)
-    y = _default_column(columns, x) if y is None else y
-    bands = [
-        _band([_points(table, x, y, f"curves[{quote(name)}]") for table in tables])
-        for name, tables in columns.items()
-    ]
-    points = [(across, heights.mean(axis=0)) for across, heights in bands]
+    tables = _checked(curves)
+    y = _default_column(tables, x) if y is None else y
     ax = axes_for(ax, figsize, None)
-    for index, (name, (across, heights)) in enumerate(zip(columns, bands, strict=True)):
-        _draw(ax, index, plain(title_of(str(name))), across, heights, log=log)
-    if log:
-        set_log_scales(ax, points)
+    draw_curves(ax, tables, x, y, looks={name: n for n, name in enumerate(tables)}, log=log)
     label_axes(
         ax,
-        xlabel=_LABELS.get(x, x) if xlabel is None else xlabel,
-        ylabel=_LABELS.get(y, y) if ylabel is None else ylabel,
+        xlabel=LABELS.get(x, x) if xlabel is None else xlabel,
+        ylabel=LABELS.get(y, y) if ylabel is None else ylabel,
         title=title,
     )
-    ax.grid(True, which="major")
-    ax.set_axisbelow(True)
-    if len(points) > 1 or len(ax.get_lines()) > 1:
-        legend_of(ax)
+    if len(ax.get_legend_handles_labels()[1]) > 1:
+        ax.legend()
     return ax
 
 
-def set_log_scales(ax: "Axes", points: Sequence[tuple[Vector, Vector]]) -> None:
-    """Make both scales logarithmic; one with nothing positive to show stays linear."""
-    for values, name in zip(zip(*points, strict=True), "xy", strict=True):
-        positive = any((curve > 0.0).any() for curve in values)
-        ax.set(**{f"{name}scale": "log"} if positive else {f"{name}lim": (0.0, 1.0)})
+def draw_curves(
+    ax: "Axes",
+    curves: Mapping[str, Sequence[Mapping[str, Any]]],
+    x: str,
+    y: str,
+    *,
+    looks: Mapping[str, int],
+    log: bool = True,
+) -> None:
+    """Draw curves by name, in the color that the number of each in ``looks`` tells."""
+    points = {
+        name: [_points(table, x, y, f"curves[{quote(name)}]") for table in tables]
+        for name, tables in curves.items()
+    }
+    across = [values for runs in points.values() for values, _ in runs]
+    heights = [values for runs in points.values() for _, values in runs]
+    if log:
+        for values, name in ((across, "x"), (heights, "y")):
+            positive = any((each > 0.0).any() for each in values)
+            if positive:
+                ax.set(**{f"{name}scale": "log"})
+            else:
+                ax.set(**{f"{name}ticks": ()})
+    empty = log and ax.get_yscale() == "linear"
+    if empty or starts_at_equilibrium(y, heights):
+        told = AT_EQUILIBRIUM if starts_at_equilibrium(y, heights) else "zero or less throughout"
+        place = 0.5, 0.5 if empty else 0.06
+        ax.text(*place, told, transform=ax.transAxes, ha="center", va="center")
+    if empty and ax.get_xscale() == "log":
+        places = np.concatenate(across)
+        ax.set_xlim(0.9 * places[places > 0.0].min(), 1.1 * places.max())
+    below = False
+    for name, runs in points.items():
+        below |= _draw(ax, looks[name], plain(title_of(str(name))), *_together(runs), log=log)
+    if below:
+        ax.plot([], [], marker=7, linestyle="none", color="0.5", label="zero or less")
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":
             label_log_axis(axis)
+    ax.grid(True, which="major", linewidth=0.5)
+    ax.set_axisbelow(True)
 
 
-def convergence_panels(
-    panels: Mapping[str, Mapping[str, Curve | Sequence[Curve]]],
-    *,
-    figsize: tuple[float, float] | None = None,
-    **options: Any,
-) -> "Figure":
-    """Return a figure, unknown to pyplot, with a panel of ``convergence`` for each game."""
-    from matplotlib.figure import Figure
-
-    if "ax" in options:
-        raise ValueError(
-            "ax is for one panel, and this is a figure of all games; draw one game with "
-            "display.convergence(found.curves()[game], ax=ax)"
-        )
-
-    columns = min(len(panels), math.ceil(math.sqrt(len(panels))), 4)
-    rows = math.ceil(len(panels) / columns)
-    size = (6.4, 4.2) if len(panels) == 1 else (4.8 * columns, 3.6 * rows)
-    figure = Figure(figsize=figsize or size, layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for ax, (game, curves) in zip(axes, panels.items(), strict=False):
-        convergence(curves, **{"title": title_of(game), "ax": ax, **options})
-    for ax in axes[len(panels) :]:
-        ax.set_axis_off()
-    return figure
+def starts_at_equilibrium(y: str, curves: Sequence[ArrayLike]) -> bool:
+    """Return whether a gap is zero at the first measurement, in all curves."""
+    gap = y in _GAPS or y.endswith(("_gap", "nash_conv"))
+    firsts = [np.asarray(curve, dtype=np.float64)[:1] for curve in curves]
+    return gap and all(first.size > 0 and first[0] <= _ROUNDING for first in firsts)
 
 
-def _band(curves: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
+def _together(curves: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
     """Return where curves are drawn, and the height of each there, interpolated linearly."""
     if len(curves) == 1 or not all(across.size for across, _ in curves):
         return curves[0][0], curves[0][1][None]
@@ -207,47 +205,26 @@ def _band(curves: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
     return grid, np.array([np.interp(grid, *curve) for curve in ordered])
 
 
-def _draw(
-    ax: "Axes",
-    index: int,
-    name: str,
-    across: Vector,
-    runs: Vector,
-    *,
-    log: bool,
-    quartiles: bool = False,
-) -> None:
-    """Draw one curve, and triangles at the edges for what has no place on the scales.
+def _draw(ax: "Axes", index: int, name: str, across: Vector, runs: Vector, *, log: bool) -> bool:
+    """Draw the median of several runs, the rows of ``runs``, with a band between the quartiles.
 
-    Of several runs, the rows of ``runs``, it is the mean, with a band from the least to the
-    largest; or the median, with a band between the quartiles.
+    Return whether triangles at the lower edge mark values of zero or less.
     """
-    heights = np.median(runs, axis=0) if quartiles else runs.mean(axis=0)
-    nonpositive, left = ((values <= 0.0) & log for values in (heights, across))
-    shown = np.flatnonzero(~(nonpositive | left))
+    low, heights, high = np.quantile(runs, (0.25, 0.5, 0.75), axis=0)
+    shown = (across > 0.0) & (heights > 0.0) if log else np.ones(across.shape, dtype=bool)
     look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
-    look["markevery"] = max(1, math.ceil(shown.size / _MARKED))
-    path = np.stack([across[shown], heights[shown]], axis=1)
-    look["linewidth"] = width_of_line(np.log10(path) if log else path) if shown.size else None
-    label = name if shown.size else "_nothing"
-    line = ax.plot(across[shown], heights[shown], label=label, **style(index), **look)[0]
+    look["markevery"] = max(1, math.ceil(shown.sum() / _MARKED))
+    line = ax.plot(across[shown], heights[shown], label=name, **style(index), **look)[0]
     if len(runs) > 1:
-        low, high = np.quantile(runs, (0.25, 0.75) if quartiles else (0.0, 1.0), axis=0)[:, shown]
         low = np.where((low <= 0.0) & log, np.nan, low)
-        ax.fill_between(across[shown], low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-    below, hidden = nonpositive & ~left, "_" * bool((nonpositive & ~left).any())  # said once
-    # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.
-    edges = (
-        (below, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
-        (nonpositive & left, ax.transAxes, 7, f"{hidden}{name}: zero or less"),
-        (left & ~nonpositive, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
-    )
-    for is_outside, transform, triangle, label in edges:
-        if is_outside.any():
-            look = {"marker": triangle, "linestyle": "none", "color": line.get_color()}
-            look["markevery"] = max(1, math.ceil(is_outside.sum() / _MARKED))
-            places = np.maximum(across[is_outside], 0.0), np.maximum(heights[is_outside], 0.0)
-            ax.plot(*places, transform=transform, clip_on=False, label=label, **look)
+        color = line.get_color()
+        ax.fill_between(across[shown], low[shown], high[shown], color=color, alpha=0.2, linewidth=0)
+    below = (across > 0.0) & ~shown & (ax.get_yscale() == "log")
+    if below.any():  # in fractions of the axes, so that the tips of the triangles lie on the edge
+        edge: Any = {"transform": ax.get_xaxis_transform(), "clip_on": False, "marker": 7}
+        edge |= {"markevery": max(1, math.ceil(below.sum() / _MARKED)), "linestyle": "none"}
+        ax.plot(across[below], np.zeros(below.sum()), color=line.get_color(), **edge)
+    return bool(below.any())
 
 
 def _checked(
@@ -256,18 +233,11 @@ def _checked(
     """Return the columns of each run, one or several under each name."""
     if isinstance(curves, Recorder):
         curves = {"run": curves}
-    if not isinstance(curves, Mapping):
-        hint = ""
-        if hasattr(curves, "last_profile"):
-            hint = "; a run is measured by solve(..., callbacks=[record]), with record = Recorder()"
-        if hasattr(curves, "curves"):
-            hint = "; a comparison is drawn by its method plot()"
+    if not isinstance(curves, Mapping) or not curves:
         raise TypeError(
             "curves must map the names of runs to what was measured of them, as in "
-            f"{{'cfr+': record}}, got {shortened(repr(curves), 200)}{hint}"
+            f"{{'cfr+': record}}, got {shortened(repr(curves), 200)}"
         )
-    if not curves:
-        raise ValueError("curves must hold at least one curve, got none; pass {'cfr+': record}")
     return {
         name: [_columns(run, f"curves[{quote(name)}]") for run in _runs(curve)]
         for name, curve in curves.items()
@@ -289,28 +259,19 @@ def _is_row(entry: object) -> bool:
 
 def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
     """Return what was measured of a run, as a mapping of columns."""
-    shown = shortened(repr(curve), 200)
     if isinstance(curve, Recorder):
         if not curve.iterations:
-            raise ValueError(
-                f"{argument} is a Recorder without rows; record a run by solve(..., "
-                "callbacks=[record]), of more iterations where it is called every few"
-            )
+            raise ValueError(f"{argument} is a Recorder without rows; pass it to a run")
         return dict(curve.values, iteration=curve.iterations)  # type: ignore[arg-type]
-    if isinstance(curve, Sequence) and not isinstance(curve, str):
-        if not all(isinstance(row, Mapping) for row in curve):
-            runs = any(hasattr(row, "average") for row in curve)
-            hint = "; record runs by solve(..., callbacks=[Recorder()]), and pass records" * runs
-            raise TypeError(f"{argument} must be a list of rows, each a dict, got {shown}{hint}")
+    if isinstance(curve, Sequence) and all(isinstance(row, Mapping) for row in curve):
         names = dict.fromkeys(key for row in curve for key in row)
         columns: dict[str, Any] = {key: [row.get(key) for row in curve] for key in names}
         return columns
     if hasattr(curve, "keys") and hasattr(curve, "__getitem__"):
-        return {str(key): curve[key] for key in curve.keys()}  # type: ignore[attr-defined]  # noqa: SIM118
-    hint = "; pass its columns" if hasattr(curve, "columns") else ""
+        return {str(key): curve[key] for key in curve.keys()}  # type: ignore[union-attr]  # noqa: SIM118
     raise TypeError(
         f"{argument} must be a Recorder, a mapping of columns such as {{'iteration': [1, 2], "
-        f"'gap': [0.5, 0.2]}}, or a list of rows, got {shown}{hint}"
+        f"'gap': [0.5, 0.2]}}, or a list of rows, got {shortened(repr(curve), 200)}"
     )
 
 
@@ -329,16 +290,9 @@ def _points(table: Mapping[str, ArrayLike], x: str, y: str, argument: str) -> tu
         if column not in table:
             known = candidates(list(table))
             raise ValueError(f"{argument} has no column {quote(column)}; its columns are {known}")
-    try:  # what was not measured, None, becomes NaN
-        across, heights = (np.asarray(table[column], dtype=np.float64) for column in (x, y))
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"{argument} must hold numbers under {quote(x)} and {quote(y)}: {error}"
-        ) from error
-    if across.ndim != 1 or across.shape != heights.shape:
-        raise ValueError(
-            f"{argument} must have as many numbers under {quote(x)} as under {quote(y)}, got "
-            f"shapes {across.shape} and {heights.shape}"
-        )
+    # What was not measured, None, becomes NaN.
+    across, heights = (np.asarray(table[column], dtype=np.float64) for column in (x, y))
+    if across.shape != heights.shape:
+        raise ValueError(f"{argument} has columns of different lengths, {quote(x)} and {quote(y)}")
     finite = np.isfinite(across) & np.isfinite(heights)
     return across[finite], heights[finite]

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from regretkit.display._style import (
     LONGEST,
     axes_for,
     label_axes,
-    legend_of,
     plain,
     require_matplotlib,
 )
@@ -89,14 +88,6 @@ def heat_map(
         Whether to write probabilities into the cells; by default where there are few.
     title, figsize, ax
         As in all figures, see ``display``.
-
-    Raises
-    ------
-    TypeError
-        When ``profile`` is no profile.
-    ValueError
-        When an information set is not in the game, there is none at all, or a player's set is not
-        made of decisions.
 
     Examples
     --------
@@ -254,15 +245,10 @@ def range_grid(
         Such as ``run.average``.
     node
         The actions before the decision, as ``"/check/bet 500"``.
-    title, figsize, ax
+    title
+        Text above the figure, followed by the player and the node.
+    figsize, ax
         As in all figures, see ``display``.
-
-    Raises
-    ------
-    TypeError
-        When ``game`` is no public game.
-    ValueError
-        When types are no hands, there is no such node, or no player decides there.
 
     Examples
     --------
@@ -270,11 +256,13 @@ def range_grid(
     >>> from regretkit.play import solve
     >>> game = hold_em("Ks Th 7s 4d 2s", ("22+,A2s+", "*"), 100, 200)
     >>> axes = range_grid(game, solve(game, "dcfr", iterations=20).average, title="River")
+    >>> axes.get_title()
+    'River: player 0 at /'
     >>> [text.get_text() for text in axes.get_legend().get_texts()][0][:6]
     'check '
     """
     require_matplotlib("display.range_grid")
-    (report,) = hold_em_report(game, profile, nodes=[node])["nodes"].values()
+    [(name, report)] = hold_em_report(game, profile, nodes=[node])["nodes"].items()
     actions, hands = report["actions"], report["hands"]
     ranks, cells = _cells(list(hands))
     weights = np.array([hand["weight"] for hand in hands.values()])
@@ -294,9 +282,10 @@ def range_grid(
         ax.barh(rows + 1 - height / 2, width, height, left, color=color, label=label)
         left = left + width
     _name_hands(ax, ranks, count)
-    label_axes(ax, title=title)
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-    legend_of(ax, **place, ncols=min(len(actions), 4), frameon=False)
+    place = f"player {report['player']} at {name}"
+    label_axes(ax, title=place if title is None else f"{title}: {place}")
+    below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "frameon": False}
+    ax.legend(ncols=min(len(actions), 4), **below)
     return ax
 
 

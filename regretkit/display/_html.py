@@ -77,7 +77,7 @@ def game_html(game: AnyGame | Game) -> str:
             text = "\n".join(tree_lines(tree_of(game), _DRAWN))
         return f"<p><b>{escaped(name)}</b></p><pre>{html.escape(text)}</pre>{about}"
     image = f'<img alt="{escaped(title_of(name))}" src="data:image/svg+xml;base64,{svg}"'
-    return f'<div style="overflow-x: auto">{image} style="max-width: none"/></div>{about}'
+    return f'{image} style="max-width: 100%; height: auto"/>{about}'
 
 
 def _sizes(

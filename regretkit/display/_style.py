@@ -5,13 +5,9 @@ import io
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from regretkit._util._errors import printable
-from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,8 +26,6 @@ CHANCE_COLOR = "#555555"
 
 _DECADES = 2.0
 """A logarithmic axis of fewer decades is labeled between powers of ten."""
-_TIMES, _THINNEST = 30.0, 0.3
-"""A line that goes back and forth more often is thinner, to this share of its width."""
 
 LONGEST = 40
 """Characters of a name that are shown."""
@@ -141,21 +135,7 @@ def axes_for(
     """
     import matplotlib.pyplot as plt
 
-    if ax is None:
-        if isinstance(figsize, int | float):
-            raise TypeError(f"figsize must be two lengths in inches, got {figsize}; pass (6, 4)")
-        return plt.subplots(figsize=figsize or natural, layout="constrained")[1]
-    if figsize is not None:
-        raise ValueError(f"figsize is for a new figure, got {figsize} together with ax")
-    return check_axes(ax)
-
-
-def check_axes(ax: object, name: str = "ax") -> "Axes":
-    """Return matplotlib's axes, or refuse what cannot be drawn on."""
-    from matplotlib.axes import Axes
-
-    check_kind(ax, Axes, name, "plt.subplots()[1]")
-    return cast("Axes", ax)
+    return ax or plt.subplots(figsize=figsize or natural, layout="constrained")[1]
 
 
 def label_axes(ax: "Axes", *, title: str | None = None, **texts: str | None) -> None:
@@ -165,41 +145,16 @@ def label_axes(ax: "Axes", *, title: str | None = None, **texts: str | None) -> 
 
 
 def label_log_axis(axis: "Axis") -> None:
-    """Label a logarithmic axis on which there are few powers of ten by numbers between these."""
+    """Label a logarithmic axis at powers of ten; of few decades, at numbers between these."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+    axis.set_minor_formatter(NullFormatter())
     low, high = sorted(axis.get_view_interval())
     decades = math.log10(high / low)
-    if decades >= _DECADES:
-        return
-    between = LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades < 1.0 else (1.0, 3.0))
-    axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]) if decades < 0.6 else between)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def legend_of(ax: "Axes", **look: Any) -> None:
-    """Draw a legend with lines of the common width."""
-    from matplotlib import rcParams
-    from matplotlib.lines import Line2D
-
-    for handle in ax.legend(**look).legend_handles:
-        if isinstance(handle, Line2D):
-            handle.set_linewidth(rcParams["lines.linewidth"])
-
-
-def width_of_line(points: Vector) -> float:
-    """Return the width of a line through points, shape ``(points, coordinates)``.
-
-    It is thinner the more often the line goes back and forth, so that it does not fill its area.
-    """
-    import matplotlib as mpl
-
-    extent = float(np.ptp(points, axis=0).max(initial=0.0))
-    length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-    times = length / extent if extent else 1.0
-    thinner = max(_THINNEST, min(1.0, math.sqrt(_TIMES / times)))
-    return float(mpl.rcParams["lines.linewidth"]) * thinner
+    if decades < _DECADES:
+        between = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 1.0 else (1.0, 3.0))
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]) if decades < 0.6 else between)
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def text_size() -> float:

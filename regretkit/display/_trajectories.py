@@ -10,15 +10,12 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, floats, quote, strings
 from regretkit.display._style import (
     axes_for,
-    check_axes,
     label_axes,
     label_log_axis,
-    legend_of,
     plain,
     require_matplotlib,
     style,
     title_of,
-    width_of_line,
 )
 from regretkit.play import TrajectoryRecorder
 from regretkit.play._recorder import KINDS, Place
@@ -30,6 +27,8 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 """Where the actions are: a triangle of side 1, standing on the edge of the first two."""
 
 _ATOL = 1e-6
+_THIN = 1.0
+"""The width of lines, thin enough for paths that go back and forth."""
 
 
 def simplex(
@@ -55,14 +54,6 @@ def simplex(
         What the corners are called, bottom left, bottom right, and top; by default 0, 1 and 2.
     title, figsize, ax
         As in all figures, see ``display``.
-
-    Raises
-    ------
-    TypeError
-        When a path does not hold numbers.
-    ValueError
-        When a path is empty, does not hold three probabilities at each point that sum to 1
-        within 1e-6, or ``actions`` are not three.
 
     Examples
     --------
@@ -90,7 +81,8 @@ def simplex(
         _draw_path(ax, index, plain(title_of(str(name))), path)
     label_axes(ax, title=title)
     if multiple:
-        legend_of(ax, loc="upper right", frameon=False)
+        below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.02), "frameon": False}
+        ax.legend(ncols=min(len(points), 3), **below)
     return ax
 
 
@@ -98,17 +90,9 @@ def _points(path: ArrayLike, name: str) -> Vector:
     """Return where the strategies of a path lie in the plane, shape ``(points, 2)``."""
     strategies = floats(path, name)
     if strategies.ndim != 2 or strategies.shape[1] != 3 or not len(strategies):
-        raise ValueError(
-            f"{name} has shape {strategies.shape}, but (points, 3) is wanted: strategies of three "
-            "actions, one a row"
-        )
-    minimum, sums = strategies.min(axis=1), strategies.sum(axis=1)
-    wrong = np.flatnonzero(~((minimum >= -_ATOL) & (np.abs(sums - 1.0) <= _ATOL)))
-    if wrong.size:
-        raise ValueError(
-            f"{name} must hold probabilities that sum to 1 within {_ATOL:g}, got "
-            f"{strategies[wrong[0]]} at point {wrong[0]}"
-        )
+        raise ValueError(f"{name} must have shape (points, 3), got {strategies.shape}")
+    if (strategies < -_ATOL).any() or (np.abs(strategies.sum(axis=1) - 1.0) > _ATOL).any():
+        raise ValueError(f"{name} must hold probabilities, which sum to 1 in each row")
     points: Vector = strategies @ CORNERS
     return points
 
@@ -132,7 +116,7 @@ def _frame(ax: "Axes", actions: Sequence[str]) -> None:
 
 
 def _draw_path(ax: "Axes", index: int, name: str, path: Vector) -> None:
-    look: Any = style(index) | {"linewidth": width_of_line(path)}
+    look: Any = style(index) | {"linewidth": _THIN}
     line = ax.plot(*path.T, label=name, zorder=3, **look)[0]
     color = line.get_color()
     for end, fill in ((path[0], ax.get_facecolor()), (path[-1], color)):
@@ -153,7 +137,7 @@ def trajectories(
     *,
     information_sets: Iterable[Place] | None = None,
     kinds: Sequence[str] | None = None,
-    log: bool = False,
+    log: bool | None = None,
     figsize: tuple[float, float] | None = None,
     axes: "NDArray[np.object_] | None" = None,
 ) -> "NDArray[np.object_]":
@@ -172,18 +156,11 @@ def trajectories(
         Which of ``"strategy"``, ``"average"`` and ``"regret"``; by default all, but regrets only
         where a rule holds some.
     log
-        Whether the scale of the iterations is logarithmic.
+        Whether the scale of the iterations is logarithmic; by default where steps between the
+        recorded iterations grow, as with ``geometric``.
     figsize, axes
         As in all figures, see ``display``; ``axes`` has shape
         ``(information sets, kinds)``, and so has the result.
-
-    Raises
-    ------
-    TypeError
-        When ``record`` is no ``TrajectoryRecorder``.
-    ValueError
-        When nothing was written down, an information set was not looked at, there are too many of
-        them, there is no such kind, or ``axes`` has another shape.
 
     Examples
     --------
@@ -206,15 +183,15 @@ def trajectories(
             f"there are {len(places)} information sets to draw, and room for 1 to {_MOST}; choose "
             "some, as in information_sets=['K', (1, 'Kb')]"
         )
+    steps = np.diff(record.iterations)
+    log = bool(steps.size > 1 and steps[-1] > 2 * steps[0]) if log is None else log
     grid = _panels(axes, len(places), len(kinds), figsize)
     for place, row in zip(places, grid, strict=True):
         for kind, ax in zip(kinds, row, strict=True):
             _draw(ax, record, place, kind, log)
         row[0].set_ylabel(plain(record.title(place)))
         lines = row[-1].get_lines()[-len(record.actions(place)) :]
-        legend_of(
-            row[-1], handles=lines, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False
-        )
+        row[-1].legend(handles=lines, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False)
     for kind, top, bottom in zip(kinds, grid[0], grid[-1], strict=True):
         top.set_title(_TITLES[kind], fontsize="medium")
         bottom.set_xlabel("iterations")
@@ -224,14 +201,14 @@ def trajectories(
 def _draw(ax: "Axes", record: TrajectoryRecorder, place: Place, kind: str, log: bool) -> None:
     path, iterations = record.path(place, kind), np.asarray(record.iterations, dtype=np.float64)
     for index, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
-        look: Any = style(index) | {"linewidth": width_of_line(values[np.isfinite(values), None])}
+        look: Any = style(index) | {"linewidth": _THIN}
         ax.plot(iterations, values, label=plain(action), **look)
     if kind != "regret":
         ax.set_ylim(-0.03, 1.03)
     if log:
         ax.set_xscale("log")
         label_log_axis(ax.xaxis)
-    ax.grid(True)
+    ax.grid(True, linewidth=0.5)
     ax.set_axisbelow(True)
 
 
@@ -259,14 +236,7 @@ def _panels(
         size = figsize or (2.6 * columns + 0.9, 1.9 * rows + 0.5)
         look: dict[str, Any] = {"figsize": size, "sharex": True, "layout": "constrained"}
         return np.asarray(plt.subplots(rows, columns, squeeze=False, **look)[1])
-    if figsize is not None:
-        raise ValueError(f"figsize is for a new figure, got {figsize} together with axes")
     grid = np.asarray(axes, dtype=object)
     if grid.shape != (rows, columns):
-        raise ValueError(
-            f"axes has shape {grid.shape}, but ({rows}, {columns}) is wanted, (information sets, "
-            f"kinds); make it with plt.subplots({rows}, {columns}, squeeze=False)"
-        )
-    for ax in grid.flat:
-        check_axes(ax, "each of axes")
+        raise ValueError(f"axes must have shape ({rows}, {columns}), got {grid.shape}")
     return grid

@@ -48,9 +48,6 @@ from regretkit.play._callbacks import every as every
 from regretkit.play._callbacks import geometric as geometric
 from regretkit.play._checkpoint import Checkpoint as Checkpoint
 from regretkit.play._checkpoint import resume as resume
-from regretkit.play._comparison import ComparedRun as ComparedRun
-from regretkit.play._comparison import Comparison as Comparison
-from regretkit.play._comparison import compare as compare
 from regretkit.play._engines import EngineReport as EngineReport
 from regretkit.play._matches import Agent as Agent
 from regretkit.play._matches import HumanAgent as HumanAgent

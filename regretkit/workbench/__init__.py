@@ -1,7 +1,10 @@
 """Many algorithms on many games, in parallel, with results that stay."""
 
+from regretkit.workbench._comparison import ComparedRun as ComparedRun
+from regretkit.workbench._comparison import Comparison as Comparison
 from regretkit.workbench._experiment import Experiment as Experiment
 from regretkit.workbench._experiment import SuiteGame as SuiteGame
+from regretkit.workbench._experiment import compare as compare
 from regretkit.workbench._experiment import suite as suite
 from regretkit.workbench._figures import gap_table as gap_table
 from regretkit.workbench._figures import paper_figure as paper_figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from regretkit._util._validate import above_zero, quote
-from regretkit.display._convergence import _LABELS, _band, _draw, _points, set_log_scales
+from regretkit.display._convergence import AT_EQUILIBRIUM, LABELS, draw_curves
 from regretkit.display._style import (
     label_log_axis,
     number,
@@ -18,9 +18,9 @@ from regretkit.display._style import (
     shortened,
     style,
     title_of,
+    width_of,
 )
-from regretkit.play import Comparison
-from regretkit.workbench._results import algorithms_of, measure_of
+from regretkit.workbench._comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +38,7 @@ _FONTS: dict[Any, Any] = {
     "ytick.labelsize": 7.0,
 }
 _PANEL = 1.75
-"""Width of a panel in inches, about."""
-_TITLE = 23
-"""Characters in a line of its title, of which there are two at most."""
+"""Width of a panel in inches, about; of one in a screen's larger letters, 3."""
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -57,12 +55,13 @@ def paper_figure(
     """Return a figure as wide as a column or a page of a paper of two columns.
 
     Curves are small panels, one for each game, on logarithmic scales, with one legend: the median
-    over seeds as a line, and a band between the quartiles. Triangles at an edge are values of zero
-    or less.
+    over seeds as a line, and a band between the quartiles. Triangles at the lower edge are values
+    of zero or less.
 
     A performance profile says for how many of the games an algorithm needs at most a multiple of
     what the best one needs there, until the gap is a share of the largest one that an algorithm has
-    after the first iteration.
+    after the first iteration. It is of games that all algorithms were run on, without those that
+    start at equilibrium.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ def paper_figure(
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import compare
+    >>> from regretkit import compare
     >>> figure = paper_figure(compare(kuhn_poker(), ["cfr", "cfr+"], 100), width="column")
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['CFR', 'CFR+']
@@ -99,10 +98,10 @@ def paper_figure(
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {quote(value)}")
     above_zero(share, "share")
-    y = measure_of(results, x, y)
+    y = results.measure(x, y)
     with mpl.rc_context(_FONTS):
         if kind == "curves":
-            return _curves(results, x, y, WIDTHS[width])
+            return panels(results, x, y, WIDTHS[width], _PANEL)
         return _profile(results, x, y, WIDTHS[width], share)
 
 
@@ -112,8 +111,8 @@ def gap_table(
     r"""Return a table in LaTeX, for the package booktabs, of what it takes to reach a gap.
 
     It has a line for each game and a column for each algorithm, with the median over seeds of where
-    the gap was first measured to be so small, in bold type where it is the least, and a dash where
-    it was not.
+    the gap was first measured to be so small, in bold type where it is the least. ``> 1,000`` is
+    not reached within what was run, and a dash not run at all.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ def gap_table(
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import compare
+    >>> from regretkit import compare
     >>> print(gap_table(compare(kuhn_poker(), ["cfr", "cfr+"], 100), 0.05))
     \begin{tabular}{lrr}
     \toprule
@@ -138,16 +137,26 @@ def gap_table(
     \end{tabular}
     """
     above_zero(gap, "gap")
-    y = measure_of(results, x, y)
-    needed, algorithms = _needed(results, x, y, lambda _: gap), algorithms_of(results)
-    rows = [
-        [
-            _latex(title_of(game)),
-            *(_cell(found.get(name), min(found.values())) for name in algorithms),
+    y, algorithms = results.measure(x, y), present(results)
+    equal, rows = results.at_equilibrium(y), list[list[str]]()
+    for game, found in _needed(results, x, y, lambda _: gap).items():
+        runs = results.curves()[game]
+        least = min(found.values())
+        cells = [
+            _cell(found[name], least, max(columns[x][-1] for columns in runs[name]))
+            if name in found
+            else "--"
+            for name in algorithms
         ]
-        for game, found in needed.items()
-    ]
+        note = rf" ({AT_EQUILIBRIUM})" if game in equal else ""
+        rows.append([_latex(title_of(game)) + note, *cells])
     return _tabular(["game", *(_latex(title_of(name)) for name in algorithms)], rows)
+
+
+def present(results: Comparison) -> list[str]:
+    """Return the names of the algorithms that have runs, in the order of all."""
+    run = {each.algorithm for each in results.runs}
+    return [name for name in results.algorithms if name in run]
 
 
 def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -158,11 +167,14 @@ def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([begin, *middle, r"\end{tabular}"])
 
 
-def _cell(value: float | None, minimum: float) -> str:
-    if value is None or value == math.inf:
-        return "--"
-    text = f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
-    return rf"\textbf{{{text}}}" if value == minimum else text
+def _cell(value: float, least: float, most: float) -> str:
+    if value == math.inf:
+        return f"$>$ {_number(most)}"
+    return rf"\textbf{{{_number(value)}}}" if value == least else _number(value)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
 
 
 def _latex(text: str) -> str:
@@ -196,10 +208,10 @@ def _first(columns: Columns, x: str, y: str, goal: float) -> float:
 # Figures
 
 
-def _figure(width: float, panels: int, ratio: float) -> tuple["Figure", list["Axes"]]:
+def _figure(width: float, panels: int, ratio: float, panel: float) -> tuple["Figure", list["Axes"]]:
     from matplotlib.figure import Figure
 
-    rows = math.ceil(panels / max(1, round(width / _PANEL)))
+    rows = math.ceil(panels / max(1, round(width / panel)))
     across = math.ceil(panels / rows)  # so that few places stay empty
     figure = Figure(figsize=(width, rows * width / across * ratio + 0.4), layout="constrained")
     axes = figure.subplots(rows, across, squeeze=False).ravel()
@@ -208,68 +220,79 @@ def _figure(width: float, panels: int, ratio: float) -> tuple["Figure", list["Ax
     return figure, list(axes[:panels])
 
 
-def _finish(figure: "Figure", axes: Sequence["Axes"], width: float) -> "Figure":
-    """Add one legend for all panels."""
-    handles: dict[str, Any] = {}
+def _add_legend(figure: "Figure", axes: Sequence["Axes"]) -> None:
+    """Add one legend for all panels, above them, as wide as fits."""
+    found: dict[str, Any] = {}
     for ax in axes:
-        ax.grid(visible=True, which="major", linewidth=0.4)
-        ax.set_axisbelow(True)
-        for line in ax.get_lines():
-            label = str(line.get_label())
-            if line.get_linestyle() != "None" and not label.startswith("_"):  # no triangle
-                handles.setdefault(label, line)
-    columns = min(len(handles), 4 if width > WIDTHS["column"] else 2)
-    figure.set_figheight(figure.get_figheight() + 0.16 * math.ceil(len(handles) / columns))
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    size = _em()
+    widest = max(width_of(label, size) for label in found) + 4.5 * size
+    columns = max(1, min(len(found), int(72 * figure.get_figwidth() / widest)))
+    rows = math.ceil(len(found) / columns)
+    figure.set_figheight(figure.get_figheight() + 1.5 * size * rows / 72)
     look: Any = {"loc": "outside upper center", "frameon": False, "ncols": columns}
-    look["columnspacing"] = 1.2
-    figure.legend([*handles.values()], [*handles], **look)
-    return figure
+    figure.legend([*found.values()], [*found], columnspacing=1.2, **look)
 
 
-def _curves(results: Comparison, x: str, y: str, width: float) -> "Figure":
-    panels, algorithms = results.curves(), algorithms_of(results)
-    figure, axes = _figure(width, len(panels), 0.85)
-    for ax, (game, curves) in zip(axes, panels.items(), strict=True):
-        points = []
-        for index, name in enumerate(algorithms):
-            if name in curves:
-                band = _band([_points(columns, x, y, game) for columns in curves[name]])
-                points.append((band[0], np.median(band[1], axis=0)))
-                _draw(ax, index, plain(title_of(name)), *band, log=True, quartiles=True)
-        set_log_scales(ax, points)
-        title = textwrap.wrap(shortened(title_of(game), 2 * _TITLE - 2), _TITLE)
+def _em() -> float:
+    """Return the size of letters in points."""
+    import matplotlib as mpl
+
+    return float(mpl.rcParams["font.size"])
+
+
+def panels(results: Comparison, x: str, y: str, width: float | None, panel: float) -> "Figure":
+    """Return small panels, one for each game, with an algorithm in the color of its place."""
+    require_matplotlib("a figure")
+    curves = results.curves()
+    if width is None:
+        width = 6.4 if len(curves) == 1 else panel * min(len(curves), 3)
+    looks = {name: place for place, name in enumerate(results.algorithms)}
+    figure, axes = _figure(width, len(curves), 0.85 if len(curves) > 1 else 0.65, panel)
+    columns = math.ceil(len(curves) / math.ceil(len(curves) / max(1, round(width / panel))))
+    letters = max(12, int((72 * width / columns - 4.5 * _em()) / (0.58 * _em())))
+    for ax, (game, runs) in zip(axes, curves.items(), strict=True):
+        ordered = {name: runs[name] for name in results.algorithms if name in runs}
+        draw_curves(ax, ordered, x, y, looks=looks)
+        title = textwrap.wrap(shortened(title_of(game), 2 * letters - 2), letters)
         ax.set_title("\n".join(map(plain, title)))
         for line in ax.get_lines():
             line.set(markersize=2.5, linewidth=1.0)
             line.set_markevery(max(1, np.size(line.get_xdata()) // 7))
-    figure.supxlabel(_LABELS.get(x, x), fontsize=8.0)
-    figure.supylabel(_LABELS.get(y, y), fontsize=8.0)
-    return _finish(figure, axes, width)
-
-
-def _ratio(found: Mapping[str, float], name: str) -> float:
-    """Return what an algorithm needs as a multiple of the least, infinity if it is never there."""
-    own = found.get(name, math.inf)
-    return own / max(min(found.values()), 1e-9) if own < math.inf else math.inf
+    figure.supxlabel(LABELS.get(x, x), fontsize="medium")
+    figure.supylabel(LABELS.get(y, y), fontsize="medium")
+    _add_legend(figure, axes)
+    return figure
 
 
 def _profile(results: Comparison, x: str, y: str, width: float, share: float) -> "Figure":
-    needed = _needed(
-        results, x, y, lambda tables: share * max(table[y][0] or 0.0 for table in tables)
-    )
-    ratios = {
-        name: np.sort([_ratio(found, name) for found in needed.values()])
-        for name in algorithms_of(results)
-    }
+    names, equal = present(results), results.at_equilibrium(y)
+    needed = [
+        found
+        for game, found in _needed(
+            results, x, y, lambda tables: share * max(table[y][0] or 0.0 for table in tables)
+        ).items()
+        if len(found) == len(names) and game not in equal
+    ]
+    if not needed:
+        raise ValueError("a profile is of games that all algorithms were run on; there are none")
+    figure, [ax] = _figure(width, 1, min(0.6, 2.6 / width), width)
+    least = np.maximum([min(found.values()) for found in needed], 1e-9)
+    least[least == math.inf] = 1.0  # where none is there
+    ratios = {name: np.sort(np.array([found[name] for found in needed]) / least) for name in names}
     last = max((r for row in ratios.values() for r in row if r < math.inf), default=1.0)
-    figure, [ax] = _figure(width, 1, min(0.6, 2.6 / width))
-    for index, (name, row) in enumerate(ratios.items()):
+    for name, row in ratios.items():
         reached = row[row < math.inf]
         across = np.concatenate([[1.0], reached, [1.1 * last]])
         shares = np.concatenate([[0.0], np.arange(1, reached.size + 1), [reached.size]]) / row.size
-        ax.step(across, shares, where="post", label=plain(title_of(name)), **style(index))
+        look = style(list(results.algorithms).index(name))
+        ax.step(across, shares, where="post", label=plain(title_of(name)), **look)
     ax.set(xscale="log", xlim=(1.0, 1.1 * last), ylim=(0.0, 1.02))
     label_log_axis(ax.xaxis)
-    ax.set_xlabel(f"{_LABELS.get(x, x)} to {number(share)} of the first gap, over the least")
-    ax.set_ylabel("share of games")
-    return _finish(figure, [ax], width)
+    ax.set_xlabel(f"{LABELS.get(x, x)} to {number(share)} of the first gap, over the least")
+    ax.set_ylabel(f"share of {len(needed)} games")
+    ax.grid(visible=True)
+    ax.set_axisbelow(True)
+    _add_legend(figure, [ax])
+    return figure

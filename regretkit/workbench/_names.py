@@ -127,6 +127,12 @@ def is_own(text: str) -> bool:
     return ":" in text.partition("(")[0] and not text.startswith("openspiel:")
 
 
+def short(text: str) -> str:
+    """Return a text without the file or module of one's own."""
+    place, bracket, arguments = text.partition("(")
+    return f"{place.rpartition(':')[2].strip()}{bracket}{arguments}" if is_own(text) else text
+
+
 def source_of(text: str) -> bytes | None:
     """Return the content of the file in ``file.py:Name``, None where there is no file."""
     path = file_of(text)
@@ -186,12 +192,12 @@ def imports_beside(path: Path) -> bool:
 def located(error: BaseException, name: str) -> str:
     """Return the message of an error in a user's code, with the line that raised it."""
     if isinstance(error, SyntaxError):
-        return f"{name}: {Path(error.filename or '?').name}, line {error.lineno}: {error.msg}"
+        return f"{name} {Path(error.filename or '?').name}, line {error.lineno}: {error.msg}"
     library, place = (str(Path(__file__).parents[1]), "<", sys.base_prefix, sys.prefix), ""
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith(library) and "site-packages" not in frame.filename:
             place = f" ({Path(frame.filename).name}, line {frame.lineno}, in {frame.name})"
-    return f"{name} failed with {type(error).__name__}: {reason(error)}{place}"
+    return f"{name} failed with {type(error).__name__}: {reason(error)}{place}".lstrip()
 
 
 # Algorithms and games

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import frozen
 
 from regretkit.display._style import number
-from regretkit.play import Comparison
-from regretkit.workbench._results import algorithms_of, measure_of
+from regretkit.workbench._comparison import Comparison
+from regretkit.workbench._figures import present
 
 _LEAST = float(np.finfo(np.float64).eps)
 """Smaller gaps are rounding errors, and equal."""
@@ -24,7 +24,7 @@ class Ranking:
     Examples
     --------
     >>> from regretkit.games import kuhn_poker, leduc_poker, matching_pennies
-    >>> from regretkit.play import compare
+    >>> from regretkit import compare
     >>> games = [kuhn_poker(), leduc_poker(), matching_pennies()]
     >>> found = ranking(compare(games, ["cfr", "cfr+", "dcfr"], 100))
     >>> print(found)
@@ -97,7 +97,7 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
     Examples
     --------
     >>> from regretkit.games import kuhn_poker, matching_pennies
-    >>> from regretkit.play import compare
+    >>> from regretkit import compare
     >>> found = ranking(compare([kuhn_poker(), matching_pennies()], ["cfr", "cfr+"], 100))
     >>> found.ranks["cfr+"], round(found.p_value, 3)
     (1.25, 0.317)
@@ -111,7 +111,7 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
 
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be a number above 0 and below 1, got {level}")
-    y, names = measure_of(results, "iteration", y), algorithms_of(results)
+    y, names = results.measure(y=y), present(results)
     lasts = {
         game: [median(columns[y][-1] for columns in curves[name]) for name in names]
         for game, curves in results.curves().items()

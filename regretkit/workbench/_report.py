@@ -8,12 +8,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from regretkit.display._convergence import _LABELS
+from regretkit.display._convergence import AT_EQUILIBRIUM, AXES, LABELS
 from regretkit.display._style import DASHES, escaped, look_of, shortened, title_of
-from regretkit.play import ComparedRun, Comparison
-from regretkit.play._measures import AXES
+from regretkit.workbench._comparison import ComparedRun, Comparison
+from regretkit.workbench._figures import present
 from regretkit.workbench._names import split
-from regretkit.workbench._results import algorithms_of, measure_of
 
 _PAGE = Path(__file__).with_name("report.html")
 _DASHES: dict[str, str] = dict(zip(DASHES, ("solid", "dash", "dot", "dashdot"), strict=True))
@@ -40,17 +39,10 @@ def html_report(
     title
         The title of the page.
 
-    Raises
-    ------
-    ImportError
-        When plotly is not installed.
-    ValueError
-        When there are no runs, or they lack a column.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import compare
+    >>> from regretkit import compare
     >>> page = html_report(compare(kuhn_poker(), ["cfr", "cfr+"], 100))
     >>> page.count('class="plotly-graph-div"')
     1
@@ -60,29 +52,33 @@ def html_report(
     except ImportError as error:
         told = "html_report needs plotly; install it with pip install 'regretkit[report]'"
         raise ImportError(told) from error
-    y = measure_of(results, x, y)
+    y = results.measure(x, y)
     columns = list(dict.fromkeys(name for run in results.runs for name in run.columns))
     games: dict[str, list[ComparedRun]] = {}
     for run in results.runs:
         games.setdefault(run.game, []).append(run)
-    algorithms = {name: n for n, name in enumerate(algorithms_of(results))}
+    algorithms = {name: n for n, name in enumerate(results.algorithms)}
     given = [_hyperparameters(name) for name in algorithms]
     chosen = list(dict.fromkeys(name for curves in given for name in curves))
+    shown = [algorithms[name] for name in present(results)]
     labels = [_line(n) + escaped(title_of(name)) for name, n in algorithms.items()]
+    equal = results.at_equilibrium(y)
+    titles = [title_of(game) + f" ({AT_EQUILIBRIUM})" * (game in equal) for game in games]
     parts = {
         "TITLE": escaped(title),
-        "FACTS": f"{len(results.runs)} runs of {len(algorithms)} algorithms on {len(games)} games.",
+        "FACTS": f"{len(results.runs)} runs of {len(shown)} algorithms on {len(games)} games.",
         "PLOTLY": get_plotlyjs(),
         "X": _options([name for name in columns if name in AXES], x, columns),
         "Y": _options([name for name in columns if name not in AXES], y, columns),
-        "GAMES": _boxes("game", [escaped(title_of(game)) for game in games]),
-        "ALGORITHMS": _boxes("algorithm", labels),
+        "GAMES": _boxes("game", dict(enumerate(map(escaped, titles)))),
+        "ALGORITHMS": _boxes("algorithm", {n: labels[n] for n in shown}),
         "HYPERPARAMETERS": "".join(_slider(name, given) for name in chosen),
         "PARAMETERS": json.dumps(given).replace("<", r"\u003c"),
         "PANELS": "".join(
-            _panel(n, runs, algorithms, columns, x, y) for n, runs in enumerate(games.values())
+            _panel(n, title, runs, algorithms, columns, x, y)
+            for n, (title, runs) in enumerate(zip(titles, games.values(), strict=True))
         ),
-        "TABLE": _table(games.values(), algorithms, labels, given, chosen, y),
+        "TABLE": _table(titles, games.values(), algorithms, labels, given, chosen, y),
     }
     return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], _PAGE.read_text(encoding="utf-8"))
 
@@ -97,10 +93,10 @@ def _hyperparameters(name: str) -> dict[str, str]:
 # Controls
 
 
-def _boxes(kind: str, labels: Sequence[str]) -> str:
+def _boxes(kind: str, labels: Mapping[int, str]) -> str:
     return "".join(
         f'<label><input type="checkbox" name="{kind}" value="{n}" checked> {label}</label>'
-        for n, label in enumerate(labels)
+        for n, label in labels.items()
     )
 
 
@@ -130,7 +126,7 @@ def _size(text: str) -> tuple[float, str]:
 def _options(names: Sequence[str], chosen: str, columns: Sequence[str]) -> str:
     return "".join(
         f'<option value="{columns.index(name)}"{" selected" * (name == chosen)}>'
-        f"{escaped(_LABELS.get(name, name))}</option>"
+        f"{escaped(LABELS.get(name, name))}</option>"
         for name in names
     )
 
@@ -140,6 +136,7 @@ def _options(names: Sequence[str], chosen: str, columns: Sequence[str]) -> str:
 
 def _panel(
     place: int,
+    title: str,
     runs: Sequence[ComparedRun],
     algorithms: Mapping[str, int],
     columns: Sequence[str],
@@ -151,10 +148,10 @@ def _panel(
     axis = {"type": "log", "exponentformat": "power", "automargin": True, "ticks": "outside"}
     axis |= {"linecolor": "#444", "gridcolor": "#e5e5e5", "zeroline": False}
     layout = {
-        f"{name}axis": axis | {"title": {"text": _LABELS.get(column, column)}}
+        f"{name}axis": axis | {"title": {"text": LABELS.get(column, column)}}
         for name, column in (("x", x), ("y", y))
     } | {
-        "title": {"text": _text(title_of(runs[0].game)), "font": {"size": 15}, "x": 0.01},
+        "title": {"text": _text(title), "font": {"size": 15}, "x": 0.01},
         "showlegend": False,
         "hovermode": "closest",
         "plot_bgcolor": "white",
@@ -170,7 +167,7 @@ def _curve(run: ComparedRun, index: int, columns: Sequence[str], x: str, y: str)
     """Return a curve for plotly, in which a point has the row of its measurements."""
     empty, look = [None] * len(run.columns[x]), look_of(index)
     values = [
-        f"{escaped(_LABELS.get(name, name))}: %{{customdata[{place}]:.5~g}}"
+        f"{escaped(LABELS.get(name, name))}: %{{customdata[{place}]:.5~g}}"
         for place, name in enumerate(columns)
         if name in run.columns
     ]
@@ -199,6 +196,7 @@ def _text(text: str) -> str:
 
 
 def _table(
+    titles: Sequence[str],
     games: Iterable[Sequence[ComparedRun]],
     algorithms: Mapping[str, int],
     labels: Sequence[str],
@@ -216,7 +214,7 @@ def _table(
             lasts = [run.columns[y][-1] for run in runs if run.columns[y][-1] is not None]
             spread = f"{min(lasts):.3g} to {max(lasts):.3g}" if len(lasts) > 1 else ""
             cells = [
-                _cell(escaped(title_of(every[0].game))),
+                _cell(escaped(titles[place])),
                 _cell(labels[index]),
                 *(_cell(escaped(given[index].get(name, ""))) for name in names),
                 _numeric(len(runs)),

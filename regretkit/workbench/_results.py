@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,14 +14,16 @@ import numpy as np
 from regretkit._util._errors import warn
 from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._validate import quote
-from regretkit.play import ComparedRun, Comparison
+from regretkit.workbench._comparison import ComparedRun, Comparison
 
 Identity: TypeAlias = dict[str, Any]
 """What determines a result: numbers, strings, and lists and dicts of them."""
 
 _HEAD = b'{"digest": "%s",\n'
 """The first line; the digest is of all bytes behind it."""
-_ENTRIES = {"game", "algorithm", "written", "identity", "columns"}
+LABELS = "labels.txt"
+"""The file in a results folder that says what algorithms are called."""
+_ENTRIES = {"game", "algorithm", "place", "written", "identity", "columns"}
 
 
 def key_of(identity: Identity) -> str:
@@ -31,7 +33,7 @@ def key_of(identity: Identity) -> str:
 
 def command_of(identity: Identity) -> str:
     """Return how a shell plays a run again, built from its identity; empty for objects."""
-    if not (identity["game"] and identity["algorithm"]):
+    if not (identity["game"] and identity["algorithm"] and identity["measures"]):
         return ""
     options = {
         "game": identity["game"],
@@ -52,16 +54,24 @@ def run_of(
     names: tuple[str, str], identity: Identity, columns: Mapping[str, list[Any]]
 ) -> ComparedRun:
     """Return what was measured, under these names of the game and the algorithm."""
-    return ComparedRun(*names, identity["seed"], columns, command=command_of(identity))
+    return ComparedRun(*names, identity["seed"], columns, command_of(identity))
 
 
 def write_run(
-    folder: Path, names: tuple[str, str], identity: Identity, columns: Mapping[str, list[Any]]
+    folder: Path,
+    names: tuple[str, str],
+    place: Sequence[Any],
+    identity: Identity,
+    columns: Mapping[str, list[Any]],
 ) -> None:
-    """Write the file of a run, in one stroke."""
+    """Write the file of a run, in one stroke.
+
+    ``place`` says when its experiment began, and where game and algorithm stand in that.
+    """
     content = {
         "game": names[0],
         "algorithm": names[1],
+        "place": place,
         "written": datetime.now(UTC).isoformat(),
         "identity": identity,
         "columns": columns,
@@ -82,43 +92,53 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def find_run(folder: Path, identity: Identity) -> dict[str, list[Any]] | None:
-    """Return what was measured of a run, None where its file is missing or damaged."""
+def find_run(folder: Path, names: tuple[str, str], identity: Identity) -> ComparedRun | None:
+    """Return the run with an identity, None where its file is missing or damaged."""
     try:
-        content = _read(folder / f"{key_of(identity)}.json")
+        return run_of(names, identity, _read(folder / f"{key_of(identity)}.json")["columns"])
     except FileNotFoundError:
         return None
     except ValueError as error:
         warn(f"{error}; it is run again")
         return None
-    columns: dict[str, list[Any]] = content["columns"]
-    return columns
+
+
+def labels_in(folder: FilePath) -> dict[str, str]:
+    """Return what a results folder calls algorithms, by their names: lines ``name=label``."""
+    path = Path(folder, LABELS)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    pairs = (line.rpartition("=") for line in lines if "=" in line)
+    return {name: label for name, _, label in pairs}
+
+
+def write_labels(folder: FilePath, labels: Mapping[str, str]) -> None:
+    """Write what a results folder calls algorithms, beside what it called others before."""
+    text = "".join(f"{name}={label}\n" for name, label in {**labels_in(folder), **labels}.items())
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    replace_file(Path(folder, LABELS), [text.encode()])
 
 
 def read_results(folder: FilePath) -> Comparison:
     """Return the runs in a results folder, which ``Experiment.run`` has written.
 
-    Files of other machines may be copied there. Of several runs with the same game, algorithm and
-    seed, as after an edit of a rule, the last written counts. A file that is damaged or was renamed
-    is left out with a warning.
-
-    Raises
-    ------
-    OSError
-        When there is no such folder, or it cannot be read.
+    Games and algorithms are in the order in which they were first given. Files of other machines
+    may be copied there. Of several runs with the same game, algorithm and seed, as after an edit of
+    a rule, the last written counts. A file that is damaged or was renamed is left out with a
+    warning. Algorithms have the labels that the command line was given, in ``labels.txt``.
 
     Examples
     --------
     >>> import tempfile
     >>> from regretkit.workbench import Experiment
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Experiment("kuhn_poker", "cfr,cfr+", 100).run(folder, workers=0)
+    ...     _ = Experiment("kuhn_poker", "cfr+,cfr", 100).run(folder, workers=0)
     ...     print(read_results(folder))  # doctest: +ELLIPSIS
     game        algorithm  iterations  seconds  nash_conv
-    kuhn_poker  cfr               100  ...       0.0...
     kuhn_poker  cfr+              100  ...       0.00...  *
+    kuhn_poker  cfr               100  ...       0.0...
     """
     newest: dict[tuple[str, str, int], dict[str, Any]] = {}
+    first: dict[tuple[str, str], Any] = {}
     for path in sorted(Path(folder).iterdir(), key=str):  # paths themselves are compared slowly
         if path.suffix != ".json" or path.name.startswith("."):
             continue
@@ -127,16 +147,27 @@ def read_results(folder: FilePath) -> Comparison:
         except ValueError as error:
             warn(f"{error}; left out")
             continue
+        begun, *places = content["place"]
+        for kind, place in zip(("game", "algorithm"), places, strict=True):
+            key = kind, content[kind]
+            first[key] = min(first.get(key, (begun, place)), (begun, place))
         seed = content["identity"]["seed"]
-        place = content["game"], content["algorithm"], -1 if seed is None else seed
-        if place not in newest or newest[place]["written"] < content["written"]:
-            newest[place] = content
-    return Comparison(
-        [
-            run_of((game, algorithm), content["identity"], content["columns"])
-            for (game, algorithm, _), content in sorted(newest.items())
-        ]
-    )
+        name = content["game"], content["algorithm"], -1 if seed is None else seed
+        if name not in newest or newest[name]["written"] < content["written"]:
+            newest[name] = content
+
+    def order(name: tuple[str, str, int]) -> Any:
+        game, algorithm, seed = name
+        return first["game", game], game, first["algorithm", algorithm], algorithm, seed
+
+    runs = [
+        run_of(name[:2], newest[name]["identity"], newest[name]["columns"])
+        for name in sorted(newest, key=order)
+    ]
+    algorithms = {name: place for (kind, name), place in first.items() if kind == "algorithm"}
+    order_of_all = sorted(algorithms, key=lambda name: (algorithms[name], name))
+    labels = {name: label for name, label in labels_in(folder).items() if name in algorithms}
+    return Comparison(runs, algorithms=order_of_all).only(labels=labels)
 
 
 def plain(value: object) -> float | int | None:
@@ -149,21 +180,3 @@ def plain(value: object) -> float | int | None:
     if not math.isfinite(number):
         raise ValueError(f"measured {number}, which is no finite number")
     return int(number) if isinstance(number, bool | int) else float(number)
-
-
-def algorithms_of(results: Comparison) -> list[str]:
-    """Return the names of the algorithms, in the order of their runs."""
-    return list(dict.fromkeys(run.algorithm for run in results.runs))
-
-
-def measure_of(results: Comparison, x: str, y: str | None) -> str:
-    """Return what is measured, or refuse results that lack it."""
-    if not results.runs:
-        raise ValueError("there are no runs to show")
-    y = results.runs[0].measure if y is None else y
-    for run in results.runs:
-        for name in (x, y):
-            if name not in run.columns:
-                told = f"{run.algorithm} on {run.game} has no column {quote(name)}"
-                raise ValueError(f"{told}, only {', '.join(run.columns)}")
-    return y

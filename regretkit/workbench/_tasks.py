@@ -61,11 +61,14 @@ class Task:
     """An expression, or an ``Algorithm``."""
     sources: tuple[bytes | None, bytes | None]
     """The content of the files that define them."""
+    place: tuple[int, int]
+    """Where the game and the algorithm stand in the experiment."""
     histories: int
     """Those of the game's tree, 0 if unknown."""
     seed: int | None
     iterations: int
-    measures: tuple[str, ...]
+    measures: Mapping[str, Any]
+    """By name, names of measures or functions of a run."""
     sampling: str | None = None
     target_gap: float | None = None
     time_limit: float | None = None
@@ -114,13 +117,19 @@ def identity_of(task: Task, codes: dict[str, Any] | None = None) -> Identity:
     ):
         if key not in known:
             known[key] = find(task)
+    return described(task) | {"code": [known[f"game {task.names[0]}"], known[task.names[1]]]}
+
+
+def described(task: Task) -> Identity:
+    """Return what determines the result of a task beside its code."""
+    named = all(name == measure for name, measure in task.measures.items())
     return {
         "game": task.game if isinstance(task.game, str) else "",
         "algorithm": task.algorithm if isinstance(task.algorithm, str) else "",
-        "code": [known[f"game {task.names[0]}"], known[task.names[1]]],
+        "code": [],
         "seed": task.seed,
         "iterations": task.iterations,
-        "measures": list(task.measures),
+        "measures": list(task.measures) if named else None,
         "sampling": task.sampling,
         "target_gap": task.target_gap,
         "time_limit": task.time_limit,
@@ -131,7 +140,7 @@ def identity_of(task: Task, codes: dict[str, Any] | None = None) -> Identity:
 
 def is_known(identity: Identity) -> bool:
     """Return whether an identity tells all code that computes the result."""
-    return None not in identity["code"]
+    return None not in identity["code"] and identity["measures"] is not None
 
 
 @cache
@@ -231,24 +240,25 @@ def execute(task: Task, folder: Path | None) -> Outcome:
     """Carry a task out, with checkpoints in a folder; a rule that fails is an outcome."""
     try:
         with redirect_stdout(StringIO()):  # rules may print
-            algorithm = task.made()
-            identity = identity_of(task)
+            algorithm, path = task.made(), None
+            identity = described(task) if folder is None else identity_of(task)
             game = task.load(algorithm)
-            path = None
             if task.resumable and is_known(identity) and folder is not None and folder.is_dir():
                 path = folder / f"{key_of(identity)}.checkpoint"
             columns = _measured(task, game, algorithm, path)
     except (Exception, SystemExit) as error:
         cause = error.__cause__ if isinstance(error, RuntimeError) else None
-        return Outcome(reason=located(cause or error, task.names[1]))
+        return Outcome(reason=located(cause or error, ""))
     if path is not None:
         path.unlink(missing_ok=True)
     return Outcome(identity, columns)
 
 
-def _watching(task: Task, names: Iterable[str], by_rules: bool) -> tuple[Recorder, list[Callback]]:
+def _watching(
+    task: Task, measures: Mapping[str, Any], by_rules: bool
+) -> tuple[Recorder, list[Callback]]:
     """Return what measures a run, and the callbacks that measure and stop it."""
-    record = Recorder([*names, *CLOCKS])
+    record = Recorder({**measures, **{name: name for name in CLOCKS}})
     ratio = RATIO if task.target_gap is None else RATIO_TO_GAP
     callbacks: list[Callback] = [At(geometric(ratio), record)]
     if task.target_gap is not None and not by_rules:
@@ -266,8 +276,12 @@ def _measured(
     if by_rules and algorithm.sampling is None:
         told = f"{task.names[1]} needs a tree, and {task.names[0]} has its rules alone"
         raise ValueError(f"{told}; pass sampling='external' or 'outcome'")
-    names = [name for name in task.measures if name == AT_END or not by_rules]
-    record, callbacks = _watching(task, names, by_rules)
+    measures = {
+        name: measure
+        for name, measure in task.measures.items()
+        if not by_rules or measure == AT_END or callable(measure)
+    }
+    record, callbacks = _watching(task, measures, by_rules)
     saving = callbacks
     if path is not None:
         seconds = SAVE_EVERY * (10.0 if by_rules else 1.0)
@@ -287,7 +301,7 @@ def _measured(
     if record.iterations[-1:] != [run.iteration]:
         record(run)
     columns: dict[str, list[Any]] = {"iteration": record.iterations, **record.values}
-    if not names:
+    if not measures:
         last = Recorder([AT_END])
         last(run)
         columns = {name: values[-1:] for name, values in columns.items()}

@@ -79,7 +79,9 @@ def test_rules_that_fail_are_told_in_one_line_each_and_the_others_play(run, fold
     games = ["--game", "kuhn_poker", "--game", "matching_pennies"]
     code, out, err = run("bench", *names, *games, *HERE)
     assert code == 1
-    assert out.count("rule_of_bench.py:Mine") == 2
+    assert re.findall(r"^\w+ +(\w+) .*?(failed)?$", out, re.MULTILINE)[1:7] == 2 * [
+        *(("Raises", "failed"), ("TooLong", "failed"), ("Mine", "")),
+    ]
     first, second = err.splitlines()
     assert "Raises on kuhn_poker, matching_pennies: " in first
     assert "ZeroDivisionError: divided (rule_of_bench.py, line" in first
@@ -118,7 +120,7 @@ def test_results_are_drawn_and_written_as_a_table(report, run, results):
         found = report("figure", results, "--out", *words)
         assert found == {"runs": 8, "out": words[0]}
     assert Path("a.pdf").read_bytes().startswith(b"%PDF")
-    assert "share of games" in Path("b.svg").read_text()
+    assert "share of 2 games" in Path("b.svg").read_text()
     assert Path("c.tex").read_text().startswith(r"\begin{tabular}{lrrr}")
     ranks = report("figure", results, "--kind", "ranking")
     assert ranks["games"] == ["kuhn_poker(deck=3)", "kuhn_poker(deck=4)"]
@@ -144,3 +146,14 @@ def test_what_cannot_be_drawn_is_one_line(refused, results):
         ([results, "--measure", "gap"], "no column 'gap'"),
     ):
         assert re.search(problem, refused("figure", "--out", "a.pdf", *words))
+
+
+def test_labels_are_kept_with_the_results(run, report, refused, folder):
+    words = "bench", "rule_of_bench.py:Mine(power=2)", "cfr", "--game", "kuhn_poker", *HERE
+    label = "--label", "rule_of_bench.py:Mine(power=2)=Squared"
+    for more in (label, ()):
+        rows = report(*words, *more)["rows"]
+        assert [*dict.fromkeys(row["algorithm"] for row in rows)] == ["Squared", "cfr"]
+    report("figure", "results", "--out", "a.tex", "--label", "cfr=CFR with alternation")
+    assert "game & Squared & CFR with alternation" in Path("a.tex").read_text()
+    assert "--label: there is no algorithm 'x' to label" in refused(*words, "--label", "x=y")

@@ -38,7 +38,7 @@ def test_cells_show_the_average_play_of_their_hands():
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
     pairs = zip(report["actions"], report["frequencies"], strict=True)
     assert shown == [f"{action} {frequency:.1%}" for action, frequency in pairs]
-    assert axes.get_title() == "River"
+    assert axes.get_title() == "River: player 0 at /"
 
 
 def test_a_small_deck_has_a_small_grid():
@@ -46,6 +46,7 @@ def test_a_small_deck_has_a_small_grid():
     axes = display.range_grid(game, Profile.uniform(game), "/check")
     assert len(axes.containers[0]) == 25
     assert axes.get_xlim() == (0, 5)
+    assert axes.get_title() == "player 1 at /check"
 
 
 def test_what_has_no_hands_is_refused():

@@ -122,7 +122,7 @@ def test_an_array_that_is_not_declared_is_learned_where_information_sets_are_vis
     (check,) = (check for check in CHECKS if check.__name__ == "kernel_agrees")
     run_check(check, lambda: changing(IN_PLACE[0]))
     kind, sampling = type(changing(IN_PLACE[0])), ExternalSampling(np.random.default_rng(0))
-    assert play.LazyMCCFR(games.kuhn_poker(), kind, sampling).run(20).iteration == 20
+    assert play.Sampled(games.kuhn_poker(), kind, sampling).run(20).iteration == 20
 
 
 def test_a_view_and_a_copy_of_what_is_never_changed_are_constants():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from refusals import refusals
 
-from regretkit.play import ComparedRun, Comparison
-from regretkit.workbench import gap_table, paper_figure
+from regretkit.workbench import ComparedRun, Comparison, gap_table, paper_figure
 
 pytest.importorskip("matplotlib")
 
@@ -38,7 +37,9 @@ def test_curves_are_medians_in_the_same_colors_with_bands_between_quartiles():
     figure = paper_figure(comparison())
     kuhn, chicken = figure.axes
     assert figure.get_figwidth() == 7.0
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["CFR+", "MCCFR"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        *("CFR+", "MCCFR", "zero or less")
+    ]
     lines = {line.get_label(): line for line in kuhn.get_lines()}
     assert lines["MCCFR"].get_ydata() == pytest.approx([1.0, 3.0, 0.3])
     low, high = np.quantile([1.0, 2.0, 4.0, 9.0], [0.25, 0.75])
@@ -63,7 +64,7 @@ def test_a_profile_is_the_share_of_games_within_a_factor_of_the_best():
 def test_a_table_says_where_a_gap_is_first_reached_and_which_is_the_least():
     lines = gap_table(comparison(), 0.1).splitlines()
     assert lines[2] == r"game & CFR+ & MCCFR \\"
-    assert lines[4] == r"Kuhn poker & \textbf{10} & -- \\"
+    assert lines[4] == r"Kuhn poker & \textbf{10} & $>$ 100 \\"
     assert lines[5] == r"chicken\_\&\_50\% & 100 & \textbf{10} \\"
     assert r"\textbf{70}" in gap_table(comparison(), 0.1, x="visited")
     odd = gap_table(Comparison([run("a{b}\\c$#", "cfr", [1.0, 0.1, 0.001])]), 1.0)
@@ -74,7 +75,9 @@ def test_the_median_over_seeds_counts_those_that_are_never_there():
     gaps = [[1.0, 0.1, 0.01], [1.0, 1.0, 0.01], [1.0, 1.0, 1.0]]
     runs = [run("kuhn_poker", "mccfr", row, seed) for seed, row in enumerate(gaps)]
     assert r"\textbf{100}" in gap_table(Comparison(runs), 0.1)
-    assert "& -- " in gap_table(Comparison([*runs, run("kuhn_poker", "mccfr", gaps[2], 3)]), 0.1)
+    assert "& $>$ 100 " in gap_table(
+        Comparison([*runs, run("kuhn_poker", "mccfr", gaps[2], 3)]), 0.1
+    )
 
 
 def drawing(**options):

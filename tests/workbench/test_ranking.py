@@ -5,8 +5,7 @@ import pytest
 from refusals import refusals
 from scipy import stats
 
-from regretkit.play import ComparedRun, Comparison
-from regretkit.workbench import ranking
+from regretkit.workbench import ComparedRun, Comparison, ranking
 
 # Areas under curves of four versions of C4.5 on 14 data sets: Demsar (2006), table 6. On
 # the one but last, he ranks the third before the fourth, which are equal to three digits.

@@ -9,8 +9,7 @@ import sys
 import pytest
 from chromium import chromium
 
-from regretkit.play import ComparedRun, Comparison
-from regretkit.workbench import Experiment, html_report
+from regretkit.workbench import ComparedRun, Comparison, Experiment, html_report
 
 pytest.importorskip("plotly", reason="the extra report is not installed")
 
