@@ -196,16 +196,20 @@ class _Table:
         return HumanAgent(self.ask, self.tell).act(situation)
 
     def on_round_end(self, round: Round) -> None:
-        """Tell what everybody did, chance and its cards included."""
-        history, told = as_history(self.game.game), list[str]()
+        """Tell what everybody did, chance included, and what each player knew."""
+        history, told = as_history(self.game.game), list[tuple[str, str]]()
         for move in round.moves:
             player = history.player()
             outcomes = history.chance_outcomes() if player == CHANCE else ()
             actions = [action for action, _ in outcomes] or history.actions()
             action = next(action for action in actions if str(action) == move)
-            told.append(f"{self._who(player)}: {str(action).strip()}")
+            knew = str(history.information_set()).strip() if player != CHANCE else ""
+            told.append((f"  {self._who(player)}: {str(action).strip()}", knew))
             history = history.child(action)
-        self.tell("What happened:", *(f"  {line}" for line in told))
+        width = max((len(line) for line, _ in told), default=0)
+        self.tell("What happened:")
+        for line, knew in told:
+            self.tell(f"{line:<{width}}   knowing {knew}" if knew else line)
 
     def _who(self, player: int) -> str:
         if player == CHANCE:
