@@ -416,7 +416,7 @@ class Builder:
     def _path_found(self, found: int) -> str:
         parent, action, path = _joined(self._parent), _joined(self._action), list[str]()
         while (previous := int(parent[found])) >= 0:
-            path.append(self._names(previous)[action[found]])
+            path.append(self._names(previous)[int(action[found])])
             found = self._found(previous)
         return path_text(path[::-1])
 
