@@ -25,7 +25,7 @@ from regretkit.evaluation import (
     solve_zero_sum,
 )
 from regretkit.evaluation.correlated._programs import Concept
-from regretkit.evaluation.exact._support_systems import Systems
+from regretkit.evaluation.exact._finish import Systems
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, load, matrix_game
 from regretkit.games._extensive_form import merged_by_symmetry
 from regretkit.play import ALGORITHMS, SelfPlay
@@ -229,7 +229,7 @@ def look(call: str, quick: bool) -> Figures:
 
     def once() -> None:
         average = systems.bounded(*profile)
-        systems.look(systems.system(systems.likely_supports(average)), average)
+        systems.look(systems.likely_supports(average), average)
 
     best = best_times({"look": repeated(once), "iteration": run.run}, 2 if quick else 10)
     figures: Figures = {f"{name}, ms": 1e3 * seconds for name, seconds in best.items()}

@@ -51,18 +51,18 @@ from regretkit.evaluation.correlated._play import CorrelatedPlay as CorrelatedPl
 from regretkit.evaluation.correlated._programs import (
     ExtensiveFormCorrelatedEquilibrium as ExtensiveFormCorrelatedEquilibrium,
 )
+from regretkit.evaluation.correlated._programs import TeamMaxmin as TeamMaxmin
 from regretkit.evaluation.correlated._programs import (
     best_extensive_form_correlated_equilibrium as best_extensive_form_correlated_equilibrium,
 )
-from regretkit.evaluation.correlated._team import TeamMaxmin as TeamMaxmin
-from regretkit.evaluation.correlated._team import team_maxmin as team_maxmin
+from regretkit.evaluation.correlated._programs import team_maxmin as team_maxmin
 from regretkit.evaluation.exact._certificate import Certificate as Certificate
 from regretkit.evaluation.exact._certificate import Deviation as Deviation
 from regretkit.evaluation.exact._certify import certify as certify
-from regretkit.evaluation.exact._certify_gaps import certify_gaps as certify_gaps
+from regretkit.evaluation.exact._certify import certify_gaps as certify_gaps
 from regretkit.evaluation.exact._finish import finish as finish
-from regretkit.evaluation.exact._zero_sum import ExactSolution as ExactSolution
-from regretkit.evaluation.exact._zero_sum import SecurityLevel as SecurityLevel
-from regretkit.evaluation.exact._zero_sum import maxmin as maxmin
-from regretkit.evaluation.exact._zero_sum import minmax as minmax
-from regretkit.evaluation.exact._zero_sum import solve_zero_sum as solve_zero_sum
+from regretkit.evaluation.exact._linear_programs import ExactSolution as ExactSolution
+from regretkit.evaluation.exact._linear_programs import SecurityLevel as SecurityLevel
+from regretkit.evaluation.exact._linear_programs import maxmin as maxmin
+from regretkit.evaluation.exact._linear_programs import minmax as minmax
+from regretkit.evaluation.exact._linear_programs import solve_zero_sum as solve_zero_sum

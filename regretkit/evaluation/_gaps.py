@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -69,13 +68,9 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
         )
     check_player(player, len(game.domains))
     domain = game.domains[player]
-    with responder(game) as lent:
-        if lent is not None and not _has_functions(profile):
-            given: Any = profile
-            profile = as_profile(given, game.domains, ignored_player=player)
-            values = lent.best_values(profile, player)
-            if values is not None and isinstance(domain, DecisionProblem):
-                return domain.best_response_by_values(values)
+    values = _in_machine_code(game, profile, player)
+    if values is not None and isinstance(domain, DecisionProblem):
+        return domain.best_response_by_values(values)
     strategies = as_vectors(game, profile, ignored_player=player)
     return domain.best_response(game.utility(player, strategies))
 
@@ -93,38 +88,35 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     array([5., 5.])
     """
     check_game(game)
-    with responder(game) as lent:
-        if lent is not None and not _has_functions(profile):
-            given: Any = profile
-            profile = as_profile(given, game.domains)
-            gains: Vector | None = lent.gains(profile)
-            if gains is not None:
-                return gains
+    gains = _in_machine_code(game, profile)
+    if gains is not None:
+        return gains
     strategies = as_vectors(game, profile)
     players = enumerate(zip(game.domains, strategies, strict=True))
     return np.array([d.gain(game.utility(player, strategies), x) for player, (d, x) in players])
 
 
-def responder(game: Game) -> AbstractContextManager[Any]:
-    """Lend what finds best responses in a game by machine code, or None where NumPy is to do it.
+def _in_machine_code(game: Any, profile: Any, player: int | None = None) -> Vector | None:
+    """Return the gains, or for a player the values of its sequences; None where NumPy is to do it.
 
     Which of them depends on the work so far, and on no clock; both give the same bits.
     """
     if not isinstance(game, ExtensiveFormGame | PublicGame):
-        return nullcontext()
+        return None
     work, spent = _WORK.get(game) or (_work(game), 0.0)
-    spent += work
-    _WORK[game] = work, spent
-    if spent < _FEW:
-        return nullcontext()
+    _WORK[game] = work, spent + work
+    if spent + work < _FEW or not isinstance(profile, Sequence) or any(map(is_behavior, profile)):
+        return None
     # By its name: the engine is above this layer, and most processes do not need it.
-    lender = importlib.import_module("regretkit.engine._responses").responder
-    lent: AbstractContextManager[Any] = lender(game)
-    return lent
-
-
-def _has_functions(profile: Any) -> bool:
-    return isinstance(profile, Sequence) and any(map(is_behavior, profile))
+    responder = importlib.import_module("regretkit.engine._responses").responder
+    with responder(game) as lent:
+        if lent is None:
+            return None
+        strategies = as_profile(profile, game.domains, ignored_player=player)
+        found: Vector | None = (
+            lent.gains(strategies) if player is None else lent.best_values(strategies, player)
+        )
+    return found
 
 
 def _work(game: ExtensiveFormGame | PublicGame) -> float:
@@ -138,8 +130,7 @@ def nash_conv(game: Game, profile: ProfileLike) -> float:
 
         NashConv(x)  =  sum_i ( max over y of u_i(y, x_-i)  -  u_i(x) )
 
-    It is ``players`` times ``exploitability``, and in a two-player zero-sum game it is the
-    ``duality_gap``.
+    In a two-player zero-sum game it is the ``duality_gap``.
 
     Examples
     --------
@@ -171,17 +162,8 @@ def duality_gap(game: Game, profile: ProfileLike, *, payoff_of: int = 0) -> floa
 
         max over x' of u(x', y)  -  min over y' of u(x, y')
 
-    It is zero exactly at the saddle points of u; the opponent's payoffs are ignored. In a zero-sum
-    game it is ``nash_conv``, the sum of both players' gains.
-
-    Parameters
-    ----------
-    game
-        A game of two players.
-    profile
-        A strategy for each of them.
-    payoff_of
-        The player whose payoff is u, 0 or 1.
+    with u the payoff of player ``payoff_of``, 0 or 1. It is zero exactly at the saddle points of u;
+    the opponent's payoffs are ignored. In a zero-sum game it is ``nash_conv``.
 
     Examples
     --------
@@ -212,15 +194,8 @@ def security_value(
     """Return the least that one player's strategy earns against all strategies of the others.
 
     In units of payoff. The others act as one adversary, so that their own payoffs do not matter.
-
-    Parameters
-    ----------
-    game
-        A game of two players, or a normal-form game of any number.
-    player
-        Whose strategy it is.
-    strategy
-        The strategy: a vector, shape ``(dimension,)``, or a function or a mapping.
+    ``game`` has two players, or is in normal form; ``strategy`` is a vector, shape
+    ``(dimension,)``, a function or a mapping.
 
     Examples
     --------

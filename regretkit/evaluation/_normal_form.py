@@ -5,24 +5,17 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be, number
-from regretkit.evaluation._linear_programs import (
+from regretkit._util._validate import number
+from regretkit.evaluation.exact._linear_programs import (
+    check_form,
     maximize,
     payoff_rows,
     saddle_point,
     scaled,
 )
-from regretkit.games import Game, NormalFormGame
-from regretkit.games._game import check_game, check_player
+from regretkit.games import NormalFormGame
+from regretkit.games._game import check_player
 from regretkit.sets import Simplices
-
-
-def check_normal_form(game: Game, hint: str = "") -> None:
-    """Require a game in normal form."""
-    check_game(game)
-    if not isinstance(game, NormalFormGame):
-        wanted = "a NormalFormGame, whose outcomes can be enumerated"
-        raise TypeError(must_be("game", wanted, game, hint))
 
 
 def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[int, ...], ...]:
@@ -39,7 +32,7 @@ def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[i
     >>> pure_equilibria(matching_pennies())
     ()
     """
-    check_normal_form(game)
+    check_form(game, NormalFormGame)
     atol = number(atol, "atol", minimum=0.0)
     stable = np.ones(game.payoffs.shape[1:], dtype=bool)
     for player, payoffs in enumerate(game.payoffs):
@@ -60,7 +53,7 @@ def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]
     >>> pareto_optimal_outcomes(prisoners_dilemma())
     ((0, 0), (0, 1), (1, 0))
     """
-    check_normal_form(game)
+    check_form(game, NormalFormGame)
     payoffs = game.payoffs.reshape(game.players, -1).T
     distinct, outcome = np.unique(payoffs, axis=0, return_inverse=True)
     optimal = _undominated(distinct)[outcome.ravel()]
@@ -122,7 +115,7 @@ def dominated_actions(
     >>> dominated_actions(game, 0), dominated_actions(game, 0, by_mixed=False)
     ((2,), ())
     """
-    check_normal_form(game)
+    check_form(game, NormalFormGame)
     check_player(player, game.players)
     rtol = number(rtol, "rtol", minimum=0.0)
     payoffs = payoff_rows(game, player)
@@ -169,9 +162,8 @@ def eliminate_dominated(
     Each round removes all dominated actions of all players at once. With strict dominance the
     result does not depend on the order, and keeps every Nash and correlated equilibrium; in a game
     of two players it consists of the rationalizable actions. With weak dominance the result may
-    depend on the order, and equilibria may be lost, though never all of them.
-
-    The options are those of ``dominated_actions``.
+    depend on the order, and equilibria may be lost, though never all of them. The options are those
+    of ``dominated_actions``.
 
     Examples
     --------
@@ -179,31 +171,27 @@ def eliminate_dominated(
     >>> left = eliminate_dominated(matrix_game([[4.0, 0.0, 5.0], [0.0, 4.0, 5.0], [1.0, 1.0, 9.0]]))
     >>> left.rounds
     (((1, 2),), ((0, 2),))
-    >>> left.game.payoffs[0]
-    array([[4., 0.],
-           [0., 4.]])
 
     References
     ----------
     Pearce (1984), "Rationalizable strategic behavior and the problem of perfection",
     Econometrica 52(4).
     """
-    check_normal_form(game)
+    check_form(game, NormalFormGame)
     kept = [tuple(range(count)) for count in game.payoffs.shape[1:]]
-    rounds: list[tuple[tuple[int, int], ...]] = []
-    remaining = game
+    rounds, remaining = list[tuple[tuple[int, int], ...]](), game
     while True:
-        removed = []
-        for player in range(game.players):
-            dominated = dominated_actions(
+        removed = tuple(
+            (player, own[action])
+            for player, own in enumerate(kept)
+            for action in dominated_actions(
                 remaining, player, strictly=strictly, by_mixed=by_mixed, rtol=rtol
             )
-            removed += [(player, kept[player][action]) for action in dominated]
+        )
         if not removed:
             return Elimination(remaining, tuple(kept), tuple(rounds))
-        gone = set(removed)
-        kept = [tuple(a for a in kept[i] if (i, a) not in gone) for i in range(game.players)]
-        rounds.append(tuple(removed))
+        rounds.append(removed)
+        kept = [tuple(a for a in own if (i, a) not in removed) for i, own in enumerate(kept)]
         names = game.actions and [
             [names[action] for action in chosen]
             for names, chosen in zip(game.actions, kept, strict=True)

@@ -19,8 +19,7 @@ class RegretLedger:
     parts; ``check`` verifies it.
 
     Internal and swap regret take a sum for each pair of actions of a decision. They are tracked,
-    from the top on, while all nodes together have 10,000,000 pairs at most; the table names the
-    other nodes, of which only external regrets are tracked.
+    from the top on, while all nodes together have 10,000,000 pairs at most.
 
     Parameters
     ----------
@@ -117,45 +116,40 @@ class RegretLedger:
         minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
         return sum(self.tracker(member).size for member in (node, *minimizers))
 
-    def _rows(self) -> list[tuple[str, str, str, str, str]]:
-        rows = [("node", "external", "internal", "swap", "bound")]
-        bounds = self.regret_bounds()
+    def _table(self) -> tuple[list[tuple[str, ...]], list[str]]:
+        """Return rows of texts, and a sentence for each node of external regret alone."""
+        rows: list[tuple[str, ...]] = [("node", "external", "internal", "swap", "bound")]
+        omissions, bounds = [], self.regret_bounds()
         for name, node in self._nodes.items():
-            tracker = self.tracker(node)
+            tracker, bound = self.tracker(node), bounds.get(name)
             label = "  " * name.count(".") + name.rpartition(".")[2]
-            internal = f"{tracker.internal:.6g}" if tracker.on_simplices else ""
-            swap = f"{tracker.swap:.6g}" if tracker.on_simplices else ""
-            bound = bounds.get(name)
+            swaps = [tracker.internal, tracker.swap] if tracker.on_simplices else []
+            numbers = [f"{regret:.6g}" for regret in (tracker.external, *swaps)]
+            numbers += [""] * (3 - len(numbers))
             stated = [part.statement for part in (bound, *bound.also)] if bound else []
-            rows.append((label, f"{tracker.external:.6g}", internal, swap, ", and ".join(stated)))
-        return rows
-
-    def _omissions(self) -> list[str]:
-        """Return a sentence for each node whose internal and swap regret are not tracked."""
-        trackers = {name: self.tracker(node) for name, node in self._nodes.items()}
-        return [
-            f"internal and swap regret of {name} are not tracked: "
-            f"{tracker.pairs:,} pairs of actions, of at most {tracker.most_pairs:,}"
-            for name, tracker in trackers.items()
-            if tracker.pairs and not tracker.products
-        ]
+            rows.append((label, *numbers, ", and ".join(stated)))
+            if tracker.pairs and not tracker.products:
+                omissions.append(
+                    f"internal and swap regret of {name} are not tracked: "
+                    f"{tracker.pairs:,} pairs of actions, of at most {tracker.most_pairs:,}"
+                )
+        return rows, omissions
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import table
         from regretkit.display._style import escaped
 
-        header, *rows = self._rows()
-        omissions = "".join(f"<p>{escaped(omission)}</p>" for omission in self._omissions())
-        return table(rows, header) + omissions
+        (header, *rows), omissions = self._table()
+        return table(rows, header) + "".join(f"<p>{escaped(text)}</p>" for text in omissions)
 
     def __str__(self) -> str:
-        rows = self._rows()
+        rows, omissions = self._table()
         first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
             "  ".join([name.ljust(first), *map(str.rjust, numbers, widths), stated]).rstrip()
             for name, *numbers, stated in rows
         ]
-        return "\n".join([*lines, *self._omissions()])
+        return "\n".join([*lines, *omissions])
 
     def __repr__(self) -> str:
         return f"<RegretLedger of {len(self._nodes)} minimizers>"

@@ -9,8 +9,6 @@ from attrs import evolve
 from regretkit._util._validate import must_be, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
-from regretkit.evaluation.exact._finish import finish_within, unmerged
-from regretkit.evaluation.exact._zero_sum import check_constant_sum
 from regretkit.games import (
     ExtensiveFormGame,
     Game,
@@ -20,7 +18,7 @@ from regretkit.games import (
     Rules,
 )
 from regretkit.games._extensive_form import merged_by_symmetry
-from regretkit.games._game import check_recall
+from regretkit.games._game import check_game, check_recall
 from regretkit.games.public import PublicGame
 from regretkit.play._algorithms import (
     Algorithm,
@@ -237,15 +235,20 @@ def _solve_exactly(
                 f"equilibrium, got {name}={quote(value)} as well; leave it out, or pass a run to "
                 "finish"
             )
-    game = check_constant_sum(game, public=True)
-    small = merged_by_symmetry(game) if isinstance(game, ExtensiveFormGame) else None
+    check_game(game)
+    small = None
+    if isinstance(game, ExtensiveFormGame) and game.players == 2 and game.constant_sum is not None:
+        small = merged_by_symmetry(game)
     played = game if small is None else small
     if algorithm is None and time_limit is None and engine == "auto":
         solution = _solve_by_size(played)
     else:
         run = named(algorithm or likely_first(played)).start(played, engine=engine)
         solution = finish(run, time_limit=60.0 if time_limit is None else time_limit)
-    return solution if small is None else unmerged(solution, cast("ExtensiveFormGame", game))
+    if small is None:
+        return solution
+    whole = [x[own] for x, own in zip(solution.profile, small._merged or (), strict=True)]
+    return ExactSolution.of(game, whole, f"{solution.method}, symmetries merged")
 
 
 def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> ExactSolution:
@@ -257,7 +260,7 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
     run = named(likely_first(game)).start(game)
     if isinstance(game, PublicGame):
         return finish(run)
-    solution = finish_within(run, _ITERATIONS)
+    solution = finish(run, time_limit=1e9, iterations=_ITERATIONS)
     exact = solution.gap <= _ROUNDING * float(np.ptp(game.tree.payoffs[:, 0]))
     if exact:
         return solution

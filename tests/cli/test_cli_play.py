@@ -72,7 +72,11 @@ def rounds_in(text):
     pattern = r"Round \d+, as player (\d).*?What happened:\n(.*?)You earn ([^;\n]*?)(?:;|\.\n)"
     found = re.findall(pattern, text, re.DOTALL)
     return [
-        (int(player), re.findall(r"^  (.*?): (.*?)(?: +knowing .*)?$", moves, re.MULTILINE), float(earned))
+        (
+            int(player),
+            re.findall(r"^  (.*?): (.*?)(?: +knowing .*)?$", moves, re.MULTILINE),
+            float(earned),
+        )
         for player, moves, earned in found
     ]
 

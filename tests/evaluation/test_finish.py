@@ -1,17 +1,12 @@
 """An exact equilibrium from a run: next to known values, fractions, and linear programs."""
 
 import itertools
-from contextlib import nullcontext
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from naive_exact import value_of_matrix
 from refusals import refusals
-from test_exact_zero_sum import DEGENERATE, LEDUC, check, matrices, random_matrix, random_tree_game
+from test_exact import LEDUC, check, random_matrix, random_tree_game
 
-import regretkit as rk
 from regretkit import games, matrix_game, solve
 from regretkit.evaluation import finish, nash_conv, solve_zero_sum
 from regretkit.games._memory_budget import memory_capped
@@ -41,14 +36,6 @@ def test_a_run_ends_at_the_known_value(call, algorithm):
     assert solution.value == pytest.approx(KNOWN[call], abs=1e-11)
 
 
-@given(matrices)
-def test_small_matrix_games_have_the_value_that_fractions_give(matrix):
-    game = matrix_game(np.array(matrix, dtype=float))
-    solution = finish(solve(game, "dcfr", iterations=1, engine="numpy"), time_limit=2.0)
-    check(game, solution, size=3.0)
-    assert solution.value == pytest.approx(float(value_of_matrix(matrix)), abs=1e-11)
-
-
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.deep_beyond(6)
 def test_random_games_have_the_value_of_the_linear_program(seed):
@@ -57,16 +44,6 @@ def test_random_games_have_the_value_of_the_linear_program(seed):
     size = float(np.abs(game.payoffs).max())
     check(game, solution, size)
     assert solution.value == pytest.approx(solve_zero_sum(game).value, abs=1e-9 * size)
-
-
-def test_the_unit_of_payoff_changes_no_bit():
-    matrix = random_matrix(3)
-    plain, scaled = (
-        finish(solve(matrix_game(unit * matrix), "dcfr", iterations=500)) for unit in (1.0, 2.0**40)
-    )
-    assert scaled.value == 2.0**40 * plain.value
-    assert plain.gap < 1e-14
-    np.testing.assert_array_equal(scaled.profile[0], plain.profile[0])
 
 
 def test_without_time_it_is_the_average_as_it_was():
@@ -80,33 +57,15 @@ def test_without_time_it_is_the_average_as_it_was():
     assert 1e-9 < solution.gap == pytest.approx(nash_conv(run.game, solution.profile), rel=1e-9)
 
 
-def test_a_rule_without_supports_goes_on_and_says_how_far_it_is():
-    game = matrix_game([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0], [-9.0, -9.0, -9.0]])
-    run = solve(game, lambda s: rk.Hedge(s, rate=1e-3), iterations=1, engine="numpy")
-    with late():
-        solution = finish(run, time_limit=0.3)
-    assert run.iteration > 100
-    assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-6)
-
-
 def test_the_clock_decides_nothing(monkeypatch):
     matrix, found = matrix_game(random_matrix(3, (30, 30))), []
     for pace in (0.0, 1e-6, 1e-3):  # each time that the clock is read, so much has passed
         ticks = itertools.count()
-        clock = SimpleNamespace(monotonic=lambda ticks=ticks, pace=pace: pace * next(ticks))
-        monkeypatch.setattr("regretkit.evaluation.exact._finish.time", clock)
+        monkeypatch.setattr("time.monotonic", lambda ticks=ticks, pace=pace: pace * next(ticks))
         found.append(finish(solve(matrix, "cfr", iterations=1, engine="numpy")))
     assert len({solution.method for solution in found}) == 1
     for solution in found[1:]:
         np.testing.assert_array_equal(solution.profile[0], found[0].profile[0])
-
-
-@pytest.mark.parametrize("begun", [1, 60])
-def test_iterations_double_from_look_to_look(begun):
-    game = games.liars_dice(sides=5)
-    method = finish(solve(game, "pdcfr+", iterations=begun)).method
-    played = int(method.split()[2])
-    assert played in [max(begun, 50) * 2**k for k in range(12)]
 
 
 @pytest.mark.parametrize("of", ["run", "average", "merged", "river"])
@@ -126,40 +85,27 @@ def test_without_memory_it_is_the_best_so_far(of, monkeypatch):
     assert 1e-9 < solution.gap == pytest.approx(found, rel=1e-9)
 
 
-def test_a_tolerance_that_holds_already_plays_no_more():
-    run = solve(games.kuhn_poker(), "cfr+", iterations=100)
-    assert finish(run, tolerance=1.0).gap < 0.1
-    assert run.iteration == 100
-
-
-@pytest.mark.parametrize("algorithm", ["cfr+", "dcfr", "pdcfr+"])
-@pytest.mark.parametrize("call", ["kuhn_poker", "goofspiel(cards=4)", "liars_dice(sides=4)"])
-def test_a_profile_ends_at_the_known_value(call, algorithm):
-    average = solve(games.load(call), algorithm, iterations=2_000).average
-    solution = finish(average)
-    check(games.load(call), solution, size=1.0)
-    assert solution.value == pytest.approx(KNOWN[call], abs=1e-12)
-    assert solution.method == "finish of a profile"
-
-
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_rare_actions_of_a_profile_are_tried_without(seed):
     # Without thresholds the gap is more than 2e-3.
     game, generator, noisy = games.liars_dice(sides=3), np.random.default_rng(seed), []
     for x, tree in zip(solve_zero_sum(game).profile, game.domains, strict=True):
         noise = tree.simplices.normalize(generator.exponential(size=tree.dimension - 1))
         noisy.append(tree.sequence_form(0.99 * tree.behavior(x) + 0.01 * noise))
-    assert finish(games.Profile(noisy, game.domains, game)).gap < 1e-3
+    solution = finish(games.Profile(noisy, game.domains, game))
+    assert solution.method == "finish of a profile"
+    assert nash_conv(game, solution.profile) == pytest.approx(solution.gap, abs=1e-12)
+    assert solution.gap < 1e-3
 
 
-def test_a_profile_far_from_equilibrium_says_how_far_it_is():
-    game = games.leduc_poker()
-    uniform = games.Profile.uniform(game)
-    solution = finish(uniform)
-    assert 1e-3 < solution.gap <= nash_conv(game, uniform)
+def test_a_public_game_of_too_many_pairs_says_its_size_and_how_far_it_is():
+    game = games.load("hold_em")  # 12 x 6 pairs at five terminals
+    run = solve(game, "cfr+", iterations=5)
+    with memory_capped(1e4), pytest.warns(RuntimeWarning, match="no systems .* 360 outcom"):
+        solution = finish(run, iterations=60)
+    assert solution.method == "finish after 60 iterations, out of memory"
     assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
-    with late():
-        assert finish(uniform, time_limit=0.0).gap == pytest.approx(nash_conv(game, uniform))
+    assert solution.lower <= finish(run).value <= solution.upper
 
 
 RIVER = {"board": "Ks Th 7s 4d 2s", "pot": 100, "stack": 300, "raises": "100%,a"}
@@ -176,72 +122,20 @@ def test_a_river_has_the_value_of_the_linear_program_of_its_tree(ranges):
     assert solution.gap <= 1e-12 * 700.0
     assert solution.gap == pytest.approx(nash_conv(game, solution.profile), abs=1e-11)
     assert solution.value == pytest.approx(solve_zero_sum(tree).value, abs=1e-9)
-    again = finish(solve(game, "dcfr", iterations=1, engine="compiled").average, time_limit=9.0)
+    again = finish(solve(game, "dcfr", iterations=1, engine="compiled").average)
     assert again.method == "finish of a profile"
     assert again.gap == pytest.approx(nash_conv(game, again.profile))
-
-
-@pytest.mark.parametrize("of", ["run", "average"])
-def test_a_public_game_of_too_many_pairs_says_its_size_and_how_far_it_is(of):
-    game = games.load("hold_em")  # 12 x 6 pairs at five terminals
-    run = solve(game, "cfr+", iterations=5)
-    ending = late() if of == "run" else nullcontext()
-    with memory_capped(1e4), ending, pytest.warns(RuntimeWarning, match="no systems .* 360 outcom"):
-        solution = finish(run if of == "run" else run.average, time_limit=1.0)
-    assert solution.method.endswith("out of memory")
-    assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
-    assert solution.lower <= finish(run).value <= solution.upper
-    if of == "run":
-        assert solution.gap < 0.5 * nash_conv(game, solve(game, "cfr+", iterations=50).average)
-
-
-def test_a_public_game_of_too_many_pairs_is_learned_to_a_tolerance():
-    game = games.load("hold_em")
-    with memory_capped(1e4), pytest.warns(RuntimeWarning, match="no systems"):
-        solution = finish(solve(game, "cfr+", iterations=1), tolerance=1e-4)
-    assert "out of" not in solution.method
 
 
 @pytest.mark.parametrize(
     "call", ["kuhn_poker", "liars_dice(sides=5)", "biased_rock_paper_scissors"]
 )
-def test_solve_takes_what_is_faster_and_says_what(call, monkeypatch):
+def test_solve_takes_what_is_faster_and_says_what(call):
     game = games.load(call)
     solution = solve(game, exact=True)
     small = not call.startswith("liars")
     assert solution.method.startswith("linear program" if small else "finish after ")
     assert solution.value == pytest.approx(KNOWN.get(call, 0.0), abs=1e-12)
-    monkeypatch.setattr("regretkit.play._solve._ITERATIONS", 1)
-    assert solve(game, exact=True).method == "linear program"
-
-
-def test_without_memory_for_the_linear_program_it_is_the_best_of_the_run(monkeypatch):
-    def lacks(game):
-        raise MemoryError
-
-    game = games.load("liars_dice(sides=4)")
-    monkeypatch.setattr("regretkit.play._solve._FINISHED", 0)
-    monkeypatch.setattr("regretkit.play._solve._ITERATIONS", 1)
-    monkeypatch.setattr("regretkit.play._solve.solve_zero_sum", lacks)
-    solution = solve(game, exact=True)
-    assert "out of iterations, linear program out of memory" in solution.method
-    assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
-
-
-def test_solve_does_both():
-    exactly = solve(games.kuhn_poker(), "dcfr", exact=True)
-    assert exactly.value == pytest.approx(-1 / 18, abs=1e-14)
-    assert exactly.method.startswith("finish after ")
-    with late():
-        solution = solve(games.leduc_poker(), "dcfr", exact=True, time_limit=0.0)
-    assert solution.gap > 1e-6
-
-
-@pytest.mark.parametrize(("game", "value"), DEGENERATE)
-def test_degenerate_games_have_their_plain_value(game, value):
-    solution = finish(solve(game, "dcfr", iterations=1, engine="numpy"))
-    assert solution.value == pytest.approx(value, abs=1e-15)
-    check(game, solution)
 
 
 def played(game, **options):

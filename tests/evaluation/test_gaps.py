@@ -5,7 +5,7 @@ import pytest
 from naive_games import best_value, expected_value, pure_strategies, random_game, random_profile
 from refusals import refusals
 
-from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
+from regretkit import ExtensiveFormGame, NormalFormGame, evaluation, games, matrix_game
 from regretkit.evaluation import (
     best_response,
     best_response_gains,
@@ -15,6 +15,9 @@ from regretkit.evaluation import (
     security_value,
 )
 from regretkit.evaluation import expected_value as value_of
+from regretkit.games import Profile
+
+KUHN = games.kuhn_poker()
 
 
 def uniform(game):
@@ -112,13 +115,6 @@ def test_the_duality_gap_of_a_general_game_depends_on_the_payoffs_of_one_player(
         )
 
 
-def test_the_worst_case_is_over_all_that_others_can_do_together():
-    payoffs = np.random.default_rng(5).normal(size=(3, 2, 3, 4))
-    game, strategy = NormalFormGame(payoffs), np.array([0.2, 0.5, 0.3])
-    worst = min(strategy @ payoffs[1, a, :, c] for a in range(2) for c in range(4))
-    assert security_value(game, 1, strategy) == pytest.approx(worst)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(seed):
     root, game = small_game(seed, 2)
@@ -130,9 +126,84 @@ def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(
         assert found == pytest.approx(min(earned), abs=1e-12)
 
 
+# Strategies as functions and mappings are evaluated as the vectors that they stand for
+
+FUNCTIONS = {
+    "gains": best_response_gains,
+    "expected_value": value_of,
+    "duality_gap": duality_gap,
+    "best_response": lambda game, profile: best_response(game, 1, profile),
+    "local_best_response": lambda game, profile: evaluation.local_best_response(
+        game, 0, profile, continuation=profile[0]
+    ),
+    "security_value": lambda game, profile: security_value(game, 0, profile[0]),
+    "CorrelatedPlay.add": lambda game, profile: played_once(game, profile),
+    "sampled_value": lambda game, profile: means(evaluation.sampled_value(game, profile, 20, 1)),
+    "sampled_local_best_response": lambda game, profile: means(
+        [evaluation.sampled_local_best_response(game, 0, profile, 5, 1, rollouts=2)]
+    ),
+}
+
+
+def played_once(game, profile):
+    play = evaluation.CorrelatedPlay(game)
+    play.add(profile)
+    return play.gaps("cce")
+
+
+def flat(found):
+    return np.hstack(found if isinstance(found, tuple | list) else [found])
+
+
+def means(estimates):
+    return [estimate.mean for estimate in estimates]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_takes_mappings_functions_and_vectors_in_one_profile(name):
+    function, generator = FUNCTIONS[name], np.random.default_rng(5)
+    profile = Profile(random_profile(generator, KUHN)[0], KUHN.domains, KUHN)
+    mappings = [
+        {labels.block(j): profile[player, j] for j in range(domain.points)}
+        for player, domain in enumerate(KUHN.domains)
+        for labels in [domain.simplices.labels]
+    ]
+    functions = [lambda known, actions, owner=owner: owner[str(known)] for owner in mappings]
+    wanted = flat(function(KUHN, mappings))
+    for given in functions, [mappings[0], profile[1]]:
+        np.testing.assert_allclose(flat(function(KUHN, given)), wanted, atol=1e-12)
+    if not name.startswith("sampled"):  # these draw by histories, in another order
+        np.testing.assert_allclose(flat(function(KUHN, profile)), wanted, atol=1e-12)
+
+
+def test_the_gap_of_uniform_play_is_known():
+    assert nash_conv(KUHN, [games.uniform_behavior] * 2) == pytest.approx(11 / 12)
+    pennies = games.matching_pennies()
+    assert nash_conv(pennies, [games.uniform_behavior, [1.0, 0.0]]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("profile", "problem"),
+    [
+        ([{}, games.uniform_behavior], r"strategies\[0\] must have an entry for 'J'"),
+        ([{"j": [1, 0], "Jb": [1, 0]}, games.uniform_behavior], "did you mean 'Jb'"),
+        ([games.uniform_behavior], "1 strategies, but the game has 2 players"),
+        ([games.uniform_behavior] * 3, "3 strategies, but the game has 2 players"),
+        ([lambda known, actions: [1.0], games.uniform_behavior], "there are 2 actions: 'p', 'b'"),
+        (
+            [lambda known, actions: [2.0, -1.0], games.uniform_behavior],
+            "must be at least 0 and sum to 1",
+        ),
+    ],
+)
+def test_strategies_that_are_none_are_refused(profile, problem):
+    with pytest.raises(ValueError, match=problem):
+        nash_conv(KUHN, profile)
+
+
 # What is refused
 
-RPS, KUHN, THREE = games.rock_paper_scissors(), games.kuhn_poker(), games.kuhn_poker(players=3)
+RPS, THREE = games.rock_paper_scissors(), games.kuhn_poker(players=3)
 UNIFORM, THIRDS = uniform(KUHN), np.ones(3) / 3
 
 test_what_has_no_meaning_is_refused = refusals(

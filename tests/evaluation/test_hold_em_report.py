@@ -62,20 +62,6 @@ def test_frequencies_and_evs_of_a_node_are_sums_over_pairs_of_hands():
     assert_allclose([hand["weight"] for hand in hands.values()], own)
 
 
-def test_one_node_is_reported_by_its_path_alone():
-    path = "/check/bet 40"
-    one, several = (hold_em_report(GAME, profile(), nodes=nodes) for nodes in (path, [path]))
-    assert one == several
-
-
-def test_a_call_earns_what_equity_says():
-    path = "/all-in 180"
-    game = hold_em(**TERMS)
-    node = hold_em_report(game, Profile.uniform(game), nodes=[path])["nodes"][path]
-    for hand in node["hands"].values():
-        assert_allclose(hand["evs"][1], (2 * hand["equity"] - 1) * 200)
-
-
 def test_a_turn_reports_the_hands_before_the_river_is_dealt():
     game = hold_em("2c3d3h4c", ("*", "*"), 40, 100, deck="2-4")
     report = hold_em_report(game, Profile.uniform(game))

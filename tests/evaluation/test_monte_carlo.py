@@ -52,26 +52,6 @@ def test_an_interval_is_its_formula():
     assert estimate.standard_error == pytest.approx(math.sqrt(variance / n))
 
 
-def test_intervals_go_with_the_unit_and_the_zero_of_payoffs():
-    samples = np.random.default_rng(1).normal(size=50).clip(-1.0, 1.0)
-    one = Estimate.of(samples, bounds=(-4.0, 4.0))
-    scaled = Estimate.of(4.0 * samples, bounds=(-16.0, 16.0))
-    for interval in ("normal_interval", "bernstein_interval"):
-        expected = [4.0 * end for end in getattr(one, interval)(0.9)]
-        assert list(getattr(scaled, interval)(0.9)) == pytest.approx(expected, rel=1e-14)
-
-
-def test_more_confidence_and_fewer_samples_make_wider_intervals():
-    samples = np.random.default_rng(2).uniform(size=4_000)
-    widths = [
-        high - low
-        for many, confidence in ((4_000, 0.9), (4_000, 0.99), (1_000, 0.99))
-        for low, high in [Estimate.of(samples[:many], (0.0, 1.0)).bernstein_interval(confidence)]
-    ]
-    assert widths == sorted(widths)
-    assert widths[0] < 0.1
-
-
 test_impossible_samples_bounds_and_intervals_are_refused = refusals(
     (lambda: Estimate.of([]), ValueError, "at least one"),
     (lambda: Estimate.of([[1.0]]), ValueError, "shape"),
@@ -85,7 +65,3 @@ test_impossible_samples_bounds_and_intervals_are_refused = refusals(
     (lambda: TOSSES.normal_interval(95), ValueError, "between 0 and 1"),
     (lambda: TOSSES.normal_interval("high"), TypeError, "confidence"),
 )
-
-
-def test_an_estimate_of_one_sample_says_so():
-    assert str(Estimate.of([1.0])) == "1, of one sample"

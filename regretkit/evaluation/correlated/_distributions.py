@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, must_be, shorten, vector
-from regretkit.evaluation._linear_programs import (
+from regretkit.evaluation.exact._linear_programs import (
+    check_form,
     exponent_of,
     maximize,
     payoff_rows,
     scaled,
 )
-from regretkit.evaluation._normal_form import check_normal_form
 from regretkit.games import NormalFormGame
 from regretkit.games._game import check_player
 from regretkit.sets import Simplices
@@ -75,7 +75,7 @@ def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
 
 def check_distribution(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     """Require a probability for every outcome of a game in normal form."""
-    check_normal_form(game, "for play in other games use CorrelatedPlay")
+    check_form(game, NormalFormGame, hint="for play in other games use CorrelatedPlay")
     mu, shape = floats(distribution, "distribution"), game.payoffs.shape[1:]
     if mu.shape != shape:
         raise ValueError(f"distribution must have shape {shape} of the outcomes, got {mu.shape}")
@@ -150,8 +150,7 @@ def best_correlated_equilibrium(
         maximize    sum over o of mu[o] w(o)
         subject to  sum over o with o_i = a of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
 
-    HiGHS keeps the inequalities within 1e-10 of the largest difference of that player's payoffs.
-    The remaining gains are in ``gaps``, and ``bound - value`` is the primal-dual gap.
+    The gains that HiGHS leaves are in ``gaps``; ``bound - value`` is the primal-dual gap.
 
     Parameters
     ----------
@@ -213,7 +212,8 @@ def best_coarse_correlated_equilibrium(
 def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> CorrelatedEquilibrium:
     from scipy.sparse import csr_array, vstack
 
-    check_normal_form(game, "for a tree use best_extensive_form_correlated_equilibrium")
+    hint = "for a tree use best_extensive_form_correlated_equilibrium"
+    check_form(game, NormalFormGame, hint=hint)
     payoffs = game.payoffs.reshape(game.players, -1)
     values = weighted_payoffs(payoffs, objective)
     # Without a constant, which does not affect the optimum and could swamp the differences
@@ -239,27 +239,22 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
 
 def weighted_payoffs(payoffs: Vector, objective: Objective) -> Vector:
     """Return the objective at each outcome, of payoffs of shape ``(players, outcomes)``."""
-    weights = _weights(objective, len(payoffs))
+    players, weights = len(payoffs), objective
+    if isinstance(objective, int | np.integer) and not isinstance(objective, bool):
+        check_player(int(objective), players)
+        weights = np.eye(1, players, int(objective))[0]
+    elif isinstance(objective, str) and objective == "welfare":
+        weights = np.ones(players)
+    elif isinstance(objective, str | bool) or np.ndim(objective) == 0:
+        raise ValueError(
+            must_be("objective", "'welfare', a player or a weight for each", objective)
+        )
     with np.errstate(over="ignore", invalid="ignore"):
-        values: Vector = weights @ payoffs
+        values: Vector = vector(weights, players, "objective") @ payoffs
         spread = values.max() - values.min()
     if not np.isfinite(spread):
         raise ValueError(must_be("objective", "smaller, so that payoffs are finite", objective))
     return values
-
-
-def _weights(objective: Objective, players: int) -> Vector:
-    """Return the weight of each player's payoff."""
-    if isinstance(objective, int | np.integer) and not isinstance(objective, bool):
-        check_player(int(objective), players)
-        return np.eye(1, players, int(objective)).ravel()
-    if isinstance(objective, str) and objective == "welfare":
-        return np.ones(players)
-    if isinstance(objective, str) or np.ndim(objective) == 0:
-        wanted = "'welfare', a player or a weight for each"
-        kind = ValueError if isinstance(objective, str) else TypeError
-        raise kind(must_be("objective", wanted, objective))
-    return vector(objective, players, "objective")
 
 
 def _deviation_gains(game: NormalFormGame, player: int, *, coarse: bool) -> "csr_array":

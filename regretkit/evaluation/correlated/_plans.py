@@ -36,20 +36,13 @@ class CorrelationDAG:
     events; the others fall apart into components that share no undecided information set, and go
     on independently. A component, which is its events and its undecided information sets, is a
     decision point. The probability of an event is the sum of the sequences that complete it.
-
-    References
-    ----------
-    Zhang, Farina, Celli and Sandholm (2022), "Optimal correlated equilibria in general-sum
-    extensive-form games: fixed-parameter algorithms, hardness, and two-sided column-generation",
-    EC.
     """
 
     domain: DecisionDAG
     information_sets: Indices
     """Player and number of the information set of each decision point, shape ``(2, points)``."""
     levels: Indices
-    """Decision points at which a level begins; parents are in earlier levels. Last, their number.
-    """
+    """Decision points at which levels begin, after their parents; and last their number."""
     events: "csr_array"
     """Probability of each event by the point of ``domain``, shape ``(events, dimension)``."""
 

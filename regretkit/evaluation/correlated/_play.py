@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -23,27 +23,19 @@ class PlayedRun(Protocol):
     """A run that holds the strategies of its last iteration."""
 
     @property
-    def iteration(self) -> int:
-        """T, the number of iterations so far."""
-        ...
+    def iteration(self) -> int: ...
 
     @property
-    def horizon(self) -> int | None:
-        """The number of iterations planned."""
-        ...
+    def horizon(self) -> int | None: ...
 
     @property
-    def last_profile(self) -> Sequence[Vector]:
-        """The strategies x_T, y_T, ... of the last iteration T."""
-        ...
+    def last_profile(self) -> Sequence[Vector]: ...
 
 
 class Weights(Protocol):
-    """The weights of iterations, such as those of an averaging scheme."""
+    """The weights of iterations t, from 1, such as those of an averaging scheme."""
 
-    def weight(self, t: int, horizon: int | None) -> float:
-        """Return how much iteration ``t`` (from 1) counts, at least 0."""
-        ...
+    def weight(self, t: int, horizon: int | None) -> float: ...
 
 
 Deviations: TypeAlias = str | Callable[[DecisionTree], DeviationSet]
@@ -57,16 +49,15 @@ _DEVIATIONS: Mapping[str, Callable[[DecisionTree], DeviationSet]] = {
 
 
 def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
-    wanted = f"a sequence of {', '.join(map(repr, _DEVIATIONS))} or functions of a DecisionTree"
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    given = None if isinstance(value, str) or not isinstance(value, Iterable) else [*value]
+    if given is None or not all(isinstance(each, str) or callable(each) for each in given):
+        wanted = f"a sequence of {', '.join(map(repr, _DEVIATIONS))} or functions of a DecisionTree"
         raise TypeError(must_be("deviations", wanted, value))
-    asked = tuple(name.lower() if isinstance(name, str) else name for name in value)
-    for deviations in asked:
-        if isinstance(deviations, str) and deviations not in _DEVIATIONS:
-            told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
-            raise ValueError(told + did_you_mean(deviations, _DEVIATIONS))
-        if not isinstance(deviations, str) and not callable(deviations):
-            raise TypeError(must_be("deviations", wanted, value))
+    asked = tuple(each.lower() if isinstance(each, str) else each for each in given)
+    for each in asked:
+        if isinstance(each, str) and each not in _DEVIATIONS:
+            told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", each)
+            raise ValueError(told + did_you_mean(each, _DEVIATIONS))
     return asked
 
 
@@ -75,10 +66,7 @@ def _as_tree(domain: StrategySet) -> DecisionTree:
     if isinstance(domain, Simplices):
         return DecisionTree([0] * domain.blocks, domain.sizes)
     if not isinstance(domain, DecisionTree):
-        raise TypeError(
-            f"deviations are maps of a decision tree, but a player plays on {quote(domain)}; "
-            "leave them out"
-        )
+        raise TypeError(f"deviations are maps of a decision tree, got {quote(domain)}")
     return domain
 
 
@@ -87,15 +75,13 @@ class CorrelatedPlay(Stateful):
     """The empirical distribution of play, as sums over iterations.
 
     Iteration t plays the joint strategy (x_t, y_t, ...) with independent randomness; the average
-    over iterations is a correlated distribution. Utilities are those at the joint strategy, for
-    every order in which players learn. With u_t the utility of player i, it keeps
+    over iterations is a correlated distribution. With u_t the utility of player i, it keeps
 
         the sum of u_t,    the sum of <u_t, x_t>
 
-    in a normal form the sum of x_t u_t^T, and for each set of deviations that is asked for the sum
-    of what its coefficients would have earned. So its memory does not grow with the iterations.
-
-    It is a callback: pass it to a run, or call ``add`` in a loop.
+    in a normal form the sum of x_t u_t^T, and for each set of deviations the sum of what its
+    coefficients would have earned. So its memory does not grow with the iterations. It is a
+    callback: pass it to a run, or call ``add`` in a loop.
 
     Parameters
     ----------
@@ -122,14 +108,6 @@ class CorrelatedPlay(Stateful):
     >>> play.gap("cce"), play.gap("ce")
     (1.0, 2.0)
 
-    Out both times in the in-out game: it takes two deviations to gain, and a trigger covers both.
-
-    >>> from regretkit.games import in_out
-    >>> play = CorrelatedPlay(in_out(), ["efce"])
-    >>> play.add([{"": [0, 1], "in": [0, 1], "out": [0, 1]}])
-    >>> play.gap("efce")
-    1.0
-
     References
     ----------
     Farina, Celli, Marchesi and Gatti (2022), "Simple uncoupled no-regret learning dynamics for
@@ -140,31 +118,26 @@ class CorrelatedPlay(Stateful):
     deviations: tuple[Deviations, ...] = field(default=(), converter=_as_deviations)
     averaging: Weights | None = field(default=None, kw_only=True)
     total_weight: float = field(default=0.0, init=False)
-    _utilities: dict[int, Vector] = field(init=False, repr=False)
     _earned: Vector = field(init=False, repr=False)
-    _joint: dict[int, Vector] = field(init=False, repr=False)
-    _maps: tuple[dict[int, DeviationSet], ...] = field(init=False, repr=False, metadata=NOT_STATE)
-    """For each of ``deviations``, those of each player."""
     _sums: dict[str, Vector] = field(init=False, repr=False)
-    """What their coefficients would have earned."""
+    """By name and player: utilities, their products with strategies, and for each of
+    ``deviations`` what its coefficients would have earned."""
+    _maps: tuple[tuple[DeviationSet, ...], ...] = field(init=False, repr=False, metadata=NOT_STATE)
+    """For each of ``deviations``, those of each player."""
 
     def __attrs_post_init__(self) -> None:
         check_linear(self.game)
-        domains = dict(enumerate(self.game.domains))
-        self._utilities = {i: np.zeros(domain.dimension) for i, domain in domains.items()}
-        self._earned = np.zeros(len(domains))
-        self._joint = {
-            i: np.zeros((domain.dimension, domain.dimension))
-            for i, domain in domains.items()
-            if isinstance(domain, Simplices)
-        }
+        domains = self.game.domains
         make = [_DEVIATIONS[d] if isinstance(d, str) else d for d in self.deviations]
-        self._maps = tuple({i: of(_as_tree(d)) for i, d in domains.items()} for of in make)
-        self._sums = {
-            f"{place} of player {i}": np.zeros(phi.coefficients.dimension)
-            for place, maps in enumerate(self._maps)
-            for i, phi in maps.items()
-        }
+        self._maps = tuple(tuple(of(_as_tree(domain)) for domain in domains) for of in make)
+        self._earned, self._sums = np.zeros(len(domains)), {}
+        normal = all(isinstance(domain, Simplices) for domain in domains)
+        for i, domain in enumerate(domains):
+            self._sums[f"utility {i}"] = np.zeros(domain.dimension)
+            if normal:
+                self._sums[f"joint {i}"] = np.zeros((domain.dimension, domain.dimension))
+            for place, maps in enumerate(self._maps):
+                self._sums[f"{place} of player {i}"] = np.zeros(maps[i].coefficients.dimension)
 
     def add(self, profile: ProfileLike, weight: float = 1.0) -> None:
         """Add one joint strategy.
@@ -186,25 +159,22 @@ class CorrelatedPlay(Stateful):
         ]
         if discards:
             self.total_weight = 0.0
-            for sums in (self._utilities, self._joint, self._sums, {"": self._earned}):
-                for total in sums.values():
-                    total[...] = 0.0
-        for player, (utility, domain) in enumerate(zip(utilities, domains, strict=True)):
-            strategy, value = strategies[player], None
-            self._utilities[player] += weight * utility
-            if len(self._joint) == len(utilities):
-                self._joint[player] += weight * np.outer(strategy, utility)
+            for total in (self._earned, *self._sums.values()):
+                total[...] = 0.0
+        for i, (utility, domain, x) in enumerate(zip(utilities, domains, strategies, strict=True)):
+            value, strategy = None, x
+            self._sums[f"utility {i}"] += weight * utility
+            if f"joint {i}" in self._sums:
+                self._sums[f"joint {i}"] += weight * np.outer(strategy, utility)
             if isinstance(domain, Simplices):
                 value = domain.value(utility, strategy)
                 utility, strategy = np.append(0.0, utility), np.append(1.0, strategy)
             for place, maps in enumerate(self._maps):
-                earned = maps[player].utility(utility, strategy)
-                self._sums[f"{place} of player {player}"] += weight * earned
-                if isinstance(maps[player], TriggerDeviations):
+                earned = maps[i].utility(utility, strategy)
+                self._sums[f"{place} of player {i}"] += weight * earned
+                if isinstance(maps[i], TriggerDeviations):
                     value = earned[0]  # what no trigger earns
-            if value is None:
-                value = domain.value(utility, strategy)
-            self._earned[player] += weight * value
+            self._earned[i] += weight * (domain.value(utility, x) if value is None else value)
         self.total_weight += weight
 
     def __call__(self, run: PlayedRun) -> None:
@@ -243,45 +213,37 @@ class CorrelatedPlay(Stateful):
             with its own continuation. Only with all at once is the gap at least that of ``"cce"``.
         """
         self._check_played()
-        if isinstance(notion, str) and notion in ("cce", "ce"):
-            gains = self._fixed() if notion == "cce" else self._swaps()
-            return gains / self.total_weight
-        if notion not in self.deviations:
+        if notion not in ("cce", "ce", *self.deviations):
             _as_deviations([notion])
             raise ValueError(
                 f"notion must be 'cce', 'ce' or among {quote(self.deviations)}, got "
                 f"{quote(notion)}; build CorrelatedPlay(game, [{quote(notion)}])"
             )
-        place, found = self.deviations.index(notion), []
-        for player, maps in self._maps[place].items():
-            total = self._sums[f"{place} of player {player}"]
-            if isinstance(maps, TriggerDeviations):
-                found.append(maps.best_gain(total, largest=largest))
-            else:
-                found.append(maps.coefficients.best_response(total)[0] - self._earned[player])
-        return np.array(found) / self.total_weight
+        gains = [self._gain(i, notion, largest=largest) for i in range(len(self.game.domains))]
+        return np.array(gains) / self.total_weight
+
+    def _gain(self, player: int, notion: Deviations, *, largest: bool) -> float:
+        domain: Any = self.game.domains[player]
+        if notion == "cce":
+            best, _ = domain.best_response(self._sums[f"utility {player}"])
+            return float(best - self._earned[player])
+        if notion == "ce":
+            if (joint := self._sums.get(f"joint {player}")) is None:
+                raise TypeError(
+                    f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
+                    "in a tree measure 'cce', 'efcce', 'efce' or 'linear'"
+                )
+            blocks = map(domain.block, range(domain.blocks))
+            return sum(swap_gain(joint[block, block]) for block in blocks)
+        place = self.deviations.index(notion)
+        maps, total = self._maps[place][player], self._sums[f"{place} of player {player}"]
+        if isinstance(maps, TriggerDeviations):
+            return maps.best_gain(total, largest=largest)
+        return maps.coefficients.best_response(total)[0] - float(self._earned[player])
 
     def gap(self, notion: Deviations, *, largest: bool = False) -> float:
         """Return the largest of ``gaps`` over the players, in units of payoff."""
         return float(self.gaps(notion, largest=largest).max())
-
-    def _fixed(self) -> Vector:
-        sums = zip(self.game.domains, self._utilities.values(), strict=True)
-        return np.array([domain.best_response(u)[0] for domain, u in sums]) - self._earned
-
-    def _swaps(self) -> Vector:
-        if len(self._joint) != len(self.game.domains):
-            raise TypeError(
-                f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
-                "in a tree measure 'cce', 'efcce', 'efce' or 'linear'"
-            )
-        return np.array(
-            [
-                sum(swap_gain(joint[d.block(b), d.block(b)]) for b in range(d.blocks))
-                for joint, d in zip(self._joint.values(), self.game.domains, strict=True)
-                if isinstance(d, Simplices)
-            ]
-        )
 
     def _check_played(self) -> None:
         if self.total_weight == 0.0:

@@ -1,4 +1,4 @@
-"""Optimal correlated equilibria of games in extensive form, by linear programming."""
+"""Optimal correlated equilibria of trees, by linear programming and by learning."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
@@ -9,14 +9,6 @@ from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.circuits import TriggerDeviations
-from regretkit.evaluation._linear_programs import (
-    Terminals,
-    constraints,
-    exponent_of,
-    maximize,
-    repaired,
-    scaled,
-)
 from regretkit.evaluation.correlated._distributions import Objective, Optimum, weighted_payoffs
 from regretkit.evaluation.correlated._plans import (
     CorrelatedPlan,
@@ -24,10 +16,19 @@ from regretkit.evaluation.correlated._plans import (
     ancestors,
     correlation_dag,
 )
+from regretkit.evaluation.exact._linear_programs import (
+    Terminals,
+    check_form,
+    constraints,
+    exponent_of,
+    maximize,
+    repaired,
+    saddle_point,
+    scaled,
+)
 from regretkit.games import ExtensiveFormGame
 from regretkit.games._game import (
-    check_game,
-    tree_hint,
+    check_player,
 )
 from regretkit.sets import DecisionTree
 
@@ -43,23 +44,56 @@ class Deviations:
     """The trigger deviations of one player.
 
     The first decision point of ``domain`` chooses between no deviation and each trigger; after a
-    trigger comes a copy of the player's tree from there. With P the probability that a plan
-    contains some sequences, and c(z) chance's, the utility of a sequence of ``domain`` is
-
-        sum over its ``played`` of sum over terminals z with z_i = played of
-        sign c(z) u_i(z) P(recommended, z_-i)
-
-    which is what the continuation earns, or of a trigger what following earns, negative.
+    trigger comes a copy of the player's tree from there. The utility of a sequence of ``domain`` is
+    the sum of its ``factors``, each times the probability that a plan contains its ``events``: what
+    the continuation earns, or of a trigger what following earns, negative.
     """
 
     domain: DecisionTree
     maps: TriggerDeviations | None
     """The same without "no deviation"; None where the only trigger comes before all decisions."""
+    events: Indices
+    """Columns of a sequence for each player; and for each event"""
     row: Indices
-    """The sequence of ``domain`` to which each of the following numbers belongs."""
-    played: Indices
-    recommended: Indices
-    sign: Vector
+    """the sequence of ``domain`` that it belongs to."""
+    factors: Vector
+
+    @classmethod
+    def of(
+        cls, game: ExtensiveFormGame, player: int, concept: str, ends: Terminals
+    ) -> "Deviations":
+        """Return the deviations of a player."""
+        domain, maps = game.domains[player], None
+        if concept == "nfcce":
+            triggers, parents, sizes = 1, 1 + domain.parent_sequence, domain.sizes
+            played = np.arange(1, domain.dimension)
+            source, followed = np.zeros_like(played), np.arange(played.size)
+        else:
+            maps = TriggerDeviations(domain, coarse=concept == "efcce")
+            triggers, played, source = maps.triggers, maps._sequence, maps._source
+            parents, sizes = maps.coefficients.parent_sequence[1:], maps.coefficients.sizes[1:]
+            followed = np.arange(played.size)
+            if concept == "efce":
+                followed = np.flatnonzero(ancestors(domain)[played, source])
+        # With "no deviation" as the first action
+        tree = DecisionTree(np.append(0, 1 + parents), np.append(1 + triggers, sizes))
+        trigger = np.arange(tree.dimension)
+        for level in tree.levels[1:]:
+            trigger[level.sequences] = trigger[level.sources]
+        rows = np.append(trigger[2 + triggers :][followed], 2 + triggers + np.arange(played.size))
+        recommended = np.append(played[followed], source)
+        sign = np.repeat([-1.0, 1.0], [followed.size, played.size])
+        played = np.append(played[followed], played)
+        # Each of these sequences at all terminals z where it is the last one: c(z) u(z) P(r, z_-i)
+        own, values = ends.sequences[player], ends.chance * ends.payoffs[player]
+        paid = np.flatnonzero(values)
+        order = paid[np.argsort(own[paid], kind="stable")]
+        counts = np.bincount(own[order], minlength=1 + int(played.max(initial=0)))
+        begin, count = (np.cumsum(counts) - counts)[played], counts[played]
+        z = order[expand_ranges(begin, count)]
+        events = ends.sequences[:, z]
+        events[player] = np.repeat(recommended, count)
+        return cls(tree, maps, events, np.repeat(rows, count), np.repeat(sign, count) * values[z])
 
     def gain(self, utility: Vector) -> float:
         """Return what the best deviation gains, at as many triggers as it likes."""
@@ -73,51 +107,6 @@ def as_concept(value: str) -> Concept:
     if (lower := str(value).lower()) not in get_args(Concept):
         raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(value)}")
     return cast("Concept", lower)
-
-
-def trigger_deviations(domain: DecisionTree, concept: Concept) -> Deviations:
-    """Return the deviations of a player."""
-    if concept == "nfcce":
-        maps, triggers, parents, sizes = None, 1, 1 + domain.parent_sequence, domain.sizes
-        played = np.arange(1, domain.dimension)
-        source = np.zeros_like(played)
-    else:
-        maps = TriggerDeviations(domain, coarse=concept == "efcce")
-        triggers, played, source = maps.triggers, maps._sequence, maps._source
-        parents, sizes = maps.coefficients.parent_sequence[1:], maps.coefficients.sizes[1:]
-    # With "no deviation" as the first action
-    tree = DecisionTree(np.append(0, 1 + parents), np.append(1 + triggers, sizes))
-    trigger = np.arange(tree.dimension)
-    for level in tree.levels[1:]:
-        trigger[level.sequences] = trigger[level.sources]
-    copies = trigger[2 + triggers :]
-    if concept == "efce":
-        followed = np.flatnonzero(ancestors(domain)[played, source])
-    else:
-        followed = np.arange(played.size)
-    return Deviations(
-        tree,
-        maps,
-        np.concatenate([copies[followed], 2 + triggers + np.arange(played.size)]),
-        np.concatenate([played[followed], played]),
-        np.concatenate([played[followed], source]),
-        np.repeat([-1.0, 1.0], [followed.size, played.size]),
-    )
-
-
-def _entries(
-    deviations: Deviations, player: int, ends: Terminals
-) -> tuple[Indices, Indices, Vector]:
-    """Return the events on which gains depend, and the row and the factor of each."""
-    own, values = ends.sequences[player], ends.chance * ends.payoffs[player]
-    paid = np.flatnonzero(values)
-    order = paid[np.argsort(own[paid], kind="stable")]
-    counts = np.bincount(own[order], minlength=1 + int(deviations.played.max(initial=0)))
-    begin, count = (np.cumsum(counts) - counts)[deviations.played], counts[deviations.played]
-    z = order[expand_ranges(begin, count)]
-    events = ends.sequences[:, z]
-    events[player] = np.repeat(deviations.recommended, count)
-    return events, np.repeat(deviations.row, count), np.repeat(deviations.sign, count) * values[z]
 
 
 @frozen(eq=False)
@@ -148,20 +137,19 @@ class Program:
         """Build the program, or refuse what has none."""
         from scipy.sparse import csr_array, diags_array
 
-        check_tree(game)
+        check_form(game, ExtensiveFormGame, hint="of a table it is best_correlated_equilibrium")
         concept = as_concept(concept)
         ends = Terminals.of(game)
         values = weighted_payoffs(ends.payoffs + ends.offsets[:, None], objective)
-        sets = tuple(trigger_deviations(domain, concept) for domain in game.domains)
-        entries = [_entries(deviations, player, ends) for player, deviations in enumerate(sets)]
-        events = np.concatenate([ends.sequences, *(found for found, *_ in entries)], axis=1)
+        sets = tuple(Deviations.of(game, i, concept, ends) for i in range(game.players))
+        events = np.concatenate([ends.sequences, *(own.events for own in sets)], axis=1)
         plans = correlation_dag(game, events, memory_limit)
         start, gains = ends.chance.size, []
-        for deviations, (_, rows, factors) in zip(sets, entries, strict=True):
-            shape = deviations.domain.dimension, rows.size
-            factor = csr_array((factors, (rows, np.arange(rows.size))), shape=shape)
-            gains.append(factor @ plans.events[start : start + rows.size])
-            start += rows.size
+        for own in sets:
+            places = own.row, np.arange(own.row.size)
+            factor = csr_array((own.factors, places), shape=(own.domain.dimension, own.row.size))
+            gains.append(factor @ plans.events[start : start + own.row.size])
+            start += own.row.size
         reach = csr_array(diags_array(ends.chance) @ plans.events[: ends.chance.size])
         minimum = float(values.min())
         flow = reach.T @ (values - minimum)
@@ -219,8 +207,8 @@ class ExtensiveFormCorrelatedEquilibrium(Optimum):
     --------
     >>> from regretkit.games import sheriff
     >>> found = best_extensive_form_correlated_equilibrium(sheriff(items=2, bribe=1, rounds=1))
-    >>> round(found.value, 9), found.bound - found.value < 1e-9, found.gap < 1e-9
-    (1.428571429, True, True)
+    >>> round(found.value, 9), found.gap < 1e-9
+    (1.428571429, True)
     """
 
     plan: CorrelatedPlan = field(repr=False)
@@ -254,11 +242,7 @@ def best_extensive_form_correlated_equilibrium(
 
     P is linear in the flow through a DAG, in which the mediator decides one information set at a
     time. That is exact for any number of players and any chance. The DAG grows exponentially with
-    what players know privately: that of Kuhn poker for 3 players has 33,000 sequences, and takes 5
-    seconds.
-
-    ``gaps`` and ``bound - value`` measure what HiGHS leaves, 1e-10 of a player's largest difference
-    of payoffs.
+    what players know privately: that of Kuhn poker for 3 players has 33,000 sequences.
 
     Parameters
     ----------
@@ -289,20 +273,78 @@ def best_extensive_form_correlated_equilibrium(
 
     Zhang, Farina, Celli and Sandholm (2022), "Optimal correlated equilibria in general-sum
     extensive-form games: fixed-parameter algorithms, hardness, and two-sided column-generation",
-    EC.
+    EC, for the DAG.
     """
     return Program.of(game, objective, concept, memory_limit).best()
 
 
-def check_tree(
-    game: ExtensiveFormGame, normal_form: str = "for a normal form use best_correlated_equilibrium"
-) -> None:
-    """Require a game in extensive form, of perfect recall."""
-    check_game(game)
-    if game.recall_violation is not None:
-        raise ValueError(game.recall_violation)
-    if not isinstance(game, ExtensiveFormGame):
-        raise TypeError(
-            f"game must be an ExtensiveFormGame, got {quote(game)}"
-            f"{tree_hint(game) or f'; {normal_form}'}"
-        )
+# Teams
+
+
+@frozen(eq=False)
+class TeamMaxmin:
+    """What a team guarantees that agrees beforehand, and how.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> found = team_maxmin(kuhn_poker(players=3), opponent=2)
+    >>> round(found.value, 9), abs(found.gap) < 1e-9
+    (-0.041666667, True)
+    """
+
+    value: float
+    """The sum of the team's payoffs that ``plan`` guarantees."""
+    gap: float
+    """Bound on the improvement by a better plan; rounding may make it negative."""
+    plan: CorrelatedPlan = field(repr=False)
+    """A distribution over joint plans of the team."""
+    strategy: Vector = field(repr=False)
+    """The opponent's, against which the team earns at most ``value + gap``."""
+
+
+def team_maxmin(
+    game: ExtensiveFormGame, opponent: int, *, memory_limit: float | None = None
+) -> TeamMaxmin:
+    """Return the most that a team guarantees against one opponent, with ex ante coordination.
+
+        max over p of min over y of u(p, y)
+
+    All players but the opponent are the team, which earns the sum of their payoffs. They draw a
+    joint plan p before the game, and do not communicate during it.
+
+    Parameters
+    ----------
+    opponent
+        The player that is not in the team; its own payoffs do not matter.
+    memory_limit
+        Largest number of bytes that building the DAG may take, by default all that are available.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> round(team_maxmin(kuhn_poker(), opponent=1).value, 9)
+    -0.055555556
+
+    References
+    ----------
+    Zhang, Farina and Sandholm (2023), "Team belief DAG: generalizing the sequence form to team
+    games for fast computation of correlated team max-min equilibria via regret minimization", ICML.
+    """
+    from scipy.sparse import csr_array
+
+    check_form(game, ExtensiveFormGame)
+    check_player(opponent, game.players, "opponent")
+    ends = Terminals.of(game)
+    team = np.delete(np.arange(game.players), opponent)
+    events = ends.sequences.copy()
+    events[opponent] = 0
+    plans = correlation_dag(game, events, memory_limit)
+    payoffs, offset = ends.payoffs[team].sum(axis=0), float(ends.offsets[team].sum())
+    own = game.domains[opponent]
+    entries = ends.chance * payoffs, (ends.sequences[opponent], np.arange(payoffs.size))
+    paid = csr_array(entries, shape=(own.dimension, payoffs.size))
+    matrix = csr_array((paid @ plans.events).T)
+    weights, strategy, lower, upper = saddle_point(matrix, plans.domain, own)
+    plan = CorrelatedPlan(game, tuple(team.tolist()), weights, plans)
+    return TeamMaxmin(offset + lower, upper - lower, plan, strategy)

@@ -12,8 +12,8 @@ from attrs import field, frozen
 from regretkit._util._files import FilePath, replace_file
 from regretkit._util._validate import quote
 from regretkit.evaluation.exact._fractions import Shares, as_tree, check_size
+from regretkit.evaluation.exact._linear_programs import check_form
 from regretkit.evaluation.exact._verifier import check_certificate
-from regretkit.evaluation.exact._zero_sum import check_solvable
 from regretkit.games import Profile
 from regretkit.games._profile_table import read_json
 
@@ -129,7 +129,7 @@ class Certificate:
         ValueError
             If ``game`` is another game, or a number of the certificate is wrong.
         """
-        check_size(check_solvable(game))
+        check_size(check_form(game))
         check_certificate(game, self)
 
     def to_json(self, path: FilePath) -> None:

@@ -1,49 +1,304 @@
-"""Equilibria of zero-sum games in fractions, found by linear systems that are solved exactly."""
+"""Gaps of profiles and correlated plans, and equilibria of zero-sum games, in fractions."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Vector
-from regretkit.evaluation.exact._certificate import Certificate, Deviation, Part, check_digits
-from regretkit.evaluation.exact._certify_gaps import as_fractions
-from regretkit.evaluation.exact._fractions import (
-    Ends,
-    Shares,
-    check_size,
-    check_time,
-    constant_sum,
-    decisions,
-    end_of,
-    readings,
+from regretkit._util._validate import must_be, number, quote, vector
+from regretkit.evaluation.correlated._distributions import check_distribution, check_probabilities
+from regretkit.evaluation.correlated._plans import CorrelatedPlan
+from regretkit.evaluation.exact._certificate import (
+    Certificate,
+    Deviation,
+    Notion,
+    Part,
+    check_digits,
 )
-from regretkit.evaluation.exact._zero_sum import check_constant_sum
-from regretkit.games import ExtensiveFormGame, NormalFormGame, fingerprint
+from regretkit.evaluation.exact._fractions import (
+    ExactGame,
+    Point,
+    Shares,
+    best_values,
+    check_time,
+    end_of,
+    simplest_fraction,
+)
+from regretkit.evaluation.exact._linear_programs import check_constant_sum, check_form
+from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._memory_budget import available
 from regretkit.games.public import PublicGame
 from regretkit.sets import DecisionTree
 
+_OF_TABLES, _OF_TREES = ("nash", "ce", "cce"), ("nash", "efce", "efcce", "nfcce")
+
+
+def certify_gaps(
+    game: NormalFormGame | ExtensiveFormGame,
+    play: Any,
+    notion: Notion = "nash",
+    *,
+    weights: ArrayLike | None = None,
+    rounding: float = 1e-12,
+    time_limit: float | None = None,
+) -> Certificate:
+    """Return what the players gain by deviating from a profile or a correlated plan, exactly.
+
+    Probabilities become the first fractions within ``rounding`` that their continued fractions
+    give, and every distribution sums to one; payoffs and chances are the simplest fractions that
+    rounding leaves room for. With P the probability that the recommended strategies contain some
+    sequences, and c(z) chance's, the deviation that plays q after trigger k, whose sequence is r,
+    gains
+
+        sum over z of c(z) u(z) (P(r, z_-i) q[z_i] - P(z))      over terminals z after the trigger
+
+    and the best q follows from the last information sets to the first.
+
+    Parameters
+    ----------
+    game
+        A game of any number of players and any payoffs, of up to a few hundred sequences.
+    play
+        A profile; with ``weights``, several profiles, of which one is drawn. For ``"ce"`` and
+        ``"cce"`` also a ``CorrelatedEquilibrium`` or the probability of every outcome; in a tree a
+        ``CorrelatedPlan``, or the equilibrium that it is of, which becomes at most as many joint
+        plans as its mediator has sequences.
+    notion
+        ``"nash"`` for a single profile; in a normal form ``"ce"`` and ``"cce"``, in a tree
+        ``"efce"``, ``"efcce"`` and ``"nfcce"``, as ``best_extensive_form_correlated_equilibrium``
+        defines them.
+    weights
+        The probability of each profile.
+    rounding
+        How far a probability may be from the fraction that it stands for, at most 1e-3.
+    time_limit
+        Give up after about this number of seconds; by default never.
+
+    Raises
+    ------
+    RuntimeError
+        If the time is over, or a fraction has more than 4,300 digits.
+
+    Examples
+    --------
+    >>> from regretkit.games import sheriff
+    >>> from regretkit.evaluation import best_extensive_form_correlated_equilibrium
+    >>> game = sheriff(items=2, bribe=1, rounds=1)
+    >>> best = best_extensive_form_correlated_equilibrium(game)
+    >>> certificate = certify_gaps(game, best, "efce")
+    >>> certificate.gaps, sum(certificate.lower)
+    ((Fraction(0, 1), Fraction(0, 1)), Fraction(10, 7))
+
+    References
+    ----------
+    The deviations are those of von Stengel and Forges (2008), "Extensive-form correlated
+    equilibrium: definition and computational complexity", Mathematics of Operations Research 33(4).
+    """
+    allowed = Fraction(number(rounding, "rounding", minimum=0.0, maximum=1e-3))
+    known = _OF_TABLES if isinstance(check_form(game), NormalFormGame) else _OF_TREES
+    if notion not in known:
+        raise ValueError(f"notion must be one of {', '.join(known)} here, got {quote(notion)}")
+    end, exact = end_of(time_limit), ExactGame.of(game)
+    parts = tuple(p for p in _parts(game, exact, play, notion, weights, allowed, end) if p.weight)
+    if notion == "nash" and len(parts) != 1:
+        raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
+    return proven(game, exact, notion, parts, end)
+
+
+# The distribution in fractions
+
+
+def _parts(
+    game: Any,
+    exact: ExactGame,
+    play: Any,
+    notion: Notion,
+    weights: Any,
+    allowed: Fraction,
+    end: float,
+) -> Iterator[Part]:
+    """Yield the profiles of a distribution, and their probabilities."""
+    if weights is not None:
+        given = check_probabilities(vector(weights, len(play), "weights"), "weights")
+        for weight, profile in zip(_rounded(given, allowed), play, strict=True):
+            yield Part(weight, as_fractions(game, exact, profile, allowed, end))
+    elif isinstance(play, Profile) or notion == "nash":
+        yield Part(Fraction(1), as_fractions(game, exact, play, allowed, end))
+    elif isinstance(game, NormalFormGame):
+        mu = check_distribution(game, getattr(play, "distribution", play))
+        probabilities = _rounded(mu.ravel(), allowed)
+        for outcome, weight in zip(np.ndindex(mu.shape), probabilities, strict=True):
+            yield Part(weight, tuple(Shares({0: 1, 1 + action: 1}, 1) for action in outcome))
+    else:
+        plan = getattr(play, "plan", play)
+        if not isinstance(plan, CorrelatedPlan) or plan.players != tuple(range(game.players)):
+            wanted = "a Profile, several and their weights, or a CorrelatedPlan of all players"
+            raise TypeError(must_be("play", wanted, play))
+        yield from _plans(exact, plan, allowed, end)
+
+
+def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
+    """Return fractions near some probabilities that sum to one; the largest takes the rest."""
+    found = [simplest_fraction(float(p), allowed) for p in probabilities]
+    found[int(probabilities.argmax())] += 1 - sum(found)
+    return found
+
+
+def as_fractions(
+    game: Any,
+    exact: ExactGame,
+    profile: ProfileLike,
+    allowed: Fraction,
+    end: float = math.inf,
+) -> tuple[Shares, ...]:
+    """Return the strategies of a profile in fractions."""
+    strategies, given = [], zip(exact.trees, exact.points, as_vectors(game, profile), strict=True)
+    for tree, points, strategy in given:
+        normal = isinstance(game, NormalFormGame)
+        behavior = strategy if normal else tree.behavior(strategy)
+        weights = [Fraction(1)] + [Fraction(0)] * behavior.size
+        for sequences, parent in points:
+            check_time(end)
+            if weights[parent]:
+                shares = _rounded(behavior[[s - 1 for s in sequences]], allowed)
+                for s, share in zip(sequences, shares, strict=True):
+                    weights[s] = weights[parent] * share
+        unit = math.lcm(*(weight.denominator for weight in weights))
+        strategies.append(Shares.reduced({s: int(w * unit) for s, w in enumerate(weights)}, unit))
+    return tuple(strategies)
+
+
+def _plans(exact: ExactGame, plan: CorrelatedPlan, allowed: Fraction, end: float) -> Iterator[Part]:
+    """Yield joint plans of a mediator that decides as a correlated plan does.
+
+    One after the other has as much probability as the flow through the DAG leaves to it, so that
+    each takes the last of some sequence's.
+    """
+    domain, sets = plan._dag.domain, plan._dag.information_sets.T.tolist()
+    edges, firsts = np.cumsum(domain.parent_counts)[:-1], domain.first_sequence
+    columns = np.split(domain.parent_sequences, edges), firsts.tolist(), domain.sizes.tolist()
+    points = [
+        (before.tolist(), range(first, first + size), *at)
+        for before, first, size, at in zip(*columns, sets, strict=True)
+    ]
+    behavior = np.append(1.0, domain.behavior(plan.weights))
+    flow = [Fraction(1)] + [Fraction(0)] * domain.simplices.dimension
+    for before, sequences, *_ in points:
+        if inflow := sum(flow[s] for s in before):
+            for s, share in zip(sequences, _rounded(behavior[sequences], allowed), strict=True):
+                flow[s] = inflow * share
+    while flow[0]:
+        check_time(end)
+        taken, choices = {0}, [[0] * len(own) for own in exact.points]
+        for before, sequences, player, information_set in points:
+            if not taken.isdisjoint(before):
+                likeliest = max(sequences, key=flow.__getitem__)
+                taken.add(likeliest)
+                choices[player][information_set] = likeliest - sequences[0]
+        weight = min(flow[s] for s in taken)
+        for s in taken:
+            flow[s] -= weight
+        yield Part(weight, tuple(map(_pure, exact.points, choices)))
+
+
+def _pure(points: Sequence[Point], actions: Sequence[int]) -> Shares:
+    numerators = {0: 1}
+    for (sequences, parent), action in zip(points, actions, strict=True):
+        if parent in numerators:
+            numerators[sequences[action]] = 1
+    return Shares(numerators, 1)
+
+
+# What deviations gain
+
+_Played: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
+"""For each profile what a player plays, times the probability, and what each sequence earns."""
+
+
+def proven(
+    game: Any, exact: ExactGame, notion: Notion, parts: tuple[Part, ...], end: float
+) -> Certificate:
+    """Return the certificate of a distribution over profiles."""
+    numerators = [[x.numerators for x in part.strategies] for part in parts]
+    scales = [p.weight / math.prod(x.denominator for x in p.strategies) for p in parts]
+    unit = math.lcm(*(scale.denominator for scale in scales))
+    found = []
+    for player, points in enumerate(exact.points):
+        played = []
+        for scale, x in zip(scales, numerators, strict=True):
+            check_time(end)
+            own = {s: int(scale * unit) * n for s, n in x[player].items()}
+            played.append((own, exact.utility(player, x)))
+        earned, gap, each = _deviations(points, notion, played, end)
+        gains = {d: Fraction(gain, unit * exact.unit) for d, gain in each.items()}
+        ends = (Fraction(value, unit * exact.unit) for value in (earned, earned + gap))
+        found.append((*ends, gains))
+    lower, upper, gains_of = zip(*found, strict=True)
+    return check_digits(
+        Certificate(notion, lower, upper, gains_of, parts, fingerprint(game), exact.readings)
+    )
+
+
+def _deviations(
+    points: Sequence[Point], notion: Notion, played: _Played, end: float
+) -> tuple[int, int, dict[Deviation, int]]:
+    """Return what a player earns, what the best deviation gains, and what each one gains."""
+    followed: dict[int, int] = defaultdict(int)
+    for x, earned in played:
+        for s in x.keys() & earned.keys():
+            followed[s] += x[s] * earned[s]
+    for sequences, parent in reversed(points):
+        followed[parent] += sum(followed[s] for s in sequences)
+    if notion in ("value", "nfcce"):
+        gain = best_values(points, _recommended(played, 0))[0] - followed[0]
+        return followed[0], max(gain, 0), {Deviation(None, None, None): gain}
+    gains: dict[Deviation, int] = {}
+    together: dict[int, int] = defaultdict(int)  # the most that triggers after a sequence gain
+    after: dict[int, list[Point]] = defaultdict(list)  # the decision points after a sequence
+    coarse = notion not in ("ce", "efce")
+    for j, (sequences, parent) in reversed([*enumerate(points)]):
+        check_time(end)
+        region = [points[j], *(point for s in sequences for point in after[s])]
+        after[parent] = region + after[parent]
+        own = {s for at, _ in region for s in at}
+        largest = []
+        for told, source in [(None, parent)] if coarse else enumerate(sequences):
+            lost = sum(followed[s] for s in (sequences if coarse else [source]))
+            best = best_values(region, _recommended(played, source, own))
+            alone = [best[s] - lost for s in sequences]
+            gains |= {Deviation(j, told, action): gain for action, gain in enumerate(alone)}
+            largest.append(max(alone))
+        later = [together[s] for s in sequences]
+        together[parent] += max(largest[0], sum(later)) if coarse else sum(map(max, largest, later))
+    return followed[0], together[0], dict(sorted(gains.items()))
+
+
+def _recommended(played: _Played, source: int, own: Set[int] | None = None) -> dict[int, int]:
+    """Return what each of some sequences earns where a sequence is recommended."""
+    values: dict[int, int] = defaultdict(int)
+    for x, earned in played:
+        if share := x.get(source, 0):
+            for s in earned.keys() if own is None else earned.keys() & own:
+                values[s] += share * earned[s]
+    return values
+
+
+# Values of zero-sum games
+
+
 _LEAST = (1e-8, 0.0)
 """Smaller probabilities are zero in the equilibrium that is looked for; one after the other."""
-_BYTES_AN_ENTRY = 150
-"""Memory of an entry of a sparse row."""
 _TIGHT = 1e-11
 """How much worse than the best, relative to the largest payoff, what is best may be in floats."""
-_PRIME = 2**31 - 1
 _DIGITS = (4, 10, 16, 24, 36, 50)
 """Binary digits of the unknowns that the equations leave free, tried one after the other."""
-_BITS = 30
-"""Binary digits that a step of the refinement adds."""
-_MOST_STEPS = 256
-_DIVERGED = 2.0**60
-"""A correction of a refinement of unknowns of size one that has gone astray."""
 
 Row: TypeAlias = dict[int, int]
 """A sparse row of whole numbers, by column."""
@@ -98,19 +353,21 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     end, problem = end_of(time_limit), ""
     if isinstance(game, PublicGame):
         game, given = _as_tree(game, given)
-    check_size(game)
-    total, payoffs = constant_sum(game), _Payoffs.of(game)
+    exact = ExactGame.of(game)
+    if len(exact.totals) > 1:
+        first, second, *_ = sorted(exact.totals)
+        raise ValueError(
+            f"payoffs must sum to a constant as fractions, but sum to {first} and {second} in "
+            f"{quote(game)}; certify_gaps proves what players gain there"
+        )
     for minimum in _LEAST:
         try:
-            value, *strategies = _equilibrium(game, payoffs, given, minimum, end)
-            values, gains = (value, total - value), {Deviation(None, None, None): Fraction(0)}
-            part = Part(Fraction(1), tuple(strategies))
-            of = fingerprint(game), readings(game)
-            return check_digits(Certificate("value", values, values, (gains,) * 2, (part,), *of))
+            strategies = _equilibrium(game, exact, given, minimum, end)
+            return proven(game, exact, "value", (Part(Fraction(1), strategies),), end)
         except (RuntimeError, MemoryError) as error:
             problem = str(error)
-    rounded = as_fractions(game, given, Fraction(1, 2**50))
-    lower, upper = (payoffs.guaranteed(player, x) for player, x in enumerate(rounded))
+    rounded = as_fractions(game, exact, given, Fraction(1, 2**50))
+    lower, upper = (_guaranteed(exact, player, x) for player, x in enumerate(rounded))
     raise RuntimeError(
         f"{problem}; the profile itself proves a value of {float(lower):.17g} to "
         f"{float(upper):.17g}, a gap of {float(upper - lower):.3g}; pass one of a smaller gap, as "
@@ -130,12 +387,12 @@ def _as_tree(game: PublicGame, given: Sequence[Vector]) -> tuple[ExtensiveFormGa
 
 
 def _equilibrium(
-    game: Any, payoffs: "_Payoffs", given: Sequence[Vector], minimum: float, end: float
-) -> tuple[Fraction, Shares, Shares]:
-    """Return the value and strategies with the supports above a probability."""
+    game: Any, exact: ExactGame, given: Sequence[Vector], minimum: float, end: float
+) -> tuple[Shares, Shares]:
+    """Return strategies with the supports above a probability."""
     taken, tight, near = [], [], []
     shift = int(isinstance(game, NormalFormGame))
-    for player, tree in enumerate(payoffs.trees):
+    for player, tree in enumerate(exact.trees):
         utility = np.append([0.0] * shift, game.utility(player, given))
         near.append(np.append([1.0] * shift, given[player]))
         behavior, values = tree.behavior(near[player]), tree.best_values(utility)[1:]
@@ -144,70 +401,37 @@ def _equilibrium(
         best = missed <= _TIGHT * float(np.abs(game.payoffs).max())
         taken.append(np.flatnonzero(played).tolist())
         tight.append(np.flatnonzero(_closed(tree, played[1:] | best)).tolist())
-    x, lower = _solved(payoffs, 0, taken[0], tight[1], near[0], end)
-    y, upper = _solved(payoffs, 1, taken[1], tight[0], near[1], end)
+    x, lower = _solved(exact, 0, taken[0], tight[1], near[0], end)
+    y, upper = _solved(exact, 1, taken[1], tight[0], near[1], end)
     if lower != upper:
         raise RuntimeError(
             f"no equilibrium with these supports: player 0 is sure of {float(lower):.17g}, and "
             f"player 1 of {float(upper):.17g}"
         )
-    return lower, x, y
-
-
-@frozen(eq=False)
-class _Payoffs:
-    """The payoffs of player 0 by last sequences, as multiples of ``1 / unit``."""
-
-    trees: tuple[DecisionTree, ...]
-    columns: tuple[Mapping[int, Row], Mapping[int, Row]]
-    """For each player, by the other's sequence the payoffs by its own."""
-    unit: int
-    largest: int
-    """The largest payoff, which is the unit of values in the systems."""
-
-    @property
-    def scale(self) -> Fraction:
-        """The unit of values, as a payoff."""
-        return Fraction(self.largest, self.unit)
-
-    @classmethod
-    def of(cls, game: Any) -> "_Payoffs":
-        ends = Ends.of(game)
-        columns: tuple[Any, Any] = defaultdict(Counter), defaultdict(Counter)
-        for s, t, paid in zip(*ends.last, ends.paid[0], strict=True):
-            if paid:
-                columns[0][t][s] += paid
-                columns[1][s][t] += paid
-        largest = max((abs(v) for own in columns[0].values() for v in own.values()), default=0)
-        return cls(ends.trees, columns, ends.unit, largest or 1)
-
-    def guaranteed(self, player: int, strategy: Shares) -> Fraction:
-        """Return the payoff of player 0 against a best response to a player's strategy."""
-        opponent, sign = self.trees[1 - player], 1 if player else -1
-        values, known = [0] * opponent.dimension, strategy.numerators
-        for t, column in self.columns[player].items():
-            values[t] = sign * sum(paid * known[s] for s, paid in column.items() if s in known)
-        for sequences, parent in reversed([*decisions(opponent)]):
-            values[parent] += max(values[s] for s in sequences)
-        return Fraction(sign * values[0], self.unit * strategy.denominator)
+    return x, y
 
 
 def _closed(tree: DecisionTree, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which sequences consist of actions that are kept."""
-    taken = np.ones(tree.dimension, dtype=bool)
-    for level in tree.levels:
-        before = level.inflow(taken.astype(np.float64)) > 0.0
-        taken[level.sequences] = kept[level.actions] & before
-    return taken
+    return tree.sequence_form(kept.astype(np.float64)) > 0.0
+
+
+def _guaranteed(exact: ExactGame, player: int, strategy: Shares) -> Fraction:
+    """Return the payoff of player 0 against a best response to a player's strategy."""
+    sign = 1 if player else -1
+    earned = exact.utility(1 - player, [strategy.numerators] * 2, payoff_of=0)
+    best = best_values(exact.points[1 - player], {t: sign * v for t, v in earned.items()})[0]
+    return Fraction(sign * best, exact.unit * strategy.denominator)
 
 
 def _solved(
-    payoffs: _Payoffs, player: int, own: list[int], other: list[int], near: Vector, end: float
+    exact: ExactGame, player: int, own: list[int], other: list[int], near: Vector, end: float
 ) -> tuple[Shares, Fraction]:
     """Return a player's strategy in fractions, and what it guarantees."""
-    rows, wanted = _equations(payoffs, player, own, other)
+    largest = max(map(abs, exact.paid[0])) or 1  # the unit of values
+    rows, wanted = _equations(exact, player, own, other, largest)
     size = len(own)
-    preference = [*near[own].tolist(), *[2.0] * (1 + payoffs.trees[1 - player].points)]
+    preference = [*near[own].tolist(), *[2.0] * (1 + len(exact.points[1 - player]))]
     chosen = dict(_pivots(rows, preference, end))
     free = [column for column in range(size) if column not in chosen.values()]
     for digits in _DIGITS:
@@ -221,42 +445,52 @@ def _solved(
             break
         numerators, denominator = found
         shares = {c: value * denominator for c, value in values.items()} | numerators
-        strategy = Shares.reduced(
-            {own[c]: n for c, n in shares.items() if c < size}, denominator << digits
-        )
-        if strategy.is_on(payoffs.trees[player]):
-            earned = payoffs.guaranteed(player, strategy)
-            claimed = Fraction(shares.get(size, 0), denominator << digits) * payoffs.scale
-            if earned == claimed:
+        denominator <<= digits
+        strategy = Shares.reduced({own[c]: n for c, n in shares.items() if c < size}, denominator)
+        if strategy.is_on(exact.points[player]):
+            earned = _guaranteed(exact, player, strategy)
+            if earned == Fraction(shares.get(size, 0) * largest, denominator * exact.unit):
                 return strategy, earned
     raise RuntimeError(f"player {player} has no optimal strategy with the support of the profile")
 
 
 def _equations(
-    payoffs: _Payoffs, player: int, own: list[int], other: list[int]
+    exact: ExactGame, player: int, own: list[int], other: list[int], largest: int
 ) -> tuple[list[Row], list[int]]:
     """Return the rows and right sides of a player's system; values of points follow its support.
 
     Against the strategy, all of the opponent's sequences in ``other`` are best.
     """
-    tree, opponent = payoffs.trees[player], payoffs.trees[1 - player]
     place, size = {s: c for c, s in enumerate(own)}, len(own)
     rows: list[Row] = [{0: 1}]
-    for sequences, parent in decisions(tree):
+    for sequences, parent in exact.points[player]:
         if parent in place:
             rows.append({place[s]: 1 for s in sequences if s in place} | {place[parent]: -1})
     wanted = [1] + [0] * (len(rows) - 1 + len(other))
+    earned: dict[int, Row] = {t: defaultdict(int) for t in other}
+    for s, t, paid in zip(exact.last[player], exact.last[1 - player], exact.paid[0], strict=True):
+        if paid and s in place and t in earned:
+            earned[t][place[s]] += paid
     # The column of each point's value, by its sequences; and those of the points after a sequence
-    owner, after = {0: size}, defaultdict(list)
-    for value, (sequences, parent) in enumerate(decisions(opponent), size + 1):
+    owner, after = {0: size}, defaultdict[int, list[int]](list)
+    for value, (sequences, parent) in enumerate(exact.points[1 - player], size + 1):
         owner |= dict.fromkeys(sequences, value)
         after[parent].append(value)
-    for t in other:
-        column = payoffs.columns[player].get(t, {})
-        row = {place[s]: paid for s, paid in column.items() if s in place}
-        row[owner[t]] = -payoffs.largest
-        rows.append(row | dict.fromkeys(after[t], payoffs.largest))
+    for t, row in earned.items():
+        rows.append({**row, owner[t]: -largest} | dict.fromkeys(after[t], largest))
     return rows, wanted
+
+
+# Exact elimination
+
+_PRIME = 2**31 - 1
+_BYTES_AN_ENTRY = 150
+"""Memory of an entry of a sparse row."""
+_BITS = 30
+"""Binary digits that a step of the refinement adds."""
+_MOST_STEPS = 256
+_DIVERGED = 2.0**60
+"""A correction of a refinement of unknowns of size one that has gone astray."""
 
 
 def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""From a run to an exact equilibrium: systems of the supports of what is played."""
+"""From a run to an exact equilibrium: linear systems of the supports of what is played."""
 
 import itertools
 import math
@@ -6,16 +6,263 @@ import operator
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from regretkit._util._arrays import read_only
 from regretkit._util._errors import warn
-from regretkit._util._typing import Vector
-from regretkit._util._validate import must_be, number
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import must_be, number, whole_number
 from regretkit.evaluation._purification import threshold
-from regretkit.evaluation.exact._support_systems import Bounded, Flags, Systems
-from regretkit.evaluation.exact._zero_sum import ExactSolution
-from regretkit.games import ExtensiveFormGame, Game, History, Profile, Rules
+from regretkit.evaluation.exact._linear_programs import (
+    ExactSolution,
+    check_constant_sum,
+    constraint_duals,
+    constraints,
+    exact_solution,
+    exponent_of,
+    repaired,
+    scaled,
+)
+from regretkit.games import Game, History, NormalFormGame, Profile, Rules
 from regretkit.games._behavioral import as_vectors
+from regretkit.games.public import PublicGame
+from regretkit.games.public._history import pair_payoffs
+from regretkit.sets import DecisionTree, Simplices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Flags: TypeAlias = NDArray[np.bool_]
+
+_TINY = 1e-6
+"""Probabilities below it are left from the first iterations of a run."""
+_LOSS = 1e-13
+"""The smallest loss of a sequence that is no rounding, in units of the largest payoff."""
+_REGULARIZATION = 1e-7
+_REFINEMENTS = 12
+_ROUNDING = 2.0**-50
+"""What a system of numbers of size one may miss once it is solved."""
+
+
+class Bounded(NamedTuple):
+    """Strategies, and an interval that they prove to hold the value."""
+
+    x: Vector
+    y: Vector
+    lower: float
+    upper: float
+    duals: tuple[Vector, Vector]
+    """The least p with ``E^T p >= A y`` and q with ``F^T q >= -A^T x``, in units of the systems."""
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+
+@frozen(eq=False)
+class Systems:
+    """The linear systems of a game, from which sequences out of the supports are left out."""
+
+    game: Any
+    payoffs: Any
+    """A, in units of ``2^scale``; None if the payoffs of a public game do not fit into memory."""
+    constraints: "list[tuple[csr_array, Vector]]"
+    """E and e, F and f."""
+    ranks: tuple[Indices, Indices, Indices, Indices]
+    """When sequences of player 0, points of 1, points of 0 and sequences of 1 are eliminated."""
+    scale: int
+    width: float
+    """The range of payoffs."""
+
+    @classmethod
+    def of(cls, game: Any) -> "Systems":
+        """Return those of a constant-sum game of two players."""
+        from scipy.sparse import csr_array
+
+        check_constant_sum(game, public=True)
+        paid, shape = game.payoffs[0], tuple(domain.dimension for domain in game.domains)
+        payoffs: Any
+        if isinstance(game, NormalFormGame):
+            payoffs = csr_array(paid)
+        elif isinstance(game, PublicGame):
+            try:
+                row, column, value = pair_payoffs(game.layout)
+                payoffs = csr_array((value, (row, column)), shape=shape)
+            except MemoryError as error:
+                warn(f"finish learns, and there are no systems to solve: {error}")
+                payoffs = None
+        else:
+            payoffs = csr_array((paid, tuple(game.sequences)), shape=shape)
+            paid = game.tree.payoffs[:, 0]
+        scale = 0 if payoffs is None else exponent_of(payoffs.data)
+        (x, p), (y, q) = map(_depths, game.domains)
+        ranks = 1 - 4 * x, 2 - 4 * q, 3 - 4 * p, -4 * y  # those far down depend on few others
+        matrix = None if payoffs is None else scaled(payoffs)
+        sets = [constraints(domain) for domain in game.domains]
+        return cls(game, matrix, sets, ranks, scale, float(paid.max() - paid.min()))
+
+    def utilities(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        """Return ``A y`` and ``A^T x``."""
+        if self.payoffs is None:
+            return self.game.utility(0, [x, y], 0), self.game.utility(1, [x, y], 0)
+        return self.payoffs @ y, self.payoffs.T @ x
+
+    def bounded(self, x: Vector, y: Vector) -> Bounded:
+        """Return strategies with the interval that best responses to them prove."""
+        earned, lost = self.utilities(x, y)
+        p, q = map(constraint_duals, self.game.domains, (earned, -lost))
+        (_, e), (_, f) = self.constraints
+        lower, upper = (math.ldexp(v, self.scale) for v in (0.0 - float(f @ q), float(e @ p)))
+        return Bounded(x, y, lower, upper, (p, q))
+
+    def solution(self, game: Any, found: Bounded, method: str) -> ExactSolution:
+        """Return strategies of the game with the interval that they prove."""
+        duals = [read_only(np.ldexp(dual, self.scale)) for dual in found.duals]
+        known = (duals[0], duals[1]) if game.constant_sum == 0.0 else None
+        return exact_solution(game, *found[:4], method, known)
+
+    def losses(self, point: Bounded) -> list[Vector]:
+        """Return what each sequence earns less than the best ones, against the other strategy."""
+        earned, lost = self.utilities(point.x, point.y)
+        pairs = zip(self.constraints, point.duals, (earned, -lost), strict=True)
+        return [E.T @ dual - utility for (E, _), dual, utility in pairs]
+
+    def likely_supports(self, point: Bounded) -> list[Flags]:
+        """Return the sequences whose probability is larger than what they lose, and not tiny."""
+        pairs = zip((point.x, point.y), self.losses(point), strict=True)
+        return [x > np.maximum(lost, _TINY) for x, lost in pairs]
+
+    def corrected_supports(self, point: Bounded) -> list[Flags]:
+        """Return the supports of a point with best responses, and without what loses most."""
+        losses, strategies, domains = self.losses(point), (point.x, point.y), self.game.domains
+        ratios = [
+            np.where((x > 0.0) & (lost > _LOSS), lost / np.maximum(x, _LOSS), 0.0)
+            for x, lost in zip(strategies, losses, strict=True)
+        ]
+        maximum = max(ratio.max() for ratio in ratios)
+        return [
+            ((x > 0.0) | (domain.best_response(-lost)[1] > 0.0))
+            & ((ratio < maximum) | (ratio == 0.0))
+            for domain, x, lost, ratio in zip(domains, strategies, losses, ratios, strict=True)
+        ]
+
+    def look(self, supports: Sequence[Flags], average: Bounded) -> Bounded:
+        """Return the solutions with these supports that are nearest to ``average``.
+
+        With z = (x, q) and B the equations of player 0, those of player 1 are ``B^T w = d`` with
+        w = (-p, y), so that both players' take one factorization.
+        """
+        from scipy.sparse import block_array
+
+        (S, own, forced), (T, other, fixed) = map(_unknowns, self.game.domains, supports)
+        (E, e, points), (F, f, others) = (
+            _flow(*at) for at in zip(self.constraints, (own, other), (forced, fixed), strict=True)
+        )
+        (p, q), paid = average.duals, other.T @ self.payoffs.T @ own
+        z, w = _nearest_solutions(
+            block_array([[E, None], [paid, -F.T]]),
+            (np.append(average.x[S], -q[others]), np.append(-p[points], average.y[T])),
+            (np.append(e, np.zeros(T.size)), np.append(np.zeros(S.size), -f)),
+            np.concatenate([r[i] for r, i in zip(self.ranks, (S, others, points, T), strict=True)]),
+        )
+        strategies = own @ z[: S.size], other @ w[e.size :]
+        return self.bounded(*map(repaired, strategies, self.game.domains))
+
+
+def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
+    """Return how many decisions each sequence and each constraint on strategies comes after."""
+    depth = np.zeros(domain.dimension, dtype=np.int16)
+    if isinstance(domain, Simplices):
+        return depth, np.zeros(domain.blocks, dtype=np.int16)
+    for before, level in enumerate(domain.levels):
+        depth[level.sequences] = 1 + before
+    return depth, np.append(0, 1 + depth[domain.parent_sequence]).astype(np.int16)
+
+
+def _unknowns(
+    domain: Simplices | DecisionTree, support: Flags
+) -> tuple[Indices, "csr_array", Indices]:
+    """Return the sequences that are unknown, what all are in terms of these, and forced decisions.
+
+    Where a decision has a single action in the support, that action has the probability of the
+    sequence before it: it is the same unknown, and the decision's constraint is left out.
+    """
+    from scipy.sparse import csr_array
+
+    same, forced = np.arange(support.size), np.empty(0, dtype=np.int64)
+    if isinstance(domain, DecisionTree):
+        simplices = domain.simplices
+        forced = np.flatnonzero(simplices.sum(support[1:].astype(np.float64)) == 1.0)
+        actions = simplices.coordinates(forced)
+        actions = actions[support[1 + actions]]
+        same[1 + actions] = domain.parent_sequence[forced]
+        while not np.array_equal(same, further := same[same]):
+            same = further
+    unknown = np.flatnonzero(support & (same == np.arange(support.size)))
+    kept = np.flatnonzero(support & support[same])
+    entries = np.ones(kept.size), (kept, np.searchsorted(unknown, same[kept]))
+    return unknown, csr_array(entries, shape=(support.size, unknown.size)), 1 + forced
+
+
+def _flow(
+    constraints: tuple["csr_array", Vector], unknowns: "csr_array", forced: Indices
+) -> tuple["csr_array", Vector, Indices]:
+    """Return the constraints on the unknowns, without those of forced decisions, and numbers."""
+    whole, e = constraints
+    E: Any = whole @ unknowns
+    live = np.diff(E.indptr) > 0
+    live[forced] = False
+    numbers = np.flatnonzero(live)
+    return E[numbers], e[numbers], numbers
+
+
+def _nearest_solutions(
+    B: Any, points: tuple[Vector, Vector], wanted: tuple[Vector, Vector], ranks: Indices
+) -> tuple[Vector, Vector]:
+    """Return z of ``B z = c`` and w of ``B^T w = d`` nearest to two points, or what comes near.
+
+    Steps of ``[I B^T; B -delta I]``, whose unknowns are eliminated in order of their ranks, need
+    neither full rank nor as many equations as unknowns.
+    """
+    from scipy.sparse import csc_array, diags_array
+    from scipy.sparse.linalg import splu
+
+    n, order, B = points[0].size, np.argsort(ranks, kind="stable"), B.tocoo()
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    row, column = place[B.row + n], place[B.col]
+    both = np.concatenate([row, column]), np.concatenate([column, row])
+    system = csc_array((np.tile(B.data, 2), both), shape=(order.size, order.size))
+    in_z = order < n
+    factors = splu(
+        csc_array(system + diags_array(np.where(in_z, 1.0, -_REGULARIZATION))),
+        permc_spec="NATURAL",
+        diag_pivot_thresh=0.0,
+        relax=1,
+        panel_size=1,
+        options={"SymmetricMode": True, "Equil": False},
+    )
+    point, totals = np.concatenate(points)[order], np.concatenate(wanted[::-1])[order]
+    missed, sides = totals - system @ point, np.array([~in_z, in_z])  # each player's equations
+    for _ in range(_REFINEMENTS):
+        steps = factors.solve((sides * missed).T)
+        nearer = point + np.where(in_z, steps[:, 0], steps[:, 1])
+        still = totals - system @ nearer
+        largest = np.abs(sides * still).max(axis=1)
+        better = largest < 0.5 * np.abs(sides * missed).max(axis=1)
+        point = np.where(better[~in_z * 1], nearer, point)
+        missed = np.where(better[in_z * 1], still, 0.0)
+        if not (better & (largest > _ROUNDING)).any():
+            break
+    found = point[place]
+    return found[:n], found[n:]
+
+
+# Looks
 
 _FIRST = 50
 """The earliest iteration of the first look."""
@@ -30,35 +277,29 @@ _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
 
 
 class LearningRun(Protocol):
-    """A run that can go on: ``SelfPlay``, for one."""
+    """A run that can go on, such as ``SelfPlay``, with the strategies it plays next."""
 
     @property
-    def game(self) -> Game:
-        """The game that is played."""
-        ...
+    def game(self) -> Game: ...
 
     @property
-    def iteration(self) -> int:
-        """Iterations so far."""
-        ...
+    def iteration(self) -> int: ...
 
     @property
-    def current(self) -> Sequence[Vector]:
-        """The strategies that are played next."""
-        ...
+    def current(self) -> Sequence[Vector]: ...
 
     @property
-    def average(self) -> Sequence[Vector]:
-        """The average strategies."""
-        ...
+    def average(self) -> Sequence[Vector]: ...
 
-    def run(self, iterations: int) -> object:
-        """Play that many iterations."""
-        ...
+    def run(self, iterations: int) -> object: ...
 
 
 def finish(
-    run: LearningRun | Profile, *, tolerance: float = 1e-12, time_limit: float = 60.0
+    run: LearningRun | Profile,
+    *,
+    tolerance: float = 1e-12,
+    time_limit: float = 60.0,
+    iterations: int | None = None,
 ) -> ExactSolution:
     """Return an equilibrium of a zero-sum game from a run or a profile, exact up to rounding.
 
@@ -74,8 +315,8 @@ def finish(
     responses of the whole game measure it, so that nothing rests on the guess of the supports.
     If the gap is not zero, best responses join S and T and the sequence that loses most for its
     probability leaves, one after the other, up to once for every 1,000 iterations so far. Then the
-    run continues: looks are at iterations 50, 100, 200, ... No clock decides, so a run has the same
-    outcome, bit by bit, however busy the machine is, unless the time limit ends it.
+    run continues: looks are at iterations 50, 100, 200, ... No clock decides, unless the time limit
+    ends the run.
 
     Parameters
     ----------
@@ -89,8 +330,9 @@ def finish(
     time_limit
         End after about this number of seconds, with a warning and the best until then, or where a
         system does not fit into memory; ``gap`` of the solution says how far it is, ``method`` what
-        lacked. A public game, of which the payoffs of all pairs of types do not fit into memory at
-        each terminal, is played without looks, with a warning that says its size.
+        lacked. A public game whose payoffs of pairs do not fit is played without looks.
+    iterations
+        End at this iteration of the run, in the same way; by default at no iteration.
 
     Examples
     --------
@@ -115,33 +357,27 @@ def finish(
     if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
         wanted = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", wanted, run))
-    return finish_within(run, sys.maxsize, allowed, end)
-
-
-def finish_within(
-    run: LearningRun, iterations: int, allowed: float = 1e-12, end: float = math.inf
-) -> ExactSolution:
-    """Do as ``finish``, and give up after a number of iterations."""
+    last = sys.maxsize if iterations is None else whole_number(iterations, "iterations", minimum=1)
     systems = Systems.of(run.game)
-    goal, due = allowed * systems.width, min(max(_FIRST, run.iteration), iterations)
+    goal, due = allowed * systems.width, min(max(_FIRST, run.iteration), last)
     best: Bounded | None = None
     while True:
         _play(run, due, end)
         average, lacking = systems.bounded(*run.average), ""
         best = min(average, best or average, key=_gap)
-        if systems.are_there and average.gap <= _WORTH_A_LOOK * systems.width:
+        if systems.payoffs is not None and average.gap <= _WORTH_A_LOOK * systems.width:
             likely, extra = systems.likely_supports(average), run.iteration // _EXTRA
             wider = [a | (x > 0.0) for a, x in zip(likely, run.current, strict=True)]
             supports = [wider, likely][: 1 + extra]
             found, lacking = _looked(systems, average, supports, extra - 1, goal, end)
             best = min(best, found, key=_gap)
         if best.gap > goal and not lacking:
-            lacking = "iterations" * (run.iteration >= iterations)
+            lacking = "iterations" * (run.iteration >= last)
             lacking = "time" if time.monotonic() >= end else lacking
         if best.gap <= goal or lacking:
             method = f"finish after {run.iteration} iterations"
             return _ended(systems, run.game, best, method, lacking)
-        due = min(2 * due, iterations)
+        due = min(2 * due, last)
 
 
 _gap = operator.attrgetter("gap")
@@ -180,7 +416,7 @@ def _looked(
                 break
             each, corrections = systems.corrected_supports(found), corrections - 1
         try:
-            found = systems.look(systems.system(each), average)
+            found = systems.look(each, average)
         except MemoryError:
             return best, "memory"
         best = min(best, found, key=_gap)
@@ -192,7 +428,7 @@ def _ended(systems: Systems, game: Any, best: Bounded, method: str, lacking: str
     if lacking == "time":
         warn(f"finish ended at its time_limit, with a gap of {best.gap:.3g}")
     if lacking:
-        method += f", out of {lacking if systems.are_there else 'memory'}"
+        method += f", out of {lacking if systems.payoffs is not None else 'memory'}"
     return systems.solution(game, best, method)
 
 
@@ -207,17 +443,9 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
     vectors = as_vectors(game, profile)
     given, lacking = systems.bounded(*vectors), "memory"
     best = given
-    if systems.are_there:
+    if systems.payoffs is not None:
         cut = (threshold(game, vectors, minimum).profile for minimum in _LEAST)
         above = ([x > 0.0 for x in each] for each in cut)
         supports = itertools.chain([systems.likely_supports(given)], above)
         best, lacking = _looked(systems, given, supports, 0, allowed * systems.width, end)
     return _ended(systems, game, best, "finish of a profile", lacking)
-
-
-def unmerged(solution: ExactSolution, game: ExtensiveFormGame) -> ExactSolution:
-    """Return the solution of a game from that of ``merged_by_symmetry(game)``."""
-    small: Any = solution.profile._game
-    x, y = (z[own] for z, own in zip(solution.profile, small._merged, strict=True))
-    systems = Systems.of(game)
-    return systems.solution(game, systems.bounded(x, y), f"{solution.method}, symmetries merged")

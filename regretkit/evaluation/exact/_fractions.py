@@ -3,25 +3,27 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.games import CHANCE, GameTree, NormalFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.tree._sequences import last_sequences, levels
+from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
 _WITHIN = 2**50
 """The largest relative distance between a float and the fraction that replaces it."""
 _BYTES_A_FRACTION = 1000
 """Peak memory of a proof and of its check for each history or payoff, rounded up."""
+
+Point: TypeAlias = tuple[range, int]
+"""A decision point: its sequences, and the sequence before it."""
 
 
 class Shares(NamedTuple):
@@ -39,16 +41,13 @@ class Shares(NamedTuple):
         common = math.gcd(denominator, *numerators.values())
         return cls({s: n // common for s, n in numerators.items() if n}, denominator // common)
 
-    def is_on(self, tree: DecisionTree) -> bool:
-        """Return whether it is a strategy of this tree."""
+    def is_on(self, points: Sequence[Point]) -> bool:
+        """Return whether it is a strategy of the player with these decision points."""
         known = self.numerators
         return (
             1 <= self.denominator == known.get(0)
             and min(known.values()) >= 0
-            and all(
-                sum(known.get(s, 0) for s in sequences) == known.get(parent, 0)
-                for sequences, parent in decisions(tree)
-            )
+            and all(sum(known.get(s, 0) for s in at) == known.get(p, 0) for at, p in points)
         )
 
     def floats(self, dimension: int) -> Vector:
@@ -64,11 +63,22 @@ def as_tree(domain: Any) -> DecisionTree:
     return domain if isinstance(domain, DecisionTree) else DecisionTree([0], domain.sizes)
 
 
-def decisions(tree: DecisionTree) -> Iterator[tuple[range, int]]:
-    """Yield the sequences and the parent sequence of each decision point."""
-    columns = tree.first_sequence, tree.sizes, tree.parent_sequence
-    for first, size, parent in zip(*(column.tolist() for column in columns), strict=True):
-        yield range(first, first + size), parent
+def simplest_fraction(value: float, allowed: Fraction | None = None) -> Fraction:
+    """Return the first convergent of a number's continued fraction within a distance.
+
+    By default that is how far rounding may have moved the number.
+    """
+    exact = Fraction(value)
+    if allowed is None:
+        allowed = abs(exact) / _WITHIN
+    before, last, rest = (0, 1), (1, 0), exact
+    while True:
+        whole = math.floor(rest)
+        before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
+        found = Fraction(*last)
+        if abs(found - exact) <= allowed:
+            return found
+        rest = 1 / (rest - whole)
 
 
 # Limits
@@ -92,104 +102,92 @@ def check_time(end: float) -> None:
         raise RuntimeError("no proof within time_limit")
 
 
-# The numbers of a game
+@frozen(eq=False)
+class ExactGame:
+    """A game in fractions: what terminals pay times chance, as multiples of ``1 / unit``."""
 
+    trees: tuple[DecisionTree, ...]
+    points: list[list[Point]]
+    """The decision points of each player."""
+    last: list[list[int]]
+    """For each player, the last sequence at each terminal."""
+    paid: list[list[int]]
+    unit: int
+    readings: dict[float, Fraction]
+    """The payoffs and chances that stand for other fractions."""
+    totals: set[Fraction]
+    """What all players together earn at the terminals, without chance."""
 
-def simplest_fraction(value: float, allowed: Fraction | None = None) -> Fraction:
-    """Return the first convergent of a number's continued fraction within a distance.
-
-    By default that is how far rounding may have moved the number.
-    """
-    exact = Fraction(value)
-    if allowed is None:
-        allowed = abs(exact) / _WITHIN
-    before, last, rest = (0, 1), (1, 0), exact
-    while True:
-        whole = math.floor(rest)
-        before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
-        found = Fraction(*last)
-        if abs(found - exact) <= allowed:
-            return found
-        rest = 1 / (rest - whole)
-
-
-def fractions(numbers: Vector) -> NDArray[np.object_]:
-    """Return numbers as their simplest fractions, equal ones as one object."""
-    different, place = np.unique(numbers, return_inverse=True)
-    found = np.empty(different.size, dtype=object)
-    found[:] = [simplest_fraction(float(value)) for value in different]
-    return np.asarray(found[place.reshape(numbers.shape)], dtype=object)
-
-
-def readings(game: Any) -> dict[float, Fraction]:
-    """Return the payoffs and chances of a game that stand for other fractions."""
-    if isinstance(game, NormalFormGame):
-        numbers = game.payoffs.ravel()
-    else:
-        numbers = np.append(game.tree.payoffs.ravel(), game.tree.probability[_drawn(game.tree)])
-    pairs = ((value, simplest_fraction(value)) for value in np.unique(numbers).tolist())
-    return {value: fraction for value, fraction in pairs if fraction != value}
-
-
-def constant_sum(game: Any) -> Fraction:
-    """Return what both payoffs sum to in fractions, everywhere, or raise a ValueError."""
-    normal = isinstance(game, NormalFormGame)
-    payoffs = game.payoffs.reshape(2, -1) if normal else game.tree.payoffs.T
-    first, *others = {*fractions(payoffs).sum(axis=0)}
-    if others:
-        raise ValueError(
-            f"payoffs must sum to a constant as fractions, but sum to {first} and {others[0]} in "
-            f"{quote(game)}; certify_gaps proves what players gain there"
+    @classmethod
+    def of(cls, game: Any) -> "ExactGame":
+        """Return the terminals of a tree, or the outcomes of a normal form."""
+        check_size(game)
+        drawn, tree = np.empty(0), getattr(game, "tree", None)
+        if tree is None:
+            payoffs = game.payoffs.reshape(game.players, -1)
+            last = np.indices(game.payoffs.shape[1:]).reshape(game.players, -1) + 1
+        else:
+            payoffs = tree.payoffs.T
+            last = last_sequences(tree)[:, tree.terminals]
+            drawn = tree.probability[1:][tree.player[tree.parent[1:]] == CHANCE]
+        meant = {v: simplest_fraction(v) for v in np.unique(np.append(payoffs, drawn)).tolist()}
+        reach = _reach_of_chance(tree, meant) if tree is not None else [Fraction(1)] * last.shape[1]
+        values = [[meant[value] for value in own] for own in payoffs.tolist()]
+        paid = [[v * c for v, c in zip(own, reach, strict=True)] for own in values]
+        unit = math.lcm(*{value.denominator for own in paid for value in own})
+        trees = tuple(map(as_tree, game.domains))
+        return cls(
+            trees,
+            [_points(tree) for tree in trees],
+            last.tolist(),
+            [[v.numerator * (unit // v.denominator) for v in own] for own in paid],
+            unit,
+            {value: fraction for value, fraction in meant.items() if fraction != value},
+            {sum(own, Fraction(0)) for own in zip(*values, strict=True)},
         )
-    return Fraction(first)
+
+    def utility(
+        self, player: int, strategies: Sequence[Mapping[int, int]], payoff_of: int | None = None
+    ) -> dict[int, int]:
+        """Return what each sequence of a player earns against the numerators of the others."""
+        earned: dict[int, int] = defaultdict(int)
+        others = [*zip(strategies, self.last, strict=True)]
+        del others[player]
+        payoffs = self.paid[player if payoff_of is None else payoff_of]
+        for end, (s, paid) in enumerate(zip(self.last[player], payoffs, strict=True)):
+            for x, last in others:
+                paid = paid and paid * x.get(last[end], 0)
+            if paid:
+                earned[s] += paid
+        return earned
 
 
-def _drawn(tree: GameTree) -> NDArray[np.bool_]:
-    """Return which histories follow a move of chance."""
-    return np.append(False, tree.player[tree.parent[1:]] == CHANCE)
+def best_values(points: Sequence[Point], utility: Mapping[int, int]) -> dict[int, int]:
+    """Return the most that each sequence earns where the best of some decisions follow."""
+    values = defaultdict(int, utility)
+    for sequences, parent in reversed(points):
+        values[parent] += max(values[s] for s in sequences)
+    return values
 
 
-def _reach_of_chance(tree: GameTree) -> NDArray[np.object_]:
-    """Return the probability of chance's moves to each history."""
-    reach = np.empty(tree.histories, dtype=object)
-    reach[:] = Fraction(1)
-    drawn = _drawn(tree)
-    probabilities = fractions(np.where(drawn, tree.probability, 1.0))
-    totals: dict[int, Fraction] = defaultdict(Fraction)
-    for history in np.flatnonzero(drawn).tolist():
-        totals[int(tree.parent[history])] += probabilities[history]
+def _points(tree: DecisionTree) -> list[Point]:
+    columns = tree.first_sequence, tree.sizes, tree.parent_sequence
+    triples = zip(*(column.tolist() for column in columns), strict=True)
+    return [(range(first, first + size), parent) for first, size, parent in triples]
+
+
+def _reach_of_chance(tree: GameTree, meant: Mapping[float, Fraction]) -> list[Fraction]:
+    """Return the probability of chance's moves to each terminal."""
+    reach, totals = [Fraction(1)], dict[int, Fraction]()
+    columns = tree.parent[1:], tree.player[tree.parent[1:]], tree.probability[1:]
+    for before, mover, chance in zip(*(column.tolist() for column in columns), strict=True):
+        reach.append(reach[before] * meant[chance] if mover == CHANCE else reach[before])
+        if mover == CHANCE:
+            totals[before] = totals.get(before, Fraction(0)) + meant[chance]
     for history, total in totals.items():
         if total != 1:
             raise ValueError(
                 f"chances at {quote(tree.history_path(history))} sum to {total} as fractions; "
                 "pass floats nearest to fractions that sum to one"
             )
-    for level in levels(tree):
-        reach[level] = reach[tree.parent[level]] * probabilities[level]
-    return reach
-
-
-@frozen(eq=False)
-class Ends:
-    """The terminals of a game, and what they pay times chance, as multiples of ``1 / unit``."""
-
-    trees: tuple[DecisionTree, ...]
-    last: list[list[int]]
-    """For each player, the last sequence at each terminal."""
-    paid: list[list[int]]
-    unit: int
-
-    @classmethod
-    def of(cls, game: Any) -> "Ends":
-        """Return the terminals of a tree, or the outcomes of a normal form."""
-        paid: Any
-        if isinstance(game, NormalFormGame):
-            last = np.indices(game.payoffs.shape[1:]).reshape(game.players, -1) + 1
-            paid = fractions(game.payoffs).reshape(game.players, -1)
-        else:
-            ends = game.tree.terminals
-            last = last_sequences(game.tree)[:, ends]
-            paid = fractions(game.tree.payoffs.T) * _reach_of_chance(game.tree)[ends]
-        unit = math.lcm(*{value.denominator for value in paid.flat})
-        whole = [[v.numerator * (unit // v.denominator) for v in own] for own in paid]
-        return cls(tuple(map(as_tree, game.domains)), last.tolist(), whole, unit)
+    return [reach[end] for end in tree.terminals.tolist()]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from itertools import accumulate, pairwise, product
+from math import lcm, prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ from regretkit.games import CHANCE, GameTree, NormalFormGame, fingerprint
 
 _WITHIN = Fraction(1, 2**50)
 """How far a fraction may be from the float that stands for it, relative to its size."""
+_MOST_BITS = 1_000_000
+"""The longest common denominator of a distribution; sums of longer ones would take hours."""
 _OF_TABLES = "value", "nash", "ce", "cce"
 _OF_TREES = "value", "nash", "efce", "efcce", "nfcce"
 
@@ -131,10 +134,14 @@ class _Arrays(NamedTuple):
 
 def _distribution(arrays: _Arrays, certificate: Any) -> list[tuple[Fraction, list[Numbers]]]:
     """Return the profiles of a certificate and their weights, or raise a ValueError."""
-    parts = []
+    parts, unit = [], 1
     for part in certificate.parts:
         if len(part.strategies) != len(arrays.decisions):
             raise ValueError("the certificate must have a strategy for each player")
+        own = (abs(told.denominator) for told in part.strategies)
+        unit = lcm(unit, part.weight.denominator * prod(own))
+        if unit.bit_length() > _MOST_BITS:
+            raise ValueError("the probabilities have no common denominator of a million bits")
         strategies = [arrays.strategy(i, told) for i, told in enumerate(part.strategies)]
         parts.append((part.weight, strategies))
     weights = [weight for weight, _ in parts]

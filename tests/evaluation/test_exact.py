@@ -11,9 +11,10 @@ from naive_exact import careless, value_of_matrix, with_payoffs
 from naive_games import chance, decision, end, random_game
 from refusals import refusals
 
-from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
+from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game, solve
 from regretkit.evaluation import (
     best_response,
+    finish,
     maxmin,
     minmax,
     nash_conv,
@@ -82,29 +83,6 @@ def test_known_values_are_found_with_strategies_that_prove_them(game, value):
     check(game, solution)
 
 
-@pytest.mark.slow
-def test_dudo_with_one_die_each_is_worth_what_is_known():
-    # 24,571 sequences for each player; the value from a comment in OpenSpiel's tests
-    game = games.load("dudo")
-    solution = solve_zero_sum(game)
-    assert solution.value == pytest.approx(-7 / 258, abs=1e-12)
-    check(game, solution)
-
-
-@pytest.mark.parametrize(
-    ("game", "x", "y"),
-    [
-        (games.rock_paper_scissors(), [1 / 3] * 3, [1 / 3] * 3),
-        (games.biased_rock_paper_scissors(), [1 / 16, 10 / 16, 5 / 16], [1 / 16, 10 / 16, 5 / 16]),
-        (matrix_game(CAI_ET_AL), [1 / 12, 1 / 12, 10 / 12], [4 / 12, 5 / 12, 3 / 12]),
-    ],
-)
-def test_an_equilibrium_that_is_the_only_one_is_found(game, x, y):
-    profile = solve_zero_sum(game).profile
-    np.testing.assert_allclose(profile[0], x, atol=1e-13)
-    np.testing.assert_allclose(profile[1], y, atol=1e-13)
-
-
 def test_kuhn_poker_is_solved_within_the_family_of_its_equilibria():
     # Kuhn (1950): player 0 bets the jack with some alpha up to 1/3, the king three times as often,
     # and calls with the queen 1/3 more often; what player 1 does is fixed.
@@ -146,9 +124,8 @@ def constraints(domain):
 
 
 def solved_games():
-    found = [games.kuhn_poker(), games.leduc_poker(merge_suits=True), matrix_game(CAI_ET_AL)]
-    found += [matrix_game(random_matrix(seed)) for seed in range(3)]
-    return [*found, *map(random_tree_game, range(8))]
+    found = [games.kuhn_poker(), matrix_game(CAI_ET_AL), matrix_game(random_matrix(0))]
+    return [*found, *map(random_tree_game, range(4))]
 
 
 @pytest.mark.parametrize("game", solved_games(), ids=repr)
@@ -165,19 +142,10 @@ def test_the_duals_prove_that_the_other_player_can_do_no_better(game):
         assert d.shape == e.shape
         assert (slack >= -1e-13).all()
         assert e @ d == pytest.approx((-1) ** player * solution.value, abs=1e-12)
+        # They are the least: none can be lowered, for somewhere the inequality is an equality.
+        assert all(slack[row > 0].min() == pytest.approx(0.0, abs=1e-13) for row in E)
         # Complementary slackness: what is played earns its dual.
         assert solution.profile[player] @ slack == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("game", solved_games(), ids=repr)
-def test_of_all_duals_they_are_the_least(game):
-    # Somewhere at each decision point the inequality is an equality, so that none can be lowered.
-    solution = solve_zero_sum(game)
-    for player, domain in enumerate(game.domains):
-        E, _ = constraints(domain)
-        slack = E.T @ solution.duals[player] - game.utility(player, solution.profile)
-        # A constraint lowers what stands with +1 in its row.
-        assert all(slack[row > 0].min() == pytest.approx(0.0, abs=1e-13) for row in E)
 
 
 # Invariances
@@ -193,94 +161,42 @@ def test_the_unit_of_payoff_changes_no_bit(matrix, power):
     assert np.ldexp([first.value, first.gap], power).tolist() == [second.value, second.gap]
 
 
-@pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e-3, 1e6, 1e98])
-@pytest.mark.parametrize("seed", range(3))
-def test_no_unit_is_too_large_or_too_small(unit, seed):
-    matrix = random_matrix(seed)
-    value = solve_zero_sum(matrix_game(matrix)).value
-    game = matrix_game(unit * matrix)
-    solution = solve_zero_sum(game)
-    assert solution.value == pytest.approx(unit * value, rel=1e-12)
-    assert abs(solution.gap) <= 1e-13 * unit
-
-
-@pytest.mark.parametrize("offset", [-1e6, -3.0, 1e3, 1e6, 1e9])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_constant_moves_the_value_and_nothing_else(offset, seed):
+@pytest.mark.parametrize("offset", [-3.0, 1e6, 1e9])
+def test_a_constant_moves_the_value_and_nothing_else(offset):
     # Payoffs of 1e9 + 1 have 1e-7 left for what comes after the point.
-    rounding = 1e-15 * abs(offset)
-    matrix = random_matrix(seed)
-    tree_game = random_tree_game(seed)
-    moved = with_payoffs(tree_game, tree_game.tree.payoffs + np.array([offset, -offset]))
-
-    for game, shifted in [(matrix_game(matrix), matrix_game(matrix + offset)), (tree_game, moved)]:
-        solution = solve_zero_sum(shifted)
-
-        assert solution.value - offset == pytest.approx(
-            solve_zero_sum(game).value, abs=1e-12 + 10 * rounding
-        )
-        assert abs(solution.gap) <= 1e-12 + 10 * rounding
+    matrix, tree, rounding = random_matrix(1), random_tree_game(1), 1e-12 + 1e-14 * abs(offset)
+    moved = with_payoffs(tree, tree.tree.payoffs + np.array([offset, -offset]))
+    for game, shifted in [(matrix_game(matrix), matrix_game(matrix + offset)), (tree, moved)]:
+        solution, value = solve_zero_sum(shifted), solve_zero_sum(game).value
+        assert solution.value - offset == pytest.approx(value, abs=rounding)
+        assert abs(solution.gap) <= rounding
         # Measured where nothing is rounded away
-        assert nash_conv(game, solution.profile) <= 1e-12 + 10 * rounding
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_payoffs_that_add_up_to_another_constant_are_no_less_exact(seed):
-    matrix = random_matrix(seed)
-    zero, five = matrix_game(matrix), NormalFormGame([matrix, 5.0 - matrix])
-    solution = solve_zero_sum(five)
-    np.testing.assert_array_equal(solution.profile[0], solve_zero_sum(zero).profile[0])
-    assert solution.duals[0][0] == pytest.approx(solution.value, abs=1e-12)
-    assert solution.duals[1][0] == pytest.approx(5.0 - solution.value, abs=1e-12)
+        assert nash_conv(game, solution.profile) <= rounding
+    five = solve_zero_sum(NormalFormGame([matrix, 5.0 - matrix]))
+    assert five.duals[0][0] == pytest.approx(five.value, abs=1e-12)
+    assert five.duals[1][0] == pytest.approx(5.0 - five.value, abs=1e-12)
 
 
 # Degenerate games
 
 
-def no_player_moves():
-    return ExtensiveFormGame.from_history(chance([0.5, 0.5], h=end(3.0, -3.0), t=end(-1.0, 1.0)))
-
-
-def one_moves():
-    return ExtensiveFormGame.from_history(decision(1, "only", a=end(3.0, -3.0), b=end(-1.0, 1.0)))
-
-
+from_root = ExtensiveFormGame.from_history
 DEGENERATE = [
     (matrix_game([[7.0]]), 7.0),
     (matrix_game([[1.0, -2.0, 3.0]]), -2.0),
     (matrix_game([[1.0], [-2.0], [3.0]]), 3.0),
     (matrix_game(np.zeros((3, 4))), 0.0),
-    (matrix_game(np.full((2, 2), -0.1)), -0.1),
     (matrix_game([[1.0, -1.0]] * 2 + [[-1.0, 1.0]] * 3), 0.0),
-    (matrix_game([[2.0, 3.0], [1.0, 0.0]]), 2.0),
-    (no_player_moves(), 1.0),
-    (one_moves(), -1.0),
+    (from_root(chance([0.5, 0.5], h=end(3.0, -3.0), t=end(-1.0, 1.0))), 1.0),
+    (from_root(decision(1, "only", a=end(3.0, -3.0), b=end(-1.0, 1.0))), -1.0),
 ]
 
 
 @pytest.mark.parametrize(("game", "value"), DEGENERATE)
 def test_degenerate_games_have_their_plain_value(game, value):
-    solution = solve_zero_sum(game)
-    assert solution.value == pytest.approx(value, abs=1e-15)
-    check(game, solution)
-
-
-def test_small_differences_count_next_to_a_huge_constant_payoff():
-    pennies = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    solution = solve_zero_sum(matrix_game(1e6 + 1e-3 * pennies))
-    np.testing.assert_allclose(solution.profile[0], [0.5, 0.5], atol=1e-6)
-    np.testing.assert_allclose(solution.profile[1], [0.5, 0.5], atol=1e-6)
-
-
-@pytest.mark.parametrize("decades", [5, 9, 18])
-def test_payoffs_of_very_different_sizes_cost_no_more_than_the_gap_says(decades):
-    generator = np.random.default_rng(decades)
-    for _ in range(30):
-        sizes = 10.0 ** generator.integers(-decades, 1, size=(8, 8))
-        game = matrix_game(generator.normal(size=(8, 8)) * sizes)
-        solution = solve_zero_sum(game)
-        assert solution.gap <= (1e-13 if decades == 5 else 1e-8)
-        assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9, abs=1e-15)
+    for solution in solve_zero_sum(game), finish(solve(game, "dcfr", iterations=1, engine="numpy")):
+        assert solution.value == pytest.approx(value, abs=1e-15)
+        check(game, solution)
 
 
 # What players are sure of, and can be held to
@@ -313,46 +229,24 @@ def test_both_are_the_value_that_fractions_give_to_the_players_own_payoffs(game,
     assert sure.gap == held.gap == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 2), (3, 2, 1, 2)], ids=str)
-@pytest.mark.parametrize("seed", range(3))
-def test_no_joint_action_of_the_others_earns_a_player_less(shape, seed):
-    game = NormalFormGame(np.random.default_rng(seed).normal(size=(len(shape), *shape)))
-
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 2)], ids=str)
+def test_no_joint_action_of_the_others_earns_a_player_less(shape):
+    game = NormalFormGame(np.random.default_rng(0).normal(size=(len(shape), *shape)))
     for player in range(len(shape)):
         payoffs = np.moveaxis(game.payoffs[player], player, 0)
         sure, held = maxmin(game, player), minmax(game, player)
-
         opponents = itertools.product(*(range(n) for n in payoffs.shape[1:]))
         minimum = min(sure.strategy @ payoffs[(slice(None), *actions)] for actions in opponents)
         maximum = max((held.strategy * payoffs[action]).sum() for action in range(len(payoffs)))
         assert sure.value == pytest.approx(minimum, abs=1e-13)
         assert held.value == pytest.approx(maximum, abs=1e-13)
         assert held.strategy.shape == payoffs.shape[1:]
-        assert held.strategy.sum() == pytest.approx(1.0, abs=1e-14)
         # Mixed strategies and the minimax theorem
         assert sure.value == pytest.approx(held.value, abs=1e-12)
         assert sure.value == pytest.approx(security_value(game, player, sure.strategy), abs=1e-13)
 
 
-def test_several_may_punish_harder_together_than_each_by_a_coin_of_its_own():
-    # Player 0 guesses whether the others' pennies match; independent pennies leave it more.
-    equal = np.eye(2)
-    payoffs = np.zeros((3, 2, 2, 2))
-    payoffs[0] = [3.0 * equal * [[1.0, 0.0], [0.0, 0.0]], 3.0 * equal * [[0.0, 0.0], [0.0, 1.0]]]
-    payoffs[0] += 2.0 * (1.0 - equal)
-    game = NormalFormGame(payoffs)
-
-    held = minmax(game, 0)
-
-    # Together: half both heads, half both tails, and player 0 earns 3/2 either way.
-    assert held.value == pytest.approx(1.5, abs=1e-14)
-    np.testing.assert_allclose(held.strategy, 0.5 * equal, atol=1e-14)
-    p, q = np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101))
-    separate = 2 * (p * (1 - q) + q * (1 - p)) + 3 * np.maximum(p * q, (1 - p) * (1 - q))
-    assert separate.min() > 1.6
-
-
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_in_a_tree_it_is_the_value_of_the_game_in_which_the_other_only_harms(seed):
     game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed)))
 
@@ -369,40 +263,6 @@ def test_in_a_tree_it_is_the_value_of_the_game_in_which_the_other_only_harms(see
         assert security_value(game, player, sure.strategy) == pytest.approx(value, abs=1e-12)
         profile = [sure.strategy, held.strategy][:: (-1) ** player]
         assert best_response(game, player, profile)[0] == pytest.approx(value, abs=1e-12)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e6, -1e6])
-@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
-def test_it_is_a_payoff_in_its_unit(offset, unit):
-    game = NormalFormGame(np.random.default_rng(7).normal(size=(3, 2, 3, 2)))
-    second = NormalFormGame(unit * (game.payoffs + offset))
-    for ask in (maxmin, minmax):
-        expected = ask(game, 1).value + offset
-        assert ask(second, 1).value / unit == pytest.approx(
-            expected, abs=1e-12 + 1e-15 * abs(offset)
-        )
-
-
-def test_the_value_is_what_the_strategy_guarantees_also_where_the_gap_is_wide():
-    generator = np.random.default_rng(0)
-    for _ in range(10):
-        matrix = generator.normal(size=(6, 6)) * 10.0 ** generator.integers(-9, 9, size=(6, 6))
-        game = NormalFormGame([matrix, np.zeros((6, 6))])
-        sure, held = maxmin(game, 0), minmax(game, 0)
-        assert sure.value == pytest.approx((sure.strategy @ matrix).min(), rel=1e-9)
-        assert held.value == pytest.approx((matrix @ held.strategy).max(), rel=1e-9)
-        assert held.value - sure.value == pytest.approx(sure.gap, rel=1e-9)
-        assert held.gap == sure.gap
-
-
-def test_the_others_payoffs_do_not_matter():
-    game = NormalFormGame(np.random.default_rng(8).normal(size=(3, 2, 3, 2)))
-    indifferent = game.payoffs.copy()
-    indifferent[[0, 2]] = 0.0
-    for ask in (maxmin, minmax):
-        first, second = ask(game, 1), ask(NormalFormGame(indifferent), 1)
-        assert first.value == second.value
-        np.testing.assert_array_equal(first.strategy, second.strategy)
 
 
 # What is refused
@@ -460,6 +320,6 @@ def test_a_linear_program_has_limits_of_time_and_memory():
     leduc = games.leduc_poker()
     with (
         memory_capped(1e6),
-        pytest.raises(MemoryError, match=r"8,6\d\d entries, .* linear program"),
+        pytest.raises(MemoryError, match=r"8,\d+ entries, .* linear program"),
     ):
         solve_zero_sum(leduc)

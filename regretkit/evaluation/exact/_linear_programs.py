@@ -1,0 +1,434 @@
+"""Linear programs over strategies, solved by HiGHS through SciPy, and what they say of games."""
+
+import math
+import time
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from attrs import field, frozen
+
+from regretkit._util._arrays import read_only
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import must_be, number, quote
+from regretkit.evaluation._gaps import only_opponent
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
+from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games._game import check_game, check_player, tree_hint
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games.public import PublicGame
+from regretkit.games.tree._sequences import last_sequences, reach_of_chance
+from regretkit.sets import DecisionDAG, DecisionTree, Simplices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Constrained: TypeAlias = Simplices | DecisionTree | DecisionDAG
+"""A set ``E x = e, x >= 0``."""
+
+
+@frozen(eq=False)
+class ExactSolution:
+    """The value of a two-player zero-sum game, and strategies that prove it.
+
+    Each player's strategy guarantees one end of an interval that contains the value:
+
+        lower  =  min over y' of u(x, y')   <=   value   <=   max over x' of u(x', y)  =  upper
+
+    All numbers are in units of player 0's payoff, but for ``duals[1]``, which is in player 1's.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> solution = solve_zero_sum(kuhn_poker())
+    >>> abs(solution.value + 1 / 18) < 1e-12, solution.gap < 1e-12
+    (True, True)
+    """
+
+    value: float
+    """The value to player 0: the middle of the interval."""
+    lower: float
+    """Security level of player 0's strategy; rounding may put it above the value."""
+    upper: float
+    """The most that player 0 can earn against player 1's strategy."""
+    profile: Profile = field(repr=False)
+    """A Nash equilibrium; of several, any one. Off its path, play may be suboptimal."""
+    duals: tuple[Vector, Vector] = field(repr=False)
+    """The least d with ``E^T d >= u``, for each player's constraints E and utility u.
+
+    ``d[0]`` is the value to the player; in a tree ``d[1 + j]`` is the most that it earns from
+    decision point j on, times the probability that chance and the other play to there.
+    """
+    method: str
+    """How it was found: "linear program", or "finish" and of what."""
+
+    @property
+    def gap(self) -> float:
+        """``upper - lower``, the duality gap of ``profile``: the sum of both players' gains."""
+        return self.upper - self.lower
+
+    @classmethod
+    def of(cls, game: Any, profile: ProfileLike, method: str) -> "ExactSolution":
+        """Return strategies of a game with the interval that best responses to them prove."""
+        x, y = as_vectors(check_constant_sum(game, public=True), profile)
+        upper, _ = game.domains[0].best_response(game.utility(0, [x, y]))
+        negated, _ = game.domains[1].best_response(-game.utility(1, [x, y], payoff_of=0))
+        return exact_solution(game, x, y, 0.0 - negated, upper, method)
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
+        bounds = ("value", self.value), ("lower", self.lower), ("upper", self.upper)
+        return facts(*bounds, ("gap", self.gap), ("by", self.method), profile=self.profile)
+
+
+def solve_zero_sum(
+    game: NormalFormGame | ExtensiveFormGame, *, time_limit: float | None = None
+) -> ExactSolution:
+    """Return the value of a two-player zero-sum game, equilibrium strategies and duals.
+
+    One linear program over player 0's strategies x, whose duals are player 1's strategy y:
+
+        maximize  <f, q>   subject to   F^T q <= A^T x,   E x = e,   x >= 0
+
+    with A the payoffs of player 0, and ``E x = e`` and ``F y = f`` the constraints on strategies.
+    ``gap`` measures the strategies by best responses, independently of what HiGHS reports: 1e-12 of
+    the largest payoff or less, but up to 1e-8 where payoffs differ by more than six orders of
+    magnitude.
+
+    Parameters
+    ----------
+    game
+        A constant-sum game of two players, in normal form or in extensive form.
+    time_limit
+        Give up after about this number of seconds, without strategies; ``finish`` always has some.
+
+    Examples
+    --------
+    >>> from regretkit.games import biased_rock_paper_scissors
+    >>> solution = solve_zero_sum(biased_rock_paper_scissors())
+    >>> solution.profile[0] * 16
+    array([ 1., 10.,  5.])
+
+    References
+    ----------
+    von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
+    Behavior 14(2).
+    """
+    limit = None if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
+    return exact_solution(game, *_saddle_of_player(check_constant_sum(game), 0, limit))
+
+
+def check_constant_sum(game: Any, *, public: bool = False) -> Any:
+    """Require a game of two players whose payoffs add up to a constant, public ones if asked."""
+    check_form(game, NormalFormGame, ExtensiveFormGame, *[PublicGame] * public)
+    if game.players != 2:
+        raise ValueError(f"game must have two players, got {game.players}")
+    if game.constant_sum is None:
+        raise ValueError(
+            f"game must be constant-sum, but what both earn together differs in {quote(game)}; "
+            "maxmin says what one of them is sure of"
+        )
+    return game
+
+
+def exact_solution(
+    game: NormalFormGame | ExtensiveFormGame,
+    x: Vector,
+    y: Vector,
+    lower: float,
+    upper: float,
+    method: str = "linear program",
+    duals: tuple[Vector, Vector] | None = None,
+) -> ExactSolution:
+    """Return strategies and the interval that they prove, with their duals."""
+    profile = Profile([x, y], game.domains, game)
+    first, second = duals or (
+        constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
+    )
+    middle = lower + (upper - lower) / 2
+    return ExactSolution(middle, lower, upper, profile, (first, second), method)
+
+
+def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
+    """Return the least d with ``E^T d >= u``, one for each constraint of a set."""
+    if isinstance(domain, Simplices):
+        return read_only(domain.max(utility))
+    values = domain.best_values(utility)
+    return read_only(np.append(values[0], domain.simplices.max(values[1:])))
+
+
+@frozen(eq=False)
+class SecurityLevel:
+    """A payoff that a strategy guarantees, and the strategy.
+
+    Examples
+    --------
+    >>> from regretkit.games import chicken
+    >>> maxmin(chicken(), 0).strategy
+    array([0., 1.])
+    """
+
+    value: float
+    """The payoff of the player that ``strategy`` guarantees."""
+    gap: float
+    """Bound on the improvement by a better strategy; rounding may make it negative."""
+    strategy: Vector = field(repr=False)
+    """The player's of ``maxmin``, the others' of ``minmax``."""
+
+
+def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
+    """Return the largest payoff that a player can guarantee against all strategies of the others.
+
+        max over x of min over y of u(x, y)
+
+    with x a mixed strategy of the player and y a joint strategy of the others, whose own payoffs
+    do not matter. The game is in normal form, or has two players.
+
+    Examples
+    --------
+    >>> from regretkit.games import battle_of_the_sexes
+    >>> sure = maxmin(battle_of_the_sexes(), 0)
+    >>> round(sure.value, 12), sure.strategy
+    (1.2, array([0.4, 0.6]))
+    """
+    strategy, _, lower, upper = _saddle_of_player(game, player)
+    return SecurityLevel(lower, upper - lower, strategy)
+
+
+def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
+    """Return the minmax value of a player: the least to which the others can limit its payoff.
+
+        min over y of max over x of u(x, y)
+
+    It equals ``maxmin``, up to the gap. The others act together: ``strategy`` is theirs, of several
+    the probability of every joint action, shape ``(n_0, n_1, ...)`` without the player's own axis.
+
+    Examples
+    --------
+    >>> from regretkit.games import battle_of_the_sexes
+    >>> held = minmax(battle_of_the_sexes(), 0)
+    >>> round(held.value, 12), held.strategy
+    (1.2, array([0.4, 0.6]))
+    """
+    _, correlated, lower, upper = _saddle_of_player(game, player)
+    if isinstance(game, NormalFormGame):
+        correlated = correlated.reshape(np.delete(game.payoffs.shape[1:], player))
+    return SecurityLevel(upper, upper - lower, correlated)
+
+
+def check_form(game: Game, *forms: type, hint: str = "") -> Any:
+    """Return a game in one of some forms, by default the normal or the extensive one."""
+    forms = forms or (NormalFormGame, ExtensiveFormGame)
+    check_game(game)
+    if game.recall_violation is not None:
+        raise ValueError(game.recall_violation)
+    if not isinstance(game, forms):
+        names = [form.__name__ for form in forms]
+        wanted = " or ".join(f"{'an' if name[0] == 'E' else 'a'} {name}" for name in names)
+        raise TypeError(must_be("game", wanted, game, tree_hint(game)[2:] or hint))
+    return game
+
+
+def _saddle_of_player(
+    game: NormalFormGame | ExtensiveFormGame, player: int, time_limit: float | None = None
+) -> tuple[Vector, Vector, float, float]:
+    """Return a ``saddle_point`` of one player's payoff, against all the others together."""
+    check_form(game)
+    check_player(player, game.players)
+    opponent = only_opponent(game, player) if isinstance(game, ExtensiveFormGame) else None
+    matrix: Any
+    matrix, offset = payoff_matrix(game, player)
+    opponents: Any = Simplices(matrix.shape[1]) if opponent is None else game.domains[opponent]
+    x, y, lower, upper = saddle_point(matrix, game.domains[player], opponents, time_limit)
+    return x, y, offset + lower, offset + upper
+
+
+# Programs
+
+
+def saddle_point(
+    matrix: "csr_array",
+    rows: Constrained,
+    columns: Simplices | DecisionTree,
+    time_limit: float | None = None,
+) -> tuple[Vector, Vector, float, float]:
+    """Return x and y where ``x^T A y`` has a saddle point: x maximizes it, and y minimizes it.
+
+    With ``F y = f`` the constraints of the second set, x of the first and q solve
+
+        maximize  <f, q>   subject to   F^T q <= A^T x
+
+    and y are the dual values of the inequalities. After them come the least that x earns, and the
+    most that is possible against y, by best responses and not by what HiGHS reports.
+    """
+    from scipy.sparse import csr_array, hstack
+
+    F, f = constraints(columns)
+    objective = np.concatenate([np.zeros(rows.dimension), f])
+    nonpositive = csr_array(hstack([-scaled(matrix).T, F.T]))
+    x, prices = maximize(objective, rows, nonpositive, time_limit)
+    y = repaired(prices, columns)
+    lowest, _ = columns.best_response(-(matrix.T @ x))
+    highest, _ = rows.best_response(matrix @ y)
+    return x, y, 0.0 - lowest, highest
+
+
+def exponent_of(numbers: Vector) -> int:
+    """Return the power of two by which to divide numbers, exactly, so that they are about one."""
+    return int(np.frexp(np.abs(numbers).max(initial=0.0))[1])
+
+
+def scaled(matrix: "csr_array") -> "csr_array":
+    """Return a matrix divided by a power of two, so that its largest entry is about one."""
+    found = matrix.copy()
+    entries: Vector = np.asarray(matrix.data, dtype=np.float64)
+    found.data = np.ldexp(entries, -exponent_of(entries))
+    return found
+
+
+def constraints(domain: Constrained) -> tuple["csr_array", Vector]:
+    """Return E and e, with which a set is ``E x = e, x >= 0``."""
+    from scipy.sparse import csr_array
+
+    simplices = domain if isinstance(domain, Simplices) else domain.simplices
+    block = np.repeat(np.arange(simplices.blocks), simplices.sizes)
+    if isinstance(domain, Simplices):
+        entries = np.ones(block.size), (block, np.arange(block.size))
+        return csr_array(entries, shape=(domain.blocks, block.size)), np.ones(domain.blocks)
+    if isinstance(domain, DecisionTree):
+        parents, entered = domain.parent_sequence, np.arange(domain.points)
+    else:
+        parents = domain.parent_sequences
+        entered = np.repeat(np.arange(domain.points), domain.parent_counts)
+    # Row 0 is the empty sequence; row 1 + j is the flow out of decision point j minus the flow in.
+    rows, dimension = np.concatenate([[0], 1 + block, 1 + entered]), domain.dimension
+    signs = np.repeat([1.0, -1.0], [dimension, parents.size])
+    entries = signs, (rows, np.append(np.arange(dimension), parents))
+    return csr_array(entries, shape=(1 + domain.points, dimension)), np.eye(1, 1 + domain.points)[0]
+
+
+def repaired(point: Vector, domain: Constrained) -> Vector:
+    """Return the nonnegative part of a point, with each decision normalized."""
+    weights = np.maximum(point, 0.0)
+    if isinstance(domain, Simplices):
+        return read_only(domain.normalize(weights))
+    return read_only(domain.sequence_form(domain.behavior(weights)))
+
+
+def payoff_rows(game: NormalFormGame, player: int) -> Vector:
+    """Return a player's payoffs, shape ``(actions, joint actions of the others)``."""
+    payoffs = np.moveaxis(game.payoffs[player], player, 0)
+    rows: Vector = payoffs.reshape(len(payoffs), -1)
+    return rows
+
+
+@frozen(eq=False)
+class Terminals:
+    """The terminals that chance may reach; of a normal form, all outcomes."""
+
+    sequences: Indices
+    """Last sequence of each player, or its action, shape ``(players, terminals)``."""
+    chance: Vector
+    """Probability of chance's moves, shape ``(terminals,)``."""
+    payoffs: Vector
+    """Payoffs without ``offsets``, shape ``(players, terminals)``."""
+    offsets: Vector
+    """The payoff of each player that is nearest to zero, so that small differences count."""
+
+    @classmethod
+    def of(cls, game: NormalFormGame | ExtensiveFormGame) -> "Terminals":
+        """Return the terminals of a game."""
+        if isinstance(game, NormalFormGame):
+            paid: Vector = game.payoffs.reshape(game.players, -1)
+            sequences = np.indices(game.payoffs.shape[1:]).reshape(game.players, -1)
+            chance = np.ones(paid.shape[1])
+        else:
+            tree, chance = game.tree, reach_of_chance(game.tree)[game.tree.terminals]
+            reached = np.flatnonzero(chance > 0.0)
+            sequences = last_sequences(tree)[:, tree.terminals[reached]]
+            chance, paid = chance[reached], tree.payoffs[reached].T
+        offsets = np.clip(0.0, paid.min(axis=1), paid.max(axis=1))
+        return cls(sequences, chance, paid - offsets[:, None], offsets)
+
+
+def payoff_matrix(
+    game: NormalFormGame | ExtensiveFormGame, player: int
+) -> tuple["csr_array", float]:
+    """Return payoffs by a player's coordinates and the others' joint ones, and their offset."""
+    from scipy.sparse import csr_array
+
+    ends, sizes = Terminals.of(game), [domain.dimension for domain in game.domains]
+    last = [*ends.sequences]
+    if isinstance(game, ExtensiveFormGame) and game._merged is not None:
+        last = [own[at] for own, at in zip(game._merged, last, strict=True)]
+    row, rows = last.pop(player), sizes.pop(player)
+    column = np.zeros_like(row)
+    for own, size in zip(last, sizes, strict=True):
+        column = column * size + own
+    # Terminals with the same sequences of all players are added up.
+    values = ends.chance * ends.payoffs[player]
+    matrix = csr_array((values, (row, column)), shape=(rows, math.prod(sizes)))
+    matrix.eliminate_zeros()
+    return matrix, float(ends.offsets[player])
+
+
+# HiGHS
+
+_TOLERANCE = 1e-10
+"""How far HiGHS may leave a constraint unmet; the smallest that it accepts."""
+_BYTES_AN_ENTRY = 500
+"""Peak memory of HiGHS for each entry of a sparse program, rounded up."""
+
+
+def maximize(
+    objective: Vector,
+    domain: Constrained,
+    nonpositive: "csr_array",
+    time_limit: float | None = None,
+) -> tuple[Vector, Vector]:
+    """Maximize ``<objective, (x, q)>`` over x of a set and any q, with ``nonpositive (x, q) <= 0``.
+
+    Return x, repaired, and the gain of the optimum per unit of slack of each inequality, at least
+    0. The simplex method comes first, or for a DAG the interior point method with crossover; where
+    one fails the other follows. Entries should be at most about one in size: HiGHS's tolerances
+    are absolute, and it takes entries below 1e-9 for zero.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack
+
+    (E, e), free = constraints(domain), objective.size - domain.dimension
+    fixed = csr_array(hstack([E, csr_array((e.size, free))]))
+    bounds = np.tile([0.0, np.inf], (objective.size, 1))
+    bounds[domain.dimension :, 0] = -np.inf
+    entries = int(nonpositive.nnz + fixed.nnz)
+    needed = entries * _BYTES_AN_ENTRY
+    MemoryBudget().require(f"{entries:,} entries", needed, when="in its linear program")
+    end = time.monotonic() + (math.inf if time_limit is None else time_limit)
+    tolerances = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+    messages, methods = [], ("highs-ds", "highs-ipm")
+    for method in reversed(methods) if isinstance(domain, DecisionDAG) else methods:
+        solved: Any = linprog(
+            -objective,
+            A_ub=nonpositive,
+            b_ub=nonpositive @ np.zeros(objective.size),
+            A_eq=fixed,
+            b_eq=e,
+            bounds=bounds,
+            method=method,
+            options=dict.fromkeys(tolerances, _TOLERANCE)
+            | {"time_limit": max(end - time.monotonic(), 0.0)},
+        )
+        if solved.status == 0:
+            prices = np.maximum(-solved.ineqlin.marginals, 0.0)
+            return repaired(solved.x[: domain.dimension], domain), prices
+        if time.monotonic() >= end:
+            raise RuntimeError(
+                f"HiGHS did not solve the linear program within time_limit={time_limit:g} seconds, "
+                "and until then it has no strategies, so that no gap is known; solve(game, "
+                "exact=True, time_limit=...) returns the best so far"
+            )
+        messages.append(f"{method}: {solved.message}")
+    raise RuntimeError(
+        "HiGHS found no optimum of a linear program that has one; payoffs of very different sizes "
+        f"may be the reason, so rescale or round them. It says: {'; '.join(messages)}"
+    )
