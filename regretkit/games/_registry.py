@@ -167,7 +167,7 @@ def _found(
     if name not in known:
         if name in _FACTORIES:
             raise ValueError(f"the game {quote(name)} has no rules; load returns it")
-        hint = did_you_mean(name, known) or "; games.names() lists the games"
+        hint = did_you_mean(name, known) or f"; the games are {', '.join(sorted(known))}"
         raise ValueError(f"there is no game {quote(name)}{hint}")
     accepted = inspect.signature(known[name]).parameters
     for option in options:
