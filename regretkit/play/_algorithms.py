@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from attrs import evolve, field, frozen
 
-from regretkit import minimizers
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.circuits import (
@@ -24,9 +23,8 @@ from regretkit.circuits import (
 )
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
-from regretkit.estimators._mccfr import SAMPLINGS, sampling_estimator
+from regretkit.estimators._mccfr import sampling_estimator
 from regretkit.games import Game
-from regretkit.games import names as game_names
 from regretkit.games._game import check_game
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import (
@@ -76,12 +74,6 @@ class Algorithm:
     circuit
         Makes a player's minimizer, called with its set and the rule as ``local``; ``CFR`` by
         default, which on simplices is the rule itself.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``local`` is none of these, there is no algorithm or sampling of this name, or the
-        algorithms of a list differ in their order, sampling or circuit and none is given.
 
     Examples
     --------
@@ -147,13 +139,7 @@ class Algorithm:
             sampling_estimator(self.sampling)  # refuses now what it does not know
 
     def minimizer(self, domain: StrategySet) -> RegretMinimizer:
-        """Return a new minimizer on a player's set, a tree or simplices.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When ``domain`` is neither, or each player has another rule.
-        """
+        """Return a new minimizer on a player's set, a tree or simplices."""
         if isinstance(self.local, tuple):
             raise ValueError("each player has its own rule here; use minimizers(game)")
         return _minimizer(self.circuit, self.local, domain)
@@ -229,18 +215,9 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
     if isinstance(local, Algorithm):
         return local.local, local
     if isinstance(local, RegretMinimizer) or local is CFR or not callable(local):
-        hint = "; the game comes first" if hasattr(local, "domains") else ""
-        if isinstance(local, np.ndarray):
-            hint = "; two matrices are one game, NormalFormGame(A, B)"
-        elif local is CFR or isinstance(local, CFR):
-            hint = (
-                "; a CFR is made for each player: pass its rule, such as RegretMatching, or 'cfr'"
-            )
-        elif isinstance(local, RegretMinimizer):
-            hint = f"; each player needs its own: pass the class, {type(local).__name__}"
         raise TypeError(
             "algorithm must be a name, a rule's class, an Algorithm, or a list of these by player, "
-            f"got {quote(local)}{hint}"
+            f"got {quote(local)}"
         )
     return cast("Any", local), None
 
@@ -312,11 +289,6 @@ def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
     power
         Where the exponent of the average starts, finite: 15 or 30 in the paper.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When one of them is not.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -379,11 +351,6 @@ def named(algorithm: AlgorithmLike) -> Algorithm:
 
     A rule alone is played as in CFR: alternating updates, with the uniform average.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As ``Algorithm``.
-
     Examples
     --------
     >>> named("cfr+").averaging
@@ -424,32 +391,10 @@ def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:
 
 
 def _known(name: str) -> str:
+    """Return the name of an algorithm in the spelling of ``ALGORITHMS``."""
     if name.lower() not in ALGORITHMS:
-        plain = re.sub("[-_ ]", "", name.lower().replace("plus", "+"))
-        for word in ("linear", "discounted", "predictive"):
-            plain = plain.replace(word, word[0])
-        spelled = {"rm": "regretmatching", "rm+": "regretmatching+"}.get(plain, plain)
-        rules = {rule.lower().replace("plus", "+"): rule for rule in dir(minimizers)}
-        family = [known for known in ALGORITHMS if known.startswith(f"{plain}-")]
-        known, close = ", ".join(map(repr, ALGORITHMS)), did_you_mean(plain, family or ALGORITHMS)
-        hints = [
-            (name.partition("(")[0] in game_names(), "; it is a game"),
-            (spelled in rules, f"; it is the class regretkit.minimizers:{rules.get(spelled)}"),
-            (plain in SAMPLINGS, f"; it is a sampling, as in solve(game, sampling={plain!r})"),
-            ("," in name, f"; several are a list, {quote(name.split(','))}"),
-            (";" in name, "; in a shell algorithms are separated by commas"),
-            (
-                plain in ("exact", "lp", "lprogram"),
-                "; solve(game, exact=True) takes a linear program",
-            ),
-            (
-                plain in ("cce", "nfcce"),
-                "; 'cfr' and its kin lead there, as CorrelatedPlay measures",
-            ),
-        ]
-        hint = next((told for holds, told in hints if holds), close)
         raise ValueError(
-            f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class, in a "
-            f"shell module:Class{hint}"
+            f"there is no algorithm {quote(name)}, only {', '.join(map(repr, ALGORITHMS))}"
+            f"{did_you_mean(re.sub('[-_ ]', '', name.lower().replace('plus', '+')), ALGORITHMS)}"
         )
     return name.lower()

@@ -11,7 +11,7 @@ from attrs.validators import ge, le
 
 from regretkit._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
-from regretkit._util._validate import ATOL, check_kind, finite, floats, quote, whole_number
+from regretkit._util._validate import check_kind, finite, floats, whole_number
 from regretkit.games import Game, Profile
 from regretkit.games._game import is_finite
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -308,13 +308,7 @@ class Average(Stateful):
 
     @property
     def strategy(self) -> Vector:
-        """The average, a new array of the strategies' shape.
-
-        Raises
-        ------
-        ValueError
-            If nothing of positive weight was added.
-        """
+        """The average, a new array of the strategies' shape."""
         if self._total is None or self._weight == 0.0:
             raise ValueError("nothing to average yet: play at least one iteration first")
         return self._total / self._weight
@@ -325,14 +319,6 @@ class Average(Stateful):
             raise ValueError(f"the weight of an average must be finite, at least 0, got {weight}")
         if (total is None and weight != 0.0) or not (total is None or is_finite_array(total)):
             raise ValueError("the sum of an average must be a vector of finite numbers")
-
-    def _check_on(self, domain: StrategySet) -> None:
-        """Check that a restored average is a point of a player's set, up to ``ATOL``."""
-        if self._total is None or not (self._weight or self._total.any()):
-            return
-        average = self._total / (self._weight or 1.0)
-        if average.size != domain.dimension or not domain.contains(average, atol=ATOL):
-            raise ValueError(f"the average must be a point of {quote(domain)} within {ATOL:g}")
 
 
 def average_profile(averages: Iterable[Average], game: Game) -> Profile:

@@ -14,7 +14,7 @@ import numpy as np
 from attrs import fields, frozen
 from numpy.typing import NDArray
 
-from regretkit._state import Stateful, attributes
+from regretkit._state import Stateful, attributes, with_parts
 from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._validate import quote, shorten
 from regretkit.games import fingerprint, load, load_rules, names
@@ -135,8 +135,9 @@ def _parts(run: Any) -> list[str]:
         draws = any(isinstance(value, np.random.Generator) for _, value in attributes(part))
         if draws and not isinstance(part, Stateful):
             raise TypeError(f"{name} draws at random: {quote(part)} must be Stateful to be saved")
-    whole = [run, *getattr(run, "minimizers", ()), *parts.values()]
-    return [type(part).__qualname__ for part in whole]
+    rules = [part for minimizer in getattr(run, "minimizers", ()) for part in with_parts(minimizer)]
+    classes = [type(part).__qualname__ for part in (run, *rules, *parts.values())]
+    return [*dict.fromkeys([*classes, *getattr(run, "rule_names", ())])]
 
 
 def _options(run: Any) -> dict[str, Any]:

@@ -85,14 +85,6 @@ class StrategyAgent:
     generator
         Draws the actions; or its seed.
 
-    Raises
-    ------
-    TypeError
-        When ``strategy`` is nothing of the kind, or ``generator`` is no numpy ``Generator``.
-    ValueError
-        When a player's set is not made of decisions; later, when it has no part for a player, or
-        says nothing about an information set.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -140,11 +132,6 @@ class HumanAgent:
         Called with a question, returns the answer: ``input`` will do.
     tell
         Called with a line for the person to read: ``print`` will do.
-
-    Raises
-    ------
-    TypeError
-        When one of them cannot be called.
 
     Examples
     --------
@@ -284,13 +271,6 @@ def play_match(
     bounds
         The least and the largest payoff of any player, for intervals with guaranteed coverage; by
         default those among all terminals of the game, where these are in memory.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``game`` is none, ``agents`` are not one for each player, an agent returns no index of
-        an action, ``rounds`` is not a whole number, at least 1, ``generator`` is no numpy
-        ``Generator``, or a payoff is outside ``bounds``.
 
     Examples
     --------

@@ -118,11 +118,6 @@ class Alternating(Order):
     first
         Who learns first; the others follow in turn.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``first`` is not a whole number, at least 0; in a run, when there is no such player.
-
     Examples
     --------
     >>> Alternating()
@@ -164,11 +159,6 @@ class RandomPlayer(Order, Stateful):
     ----------
     generator
         Draws the player; or its seed.
-
-    Raises
-    ------
-    TypeError
-        When ``generator`` is not a numpy ``Generator``.
 
     Examples
     --------

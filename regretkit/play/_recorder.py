@@ -90,12 +90,6 @@ class TrajectoryRecorder(Stateful):
     iterations
         When something was written down.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``information_sets`` is no sequence of such, or has one twice; and when it is called,
-        where one is not in the game.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -151,11 +145,6 @@ class TrajectoryRecorder(Stateful):
             Which one.
         kind
             ``"strategy"``, ``"average"`` or ``"regret"``; a regret that no rule holds is NaN.
-
-        Raises
-        ------
-        ValueError
-            When nothing was written down about it, or there is no such kind.
         """
         if kind not in KINDS:
             raise ValueError(
@@ -194,23 +183,11 @@ class TrajectoryRecorder(Stateful):
         return [row._asdict() for row in self._rows()]
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does.
-
-        Raises
-        ------
-        OSError
-            When the file cannot be written.
-        """
+        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does."""
         write_csv(path, TrajectoryRow._fields, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does.
-
-        Raises
-        ------
-        ImportError
-            When pandas is not installed.
-        """
+        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does."""
         return rows_to_dataframe(TrajectoryRow._fields, self.to_rows())
 
     def _rows(self) -> Iterator[TrajectoryRow]:
@@ -294,12 +271,6 @@ class Recorder(Stateful):
     values
         By name, what was.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``measures`` is none of these, or there is no measure of a name; and when it is called,
-        where a regret is asked for of a run that had begun before.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -356,21 +327,9 @@ class Recorder(Stateful):
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets.
-
-        Raises
-        ------
-        OSError
-            When the file cannot be written.
-        """
+        """Write the table of ``to_rows`` into a file, for spreadsheets."""
         rows_to_csv(path, ["iteration", *self.values], self.to_rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed.
-
-        Raises
-        ------
-        ImportError
-            When pandas is not installed.
-        """
+        """Return the table of ``to_rows`` for pandas, which has to be installed."""
         return rows_to_dataframe(["iteration", *self.values], self.to_rows())

@@ -186,6 +186,8 @@ class Run(Stateful, abc.ABC):
             Those that were saved with the run; they get their state back.
         """
         saved = SavedRun.read(path)
+        if saved.parts[0] != cls.__qualname__:
+            raise ValueError(f"{path} is of a {saved.parts[0]}, not of a {cls.__qualname__}")
         return cast("Self", saved.build(partial(cls, *parts), callbacks, **options))
 
     def state_dict(self) -> StateDict:

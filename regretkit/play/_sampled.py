@@ -230,13 +230,20 @@ class Sampled(Run):
         if not all(0 <= count <= state["iteration"] for count in state["updates"].values()):
             raise ValueError("a player must have learned in 0 to all iterations")
 
+    @property
+    def rule_names(self) -> tuple[str, ...]:
+        """The class of each player's rule."""
+        points = (self.infosets.point(player, 2) for player in range(self.players))
+        return tuple(type(point.minimizer).__name__ for point in points)
+
     def _made_of(self) -> str:
-        rules = dict.fromkeys(getattr(rule, "__name__", "a rule") for rule in self.infosets.rules)
-        return ", ".join(rules)
+        return ", ".join(dict.fromkeys(self.rule_names))
 
     def _results(self) -> dict[str, str]:
-        sizes = " + ".join(f"{number:,}" for number in self.information_sets)
-        return {"visited": f"{self.estimator.visited:,} histories, {sizes} information sets"}
+        sizes = " + ".join(f"{size:,}" for size in self.information_sets)
+        engine = "numpy" if isinstance(self._executor, PythonExecutor | None) else "compiled"
+        visited = f"{self.estimator.visited:,} histories, {sizes} information sets"
+        return {"visited": visited, "engine": engine}
 
     def __repr__(self) -> str:
         sizes = " + ".join(map(str, self.information_sets))

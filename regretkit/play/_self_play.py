@@ -189,13 +189,7 @@ class SelfPlay(Run):
 
     @property
     def average(self) -> Profile:
-        """The average of x_1 to x_T.
-
-        Raises
-        ------
-        ValueError
-            When nothing was played yet.
-        """
+        """The average of x_1 to x_T."""
         self.check_whole()
         return average_profile(self._averages, self.game)
 

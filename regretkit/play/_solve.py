@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 import numpy as np
 from attrs import evolve
 
-from regretkit._util._validate import must_be, quote, whole_number
+from regretkit._util._validate import quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
 from regretkit.games import (
@@ -187,7 +187,7 @@ def solve(
     """
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
-    if _is_true(exact):
+    if exact:
         refused = iterations, target_gap, sampling, seed, estimator, callbacks or None
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
     by_rules = has_rules_alone(game)
@@ -205,7 +205,7 @@ def solve(
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
     if by_rules:
         game, engine = cast("RulesLike", game), "" if engine == "auto" else engine
-        refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
+        refuse_tree(target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
         by_samples = start_by_rules(game, chosen, **options)
         return by_samples.run(iterations, callbacks=watching, progress=progress)
     if imperfect is not None and target_gap is not None:
@@ -217,24 +217,11 @@ def solve(
     return run.run(iterations, callbacks=watching, progress=progress)
 
 
-def _is_true(exact: bool) -> bool:
-    if not isinstance(exact, bool):
-        hint = "fractions are those of evaluation.certify(game, solution.profile)"
-        raise TypeError(must_be("exact", "True or False", exact, hint))
-    return exact
-
-
 def _solve_exactly(
     game: Any, algorithm: Any, time_limit: float | None, engine: str, refused: tuple[object, ...]
 ) -> ExactSolution:
-    names = "iterations", "target_gap", "sampling", "seed", "estimator", "callbacks"
-    for name, value in zip(names, refused, strict=True):
-        if value is not None:
-            raise ValueError(
-                "exact=True takes an algorithm, a time_limit and an engine, and ends at an "
-                f"equilibrium, got {name}={quote(value)} as well; leave it out, or pass a run to "
-                "finish"
-            )
+    if any(value is not None for value in refused):
+        raise ValueError("exact=True takes an algorithm, a time_limit and an engine, nothing else")
     check_game(game)
     small = None
     if isinstance(game, ExtensiveFormGame) and game.players == 2 and game.constant_sum is not None:
@@ -290,7 +277,7 @@ def start_by_rules(
     """Return a run without a tree, before its first iteration."""
     from regretkit.play._sampled import Sampled  # not at the top: few runs need it
 
-    refuse_tree(game, sampling="chance" if algorithm.sampling == "chance" else None)
+    refuse_tree(sampling="chance" if algorithm.sampling == "chance" else None)
     sampler: Any = algorithm.estimator(seed) if estimator is None else estimator
     order, averaging = algorithm.order, algorithm.averaging
     run = Sampled(
@@ -300,14 +287,11 @@ def start_by_rules(
     return run
 
 
-def refuse_tree(game: RulesLike, **given: object) -> None:
+def refuse_tree(**given: object) -> None:
     """Refuse what needs a tree."""
     for name, value in given.items():
         if value:
-            raise ValueError(
-                f"{name} needs the game's tree, and there are only its rules, got {quote(value)}; "
-                "leave it out, or build the tree with ExtensiveFormGame.from_rules or from_history"
-            )
+            raise ValueError(f"{name}={quote(value)} needs the game's tree; leave it out")
 
 
 def _sampled(
@@ -320,23 +304,15 @@ def _sampled(
     """Return the algorithm with its sampling, or refuse what contradicts."""
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
-    if estimator is not None:
-        for name, value in (("sampling", sampling), ("seed", seed)):
-            if value is not None:
-                raise ValueError(
-                    f"estimator says how to sample, got {name}={quote(value)} as well; leave one "
-                    "out"
-                )
+    if estimator is not None and (sampling is not None or seed is not None):
+        raise ValueError("estimator says how to sample: leave out sampling and seed")
     if algorithm is None:
         exact = sampling is None and (estimator is None or isinstance(estimator, ExactUtility))
         algorithm = default_algorithm(sampled=not exact)
     chosen = named(algorithm)
     chosen = chosen if sampling is None else Algorithm(chosen, sampling=sampling)
     if seed is not None and chosen.sampling is None:
-        raise ValueError(
-            f"seed is {quote(seed)}, but nothing is drawn at random without a sampling: pass "
-            "sampling='external', or leave it out"
-        )
+        raise ValueError("seed without a sampling: pass sampling='external', or leave seed out")
     return chosen
 
 

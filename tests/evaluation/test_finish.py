@@ -158,7 +158,7 @@ test_bad_input_is_refused = refusals(
     (
         lambda: solve(games.kuhn_poker(), exact=True, iterations=3),
         ValueError,
-        "exact=True takes .* got iterations=3 as well",
+        "exact=True takes",
     ),
     (lambda: solve(games.LeducPoker(), exact=True), TypeError, "game must be a Game"),
 )

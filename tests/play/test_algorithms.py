@@ -97,7 +97,7 @@ test_what_is_no_algorithm_is_refused = refusals(
     (["cfr", "mccfr"], "differ in their sampling"),
     ([["cfr", "cfr"], "cfr"], "must be a name, a rule's class"),
     ([Algorithm(["cfr", "cfr"]), "cfr"], "must have one rule"),
-    (rk.RegretMatching(2), "each player needs its own: pass the class, RegretMatching"),
+    (rk.RegretMatching(2), "must be a name, a rule's class"),
     (5, "a list of these by player, got 5"),
     call=lambda algorithm: solve(KUHN, algorithm, iterations=1),
     error=(TypeError, ValueError),
@@ -198,14 +198,13 @@ def test_the_default_depends_on_the_sampling():
 
 SAMPLED = ExternalSampling(np.random.default_rng(0))
 test_samplings_and_seeds_that_are_none_are_refused = refusals(
-    ({"seed": 1}, "seed is 1, but nothing is drawn at random"),
+    ({"seed": 1}, "seed without a sampling"),
     ({"sampling": "externl"}, "did you mean 'external'"),
     ({"sampling": 3}, "sampling must be a name, got 3"),
     ({"sampling": "external", "seed": -1}, "seed must be a whole number, at least 0"),
     ({"sampling": "external", "seed": 1.5}, "seed must be a whole number"),
-    ({"algorithm": "mccfr", "target_gap": 0.1, "iterations": None}, "go on forever: with"),
     *(
-        ({"estimator": SAMPLED, name: value}, f"got {name}=")
+        ({"estimator": SAMPLED, name: value}, "estimator says how to sample")
         for name, value in (("sampling", "external"), ("seed", 1))
     ),
     *(({"time_limit": limit}, "limit must be") for limit in (0.0, -1.0, float("nan"), "1")),
@@ -321,11 +320,11 @@ def test_a_history_is_solved_without_its_tree(given, rule, averaging):
 
 test_what_needs_a_tree_is_refused_without_one = refusals(
     *(
-        ({name: value, "iterations": 3}, f"{name} needs the game's tree")
+        ({name: value, "iterations": 3}, f"{name}.* needs the game's tree")
         for name, value in (("target_gap", 0.1), ("engine", "compiled"), ("imperfect_recall", True))
     ),
     ({"algorithm": ["cfr"] * 3, "iterations": 3}, "one for each of the 2 players"),
-    ({}, "are all missing"),
+    ({}, "pass iterations, target_gap or time_limit"),
     call=lambda given: rk.solve(rk.games.LiarsDice(dice=2), **given),
     error=ValueError,
 )

@@ -247,8 +247,8 @@ def test_a_file_of_another_run_is_refused(tmp_path):
     rk.solve(GAMES["kuhn"], iterations=2).save(tmp_path / "other")
     (tmp_path / "cut").write_bytes((tmp_path / "run").read_bytes()[:-20])
     for name, rule, message in (
-        ("run", rk.RegretMatchingPlus, r"of another run: rules\[0\] was RegretMatching"),
-        ("other", rk.RegretMatching, "checkpoint of something else"),
+        ("run", rk.RegretMatchingPlus, "is of LazyMCCFR, .* RegretMatching, not"),
+        ("other", rk.RegretMatching, "is of a SelfPlay, not of a LazyMCCFR"),
         ("cut", rk.RegretMatching, "truncated"),
     ):
         with pytest.raises(ValueError, match=message):
