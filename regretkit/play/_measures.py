@@ -42,12 +42,8 @@ _GAMES, _ROLLOUTS = 100, 10
 
 @define(eq=False)
 class StrategyChange(Stateful):
-    """How far a coordinate of the average, or of the current strategies, moved since the last call.
+    """How far a coordinate of the average moved since the last call, None at the first of a run."""
 
-    It is None at the first call for a run.
-    """
-
-    current: bool = field(default=False, kw_only=True)
     _last: tuple[Vector, ...] = field(default=(), init=False, repr=False)
     _iteration: int = field(default=-1, init=False, repr=False)
     """That of the last call, -1 before."""
@@ -60,7 +56,7 @@ class StrategyChange(Stateful):
         check_tree(run, "strategy_change")
         same_run = self._run is None or self._run() is run
         continued = same_run and 0 <= self._iteration <= run.iteration
-        strategies = tuple(run.current if self.current else run.average)
+        strategies = tuple(run.average)
         last, self._last = self._last, strategies
         self._run, self._iteration = weakref.ref(run), run.iteration
         if not continued:
@@ -69,9 +65,6 @@ class StrategyChange(Stateful):
 
     def _restored(self) -> None:
         self._run = None
-
-    def __reduce__(self) -> tuple[Callable[[], "StrategyChange"], tuple[()]]:
-        return partial(StrategyChange, current=self.current), ()  # seen no run
 
 
 @define(eq=False)

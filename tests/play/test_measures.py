@@ -27,8 +27,8 @@ KUHN = games.kuhn_poker()
 SHAPLEY = games.shapley_game()
 
 
-def recorded(record, game=KUHN, algorithm="cfr", iterations=60, every=20):
-    return solve(game, algorithm, iterations=iterations, callbacks=[At(every(every), record)])
+def recorded(record, game=KUHN, algorithm="cfr", iterations=60, period=20):
+    return solve(game, algorithm, iterations=iterations, callbacks=[At(every(period), record)])
 
 
 def test_gaps_by_name_are_those_of_the_average():
@@ -68,12 +68,12 @@ def test_the_change_of_strategies_is_the_largest_since_the_last_call():
 # Regret
 
 
-@pytest.mark.parametrize("every", [1, 7])
-def test_regrets_are_those_of_the_correlated_play(every):
+@pytest.mark.parametrize("period", [1, 7])
+def test_regrets_are_those_of_the_correlated_play(period):
     record, play = Recorder(["external_regret", "swap_regret"]), CorrelatedPlay(SHAPLEY)
     players = [rk.RegretMatching(3), rk.Hedge(3, rate=0.1)]
     run = SelfPlay(SHAPLEY, players, order=Simultaneous())
-    run.run(42, callbacks=[play, At(every(every), record)])
+    run.run(42, callbacks=[play, At(every(period), record)])
     assert record.iterations[-1] == 42
     assert record.values["external_regret"][-1] == pytest.approx(42 * play.gap("cce"))
     assert record.values["swap_regret"][-1] == pytest.approx(42 * play.gap("ce"))

@@ -23,9 +23,9 @@ from regretkit.play import (
 COLUMNS = list(TrajectoryRow._fields)
 
 
-def watched(record, iterations=60, algorithm=cfr, engine="numpy", every=20):
+def watched(record, iterations=60, algorithm=cfr, engine="numpy", period=20):
     run = algorithm.start(games.kuhn_poker(), engine=engine)
-    return run.run(iterations, callbacks=[At(every(every), record)])
+    return run.run(iterations, callbacks=[At(every(period), record)])
 
 
 @pytest.fixture
