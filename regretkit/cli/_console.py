@@ -76,6 +76,12 @@ def table(
 
     On a terminal that is too narrow for it, the column ``soft`` is wrapped.
     """
+    cells = [[*heads], *([printable(cell) for cell in row] for row in rows)]
+    if not sys.stdout.isatty():  # lines of files and pipes are never wrapped
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        sides = [">" if column in right else "<" for column in range(len(heads))]
+        places = [f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True)]
+        return ["  ".join(places).format(*row).rstrip() for row in cells]
     from rich.table import Table
     from rich.text import Text
 
@@ -83,8 +89,8 @@ def table(
     for column, head in enumerate(heads):
         drawn.add_column(Text(head), overflow="fold", no_wrap=column != soft)
         drawn.columns[column].justify = "right" if column in right else "left"
-    for row in rows:
-        drawn.add_row(*(Text(printable(cell)) for cell in row))
+    for row in cells[1:]:
+        drawn.add_row(*map(Text, row))
     console = _console(sys.stdout)
     with console.capture() as captured:
         console.print(drawn)
@@ -94,8 +100,7 @@ def table(
 def _console(stream: TextIO) -> "Console":
     from rich.console import Console
 
-    width = None if stream.isatty() else 100_000  # lines of files and pipes are never wrapped
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+    return Console(file=stream, markup=False, highlight=False, emoji=False)
 
 
 Progress: TypeAlias = Callable[[str, float, float | None], object]

@@ -251,11 +251,11 @@ def panels(results: Comparison, x: str, y: str, width: float | None, panel: floa
     looks = {name: place for place, name in enumerate(results.algorithms)}
     figure, axes = _figure(width, len(curves), 0.85 if len(curves) > 1 else 0.65, panel)
     columns = math.ceil(len(curves) / math.ceil(len(curves) / max(1, round(width / panel))))
-    letters = max(12, int((72 * width / columns - 4.5 * _em()) / (0.58 * _em())))
+    letters = max(12, int((72 * width / columns - 4.5 * _em()) / (0.53 * _em())))
     for ax, (game, runs) in zip(axes, curves.items(), strict=True):
         ordered = {name: runs[name] for name in results.algorithms if name in runs}
         draw_curves(ax, ordered, x, y, looks=looks)
-        title = textwrap.wrap(shortened(title_of(game), 2 * letters - 2), letters)
+        title = textwrap.wrap(shortened(title_of(game), 3 * letters - 2), letters)
         ax.set_title("\n".join(map(plain, title)))
         for line in ax.get_lines():
             line.set(markersize=2.5, linewidth=1.0)

@@ -23,16 +23,16 @@ class Ranking:
 
     Examples
     --------
-    >>> from regretkit.games import kuhn_poker, leduc_poker, matching_pennies
+    >>> from regretkit.games import blotto, kuhn_poker, leduc_poker
     >>> from regretkit import compare
-    >>> games = [kuhn_poker(), leduc_poker(), matching_pennies()]
+    >>> games = [blotto(), kuhn_poker(), leduc_poker()]
     >>> found = ranking(compare(games, ["cfr", "cfr+", "dcfr"], 100))
     >>> print(found)
     average rank  algorithm
+            1.33  dcfr
             1.67  cfr+
-            1.67  dcfr
-            2.67  cfr
-    3 algorithms by nash_conv on 3 games; Friedman test: statistic 3, p = 0.223
+            3.00  cfr
+    3 algorithms by nash_conv on 3 games; Friedman test: statistic 4.67, p = 0.097
     Nemenyi test: ranks differ at level 0.05 where they are 1.91 apart
     """
 
@@ -88,7 +88,7 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
     ----------
     results
         What ``Experiment.run`` or ``read_results`` returned. Games on which an algorithm has no
-        result do not count.
+        result, and those that start at equilibrium, do not count.
     y
         The measure, of which less is better; by default the first one.
     level
@@ -96,11 +96,11 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
 
     Examples
     --------
-    >>> from regretkit.games import kuhn_poker, matching_pennies
+    >>> from regretkit.games import blotto, kuhn_poker
     >>> from regretkit import compare
-    >>> found = ranking(compare([kuhn_poker(), matching_pennies()], ["cfr", "cfr+"], 100))
+    >>> found = ranking(compare([kuhn_poker(), blotto()], ["cfr", "cfr+"], 100))
     >>> found.ranks["cfr+"], round(found.p_value, 3)
-    (1.25, 0.317)
+    (1.0, 0.157)
 
     References
     ----------
@@ -112,10 +112,11 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be a number above 0 and below 1, got {level}")
     y, names = results.measure(y=y), present(results)
+    equal = results.at_equilibrium(y)
     lasts = {
         game: [median(columns[y][-1] for columns in curves[name]) for name in names]
         for game, curves in results.curves().items()
-        if all(name in curves for name in names)
+        if all(name in curves for name in names) and game not in equal
     }
     if len(names) < 2 or len(lasts) < 2:
         told = f"there are {len(names)} algorithms, and {len(lasts)} games with results of all"

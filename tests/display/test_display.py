@@ -14,7 +14,7 @@ from refusals import refusals
 
 import regretkit as rk
 from regretkit import SelfPlay, display, games
-from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, file_of, style, title_of
+from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, file_of, title_of
 from regretkit.evaluation import nash_conv
 from regretkit.games import Profile
 from regretkit.play import At, Recorder, Simultaneous, TrajectoryRecorder, cfr, every, geometric
@@ -78,15 +78,6 @@ def test_a_line_shows_the_measurements(form):
     np.testing.assert_array_equal(
         drawn["CFR"], np.transpose([record.iterations, record.values["gap"]])
     )
-
-
-def test_both_axes_are_logarithmic_and_say_their_units():
-    axes = display.convergence({"cfr": measured()}, title="Kuhn poker")
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert axes.get_xlabel() == "iterations"
-    assert axes.get_ylabel() == "gap (units of payoff)"
-    assert axes.get_title() == "Kuhn poker"
-    assert axes.get_legend() is None
 
 
 def test_any_column_can_be_drawn_against_any_other():
@@ -203,20 +194,6 @@ def test_plots_obey_the_parameters_of_matplotlib():
 
 
 HOLD_EM = games.hold_em()
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda **size: display.convergence({"cfr": measured()}, **size),
-        lambda **size: display.trajectories(moved(), **size)[0, 0],
-        lambda **size: display.simplex(np.eye(3), **size),
-        lambda **size: display.heat_map(average(), **size),
-        lambda **size: display.range_grid(HOLD_EM, Profile.uniform(HOLD_EM), **size),
-    ],
-)
-def test_a_figure_has_the_size_that_is_asked_for(draw):
-    assert tuple(draw(figsize=(7.0, 5.0)).figure.get_size_inches()) == (7.0, 5.0)
 
 
 def test_figures_are_drawn_on_the_given_axes():
@@ -384,17 +361,6 @@ def test_cells_are_the_probabilities_of_the_profile():
     assert axes.collections[0].get_clim() == (0.0, 1.0)
 
 
-def test_few_cells_say_their_probability():
-    profile = average()
-    axes = display.heat_map(profile)
-    shown = {text.get_position(): float(text.get_text()) for text in axes.texts}
-    cells = mesh_of(axes)
-    assert len(shown) == 24
-    for (x, y), probability in shown.items():
-        assert probability == pytest.approx(cells[int(y), int(x)], abs=0.005)
-    assert not display.heat_map(profile, annotate=False).texts
-
-
 def test_of_hundreds_of_information_sets_the_most_mixed_are_drawn():
     profile = average("leduc_poker", 3)
     entropies = {}
@@ -547,12 +513,6 @@ def test_the_colors_are_distinguishable_with_every_color_vision(colors, seen):
 def test_white_text_can_be_read_on_the_players_colors():
     for color in (*PLAYERS, CHANCE_COLOR):
         assert 1.05 / (XYZ[1] @ linear(color) + 0.05) > 3.0  # as WCAG asks of bold or large text
-
-
-def test_no_two_lines_look_alike_as_long_as_there_are_few():
-    looks = {tuple(style(number).values()) for number in range(28)}
-    assert len(looks) == 28
-    assert all(style(i)["linestyle"] != style(i + 1)["linestyle"] for i in range(28))
 
 
 # Bands over seeds

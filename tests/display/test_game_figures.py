@@ -6,19 +6,16 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from naive_games import chance, decision, end, random_game
 
 import regretkit as rk
 from regretkit import games
 from regretkit.display import draw_game
 from regretkit.display._games import game_figure, probability
-from regretkit.display._style import PLAYERS, file_of, plain
+from regretkit.display._style import PLAYERS, file_of
 from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, NormalFormGame, read_efg
 
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing")
@@ -278,26 +275,6 @@ def test_no_text_lies_on_another_or_sticks_out(make):
     check_positions(drawn(make))
 
 
-@pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize("make", [TREES["kuhn"], TREES["driver"], MATRICES["three"]])
-@pytest.mark.parametrize("size", [6.0, 17.0])
-def test_drawings_grow_with_the_size_of_the_font(make, size):
-    with mpl.rc_context({"font.size": size}):
-        figure = game_figure(make())
-        figure.draw_without_rendering()
-        check_positions(figure.axes[0])
-    usual = drawn(make).figure.get_size_inches()
-    np.testing.assert_allclose(figure.get_size_inches(), usual * size / 10.0, rtol=0.1)
-
-
-def test_a_game_is_drawn_at_a_size_or_on_axes_that_are_given():
-    _, axes = plt.subplots()
-    assert draw_game(games.kuhn_poker(), ax=axes) is axes
-    figure = draw_game(games.kuhn_poker(), figsize=(9.0, 9.0), title="Kuhn's game").figure
-    assert tuple(figure.get_size_inches()) == (9.0, 9.0)
-    assert figure.axes[0].get_title(loc="left") == "Kuhn's game"
-
-
 @pytest.mark.parametrize(
     ("ending", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")]
 )
@@ -332,25 +309,6 @@ def test_names_are_text_and_never_markup(game):
 
 EVERY = [chr(code) for code in range(0x10000)]
 """All characters of the basic plane, those that XML cannot hold among them."""
-
-
-@pytest.mark.parametrize(
-    "characters",
-    [
-        [c for c in EVERY if not c.isprintable()],
-        EVERY[:0x600],
-        pytest.param(EVERY, marks=pytest.mark.slow),  # fonts lack most of these, and say so
-    ],
-    ids=["not printable", "the first", "all"],
-)
-def test_text_of_any_character_is_drawn_into_well_formed_svg(characters):
-    figure = Figure()
-    for start in range(0, len(characters), 4096):
-        text = "".join(characters[start : start + 4096])
-        figure.text(0.0, 0.0, plain(text, 10 * len(text)))
-    texts = [text.text for text in ET.fromstring(file_of(figure)).iter(f"{SVG}text")]
-    assert len(texts) == -(-len(characters) // 4096)
-    assert all(len(text) > 500 for text in texts)
 
 
 @pytest.mark.deep_beyond(3)
@@ -395,8 +353,3 @@ def test_a_game_too_large_to_draw_is_refused_with_its_size(game, size):
 def test_invalid_games_and_limits_are_refused(game, limit, error, message):
     with pytest.raises(error, match=message):
         draw_game(game, limit=limit)
-
-
-def test_a_higher_limit_draws_it_all_the_same():
-    [table] = draw_game(games.blotto(), limit=441).tables
-    assert len(table.get_celld()) == 22 * 22
