@@ -10,6 +10,7 @@ from attrs import define
 from regretkit._state import is_ours
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
+from regretkit.sets import Simplices
 from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
@@ -88,20 +89,33 @@ def kernel_or_none(rule: Any) -> Kernel | None:
 def _found(rule: Any, exact: bool) -> _Found:
     learned = {*declared(rule)}
     held = held_by(dict(owners(rule)), learned)
-    key = exact, frozenset(held.items())
+    own: Hashable = exact, frozenset(held.items())
+    alike: Hashable = exact, _kind_of(rule.domain, held)
     shared = all(is_ours(part) for _, part in owners(rule)) and all(map(is_plain, held.values()))
-    if shared and key in _SHARED:
-        kernel = _SHARED[key]
-    else:
-        kernel = _traced(rule, exact)
-        if shared:
-            if len(_SHARED) >= _MOST:
-                _SHARED.clear()
-            _SHARED[key] = kernel
+    key = next((key for key in (own, alike) if key in _SHARED), None) if shared else None
+    kernel = _traced(rule, exact) if key is None else _SHARED[key]
+    if shared and key is None:
+        if len(_SHARED) >= _MOST:
+            _SHARED.clear()
+        fixed = isinstance(kernel, str) or kernel.constants or kernel.block_constants
+        _SHARED[own if fixed else alike] = kernel
     if isinstance(kernel, Kernel):
         learned |= {*kernel.learned, *kernel.numbers}
     held = {path: value for path, value in held.items() if path not in learned}
     return _Found(kernel, held, learned)
+
+
+def _kind_of(domain: Any, held: Mapping[str, tuple[object, ...]]) -> Hashable:
+    """Return all that a trace depends on: of simplices, how many, where no array has their shape.
+
+    Arrays and numbers look alike on a single block, and so do both kinds where all have one action.
+    """
+    arrays = any(isinstance(item, np.dtype) for contents in held.values() for item in contents)
+    if arrays or not isinstance(domain, Simplices):
+        return frozenset(held.items())
+    few = domain.blocks < 2, domain.dimension == domain.blocks
+    same = {path: contents for path, contents in held.items() if contents != (domain,)}
+    return few, frozenset(same.items())
 
 
 def _traced(rule: Any, exact: bool) -> Kernel | str:

@@ -171,9 +171,8 @@ def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompile
     mixed.run(22)
     assert not isinstance(mixed._executor, sampled.PythonExecutor)
     mixed.save(tmp_path / "half")
-    loaded = Sampled.load(
-        tmp_path / "half", batch, rk.RegretMatching, ExternalSampling(np.random.default_rng(7))
-    )
+    sampling = ExternalSampling(np.random.default_rng(7))
+    loaded = Sampled.load(tmp_path / "half", batch, rk.RegretMatching, sampling, averaging=Linear())
     assert_equal(loaded, mixed)
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "half").read_bytes()
