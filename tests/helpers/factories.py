@@ -8,7 +8,6 @@ import naive
 import numpy as np
 
 import regretkit as rk
-from regretkit.checks._contract import ADVERSARIES as SHIPPED
 
 INF = math.inf
 DISCOUNTS = [(1.5, 0.0), (1.5, -INF), (1.0, 1.0), (INF, 0.0), (-INF, -INF), (0.5, 2.0)]
@@ -36,9 +35,33 @@ PREDICTIVE = {name: MAKERS[name] for name in ("prm", "prm+", "optimistic")}
 # Adversaries: called with the strategy they will hurt, the iteration (from 1) and a generator
 
 
-def counted_from_one(adversary):
-    """Return an adversary of the package, which counts iterations from 0, as one of these."""
-    return lambda strategy, t, generator: adversary(strategy, t - 1, generator)
+def random(strategy, t, generator):
+    """Draw every coordinate, some better than others in the mean."""
+    return generator.normal(size=strategy.size) + np.linspace(-0.5, 0.5, strategy.size)
+
+
+def alternating(strategy, t, generator):
+    """Favour even coordinates in two iterations of three, and odd ones in the third."""
+    even = np.arange(strategy.size) % 2 == 0
+    return np.where(even == (t % 3 != 0), 1.0, -1.0)
+
+
+def sign_flipping(strategy, t, generator):
+    """Keep a direction for ever longer, then turn it around."""
+    return np.linspace(-1.0, 1.0, strategy.size) * (1.0 if int(math.log2(t)) % 2 else -1.0)
+
+
+def drifting(strategy, t, generator):
+    """Let the best coordinate wander slowly."""
+    n = strategy.size
+    return np.cos((t - 1) / 60.0 + 2.0 * np.pi * np.arange(n) / max(1, n))
+
+
+def punishing(strategy, t, generator):
+    """Give the least utility to what is played most, and a little more to one coordinate."""
+    utility = -strategy
+    utility[:1] += 0.3 * np.abs(strategy).max(initial=0.0)
+    return utility
 
 
 def flipping(strategy, t, generator):
@@ -51,9 +74,8 @@ def bursting(strategy, t, generator):
     return generator.standard_cauchy(size=strategy.size)
 
 
-# The five of the package, and what they have not: hopeless predictions, and no range to rely on.
-ADVERSARIES = {name: counted_from_one(adversary) for name, adversary in SHIPPED.items()}
-ADVERSARIES |= {f.__name__: f for f in (flipping, bursting)}
+ADVERSARIES = {f.__name__: f for f in (random, alternating, sign_flipping, drifting)}
+ADVERSARIES |= {"best-reply-punishing": punishing, "flipping": flipping, "bursting": bursting}
 
 
 def play(player, adversary, iterations, generator):
