@@ -10,7 +10,13 @@ import pytest
 from factories import MAKERS, random_behavior, random_tree
 
 import regretkit as rk
-from regretkit.circuits import PhiRegret, TriggerDeviations, trigger_regret
+from regretkit.circuits import (
+    EFR,
+    LinearDeviations,
+    PhiRegret,
+    TriggerDeviations,
+    trigger_regret,
+)
 from regretkit.evaluation import RegretLedger
 from regretkit.play import named
 
@@ -230,3 +236,18 @@ def test_on_simplices_triggers_are_actions_and_coarse_ones_constants():
     assert isinstance(coarse, rk.RegretMatching)
     tree = trigger_regret(TWO, rk.RegretMatching)
     assert isinstance(tree, PhiRegret)
+
+
+def test_coefficients_of_all_deviations_are_named_after_what_they_change():
+    tree = rk.load("kuhn_poker").domains[0]
+    names = TriggerDeviations(tree).coefficients.simplices.labels
+    assert (names.block(0), names.block(2)) == ("trigger", "J: p -> Jpb")
+    assert (names.actions(0)[:2], names.actions(2)) == (("J: p", "J: b"), ("p", "b"))
+    assert TriggerDeviations(tree, coarse=True).coefficients.simplices.labels.block(2) == "J -> Jpb"
+    actions = [["in", "out"], ["again", "no more"]]
+    two = rk.DecisionTree([0, 1], [2, 2], labels=["a", "b"], actions=actions)
+    names = LinearDeviations(two).coefficients.simplices.labels
+    assert [names.block(k) for k in (0, 1, 9)] == ["a", "a | a: in", "b | b: no more"]
+    assert names.actions(0) == ("in", "out", "query a")
+    names = EFR(two, "csps").rule.domain.labels
+    assert names.actions(1)[::3] == ("-> again", "no more -> again after in at a")
