@@ -319,6 +319,14 @@ def projected(self, u, x):
     add=lambda self, u, x: self.simplices.add(self.b, u),
     normalize=lambda self, u, x: self.simplices.normalize(np.maximum(u, 0)),
     normalize_nothing=lambda self, u, x: self.simplices.normalize(0 * u) + u,
+    normalize_what_cancels=lambda self, u, x: self.simplices.normalize(
+        2.0 * self.simplices.cumulate(np.ones_like(u))
+        - self.simplices.repeat(self.simplices.sizes)
+        - 1.0
+    ),
+    root_of_what_cancels=lambda self, u, x: np.sqrt(
+        np.abs(self.simplices.add(u * 0.3 / 3.0, u * -0.1))
+    ),
     softmax=lambda self, u, x: self.simplices.softmax(u) + self.simplices.softmax(u, 0.3),
     softmax_by_iteration=lambda self, u, x: self.simplices.softmax(u, rate=self.iteration**0.5),
     project=lambda self, u, x: self.simplices.project(u) + self.simplices.project(3 * u - x),
