@@ -22,7 +22,9 @@ def read_libratus(path: str | PathLike[str]) -> dict[str, Any]:
     player, of whom the first acts first. The order of hands is 2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc.
     """
     lines = Path(path).read_text(encoding="utf-8").splitlines()
-    fields = dict(line.strip().partition(" ")[::2] for line in lines)
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, _, fields[name] = line.strip().partition(" ")
     ranges = np.array(fields["-reach"].split(), dtype=np.float64).reshape(2, 1326)
     # regretkit numbers cards by rank, then by suit in the order cdhs; the files have the order shdc
     cards = [4 * rank + "cdhs".index(suit) for rank in range(13) for suit in "shdc"]

@@ -173,8 +173,9 @@ def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
 
 @click.command("trace", short_help="Show what a rule is compiled to.")
 @click.argument("name", metavar="NAME")
+@click.option("--driver", is_flag=True, help="Show the iterations that call it as well.")
 @types.as_json
-def show_trace(name: str) -> int:
+def show_trace(name: str, driver: bool) -> int:
     """Show what the rule NAME is compiled to: its graph, and the loops that are made of it.
 
     NAME is an algorithm, such as cfr+, or a rule of yours as my_rule.py:MyRule, with
@@ -186,4 +187,10 @@ def show_trace(name: str) -> int:
         text = describe_kernel(rule, exact=True)
     except UntraceableError as error:
         raise Failure(f"NAME: {name} cannot be traced: {reason(error)}") from error
+    if driver:
+        from regretkit.engine.kernels import _iteration, _walks  # which other commands do not need
+
+        found: list[Any] = [_iteration.iterate, _iteration.update, _iteration.update_range]
+        found += [_walks.backward, _walks.gather, _walks.value_of, _walks.forward]
+        text = "\n\n".join([text, "driver:", *map(inspect.getsource, found)])
     return answer({"name": name, "text": text}, text.splitlines())

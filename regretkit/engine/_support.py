@@ -94,7 +94,7 @@ def unsupported_rules(run: SelfPlay) -> str | None:
         if sampled and core_of(minimizer) is not minimizer:
             needs = "is around a tree, and in machine code needs the utilities of all of it"
             return f"minimizers[{player}]: {quote(minimizer)} {needs}"
-        reason = unsupported_minimizer(minimizer, run.game.domains[player])
+        reason = unsupported_minimizer(minimizer, run.game.domains[player], exact=not sampled)
         if reason is not None:
             return f"minimizers[{player}]: {reason}"
         for rule in compiled_parts(minimizer):
@@ -106,7 +106,9 @@ def unsupported_rules(run: SelfPlay) -> str | None:
     return None
 
 
-def unsupported_minimizer(minimizer: RegretMinimizer, domain: StrategySet) -> str | None:
+def unsupported_minimizer(
+    minimizer: RegretMinimizer, domain: StrategySet, *, exact: bool
+) -> str | None:
     """Return why a minimizer cannot be compiled, None if it can."""
     if minimizer.domain != domain:
         return f"{quote(minimizer)} plays on a part of its player's set"
@@ -117,7 +119,7 @@ def unsupported_minimizer(minimizer: RegretMinimizer, domain: StrategySet) -> st
         return f"{quote(minimizer)} is around one that learns over deviations"
     for part in [*around, *compiled_parts(minimizer)]:
         try:
-            find_kernel(part)
+            find_kernel(part, exact=exact)
         except UntraceableError as error:
             return f"{quote(part)} cannot be compiled: {error}"
     return None
