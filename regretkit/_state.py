@@ -104,9 +104,12 @@ def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
 def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
     """Yield the name and the object of each part directly below ``thing``."""
     for name, value in attributes(thing):
-        for path, leaf in leaves(value, name):
-            if isinstance(leaf, Stateful):
-                yield path, leaf
+        if isinstance(value, Stateful):
+            yield name, value
+        elif isinstance(value, tuple | list | dict):
+            for path, leaf in leaves(value, name):
+                if isinstance(leaf, Stateful):
+                    yield path, leaf
 
 
 def with_parts(thing: object) -> Iterator[object]:

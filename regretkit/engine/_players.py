@@ -203,19 +203,21 @@ class PlayerState:
 
         ``last_behavior`` is b in that update where players learn over deviations.
         """
-        for part in self._around:
-            part._strategy = None
+        for rule in self.rules:
+            rule.store(iterates.behavior)
         minimizer, learner = self.minimizer, self._learner
+        wrapped = core_of(minimizer) is not minimizer
+        for part in self._around:
+            part._strategy = part._strategy if wrapped and part is learner else None
         if isinstance(learner, CFR):
-            learner._strategy = frozen(iterates.strategy[self._learned_sequences])
+            if not wrapped:
+                learner._strategy = frozen(iterates.strategy[self._learned_sequences])
             if self._learned:
                 learner._utilities = frozen(iterates.utility[self._learned_sequences[1:]])
         if minimizer is not learner or isinstance(minimizer, EFR):
             minimizer._strategy = frozen(iterates.strategy[self.sequences])
             if last_behavior is not None:
                 self._store_played(iterates.behavior, last_behavior)
-        for rule in self.rules:
-            rule.store(iterates.behavior)
         self._learned = False
 
     def _store_played(self, behavior: Vector, last_behavior: Vector) -> None:
