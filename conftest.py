@@ -41,7 +41,7 @@ settings.register_profile("main", settings.get_profile("ci"), max_examples=20)
 SMOKE = {
     *("test_sets", "test_decision_problems", "test_recurrences", "test_cfr"),
     *("test_normal_form", "test_nfg", "test_orders", "test_averaging"),
-    *("test_unbiased", "test_draws", "test_gaps", "test_machine_code", "test_public_names"),
+    *("test_unbiased", "test_gaps", "test_machine_code", "test_public_names"),
 }
 
 # Pages whose examples compile more than a main suite has time for.

@@ -15,8 +15,8 @@ from regretkit.engine._support import PlacedRule, learner_of, placed_rules
 from regretkit.engine.kernels._iteration import over_range, over_sequences
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import Average
-from regretkit.trace import Kernel, UntraceableError, core_of, find_kernel, upcoming_parameters
-from regretkit.trace._rule import core_path, held_at, hold_at, owners
+from regretkit.trace import Kernel, UntraceableError, find_kernel, upcoming_parameters
+from regretkit.trace._rule import core_of, core_path, held_at, hold_at, owners
 
 
 class Numbering(NamedTuple):

@@ -18,7 +18,8 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices, StrategySet
-from regretkit.trace import UntraceableError, core_of, find_kernel
+from regretkit.trace import UntraceableError, find_kernel
+from regretkit.trace._rule import core_of
 
 _TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
 

@@ -6,14 +6,14 @@ from typing import cast
 import numpy as np
 from attrs import define, field
 
-from regretkit._state import NOT_STATE
+from regretkit._state import NOT_STATE, is_ours, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, of_kind, quote
 from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import exploitability, nash_conv
 from regretkit.games import Game, Profile
-from regretkit.games._game import as_profile, as_strategies, check_game
+from regretkit.games._game import as_profile, as_strategies, check_game, check_strategy
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._averaging import Average, LazyAverage, average_profile
 from regretkit.play._engines import (
@@ -113,6 +113,12 @@ class SelfPlay(Run):
 
     def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         cast("Executor", self._executor).play(iterations, interrupted)
+        for player, (minimizer, domain) in enumerate(
+            zip(self.minimizers, self.game.domains, strict=True)
+        ):
+            if not all(map(is_ours, with_parts(minimizer))):
+                name = f"after iteration {self.iteration}, the strategy of {quote(minimizer)}"
+                check_strategy(minimizer.next_strategy(), domain, player, name)
 
     @property
     def engine(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, frozen
 from numpy.typing import ArrayLike
 
+import regretkit.sets._kernels as kernels
 from regretkit._machine_code import ran
 from regretkit._util import _validate
 from regretkit._util._arrays import (
@@ -21,7 +22,6 @@ from regretkit._util._arrays import (
     zero_cancelled,
 )
 from regretkit._util._typing import Indices, Vector
-from regretkit.sets import _kernels
 from regretkit.sets._base import StrategySet
 from regretkit.sets._simplices import Simplices
 
@@ -126,7 +126,7 @@ class DecisionProblem(StrategySet):
         """
         behavior = _validate.vector(behavior, self.simplices.dimension, "behavior")
         strategy = np.empty(self.dimension)
-        if not self._ran(_kernels.sequence_form, behavior, strategy):
+        if not self._ran(kernels.sequence_form, behavior, strategy):
             strategy[0] = 1.0
             for level in self.levels:
                 strategy[level.sequences] = behavior[level.actions] * level.inflow(strategy)
@@ -150,7 +150,7 @@ class DecisionProblem(StrategySet):
         """
         values = _validate.vector(utility, self.dimension, "utility").copy()
         behavior = _validate.vector(behavior, self.simplices.dimension, "behavior")
-        if not self._ran(_kernels.counterfactual, behavior, np.zeros(values.size), values):
+        if not self._ran(kernels.counterfactual, behavior, np.zeros(values.size), values):
             for level in reversed(self.levels):
                 actions = level.actions
                 earned = level.simplices.expectation(values[level.sequences], behavior[actions])
@@ -169,7 +169,7 @@ class DecisionProblem(StrategySet):
         v[a] = u[a] + sum of max v over the actions of each decision point after a
         """
         values = _validate.vector(utility, self.dimension, "utility").copy()
-        if not self._ran(_kernels.best_values, np.zeros(values.size), values):
+        if not self._ran(kernels.best_values, np.zeros(values.size), values):
             for level in reversed(self.levels):
                 level.add_to_parents(values, level.simplices.max(values[level.sequences]))
         return values

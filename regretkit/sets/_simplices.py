@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+import regretkit.sets._kernels as kernels
 from regretkit._machine_code import ran
 from regretkit._util import _validate
 from regretkit._util._arrays import (
@@ -20,7 +21,6 @@ from regretkit._util._arrays import (
 )
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.sets import _kernels
 from regretkit.sets._base import StrategySet
 from regretkit.sets._labels import Labels
 
@@ -171,7 +171,7 @@ class Simplices(StrategySet):
             rounding = RESOLUTION * magnitude
             differences = [u - value for u in earned]
             return np.array([0.0 if abs(d) <= rounding else d for d in differences])
-        if (found := self._ran(_kernels.regret, utility, strategy)) is not None:
+        if (found := self._ran(kernels.regret, utility, strategy)) is not None:
             return found
         largest = self.max(utility)
         regrets = self._minus(utility, largest)
@@ -215,7 +215,7 @@ class Simplices(StrategySet):
             pairs = zip(regrets.tolist(), regret.tolist(), strict=True)
             sums = [(total + new, new) for total, new in pairs]
             return np.array([0.0 if abs(s) <= RESOLUTION * abs(new) else s for s, new in sums])
-        found = self._ran(_kernels.add, regrets, regret)
+        found = self._ran(kernels.add, regrets, regret)
         return add_cancelling(regrets, regret) if found is None else found
 
     def normalize(self, vector: Vector) -> Vector:
@@ -225,7 +225,7 @@ class Simplices(StrategySet):
             for number in vector.tolist():
                 total += number
             return vector / total if total != 0.0 else self.uniform()
-        if (found := self._ran(_kernels.normalize, vector)) is not None:
+        if (found := self._ran(kernels.normalize, vector)) is not None:
             return found
         totals = self.sum(vector)
         # Exactly zero, not merely small: no rule may depend on the unit of utility.

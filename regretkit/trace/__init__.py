@@ -5,5 +5,4 @@ from regretkit.trace._find import find_kernel as find_kernel
 from regretkit.trace._find import upcoming_parameters as upcoming_parameters
 from regretkit.trace._kernel import Kernel as Kernel
 from regretkit.trace._kernel import KernelTraits as KernelTraits
-from regretkit.trace._rule import core_of as core_of
 from regretkit.trace._symbols import UntraceableError as UntraceableError

@@ -189,23 +189,6 @@ class Shallow(Follower):
         self.regrets += self.domain.regret(utility, strategy)
 
 
-class Stale(Follower):
-    """Keeps the next strategy where it is no state, so that loading a state does not replace it."""
-
-    def __init__(self, kept=None):
-        super().__init__()
-        self.kept = None
-
-    def _propose(self):
-        if self.kept is None:
-            self.kept = super()._propose()
-        return self.kept.copy()
-
-    def _learn(self, utility, strategy):
-        super()._learn(utility, strategy)
-        self.kept = None
-
-
 @define(eq=False)
 class Matching(rk.SimplexRule):
     """Regret matching, for others to break."""
@@ -307,7 +290,7 @@ BROKEN = {
     "returned_strategies_do_not_change": [Aliasing],
     "equal_states_give_equal_strategies": [Global],
     "copies_are_independent": [Shared, Shallow],
-    "state_round_trips": [Forgetful, Stale],
+    "state_round_trips": [Forgetful],
     "blocks_are_independent": [Neighbourly],
     "strategies_are_invariant_to_action_order": [Ordered],
     "strategies_are_invariant_to_added_constants": [Shifted],

@@ -70,12 +70,15 @@ def started(game, engine, *learners, order=Simultaneous):
     return SelfPlay(game, players, order=order(), averaging=Linear(), engine=engine)
 
 
+PROPOSED = "_strategy", "_behavior", "_weights"  # at once in machine code, in NumPy when asked
+
+
 def numbers(state, path=""):
     """Yield all arrays and numbers of a state, by path."""
     for name, value in state.items():
         if isinstance(value, dict):
             yield from numbers(value, f"{path}{name}.")
-        elif isinstance(value, np.ndarray | float):
+        elif isinstance(value, np.ndarray | float) and name not in PROPOSED:
             yield path + name, value
 
 

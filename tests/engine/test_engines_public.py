@@ -91,12 +91,6 @@ def test_what_is_held_of_a_run_stays_as_it_goes_on(name):
     assert_same_bits(run, solve(GAMES[name], "cfr+", 10, engine="compiled"))
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_rules_in_python_play_the_same_bits(name):
-    runs = [started(GAMES[name], RULES["rm+"], engine=engine) for engine in ENGINES[1:]]
-    assert_same_bits(*(run.run(30) for run in runs))
-
-
 @pytest.mark.deep
 @pytest.mark.parametrize("rule", ["rm", "rm+", "drm", "pdrm+", "hedge"])
 def test_rules_in_machine_code_play_the_same(rule):

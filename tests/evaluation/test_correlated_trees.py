@@ -21,11 +21,12 @@ from regretkit import (
 from regretkit.evaluation import CorrelatedPlay
 from regretkit.play import (
     Alternating,
-    Every,
+    At,
     Last,
     Linear,
     Recorder,
     Simultaneous,
+    every,
     resume,
     solve,
 )
@@ -245,7 +246,7 @@ def test_a_checkpoint_holds_what_was_played(tmp_path):
 def test_a_recorder_measures_gaps_of_all_iterations_by_name():
     game, names = games.kuhn_poker(), [f"{name}_gap" for name in ("cce", *ALL)]
     record, play = Recorder(names), CorrelatedPlay(game, ALL)
-    run = solve(game, "dcfr", iterations=4, callbacks=[play, Every(2, record)])
+    run = solve(game, "dcfr", iterations=4, callbacks=[play, At(every(2), record)])
     assert record.iterations == [2, 4]
     for name in names:
         assert record.values[name][-1] == play.gap(name.removesuffix("_gap"))

@@ -52,7 +52,7 @@ def checked(monkeypatch):
 def test_an_iteration_checks_each_strategy_a_bounded_number_of_times(order, checked):
     game = pennies_watched_by(100)
     players = [rk.CFR(domain, rk.RegretMatching) for domain in game.domains]
-    run = rk.SelfPlay(game, players, order=order, engine="numpy")
+    run = rk.SelfPlay(game, players, order=order, engine="numpy").run(1)
     checked.clear()
     run.run(2)
     assert len(checked) <= 2 * 2 * 102

@@ -247,5 +247,5 @@ def test_a_rule_that_fails_breaks_the_run(engine):
     returning = one_that(
         lambda self: self.simplices.uniform(), lambda self, utility, strategy: utility
     )
-    with pytest.raises(RuntimeError, match=r"Mine\._learn must return nothing"):
+    with pytest.raises(TypeError, match=r"Mine\._learn must return nothing"):
         rk.solve(games.kuhn_poker(), returning, iterations=3, engine=engine)

@@ -240,6 +240,6 @@ def test_a_run_prints_that_it_has_not_begun_or_is_broken(start):
 
 
 def test_play_without_a_tree_is_refused_before_memory_ends(monkeypatch):
-    monkeypatch.setattr("regretkit.play._infosets.available", lambda: 2.0**14)
+    monkeypatch.setattr("regretkit.play._infosets.available", lambda: 2.0**10)
     with pytest.raises(MemoryError, match=r"information sets do not fit .* OutcomeSampling"):
-        rk.solve(games.Dudo(sides=3), "mccfr", iterations=10, seed=1)
+        rk.solve(games.LiarsDice(dice=2), "mccfr", iterations=50, seed=1)

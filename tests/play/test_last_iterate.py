@@ -344,7 +344,7 @@ def test_a_schedule_without_a_horizon_is_refused_before_anything_is_played():
         rk.SelfPlay(CIRCLING, [NORM(3), NORM(3)], averaging=HorizonPower(15.0))
     with pytest.raises(ValueError, match="needs horizon="):
         hs_pcfr_plus.start(kuhn_poker())
-    with pytest.raises(ValueError, match="this is another algorithm; pass iterations as well"):
+    with pytest.raises(ValueError, match="needs horizon="):
         solve(kuhn_poker(), hs_pcfr_plus, target_gap=1e-3)
     with pytest.raises(ValueError, match=r"horizon must be .*at least 1"):
         hs_dcfr(0)

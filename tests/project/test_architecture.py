@@ -157,6 +157,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "_SameDomain": "on_domain",
     "DeviationSet": "fixed_point regret",
     "StrategySet": "_key contains gain value",
+    "DecisionProblem": "_ran",
     "Simplices": "add best_response bisect cumulate dot expectation max newton norm normalize "
     "project regret repeat softmax sort sum uniform",
     "Game": "_value coarsen constant_sum deals history payoff_bounds players realization "
@@ -168,6 +169,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "Order": "check_players schedule",
     "Executor": "is_current",
     "KernelExecutor": "is_current",
+    "PlayedRule": "check function load store",
 }
 
 
