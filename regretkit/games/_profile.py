@@ -72,18 +72,6 @@ class Profile(tuple[Vector, ...]):
     uniformly. All functions that take a profile take it too: with the game's tree, they find
     information sets by label.
 
-    Parameters
-    ----------
-    strategies
-        For each player a vector of its set.
-    domains
-        The players' sets, as in ``game.domains``.
-    game
-        The game, which files name; or its rules, or its description as in ``to_dict``.
-    information_sets
-        For each player, the information sets of its set as histories return them, in order. They
-        make it a profile of visited information sets alone.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -109,6 +97,20 @@ class Profile(tuple[Vector, ...]):
         game: Origin = None,
         information_sets: Sequence[Iterable[Hashable]] | None = None,
     ) -> "Profile":
+        """Return the profile of these vectors.
+
+        Parameters
+        ----------
+        strategies
+            For each player a vector of its set.
+        domains
+            The players' sets, as in ``game.domains``.
+        game
+            The game, which files name; or its rules, or its description as in ``to_dict``.
+        information_sets
+            For each player, the information sets of its set as histories return them, in order. They
+            make it a profile of visited information sets alone.
+        """
         domains = as_sets(domains, "domains")
         vectors = [strategy.copy() for strategy in as_profile(strategies, domains)]
         for strategy in vectors:
