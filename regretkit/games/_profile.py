@@ -108,8 +108,8 @@ class Profile(tuple[Vector, ...]):
         game
             The game, which files name; or its rules, or its description as in ``to_dict``.
         information_sets
-            For each player, the information sets of its set as histories return them, in order. They
-            make it a profile of visited information sets alone.
+            For each player, the information sets of its set as histories return them, in order.
+            They make it a profile of visited information sets alone.
         """
         domains = as_sets(domains, "domains")
         vectors = [strategy.copy() for strategy in as_profile(strategies, domains)]
