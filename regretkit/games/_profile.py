@@ -392,8 +392,6 @@ class Profile(tuple[Vector, ...]):
     def _place(self, key: str | tuple[int, str | int]) -> tuple[int, int]:
         """Return the player and the number of an information set."""
         player, name = (self._owner(key), key) if isinstance(key, str) else key
-        if not 0 <= player < len(self.domains):
-            raise ValueError(f"there is no player {player}, only 0 to {len(self.domains) - 1}")
         return player, simplices_of(self.domains[player], player).labels.find(name)
 
     def _owner(self, label: str) -> int:
