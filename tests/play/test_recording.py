@@ -192,7 +192,7 @@ test_what_names_no_information_sets_or_one_twice_is_refused = refusals(
 def test_an_information_set_that_is_not_in_the_game_is_refused_and_nothing_written(place):
     record = TrajectoryRecorder(["K", place])
 
-    with pytest.raises((ValueError, IndexError), match="there is no|no player has|out of range"):
+    with pytest.raises((ValueError, IndexError), match=r"there is no|no player has|out of range"):
         solve(games.kuhn_poker(), "cfr", iterations=1, callbacks=[record])
 
     assert record.iterations == record.to_rows() == []
