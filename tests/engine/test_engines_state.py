@@ -86,7 +86,8 @@ def test_a_requested_engine_is_used_after_any_other(engine):
 
 def skeleton(state):
     if isinstance(state, dict):
-        return {name: skeleton(value) for name, value in state.items()}
+        # NumPy has no strategy until it is asked for.
+        return {name: skeleton(value) for name, value in state.items() if name != "_strategy"}
     if isinstance(state, np.ndarray):
         return (state.shape, state.dtype, state.flags.writeable)
     return type(state)
@@ -207,7 +208,6 @@ def test_what_a_minimizer_is_taught_between_two_runs_counts(engine, rule):
         run.run(1)
         first.expect_utility(utilities[1])
         run.run(1)
-        first.load_state_dict(run.minimizers[1].state_dict())
 
     assert apart(*(run.run(1) for run in runs)) <= 1e-11
     assert runs[0].minimizers[0].iteration == runs[1].minimizers[0].iteration
