@@ -91,7 +91,10 @@ def _found(rule: Any, exact: bool) -> _Found:
     held = held_by(dict(owners(rule)), learned)
     own: Hashable = exact, frozenset(held.items())
     alike: Hashable = exact, _kind_of(rule.domain, held)
-    shared = all(is_ours(part) for _, part in owners(rule)) and all(map(is_plain, held.values()))
+    # A trace that calls methods of its rule is of that rule alone.
+    parts = [part for _, part in owners(rule)]
+    shared = all(is_ours(part) and not part._number_functions for part in parts)
+    shared = shared and all(map(is_plain, held.values()))
     key = next((key for key in (own, alike) if key in _SHARED), None) if shared else None
     kernel = _traced(rule, exact) if key is None else _SHARED[key]
     if shared and key is None:

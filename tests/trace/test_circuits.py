@@ -52,6 +52,7 @@ CIRCUITS = {
 
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_a_circuit_around_a_rule_is_traced_with_it(name):
+    find_kernel(CIRCUITS[name](SIMPLICES))  # of an object that is gone
     minimizer = CIRCUITS[name](SIMPLICES)
     assert_traced(minimizer, iterations=10)
     assert np.abs(minimizer.next_strategy() - SIMPLICES.uniform()).max() > 0.01
