@@ -165,7 +165,7 @@ def prefixes(run: SelfPlay) -> Sequence[Action]:
     numbers = np.concatenate(
         parameters_for(vars(executor)["_players"], np.full((1, 1), -1)), axis=1
     )
-    compiled = MachineCode(go, {})
+    compiled = MachineCode(go)
     return [partial(compiled, upto, numbers, arrays) for upto in range(len(PASSES))]
 
 

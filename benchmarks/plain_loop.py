@@ -83,7 +83,7 @@ def _compiled() -> Callable[..., None]:
     try:
         from numba import njit  # pyright: ignore[reportMissingImports] - only the extra bench has it
     except ImportError:
-        return MachineCode(_iterations(_earn, _learn, _move), {})
+        return MachineCode(_iterations(_earn, _learn, _move))
     earn = njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")(_earn)
     learn, move = njit(error_model="numpy")(_learn), njit(error_model="numpy")(_move)
     compiled: Callable[..., None] = njit(error_model="numpy")(_iterations(earn, learn, move))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from types import CellType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,6 @@ from regretkit._compiler import (
     SYMBOL,
     CannotCompileError,
     ObjectCode,
-    Specialization,
     compile_function,
     plain,
     source,
@@ -63,13 +62,12 @@ _ENTRIES: dict[str, dict[str, Entry]] = {}
 class MachineCode:
     """A function as machine code, compiled for the types of arguments that it is called with.
 
-    It returns ``results`` whole numbers. ``replaced`` has the functions that take the place of
-    others that it calls.
+    It returns ``results`` whole numbers.
     """
 
-    def __init__(self, function: Any, replaced: Specialization, results: int = 0) -> None:
-        self._function, self._replaced, self._results = function, replaced, results
-        self._name = f"{function.__name__}_{_digest(function, replaced)}"
+    def __init__(self, function: Any, results: int = 0) -> None:
+        self._function, self._results = function, results
+        self._name = f"{function.__name__}_{_digest(function)}"
         self._entries = _ENTRIES.setdefault(f"{self._name} {results}", {})
         self._flat: dict[int, tuple[Any, list[Any], str]] = {}
         """The last tuple of arrays at each place among the arguments, and its addresses."""
@@ -120,7 +118,7 @@ class MachineCode:
                 continue
             except (OSError, CannotCompileError) as error:
                 warn_once(f"machine code in {str(path.parent)!r} is compiled again: {error}")
-        found = compile_function(self._function, self._replaced, arguments, self._results)
+        found = compile_function(self._function, arguments, self._results)
         entry = _link(found, kinds, self._results)
         _write(name, key, found)
         return entry
@@ -149,7 +147,7 @@ def ran(
         return False
     entry = _OPERATIONS.get(operation)
     if entry is None:
-        entry, _ = MachineCode(operation, {}).prepared(*indices, *vectors)
+        entry, _ = MachineCode(operation).prepared(*indices, *vectors)
         _OPERATIONS[operation] = entry
     entry(*map(id, indices), *map(id, vectors))
     return True
@@ -159,7 +157,7 @@ def ran(
 def linkable() -> bool:
     """Return whether machine code can be loaded here; warn where it cannot."""
     try:
-        MachineCode(_nothing, {}).prepared(0)
+        MachineCode(_nothing).prepared(0)
     except CannotLinkError as error:
         warn_once(f"{error}; NumPy takes its place")
         return False
@@ -299,36 +297,11 @@ def uses(function: Any) -> Iterator[tuple[str, Any]]:
             yield name, cell.cell_contents
 
 
-def replacement(value: Any, replaced: Specialization) -> Any:
-    """Return the function that replaces a value, or the value."""
-    return plain(replaced.get(plain(value), value)) if callable(value) else value
-
-
-def specialized(
-    function: Any, replaced: Specialization, make: Callable[[Any, Specialization], Any]
-) -> Any:
-    """Return a copy of a function for which what it calls is replaced by what ``make`` returns."""
-    names = {}
-    for name, value in uses(function):
-        names[name] = found = replacement(value, replaced)
-        if isinstance(found, FunctionType) and found is not function:
-            names[name] = make(found, replaced)
-    cells = tuple(CellType(names[name]) for name in function.__code__.co_freevars)
-    code, defaults = function.__code__, function.__defaults__
-    copied = FunctionType(
-        code, {**function.__globals__, **names}, function.__name__, defaults, cells
-    )
-    copied.__module__, copied.__qualname__ = function.__module__, function.__qualname__
-    copied.__kwdefaults__ = function.__kwdefaults__
-    return copied
-
-
-def _digest(function: Any, replaced: Specialization) -> str:
+def _digest(function: Any) -> str:
     """Return a digest of the text of a function, of those that it calls and of their constants."""
     # By digest: a changed constant that a function uses gives other machine code.
-    fixed = all(map(_is_fixed, (function, *replaced, *replaced.values())))
-    find = _kept_digest if fixed else _kept_digest.__wrapped__
-    return find(plain(function), tuple(replaced.items()))
+    find = _kept_digest if _is_fixed(function) else _kept_digest.__wrapped__
+    return find(plain(function))
 
 
 def _is_fixed(used: Any) -> bool:
@@ -342,14 +315,14 @@ def _is_fixed(used: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _kept_digest(function: Any, items: tuple[tuple[Any, Any], ...]) -> str:
-    total, replaced = hashlib.sha256(), dict(items)
+def _kept_digest(function: Any) -> str:
+    total = hashlib.sha256()
     numbers: dict[Any, int] = {function: 0}
     waiting, modules = [function], set[tuple[int, tuple[str, ...]]]()
 
     def add(name: str, value: Any, names: tuple[str, ...]) -> None:
         """Add a value that code uses, of a module those with these names."""
-        value = replacement(value, replaced)
+        value = plain(value) if callable(value) else value
         if isinstance(value, FunctionType):
             # By number: closures of one definition share their name, and differ.
             if value not in numbers:
@@ -390,14 +363,3 @@ def _constant(value: object) -> bytes:
         return repr((value.shape, value.dtype.str)).encode() + value.tobytes()
     simple = isinstance(value, bool | int | float | str | np.generic)
     return repr(value if simple else getattr(value, "__qualname__", type(value))).encode()
-
-
-# Constants in place of placeholders
-
-
-def true() -> bool:
-    return True
-
-
-def false() -> bool:
-    return False

@@ -57,7 +57,6 @@ from regretkit._compiler._values import LANES as LANES
 from regretkit._compiler._values import SYMBOL as SYMBOL
 from regretkit._compiler._values import CannotCompileError as CannotCompileError
 from regretkit._compiler._values import NotInLanesError
-from regretkit._compiler._values import Specialization as Specialization
 
 
 class ObjectCode(NamedTuple):
@@ -73,7 +72,6 @@ class ObjectCode(NamedTuple):
 
 def translate(
     function: Any,
-    replaced: Specialization,
     arguments: Sequence[Any],
     results: int = 0,
     width: int = LANES,
@@ -83,11 +81,11 @@ def translate(
 
     wider: dict[Any, str] = {}
     while True:
-        translator = Translator(replaced, wider, width)
+        translator = Translator(wider, width)
         try:
             text = translator.module(function, arguments, results)
         except NotInLanesError:
-            return translate(function, replaced, arguments, results, width=1)
+            return translate(function, arguments, results, width=1)
         except RecursionError:
             translator.refuse("an expression or calls that are too deep")
         if text is not None:
@@ -121,17 +119,13 @@ def object_code(text: str, cpu: str = "", features: str = "", triple: str = "") 
     return code
 
 
-def compile_function(
-    function: Any, replaced: Specialization, arguments: Sequence[Any], results: int = 0
-) -> ObjectCode:
+def compile_function(function: Any, arguments: Sequence[Any], results: int = 0) -> ObjectCode:
     """Return the object code of a function for arguments of these types.
 
     Parameters
     ----------
     function
         Written in the subset, of NumPy arrays, generators, numbers and tuples of these.
-    replaced
-        The functions that take the place of others, wherever these are called.
     arguments
         Examples of the arguments: only their types matter.
     results
@@ -142,5 +136,5 @@ def compile_function(
     CannotCompileError
         With file and line, when its text is not in the subset.
     """
-    text, symbols = translate(function, replaced, arguments, results)
+    text, symbols = translate(function, arguments, results)
     return ObjectCode(object_code(text), symbols)

@@ -40,7 +40,6 @@ from regretkit._compiler._values import (
     NotInLanesError,
     Number,
     Range,
-    Specialization,
     described,
     element_type,
     is_number,
@@ -101,8 +100,8 @@ class Translator:
     one, ``wider`` notes this, and all is translated again.
     """
 
-    def __init__(self, replaced: Specialization, wider: dict[Any, str], width: int = 1) -> None:
-        self._replaced, self._wider, self._widened = replaced, wider, False
+    def __init__(self, wider: dict[Any, str], width: int = 1) -> None:
+        self._wider, self._widened = wider, False
         self.width = width
         """Neighbouring numbers in an entry of ``lanes``."""
         self._disjoint = False
@@ -130,7 +129,7 @@ class Translator:
 
         Return None if some variables have to hold more than ``wider`` said.
         """
-        function = self._replacement(function)
+        function = plain(function)
         if isinstance(function, FunctionType):
             code = function.__code__
             self._where = f"{code.co_filename}:{code.co_firstlineno}: "
@@ -1101,7 +1100,7 @@ class Translator:
                 self.refuse("random numbers with arguments")
             state, draw = function.generator
             return self.emitted("float", f"call double {draw.text}(ptr {state.text})")
-        function = self._replacement(function)
+        function = plain(function)
         if function is prefetch and len(given) == 2 and not named:
             self._prefetch(*given)
         elif isinstance(function, FunctionType) and function not in (lanes, width):
@@ -1118,12 +1117,6 @@ class Translator:
         else:
             self.refuse(f"a call of {getattr(function, '__name__', described(function))}")
         return None
-
-    def _replacement(self, function: Any) -> Any:
-        try:
-            return plain(self._replaced.get(plain(function), function))
-        except TypeError:  # it cannot be hashed
-            return function
 
     def _prefetch(self, array: Array, k: Any) -> None:
         kinds = ["ptr", "i32", "i32", "i32"]

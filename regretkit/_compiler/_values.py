@@ -1,7 +1,7 @@
 """Values while a function is translated: constants of Python, and numbers of LLVM."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -16,9 +16,6 @@ class NotInLanesError(CannotCompileError):
 
 SYMBOL = "regretkit_entry"
 """The name of the function in object code."""
-
-Specialization: TypeAlias = Mapping[Any, Any]
-"""The function that replaces each placeholder."""
 
 LANES = 4
 """Neighbouring numbers in one vector."""

@@ -89,7 +89,7 @@ class CompiledExecutor(KernelExecutor):
             rows = parameters_for(players, nobody)
             rules = _place(players, trees, self._iterates, rows)
             self._arrays = Arrays(payoffs, trees, self._iterates, rules, deviations)
-            self._code = MachineCode(iterate, {})
+            self._code = MachineCode(iterate)
             given = nobody, np.concatenate(rows, axis=1), weights
             self._code.prepared(False, *given, self._arrays)
 
@@ -113,7 +113,7 @@ class CompiledExecutor(KernelExecutor):
             total = average._total
             self._iterates.total[player.sequences] = 0.0 if total is None else total
         if self._arrays.deviations is not None:
-            MachineCode(initialize_fixed_points, {})(self._arrays)
+            MachineCode(initialize_fixed_points)(self._arrays)
 
     def _store(self) -> None:
         """Copy the state of minimizers and averages from the arrays."""
@@ -209,7 +209,7 @@ def _place(
         else:
             of_point[rule.points] = number, offset[number]
             given = *sizes, 0.0, *own, joined
-        functions.append(MachineCode(rule.function(places), {}).address(*given))
+        functions.append(MachineCode(rule.function(places)).address(*given))
     return Rules(
         np.array(functions),
         of_point[trees.ranges[:, 0]],

@@ -60,7 +60,7 @@ class Responder:
         ]
         self._found = np.zeros((len(self._sequences), 2))
         self._arrays = ResponseArrays(payoffs, trees, self.iterates, self._found)
-        self._code = MachineCode(respond, {})
+        self._code = MachineCode(respond)
         self._code.prepared(0, 0, self._arrays)
 
     def gains(self, strategies: Sequence[Vector]) -> Vector | None:

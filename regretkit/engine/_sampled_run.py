@@ -23,8 +23,7 @@ from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.estimators._traversal import (
     Choose,
-    even_search_start,
-    search_start,
+    as_if_even,
     update_baseline,
     walker,
 )
@@ -225,11 +224,10 @@ def compile_sampled_iterations(
 ) -> IterationCode:
     """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
     learn_baseline = update_baseline if with_baseline else None
-    walk = walker(choose, with_baseline)
+    walk = walker(choose, with_baseline, as_if_even)
     functions = _sampled.Functions(kernel.propose, kernel.learn, walk, learn_baseline)
-    faster = {search_start: even_search_start}
     return IterationCode(
-        MachineCode(_sampled.proposals(functions), {}),
-        MachineCode(_sampled.sampled_iterations(functions), faster, 1),
-        MachineCode(_sampled.settle_all_sums, {}),
+        MachineCode(_sampled.proposals(functions)),
+        MachineCode(_sampled.sampled_iterations(functions), 1),
+        MachineCode(_sampled.settle_all_sums),
     )

@@ -17,7 +17,7 @@ from regretkit.engine.kernels import _without_tree as kernels
 from regretkit.engine.kernels._without_tree import InfosetArrays, SampleArrays
 from regretkit.estimators._flat_tree import InitialChance
 from regretkit.estimators._mccfr import NONE
-from regretkit.estimators._traversal import even_search_start, follow_all, search_start
+from regretkit.estimators._traversal import follow_all
 from regretkit.games._adapters import RulesHistory
 from regretkit.games.tree._build import mixed
 from regretkit.play._engines import CannotStartError, Executor, UnsupportedError
@@ -104,7 +104,7 @@ class RulesExecutor(Executor):
             observations=infosets.width,
         )
         if slots > table.size and self._cursor[kernels.LISTED]:
-            MachineCode(kernels.copy_table, {})(table, arrays)
+            MachineCode(kernels.copy_table)(table, arrays)
         return arrays
 
     def _new_arrays(self) -> SampleArrays:
@@ -168,15 +168,9 @@ class RulesExecutor(Executor):
         return kernels.Stages(np.array(rules.codes), nexts, chance, rows, stages, dealt, players)
 
     def _compiled(self) -> MachineCode:
-        kernel, rules = self._kernel, self._rules.functions()
-        choose = self._run.estimator._choose()
+        kernel, choose = self._kernel, self._run.estimator._choose()
         functions = kernels.Functions(
-            player=rules.player,
-            legal=rules.legal,
-            key=rules.key,
-            payoff=rules.payoff,
-            chance=rules.chance,
-            child=rules.child,
+            rules=self._rules.functions(),
             choose=choose,
             arrays_of_rule=_views(kernel),
             propose=kernel.propose,
@@ -184,7 +178,7 @@ class RulesExecutor(Executor):
             width=self._rules.width + self._run.players,
             is_adaptive=choose is not follow_all,
         )
-        return MachineCode(kernels.sampled_play(functions), {search_start: even_search_start}, 1)
+        return MachineCode(kernels.sampled_play(functions), 1)
 
     # Iterations
 

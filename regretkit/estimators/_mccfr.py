@@ -118,7 +118,7 @@ class TraversalEstimator(Estimator, Stateful):
         baseline = _NO_BASELINE
         if self.baseline is not None:
             baseline = self.baseline.baseline_values(played, tree, behavior)
-        # As Python, it takes what stands for a generator, too.
+        # Machine code takes a Generator of NumPy alone.
         fast = type(self.generator) is np.random.Generator and linkable()
         walk = (compiled_walker if fast else walker)(self._choose(), self.baseline is not None)
         data, parameters = self._sampling_data(game), np.array(self._parameters())

@@ -198,26 +198,27 @@ def follow_average(
 # The initial chance moves
 
 
-def search_start(drawn: float, outcomes: int) -> int:
-    """Return where a search begins: in machine code, where it ends if outcomes are even.
+Start: TypeAlias = Callable[[float, int], int]
+"""Returns where the search for an outcome begins; where it ends does not depend on that."""
 
-    In Python, numbers that are drawn are only compared, so that samples can be enumerated.
-    """
+
+def at_first(drawn: float, outcomes: int) -> int:
+    """Begin at the first: drawn numbers are only compared, so that samples can be enumerated."""
     return 0
 
 
-def even_search_start(drawn: float, outcomes: int) -> int:
-    """Return where a search ends if outcomes are even, as in most games."""
+def as_if_even(drawn: float, outcomes: int) -> int:
+    """Begin where the search ends if outcomes are even, as in most games."""
     return min(int(drawn * outcomes), outcomes - 1)
 
 
-def deal(chance: InitialChance, generator: np.random.Generator) -> tuple[int, int]:
+def deal(chance: InitialChance, generator: np.random.Generator, start: Start) -> tuple[int, int]:
     """Draw the initial chance moves; return the history, and how many come before it."""
     sums, chosen = chance.cumulative, 0
     last = len(sums) - 1
     if last > 0:
         drawn = generator.random()
-        chosen = search_start(drawn, len(sums))
+        chosen = start(drawn, len(sums))
         while chosen > 0 and drawn < sums[chosen - 1]:
             chosen -= 1
         while chosen < last and drawn >= sums[chosen]:
@@ -285,7 +286,7 @@ class Step(NamedTuple):
 
 
 @cache
-def walker(choose: Choose, with_baseline: bool) -> Walk:
+def walker(choose: Choose, with_baseline: bool, start: Start = at_first) -> Walk:
     """Return the function that draws one sample and returns what it visited.
 
     It is called as ``walk(player, tree, behavior, utility, buffers, data, parameters, baseline,
@@ -312,7 +313,7 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
         arguments = Traversal(player, tree, behavior, utility, buffers, rule, baseline)
         h, visited = 0, 0
         if not with_baseline:  # which needs each move of chance
-            h, visited = deal(tree.initial_chance, generator)
+            h, visited = deal(tree.initial_chance, generator, start)
         root = as_int64(tree.sequences[player])
         if counts:
             data[0][root] += 1.0
@@ -330,7 +331,7 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
 @cache
 def compiled_walker(choose: Choose, with_baseline: bool) -> Walk:
     """Return ``walker`` as machine code, which draws the same sample."""
-    return MachineCode(walker(choose, with_baseline), {search_start: even_search_start}, 2)
+    return MachineCode(walker(choose, with_baseline, as_if_even), 2)
 
 
 def _visitor(choose: Choose, with_baseline: bool) -> Callable[[Progress, Traversal], Progress]:

@@ -327,7 +327,7 @@ class ImperfectRecallGame(TreeGame[Simplices]):
         return self._refinement._value(self._unfolded(strategies))
 
     def realization(self, player: int, strategy: Vector) -> Vector:
-        """Return the probability of each action times that with which its player comes to it.
+        """Return the weight of each action: its probability times those of the player before it.
 
         That is the sum, over the histories of the information set, of the probabilities of the
         player's and chance's moves. Averages add these up, and divide by their sums.

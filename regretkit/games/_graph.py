@@ -262,7 +262,7 @@ class GraphGame(Game[Simplices]):
         return np.array([self._values(player, drawn)[0] for player in range(self.players)])
 
     def realization(self, player: int, strategy: Vector) -> Vector:
-        """Return the probability of each action times that with which its player comes to it.
+        """Return the weight of each action: its probability times those of the player before it.
 
         That is the sum, over all paths to nodes of the information set, of the probabilities of the
         player's and chance's moves. Averages add these up, and divide by their sums.

@@ -1,7 +1,7 @@
 """Checkpoint files: the call that made a run, and its state.
 
 A file is an ``.npz`` archive with the SHA-256 of the archive behind it. The array ``head`` is JSON,
-in which ``{"<array>": "n"}`` stands for the array named n. Nothing in a file is run or unpickled.
+with ``{"<array>": "n"}`` in place of the array named n. Nothing in a file is run or unpickled.
 """
 
 import hashlib

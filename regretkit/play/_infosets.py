@@ -158,7 +158,7 @@ class Infosets:
         return self.point(kind >> SIZE_BITS & PLAYER_MASK, kind & SIZE)
 
     def find(self, player: int, key: Hashable) -> int:
-        """Return where the record of an information set begins, -1 if there is none."""
+        """Return where the record of an information set begins, or -1."""
         if self._found < self.count:  # machine code has added some
             rows = range(self._found, self.count)
             players = self._kinds(slice(self._found, self.count)) >> SIZE_BITS & PLAYER_MASK

@@ -50,7 +50,7 @@ def compilations(function, patch):
             lambda *given: compiled.append(given) or compile_function(*given),
         )
         numbers = NUMBERS.copy()
-        _machine_code.MachineCode(function, {})(numbers)
+        _machine_code.MachineCode(function)(numbers)
     return numbers.tolist(), len(compiled)
 
 
@@ -69,7 +69,7 @@ def test_machine_code_is_loaded_where_it_was_kept(monkeypatch):
 
 
 def test_arguments_of_other_types_are_compiled_for_themselves(folder):
-    code = _machine_code.MachineCode(double, {})
+    code = _machine_code.MachineCode(double)
     for numbers in (NUMBERS.copy(), np.array([4.0, 0.0, 5.0])[::2]):
         code(numbers)
         assert numbers.tolist() == DOUBLED

@@ -11,7 +11,6 @@ from naive_games import random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, SelfPlay, games
-from regretkit._machine_code import specialized
 from regretkit.engine import _sampled_run
 from regretkit.evaluation import exploitability
 from regretkit.minimizers import DiscountedRegretMatchingPlus
@@ -127,8 +126,8 @@ def test_so_it_does_with_every_rule_that_rests(rule):
         assert_alike(*runs)
 
 
-def plain_function(template, specialization, results=0):
-    return specialized(template, specialization, plain_function)
+def plain_function(function, results=0):
+    return function
 
 
 @each_sampler

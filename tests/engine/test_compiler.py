@@ -88,9 +88,9 @@ def content(argument):
     return array.tobytes()
 
 
-def assert_same(function, *arguments, results=0, replaced=None, run=None):
+def assert_same(function, *arguments, results=0, run=None):
     """Assert that a function returns and writes the same in Python and as machine code."""
-    code = run or MachineCode(function, replaced or {}, results)
+    code = run or MachineCode(function, results)
     python, compiled = copied(arguments), copied(arguments)
     with np.errstate(all="ignore"):
         expected = function(*python)
@@ -181,7 +181,7 @@ def test_operators(name):
 @pytest.mark.parametrize("name", ["floats", "ints", "uint64", "tests of floats"])
 def test_operators_on_the_oldest_processors(name):
     function, arrays = case(name)
-    text, symbols = translate(function, {}, arrays)
+    text, symbols = translate(function, arrays)
     kinds = "".join(_machine_code._flatten(array)[1] for array in arrays)
     entry = _machine_code._link(ObjectCode(object_code(text, cpu="x86-64"), symbols), kinds, 0)
     assert_same(function, *arrays, run=lambda *arrays: entry(*map(id, arrays)))
@@ -204,7 +204,7 @@ def test_conversions_of_floats():
     assert_same(
         table([*names, "int(bool(a))", "round(a) + int(b)"]), x, x, np.zeros((8, x.size), int)
     )
-    code, out = MachineCode(table(["int(a)"]), {}), np.ones((1, 4), int)
+    code, out = MachineCode(table(["int(a)"])), np.ones((1, 4), int)
     x = np.array([np.nan, np.inf, -np.inf, 1e300])
     code(x, x, out)
     assert out.tolist() == [[0, HUGE.max, HUGE.min, HUGE.max]]
@@ -222,7 +222,7 @@ def test_functions_of_the_c_library():
     function = table(names)
     with np.errstate(all="ignore"):
         function(x, y, python)
-    MachineCode(function, {})(x, y, compiled)
+    MachineCode(function)(x, y, compiled)
     for name, expected, found in zip(names, python, compiled, strict=True):
         small = (abs(expected) < 1e22) & (abs(x) < 1e22)  # reductions of huge angles differ
         np.testing.assert_array_max_ulp(found[small], expected[small], 1), name
@@ -274,7 +274,7 @@ def test_floats_in_arrays_of_whole_numbers():
         np.zeros(1, "u8"),
         np.zeros(1, bool),
     )
-    MachineCode(function, {})(big, ints, narrow, wide, truths)
+    MachineCode(function)(big, ints, narrow, wide, truths)
     assert (ints[0], wide[0], truths[0]) == (HUGE.max, 10**19, True)
 
 
@@ -582,30 +582,29 @@ def test_arguments_and_results():
     other = pair, np.bool_(False), np.int64(7), np.uint64(1), np.float64(-0.5), np.zeros(2)
     assert_same(function, *one, results=4)
     assert_same(function, *other, results=4)
-    assert MachineCode(made("def function(x):\n    return x[0]"), {}, 1)(np.arange(5, 9)) == 5
-
-
-def placeholder(x):
-    """Return a number; to be replaced."""
-    raise NotImplementedError
+    assert MachineCode(made("def function(x):\n    return x[0]"), 1)(np.arange(5, 9)) == 5
 
 
 def doubled(x):
     return x * 2.0
 
 
-def uses_placeholder(x):
+def doubles(x):
     prefetch(x, 1)
     for k in range(x.size):
-        x[k] = placeholder(x[k])
+        x[k] = doubled(x[k])
 
 
-def test_placeholders_and_functions_with_a_file():
+def raises(x):
+    raise ValueError
+
+
+def test_functions_with_a_file():
     x = np.arange(4.0)
-    MachineCode(uses_placeholder, {placeholder: doubled})(x)
+    MachineCode(doubles)(x)
     assert x.tolist() == [0.0, 2.0, 4.0, 6.0]
     with pytest.raises(CannotCompileError, match=r"test_compiler.py:\d+: Raise"):
-        MachineCode(uses_placeholder, {}).prepared(x)
+        MachineCode(raises).prepared(x)
 
 
 def test_random_numbers():
@@ -617,7 +616,7 @@ def test_random_numbers():
     for bits in np.random.PCG64, np.random.MT19937:
         generator, x = np.random.Generator(bits(3)), np.zeros(50)
         twin = copied(generator)
-        MachineCode(function, {})(generator, x)
+        MachineCode(function)(generator, x)
         expected = np.zeros(50)
         function(twin, expected)
         assert content(x) == content(expected)

@@ -15,11 +15,10 @@ from test_compiler import (
     LIBRARY,
     assert_same,
     doubled,
+    doubles,
     made,
     pairs,
-    placeholder,
     table,
-    uses_placeholder,
 )
 
 from regretkit import _compiler, _machine_code, games
@@ -222,14 +221,14 @@ def test_refusals(case):
     text = HELPERS.strip() + "\n" + textwrap.indent(lines, "    ") + "\n"
     function = made(text, unread=without_source(), prefetch=prefetch)
     with pytest.raises(CannotCompileError, match=rf"^<string>:\d+: {reason}"):
-        MachineCode(function, {}).prepared(*arguments_of_all_types())
+        MachineCode(function).prepared(*arguments_of_all_types())
 
 
 def test_refusals_name_the_line():
     text = "\n\ndef helper(a):\n    b = a\n    return b[\n        0.5\n    ]\n\n"
     text += "def function(x):\n    helper(x)\n"
     with pytest.raises(CannotCompileError, match=r"^<string>:5: "):
-        MachineCode(made(text), {}).prepared(np.zeros(1))
+        MachineCode(made(text)).prepared(np.zeros(1))
 
 
 @pytest.mark.parametrize(
@@ -241,21 +240,21 @@ def test_refusals_name_the_line():
         (doubled, (None,), 0),
         (doubled, (1j,), 0),
         (doubled, (1.0,), 2),
-        (uses_placeholder, (np.zeros(2),), 1),
+        (doubles, (np.zeros(2),), 1),
         (lambda x: x, (1.0,), 0),
         (without_source(), (1.0,), 0),
     ],
 )
 def test_refusals_of_arguments_and_results(function, arguments, results):
     with pytest.raises(CannotCompileError):
-        MachineCode(function, {placeholder: doubled}, results).prepared(*arguments)
+        MachineCode(function, results).prepared(*arguments)
 
 
 def test_deep_expressions():
     x = np.ones(1)
     assert_same(made(f"def function(x):\n    x[0] = {' + '.join(['x[0]'] * 100)}"), x)
     with pytest.raises(CannotCompileError, match="too deep"):
-        MachineCode(made(f"def function(x):\n    x[0] = {'-' * 2000}x[0]"), {}).prepared(x)
+        MachineCode(made(f"def function(x):\n    x[0] = {'-' * 2000}x[0]")).prepared(x)
 
 
 # Platforms
@@ -327,7 +326,7 @@ def test_kernels_on_the_oldest_processors(monkeypatch):
 def test_every_function_of_the_c_library_is_a_symbol():
     x, y = pairs(FLOATS, FLOATS)
     names = [f"np.{name}(a)" for name in LIBRARY.split()] + ["a % b", "a ** b", "np.rint(a)"]
-    text, symbols = translate(table(names), {}, (x, y, np.zeros((len(names), x.size))))
+    text, symbols = translate(table(names), (x, y, np.zeros((len(names), x.size))))
     for triple in "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu":
         assert undefined_symbols(object_code(text, triple=triple)) <= C_LIBRARY | set(symbols)
     assert {"exp", "pow", "fmod"} <= set(symbols)

@@ -55,7 +55,7 @@ def numbers(seed):
 
 
 def in_lanes(function, arguments):
-    text, _ = translate(function, {}, arguments)
+    text, _ = translate(function, arguments)
     return f"<{LANES} x double>" in text
 
 
@@ -64,7 +64,7 @@ def test_expressions(expression):
     function = made(WRITTEN.format(expression=expression))
     left, right, found, expected = numbers(1), numbers(2), np.zeros(12), np.zeros(12)
     arguments = 12, 3, 1.5, left, right
-    MachineCode(function, {})(*arguments, found)
+    MachineCode(function)(*arguments, found)
     with np.errstate(all="ignore"):
         function(*arguments, expected)
     np.testing.assert_allclose(found, expected, rtol=1e-15)
@@ -85,7 +85,7 @@ def compute(count, stride, table, sums):
     function = made(text)
     table, sums = np.random.default_rng(3).random(5 * 8), np.zeros(8)
     other, expected = table.copy(), np.zeros(8)
-    MachineCode(function, {})(6, 8, table, sums)
+    MachineCode(function)(6, 8, table, sums)
     function(8, 8, other, expected)
     np.testing.assert_array_equal(sums, expected)
     np.testing.assert_array_equal(table, other)
@@ -104,7 +104,7 @@ def compute(count, table):
     function = made(text)
     table = np.random.default_rng(3).random(7) + 0.5
     other = table.copy()
-    MachineCode(function, {})(7, table)
+    MachineCode(function)(7, table)
     function(7, other)
     np.testing.assert_array_equal(table, other)
     assert not in_lanes(function, (7, table))
@@ -123,8 +123,8 @@ def test_calls_by_address():
     inner = made("def compute(k, s, x, y):\n    x[k] = s * y[k, 1]\n")
     outer = made("def compute(functions, k, x, y):\n    functions[k](k, 2.5, x, y)\n")
     x, y = np.zeros(3), np.arange(6.0).reshape(3, 2)
-    addresses = np.array([0, MachineCode(inner, {}).address(1, 1.0, x, y)])
-    MachineCode(outer, {})(addresses, 1, x, y)
+    addresses = np.array([0, MachineCode(inner).address(1, 1.0, x, y)])
+    MachineCode(outer)(addresses, 1, x, y)
     assert x.tolist() == [0.0, 7.5, 0.0]
     outer([None, inner], 1, x, y)
     assert x.tolist() == [0.0, 7.5, 0.0]
@@ -133,7 +133,7 @@ def test_calls_by_address():
 def test_a_part_of_an_array_has_no_address_to_pass():
     outer = made("def compute(functions, x):\n    functions[0](x[1:])\n")
     with pytest.raises(CannotCompileError, match="an array that is not an argument"):
-        translate(outer, {}, [np.zeros(1, np.int64), np.zeros(3)])
+        translate(outer, [np.zeros(1, np.int64), np.zeros(3)])
 
 
 def test_tuples_are_made_of_constants():
@@ -144,5 +144,5 @@ def compute(table, result):
 """
     function = made(text)
     result = np.zeros(1)
-    MachineCode(function, {})(np.arange(6.0).reshape(2, 3), result)
+    MachineCode(function)(np.arange(6.0).reshape(2, 3), result)
     assert result[0] == 3.0 + 1.0

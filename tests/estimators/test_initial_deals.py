@@ -12,9 +12,8 @@ from naive_games import chance, decision, end
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.checks import every_sample
-from regretkit.estimators import _traversal
 from regretkit.estimators._flat_tree import InitialChance, cumulative, initial_chance
-from regretkit.estimators._traversal import deal, even_search_start
+from regretkit.estimators._traversal import as_if_even, at_first, deal
 from regretkit.play import ExternalSampling, LearnedBaseline, OutcomeSampling, Sampled
 
 
@@ -95,7 +94,7 @@ def likely(node, moves):
 def test_each_deal_is_as_likely_as_it_is(node):
     opening = initial_chance(tree_of(node))
     found = np.zeros(opening.cumulative.size)
-    for probability, (history, moves) in every_sample(lambda g: deal(opening, g)):
+    for probability, (history, moves) in every_sample(lambda g: deal(opening, g, at_first)):
         found[history - opening.first] += probability
         assert moves == opening.moves
 
@@ -127,10 +126,8 @@ def test_wherever_one_begins_to_look_one_finds_the_same(parts, number, aside, da
         bound = data.draw(st.sampled_from(opening.cumulative.tolist()))
         number = min(max(float(bound + aside * np.spacing(bound)), 0.0), JUST_BELOW_ONE)
 
-    with pytest.MonkeyPatch.context() as patch:
-        plainly = deal(opening, Told(number))
-        patch.setattr(_traversal, "search_start", even_search_start)
-        assert deal(opening, Told(number)) == plainly
+    plainly = deal(opening, Told(number), at_first)
+    assert deal(opening, Told(number), as_if_even) == plainly
     chosen = plainly[0] - 7
     assert chances[chosen] > 0.0
     assert chosen == 0 or number >= opening.cumulative[chosen - 1]

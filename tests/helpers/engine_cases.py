@@ -203,7 +203,7 @@ def gap(run):
 class Written:
     """In place of machine code, the Python that it is made of."""
 
-    def __init__(self, function, replaced, results=0):
+    def __init__(self, function, results=0):
         self.function = function
 
     def prepared(self, *arguments):

@@ -15,9 +15,10 @@ import numpy as np
 
 from regretkit._compiler import prefetch
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit.engine._batch_rules import RuleFunctions
 from regretkit.engine.kernels._point import State, infoset_value, is_strategy
 from regretkit.estimators._flat_tree import InitialChance
-from regretkit.estimators._traversal import Choose, Decision, SamplingRule, deal, pick
+from regretkit.estimators._traversal import Choose, Decision, SamplingRule, as_if_even, deal, pick
 from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.play._infosets import HEAD, PARENT_BITS, PLAYER_MASK, SIZE, SIZE_BITS
 from regretkit.trace._kernel import BlockFunction
@@ -153,13 +154,7 @@ class SampleArrays(NamedTuple):
 class Functions(NamedTuple):
     """The functions of a game, a rule and a sampling, which are compiled into the iterations."""
 
-    player: Callable[..., int]
-    """The rules of the game: ``RuleFunctions``."""
-    legal: Callable[..., int]
-    key: Callable[..., int]
-    payoff: Callable[..., float]
-    chance: Callable[..., None]
-    child: Callable[..., int]
+    rules: RuleFunctions
     choose: Choose
     """Samples actions of the player who learns."""
     arrays_of_rule: Callable[..., State]
@@ -249,7 +244,7 @@ def begin_sample(play: Play) -> None:
     """Draw the initial chance moves."""
     functions, arrays, cursor, generator = play.functions, play.arrays, play.cursor, play.generator
     stack, stages = arrays.stack, arrays.stages
-    outcome, moves = deal(stages.chance, generator)
+    outcome, moves = deal(stages.chance, generator, as_if_even)
     width = functions.width
     for k in range(width):
         stack.state[width + k] = stages.rows[outcome, k]
@@ -276,17 +271,19 @@ def visit_history(player: int, play: Play) -> int:
     buffers.sampled[0], buffers.sampling[0] = 0, 1.0
     if actor != LATER:
         cursor[VISITED] += 1
-        size = functions.legal(
+        size = functions.rules.legal(
             stages.codes[stage, 1], stack.state, at, buffers.dealt, buffers.moves
         )
     if actor == CHANCE:
-        functions.chance(stages.codes[stage, 4], stack.state, at, buffers.dealt, buffers.chances)
+        functions.rules.chance(
+            stages.codes[stage, 4], stack.state, at, buffers.dealt, buffers.chances
+        )
         for k in range(size):
             buffers.probabilities[k] = buffers.chances[buffers.moves[k]]
         buffers.sampled[0] = pick(generator, buffers.probabilities, 0, size)
     elif actor >= 0 and size == 0:
         code = stages.codes[stage, 2]
-        cursor[KEY] = functions.key(code, stack.state, at, buffers.dealt, buffers.known)
+        cursor[KEY] = functions.rules.key(code, stack.state, at, buffers.dealt, buffers.known)
         cursor[PLAYER] = actor
         return NO_ACTIONS
     elif actor == player:
@@ -344,7 +341,8 @@ def draw(size: int, play: Play) -> int:
     if place == NOWHERE:
         maximum = arrays.buffers.chances.size
         sums = infosets.initial_sums[maximum * size : maximum * size + size]
-        sampled[0], _ = deal(InitialChance(np.uint32(0), np.uint32(0), sums), generator)
+        first = InitialChance(np.uint32(0), np.uint32(0), sums)
+        sampled[0], _ = deal(first, generator, as_if_even)
         return NOWHERE
     kind = (sequence_of(int(stack.state[actor]), actor) << SIZE_BITS) + size
     if infosets.heads[place] != kind:
@@ -370,7 +368,9 @@ def follow(sampled: int, place: int, size: int, player: int, play: Play) -> None
             stack.state[to + p] = stack.state[p]
         if actor != LATER:
             kind, move = stages.codes[stage, 5], buffers.moves[a]
-            chosen = functions.child(kind, stack.state, players, buffers.dealt, move, to + players)
+            chosen = functions.rules.child(
+                kind, stack.state, players, buffers.dealt, move, to + players
+            )
             following = stages.nexts[stage, chosen]
         if actor == player:
             visit, action = cursor[VISITS] - 1, a
@@ -396,11 +396,11 @@ def arrive(top: int, player: int, play: Play) -> None:
     if stage >= stages.codes.shape[0]:
         stack.actor[top], cursor[PENDING] = LATER, top
         return
-    actor = functions.player(stages.codes[stage, 0], stack.state, at, dealt)
+    actor = functions.rules.player(stages.codes[stage, 0], stack.state, at, dealt)
     if actor == TERMINAL:
         cursor[VISITED] += 1
         if visit >= 0:
-            paid = functions.payoff(stages.codes[stage, 3], stack.state, at, dealt, player)
+            paid = functions.rules.payoff(stages.codes[stage, 3], stack.state, at, dealt, player)
             entry = visit * arrays.buffers.chances.size + stack.action[top]
             visits.utility[entry] = stack.scale[top] * paid
         return
@@ -411,7 +411,7 @@ def arrive(top: int, player: int, play: Play) -> None:
     stack.place[top] = LATER if listed else NOWHERE  # known are those after known sequences only
     if actor == player or listed:  # a new one will be written there
         code, known = stages.codes[stage, 2], arrays.buffers.known
-        stack.key[top] = functions.key(code, stack.state, at, dealt, known)
+        stack.key[top] = functions.rules.key(code, stack.state, at, dealt, known)
         prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
 
@@ -494,7 +494,7 @@ def find_own(key: int, kind: int, visit: int, action: int, stage: int, play: Pla
         lead(before, action, infosets)
     stages, buffers = arrays.stages, arrays.buffers
     code = stages.codes[stage, 2]
-    functions.key(code, arrays.stack.state, stages.players, buffers.dealt, buffers.known)
+    functions.rules.key(code, arrays.stack.state, stages.players, buffers.dealt, buffers.known)
     return create(key, kind, infosets, buffers.moves, buffers.known, cursor)
 
 

@@ -259,7 +259,10 @@ class Objects(Rules):
         return players.astype(np.int64)
 
     def legal(self, h: Batch) -> Mask:
-        raise NotImplementedError("histories as objects have moves, and no mask")
+        row, action = self.moves(h)
+        mask = np.zeros((len(h.node), action.max() + 1), dtype=np.bool_)
+        mask[row, action] = True
+        return mask
 
     def moves(self, h: Batch) -> tuple[Indices, Indices]:
         listed: list[Sequence[Hashable]]
