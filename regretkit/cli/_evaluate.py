@@ -24,11 +24,11 @@ from regretkit.evaluation import (
     certify_gaps,
     dominated_actions,
     maxmin,
+    nash_conv,
     pure_equilibria,
     sampled_local_best_response,
     sampled_value,
     solve_zero_sum,
-    threshold,
 )
 from regretkit.games import NormalFormGame
 from regretkit.games.public import PublicGame
@@ -103,8 +103,8 @@ def evaluate(
         told.tell(f"game            {game.name}", imperfect_recall=game.forgets)
         before = None
         if minimum is not None:
-            cleaned = threshold(game.played, profile, minimum)
-            profile, before = game.coarsen(cleaned.profile), cleaned.gap_before
+            before = float(nash_conv(game.played, profile))
+            profile = profile.threshold(minimum)
             told.tell(f"gap before      {number(before)}", gap_before=before)
         _measure(game, profile, told)
         if certificate:

@@ -16,7 +16,6 @@ from regretkit.evaluation._gaps import exploitability as exploitability
 from regretkit.evaluation._gaps import nash_conv as nash_conv
 from regretkit.evaluation._gaps import security_value as security_value
 from regretkit.evaluation._hold_em import hold_em_report as hold_em_report
-from regretkit.evaluation._hold_em import hold_em_table as hold_em_table
 from regretkit.evaluation._local_best_response import (
     local_best_response as local_best_response,
 )
@@ -30,9 +29,6 @@ from regretkit.evaluation._normal_form import dominated_actions as dominated_act
 from regretkit.evaluation._normal_form import eliminate_dominated as eliminate_dominated
 from regretkit.evaluation._normal_form import pareto_optimal_outcomes as pareto_optimal_outcomes
 from regretkit.evaluation._normal_form import pure_equilibria as pure_equilibria
-from regretkit.evaluation._purification import PurifiedProfile as PurifiedProfile
-from regretkit.evaluation._purification import purify as purify
-from regretkit.evaluation._purification import threshold as threshold
 from regretkit.evaluation._regret_ledger import RegretLedger as RegretLedger
 from regretkit.evaluation.correlated._distributions import (
     CorrelatedEquilibrium as CorrelatedEquilibrium,

@@ -1,6 +1,6 @@
-"""Reports on endgames of poker: what each hand has, plays and earns, and what boards have."""
+"""Reports on endgames of poker: what each hand holds, plays and earns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,29 +19,29 @@ _CARDS = {rank + suit for rank in RANKS for suit in SUITS}
 def hold_em_report(
     game: PublicGame, profile: ProfileLike, *, nodes: Iterable[Path] | None = None
 ) -> dict[str, Any]:
-    """Return what each hand has, plays and earns with a profile of ``hold_em``, as JSON data.
+    """Return what each hand holds, plays and earns with a profile of ``hold_em``, as JSON data.
 
     Values and EVs are in chips and counted from the middle of the pot, as the payoffs are.
 
     Parameters
     ----------
     game
-        A game of ``hold_em``; any other public game in which both players can lose.
+        A game of ``hold_em``, or any other public game in which both players can lose.
     profile
         Such as ``run.average``.
     nodes
-        At which node or nodes hands are reported, as ``"/check/bet 500"``; by default at all
-        decisions before another card is dealt.
+        The node or nodes to report, as ``"/check/bet 500"``. By default all decisions before
+        another card is dealt.
 
     Returns
     -------
     dict
         The ``pot``; each player's ``value`` and its ``share`` of the pot; the mean ``rake``;
         ``exploitability``, half of the ``nash_conv``, in ``chips`` and in ``percent`` of the pot;
-        and for each of the ``nodes`` the ``player``, the ``actions``, their ``frequencies``, and
-        for each of the player's ``hands`` its ``weight`` with the play to the node, its ``equity``
-        against what the opponent plays to the node, its ``ev``, the ``strategy``, and the ``evs``
-        of the actions. None is the EV of a hand that meets no hand.
+        and ``nodes``. Each node has the ``player``, the ``actions``, their ``frequencies``, and for
+        each of the player's ``hands`` its ``weight`` by the play to the node, its ``equity``
+        against the opponent's hands there, its ``ev``, the ``strategy``, and the ``evs`` of the
+        actions. The EV of a hand that meets no hand is None.
 
     Examples
     --------
@@ -72,51 +72,18 @@ def hold_em_report(
     }
 
 
-def hold_em_table(
-    solutions: Mapping[str, tuple[PublicGame, ProfileLike]],
-) -> list[dict[str, str | float]]:
-    """Return one row for each of several boards, and at last their mean: an aggregate report.
-
-    ``solutions`` are a game and a profile of it by the name of the board. In each row are the
-    ``board``, the ``value`` of player 0 in chips, its ``share`` of the pot, the exploitability in
-    ``percent`` of the pot, the ``rake``, and how often player 0 takes each of its first actions.
-
-    Examples
-    --------
-    >>> from regretkit.games import Profile, hold_em
-    >>> solutions = {}
-    >>> for board in ("2c2d2h3c3d", "2c2d2h3cKd"):
-    ...     game = hold_em(board)
-    ...     solutions[board] = game, Profile.uniform(game)
-    >>> [row["board"] for row in hold_em_table(solutions)]
-    ['2c2d2h3c3d', '2c2d2h3cKd', 'mean']
-    """
-    rows: list[dict[str, Any]] = []
-    for board, (game, profile) in solutions.items():
-        report = hold_em_report(game, profile, nodes=["/"])
-        root = report["nodes"]["/"]
-        row = {"board": board, "value": report["value"][0], "share": report["share"][0]}
-        row |= {"percent": report["exploitability"]["percent"], "rake": report["rake"]}
-        rows.append(row | dict(zip(root["actions"], root["frequencies"], strict=True)))
-    names = list(dict.fromkeys(name for row in rows for name in row if name != "board"))
-    rows = [{"board": row["board"]} | {name: row.get(name, 0.0) for name in names} for row in rows]
-    means = {name: float(np.mean([row[name] for row in rows])) for name in names}
-    return [*rows, {"board": "mean", **means}]
-
-
 def _pot(game: PublicGame) -> float:
-    """Return what is in the pot at first: twice the least that a player can lose."""
-    lost = []
+    """Return the pot at the root: twice the least that a player can lose."""
+    pairs = [node.payoff for node in game.tree.nodes if isinstance(node, Free)]
     for node in game.tree.nodes:
-        if isinstance(node, Free | Compare):
-            pairs = [node.payoff] if isinstance(node, Free) else [node.win, node.lose]
-            lost += [-min(pair) for pair in pairs]
-    if min(lost, default=0.0) <= 0.0:
+        pairs += [node.win, node.lose] if isinstance(node, Compare) else []
+    least = min((-min(pair) for pair in pairs), default=0.0)
+    if least <= 0.0:
         raise ValueError(
             "game must be an endgame of poker, whose loser pays half of the pot at least, got one "
-            f"in which a player loses {min(lost, default=0.0):g}; pass games.hold_em()"
+            f"in which a player loses {least:g}; pass games.hold_em()"
         )
-    return 2.0 * min(lost)
+    return 2.0 * least
 
 
 def _first_street(game: PublicGame) -> list[tuple[str, ...]]:
@@ -129,7 +96,7 @@ def _first_street(game: PublicGame) -> list[tuple[str, ...]]:
 
 
 def _at(game: PublicGame, strategies: Sequence[Vector], path: tuple[str, ...]) -> dict[str, Any]:
-    """Return what the player who decides at a node has, plays and earns with each hand."""
+    """Return the report of a node."""
     node = game.tree.find(path)
     player, actions = int(game.tree.player[node]), game.tree.names[node]
     behavior = game.behavior(strategies, path)
@@ -138,24 +105,28 @@ def _at(game: PublicGame, strategies: Sequence[Vector], path: tuple[str, ...]) -
         "weight": game.reach(player, strategies, path),
         "equity": game.equity(player, path, strategies),
         "ev": game.ev(player, strategies, path),
+        "strategy": behavior,
+        "evs": np.stack([game.ev(player, strategies, (*path, a)) for a in actions], axis=1),
     }
-    evs = np.stack([game.ev(player, strategies, (*path, action)) for action in actions], axis=1)
-    hands = {}
     alive = np.flatnonzero(~np.isnan(behavior[:, 0]))
-    for i in alive.tolist():
-        about = {name: _number(column[i]) for name, column in columns.items()}
-        played = {"strategy": behavior[i].tolist(), "evs": [_number(ev) for ev in evs[i]]}
-        hands[game.deal.types[player][i]] = about | played
     probability = (columns["weight"] * met.free[0])[alive]
     total = probability.sum()
     shares = probability @ behavior[alive] / total if total else np.full(len(actions), np.nan)
     return {
         "player": player,
         "actions": list(actions),
-        "frequencies": [_number(share) for share in shares],
-        "hands": hands,
+        "frequencies": _numbers(shares.tolist()),
+        "hands": {
+            game.deal.types[player][i]: {
+                name: _numbers(column[i].tolist()) for name, column in columns.items()
+            }
+            for i in alive.tolist()
+        },
     }
 
 
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _numbers(value: Any) -> Any:
+    """Return a number or a list with None in place of NaN, as JSON has none."""
+    if isinstance(value, list):
+        return [*map(_numbers, value)]
+    return None if np.isnan(value) else value

@@ -232,7 +232,7 @@ class Profile(tuple[Vector, ...]):
         """Return the profile without actions of probability below a threshold.
 
         The most probable actions always remain. What remains of an information set is divided by
-        its sum. ``evaluation.threshold`` also returns the gaps before and after.
+        its sum.
 
         Parameters
         ----------

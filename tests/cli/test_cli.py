@@ -283,7 +283,7 @@ def test_a_strategy_in_a_file_is_evaluated_and_cleaned(report, folder):
     cleaned = report("evaluate", "kuhn_poker", "a.json", "--threshold", 0.05, "--out", "b.json")
     pure = report("evaluate", "kuhn_poker", "a.json", "--purify", "--out", "c.csv")
     profile = Profile.from_json("a.json", games.kuhn_poker())
-    after = evaluation.threshold(games.kuhn_poker(), profile, 0.05).gap_after
+    after = evaluation.nash_conv(games.kuhn_poker(), profile.threshold(0.05))
     assert cleaned["gap_before"] == pytest.approx(solved["gap"], abs=1e-12)
     assert report("evaluate", "kuhn_poker", "b.json")["gap"] == pytest.approx(after)
     assert pure["gap"] > solved["gap"]  # an equilibrium of poker needs to bluff

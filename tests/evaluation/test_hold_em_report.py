@@ -1,16 +1,14 @@
 """Reports on endgames against sums over pairs of hands."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from test_public_games import random_profile
 
-from regretkit.evaluation import hold_em_report, hold_em_table, nash_conv
+from regretkit.evaluation import hold_em_report, nash_conv
 from regretkit.games import Profile, hold_em, load
-from regretkit.play import solve
 
 TERMS = {
     **{"board": "2c3d3h5c6c", "ranges": ("66,54s:0.5,42", "*"), "pot": 40, "stack": 180},
@@ -77,22 +75,6 @@ def test_locked_nodes_are_left_out_and_what_follows_is_not():
     report = hold_em_report(game, Profile.uniform(game))
     assert list(report["nodes"]) == ["/check", "/check/all-in 100", "/all-in 100"]
     assert report["pot"] == 100
-
-
-def test_several_boards_are_the_rows_of_one_table():
-    boards = "2c2d2h3c3d", "2c2d2h3cKd"
-    solutions = {}
-    for board in boards:
-        game = hold_em(board)
-        solutions[board] = game, solve(game, "cfr+", iterations=20, engine="numpy").average
-    rows = hold_em_table(solutions)
-    assert [row["board"] for row in rows] == [*boards, "mean"]
-    for row, (game, average) in zip(rows, solutions.values(), strict=False):
-        assert_allclose(row["value"], game.value(average)[0])
-        assert_allclose(row["percent"], nash_conv(game, average) / 2)
-        assert_allclose(row["check"] + row["all-in 100"], 1)
-    for name in rows[0].keys() - {"board"}:
-        assert math.isclose(rows[2][name], (rows[0][name] + rows[1][name]) / 2)
 
 
 def test_what_is_no_endgame_is_refused():

@@ -16,7 +16,6 @@ from regretkit._util._arrays import read_only
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number, whole_number
-from regretkit.evaluation._purification import threshold
 from regretkit.evaluation.exact._linear_programs import (
     ExactSolution,
     check_constant_sum,
@@ -444,8 +443,8 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
     given, lacking = systems.bounded(*vectors), "memory"
     best = given
     if systems.payoffs is not None:
-        cut = (threshold(game, vectors, minimum).profile for minimum in _LEAST)
-        above = ([x > 0.0 for x in each] for each in cut)
+        given_profile = Profile(vectors, game.domains, game)
+        above = ([x > 0.0 for x in given_profile.threshold(p)] for p in _LEAST)
         supports = itertools.chain([systems.likely_supports(given)], above)
         best, lacking = _looked(systems, given, supports, 0, allowed * systems.width, end)
     return _ended(systems, game, best, "finish of a profile", lacking)
