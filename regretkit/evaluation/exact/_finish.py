@@ -6,13 +6,12 @@ import operator
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import read_only
 from regretkit._util._errors import warn
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, number, whole_number
@@ -21,12 +20,11 @@ from regretkit.evaluation.exact._linear_programs import (
     check_constant_sum,
     constraint_duals,
     constraints,
-    exact_solution,
     exponent_of,
     repaired,
     scaled,
 )
-from regretkit.games import Game, History, NormalFormGame, Profile, Rules
+from regretkit.games import History, NormalFormGame, Profile, Rules
 from regretkit.games._behavioral import as_vectors
 from regretkit.games.public import PublicGame
 from regretkit.games.public._history import pair_payoffs
@@ -48,23 +46,18 @@ _ROUNDING = 2.0**-50
 
 
 class Bounded(NamedTuple):
-    """Strategies, and an interval that they prove to hold the value."""
+    """Strategies, and the duality gap that they prove."""
 
     x: Vector
     y: Vector
-    lower: float
-    upper: float
     duals: tuple[Vector, Vector]
     """The least p with ``E^T p >= A y`` and q with ``F^T q >= -A^T x``, in units of the systems."""
-
-    @property
-    def gap(self) -> float:
-        return self.upper - self.lower
+    gap: float
 
 
 @frozen(eq=False)
 class Systems:
-    """The linear systems of a game, from which sequences out of the supports are left out."""
+    """The linear systems of a game; each look leaves out the sequences outside two supports."""
 
     game: Any
     payoffs: Any
@@ -72,14 +65,14 @@ class Systems:
     constraints: "list[tuple[csr_array, Vector]]"
     """E and e, F and f."""
     ranks: tuple[Indices, Indices, Indices, Indices]
-    """When sequences of player 0, points of 1, points of 0 and sequences of 1 are eliminated."""
+    """Elimination order of player 0's sequences, 1's points, 0's points and 1's sequences."""
     scale: int
     width: float
     """The range of payoffs."""
 
     @classmethod
     def of(cls, game: Any) -> "Systems":
-        """Return those of a constant-sum game of two players."""
+        """Return the systems of a constant-sum game of two players."""
         from scipy.sparse import csr_array
 
         check_constant_sum(game, public=True)
@@ -92,7 +85,7 @@ class Systems:
                 row, column, value = pair_payoffs(game.layout)
                 payoffs = csr_array((value, (row, column)), shape=shape)
             except MemoryError as error:
-                warn(f"finish learns, and there are no systems to solve: {error}")
+                warn(f"finish only learns, with no systems to solve: {error}")
                 payoffs = None
         else:
             payoffs = csr_array((paid, tuple(game.sequences)), shape=shape)
@@ -111,32 +104,26 @@ class Systems:
         return self.payoffs @ y, self.payoffs.T @ x
 
     def bounded(self, x: Vector, y: Vector) -> Bounded:
-        """Return strategies with the interval that best responses to them prove."""
+        """Return strategies with the gap that best responses to them prove."""
         earned, lost = self.utilities(x, y)
         p, q = map(constraint_duals, self.game.domains, (earned, -lost))
         (_, e), (_, f) = self.constraints
         lower, upper = (math.ldexp(v, self.scale) for v in (0.0 - float(f @ q), float(e @ p)))
-        return Bounded(x, y, lower, upper, (p, q))
-
-    def solution(self, game: Any, found: Bounded, method: str) -> ExactSolution:
-        """Return strategies of the game with the interval that they prove."""
-        duals = [read_only(np.ldexp(dual, self.scale)) for dual in found.duals]
-        known = (duals[0], duals[1]) if game.constant_sum == 0.0 else None
-        return exact_solution(game, *found[:4], method, known)
+        return Bounded(x, y, (p, q), upper - lower)
 
     def losses(self, point: Bounded) -> list[Vector]:
-        """Return what each sequence earns less than the best ones, against the other strategy."""
+        """Return how much less each sequence earns than a best one, against the other strategy."""
         earned, lost = self.utilities(point.x, point.y)
         pairs = zip(self.constraints, point.duals, (earned, -lost), strict=True)
         return [E.T @ dual - utility for (E, _), dual, utility in pairs]
 
     def likely_supports(self, point: Bounded) -> list[Flags]:
-        """Return the sequences whose probability is larger than what they lose, and not tiny."""
+        """Return the sequences whose probability exceeds their loss, and is not tiny."""
         pairs = zip((point.x, point.y), self.losses(point), strict=True)
         return [x > np.maximum(lost, _TINY) for x, lost in pairs]
 
     def corrected_supports(self, point: Bounded) -> list[Flags]:
-        """Return the supports of a point with best responses, and without what loses most."""
+        """Return the supports of a point plus best responses, minus what loses most."""
         losses, strategies, domains = self.losses(point), (point.x, point.y), self.game.domains
         ratios = [
             np.where((x > 0.0) & (lost > _LOSS), lost / np.maximum(x, _LOSS), 0.0)
@@ -152,8 +139,8 @@ class Systems:
     def look(self, supports: Sequence[Flags], average: Bounded) -> Bounded:
         """Return the solutions with these supports that are nearest to ``average``.
 
-        With z = (x, q) and B the equations of player 0, those of player 1 are ``B^T w = d`` with
-        w = (-p, y), so that both players' take one factorization.
+        With z = (x, q), player 0's equations are ``B z = c``. Player 1's are ``B^T w = d`` with
+        w = (-p, y), so one factorization solves both.
         """
         from scipy.sparse import block_array
 
@@ -173,7 +160,7 @@ class Systems:
 
 
 def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
-    """Return how many decisions each sequence and each constraint on strategies comes after."""
+    """Return how many decisions precede each sequence and each constraint on strategies."""
     depth = np.zeros(domain.dimension, dtype=np.int16)
     if isinstance(domain, Simplices):
         return depth, np.zeros(domain.blocks, dtype=np.int16)
@@ -185,10 +172,10 @@ def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
 def _unknowns(
     domain: Simplices | DecisionTree, support: Flags
 ) -> tuple[Indices, "csr_array", Indices]:
-    """Return the sequences that are unknown, what all are in terms of these, and forced decisions.
+    """Return the unknown sequences, all sequences in terms of these, and the forced decisions.
 
-    Where a decision has a single action in the support, that action has the probability of the
-    sequence before it: it is the same unknown, and the decision's constraint is left out.
+    If a decision has a single action in the support, that action has the probability of the
+    sequence before it. Both are one unknown, and the decision's constraint is left out.
     """
     from scipy.sparse import csr_array
 
@@ -210,7 +197,7 @@ def _unknowns(
 def _flow(
     constraints: tuple["csr_array", Vector], unknowns: "csr_array", forced: Indices
 ) -> tuple["csr_array", Vector, Indices]:
-    """Return the constraints on the unknowns, without those of forced decisions, and numbers."""
+    """Return the constraints on the unknowns without forced decisions, and their numbers."""
     whole, e = constraints
     E: Any = whole @ unknowns
     live = np.diff(E.indptr) > 0
@@ -222,9 +209,9 @@ def _flow(
 def _nearest_solutions(
     B: Any, points: tuple[Vector, Vector], wanted: tuple[Vector, Vector], ranks: Indices
 ) -> tuple[Vector, Vector]:
-    """Return z of ``B z = c`` and w of ``B^T w = d`` nearest to two points, or what comes near.
+    """Return z of ``B z = c`` and w of ``B^T w = d`` nearest to two points, or least residuals.
 
-    Steps of ``[I B^T; B -delta I]``, whose unknowns are eliminated in order of their ranks, need
+    The steps solve ``[I B^T; B -delta I]``, eliminating unknowns in order of their ranks. They need
     neither full rank nor as many equations as unknowns.
     """
     from scipy.sparse import csc_array, diags_array
@@ -272,29 +259,11 @@ _EXTRA = 1_000
 _LOST = 10.0
 """Supports are corrected while their gap is at most this many times that of the average."""
 _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
-"""Probabilities below each of these count as zero in a profile, one after the other."""
-
-
-class LearningRun(Protocol):
-    """A run that can go on, such as ``SelfPlay``, with the strategies it plays next."""
-
-    @property
-    def game(self) -> Game: ...
-
-    @property
-    def iteration(self) -> int: ...
-
-    @property
-    def current(self) -> Sequence[Vector]: ...
-
-    @property
-    def average(self) -> Sequence[Vector]: ...
-
-    def run(self, iterations: int) -> object: ...
+"""Thresholds of a profile's probabilities, one after the other."""
 
 
 def finish(
-    run: LearningRun | Profile,
+    run: Any,
     *,
     tolerance: float = 1e-12,
     time_limit: float = 60.0,
@@ -302,34 +271,32 @@ def finish(
 ) -> ExactSolution:
     """Return an equilibrium of a zero-sum game from a run or a profile, exact up to rounding.
 
-    After some iterations the sequences that the average plays with a larger probability than they
-    lose against the other's average, with those that are played *now*, are the support of an
-    equilibrium. With S and T these sequences, A the payoffs of player 0, and ``E x = e`` and
-    ``F y = f`` the constraints on strategies, an equilibrium with these supports solves, with q the
-    values of player 1's decision points,
+    After some iterations, the supports of an equilibrium are the sequences that the run plays now,
+    with those whose average probability exceeds their loss against the opponent's average. With S
+    and T these supports, A the payoffs of player 0, ``E x = e`` and ``F y = f`` the constraints on
+    strategies, and q the values of player 1's decision points, the equilibrium solves
 
         E x = e,    (A^T x)[t] = (F^T q)[t] for t in T,    x[s] = 0 for s not in S
 
-    and likewise y. Of all solutions the one nearest to the run's average is taken, and best
-    responses of the whole game measure it, so that nothing rests on the guess of the supports.
-    If the gap is not zero, best responses join S and T and the sequence that loses most for its
-    probability leaves, one after the other, up to once for every 1,000 iterations so far. Then the
-    run continues: looks are at iterations 50, 100, 200, ... No clock decides, unless the time limit
-    ends the run.
+    and likewise y. ``finish`` takes the solution nearest to the run's average. Best responses of
+    the whole game measure its gap, so nothing rests on the guess of the supports. If the gap is not
+    zero, best responses join S and T and the sequence that loses most for its probability leaves,
+    up to once for every 1,000 iterations so far. Then the run continues: looks are at iterations
+    50, 100, 200, ... The result does not depend on the clock unless the time limit ends the run.
 
     Parameters
     ----------
     run
-        A run on a constant-sum game of two players, in normal form, in extensive form, or public.
-        It continues from where it is. Or a profile of such a game, as ``run.average`` or from a
-        file: its supports are those of its actions above one threshold after another, and the best
-        is returned.
+        A run of a constant-sum game of two players, in normal form, in extensive form, or public.
+        It continues from its last iteration. Or a profile of such a game, as ``run.average`` or
+        from a file: its supports are those of its actions above one threshold after another.
     tolerance
         The gap at which to end, relative to the range of payoffs, at least 0.
     time_limit
-        End after about this number of seconds, with a warning and the best until then, or where a
-        system does not fit into memory; ``gap`` of the solution says how far it is, ``method`` what
-        lacked. A public game whose payoffs of pairs do not fit is played without looks.
+        End after about this number of seconds with a warning, or when a system does not fit into
+        memory, and return the best strategies so far. Their ``gap`` says how far they are from
+        equilibrium, and ``method`` what was lacking. A public game whose payoffs of pairs of types
+        do not fit is played without looks.
     iterations
         End at this iteration of the run, in the same way; by default at no iteration.
 
@@ -351,48 +318,51 @@ def finish(
     """
     allowed = number(tolerance, "tolerance", minimum=0.0)
     end = time.monotonic() + number(time_limit, "time_limit", minimum=0.0)
+    last = sys.maxsize if iterations is None else whole_number(iterations, "iterations", minimum=1)
     if isinstance(run, Profile):
-        return _finished_profile(run, allowed, end)
+        game = run._game
+        if game is None or isinstance(game, Mapping | History | Rules):
+            raise ValueError(
+                "run is a profile without its game; pass Profile(strategies, game.domains, game)"
+            )
+        systems, method, lacking = Systems.of(game), "finish of a profile", "memory"
+        average = best = systems.bounded(*as_vectors(game, run))
+        if systems.payoffs is not None:
+            above = ([x > 0.0 for x in run.threshold(minimum)] for minimum in _LEAST)
+            supports = itertools.chain([systems.likely_supports(average)], above)
+            best, lacking = _looked(systems, average, supports, 0, allowed * systems.width, end)
+        return _ended(systems, best, method, lacking)
     if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
         wanted = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", wanted, run))
-    last = sys.maxsize if iterations is None else whole_number(iterations, "iterations", minimum=1)
     systems = Systems.of(run.game)
     goal, due = allowed * systems.width, min(max(_FIRST, run.iteration), last)
-    best: Bounded | None = None
+    bests: list[Bounded] = []
     while True:
-        _play(run, due, end)
+        while run.iteration < due:  # in pieces, to end soon after the time limit
+            run.run(min(1 + run.iteration // 8, due - run.iteration))
+            if time.monotonic() >= end:
+                break
         average, lacking = systems.bounded(*run.average), ""
-        best = min(average, best or average, key=_gap)
+        bests.append(average)
         if systems.payoffs is not None and average.gap <= _WORTH_A_LOOK * systems.width:
             likely, extra = systems.likely_supports(average), run.iteration // _EXTRA
             wider = [a | (x > 0.0) for a, x in zip(likely, run.current, strict=True)]
-            supports = [wider, likely][: 1 + extra]
-            found, lacking = _looked(systems, average, supports, extra - 1, goal, end)
-            best = min(best, found, key=_gap)
-        if best.gap > goal and not lacking:
+            found, lacking = _looked(
+                systems, average, [wider, likely][: 1 + extra], extra - 1, goal, end
+            )
+            bests.append(found)
+        bests = [min(bests, key=_gap)]
+        if bests[0].gap > goal and not lacking:
             lacking = "iterations" * (run.iteration >= last)
             lacking = "time" if time.monotonic() >= end else lacking
-        if best.gap <= goal or lacking:
+        if bests[0].gap <= goal or lacking:
             method = f"finish after {run.iteration} iterations"
-            return _ended(systems, run.game, best, method, lacking)
+            return _ended(systems, bests[0], method, lacking)
         due = min(2 * due, last)
 
 
 _gap = operator.attrgetter("gap")
-
-
-def _play(run: LearningRun, due: int, end: float) -> None:
-    """Play to an iteration, or to the end of the time, at least once."""
-    chunk = 1
-    while run.iteration < due:
-        begun = time.monotonic()
-        run.run(min(chunk, due - run.iteration))
-        now = time.monotonic()
-        if now >= end:
-            break
-        # Twice as many as before, or as many as the time is left for
-        chunk = max(1, int(chunk * min(2.0, (end - now) / max(now - begun, 1e-9))))
 
 
 def _looked(
@@ -403,7 +373,7 @@ def _looked(
     goal: float,
     end: float,
 ) -> tuple[Bounded, str]:
-    """Return the best of what supports and corrections lead to, and what was lacking."""
+    """Return the best solution with these supports or corrected ones, and what was lacking."""
     best = found = average
     remaining = iter(supports)
     while best.gap > goal:
@@ -422,29 +392,10 @@ def _looked(
     return best, ""
 
 
-def _ended(systems: Systems, game: Any, best: Bounded, method: str, lacking: str) -> ExactSolution:
+def _ended(systems: Systems, best: Bounded, method: str, lacking: str) -> ExactSolution:
     """Return the solution, and say what was lacking."""
     if lacking == "time":
         warn(f"finish ended at its time_limit, with a gap of {best.gap:.3g}")
     if lacking:
         method += f", out of {lacking if systems.payoffs is not None else 'memory'}"
-    return systems.solution(game, best, method)
-
-
-def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
-    """Return the best of what the supports above each threshold lead to."""
-    game = profile._game
-    if game is None or isinstance(game, Mapping | History | Rules):
-        raise ValueError(
-            "run is a profile without its game; pass Profile(strategies, game.domains, game)"
-        )
-    systems = Systems.of(game)
-    vectors = as_vectors(game, profile)
-    given, lacking = systems.bounded(*vectors), "memory"
-    best = given
-    if systems.payoffs is not None:
-        given_profile = Profile(vectors, game.domains, game)
-        above = ([x > 0.0 for x in given_profile.threshold(p)] for p in _LEAST)
-        supports = itertools.chain([systems.likely_supports(given)], above)
-        best, lacking = _looked(systems, given, supports, 0, allowed * systems.width, end)
-    return _ended(systems, game, best, "finish of a profile", lacking)
+    return ExactSolution.of(systems.game, [best.x, best.y], method)

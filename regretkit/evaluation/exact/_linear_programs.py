@@ -1,4 +1,4 @@
-"""Linear programs over strategies, solved by HiGHS through SciPy, and what they say of games."""
+"""Linear programs over strategies, solved by HiGHS through SciPy."""
 
 import math
 import time
@@ -34,7 +34,7 @@ class ExactSolution:
 
         lower  =  min over y' of u(x, y')   <=   value   <=   max over x' of u(x', y)  =  upper
 
-    All numbers are in units of player 0's payoff, but for ``duals[1]``, which is in player 1's.
+    ``duals[1]`` is in units of player 1's payoff, all other numbers in units of player 0's.
 
     Examples
     --------
@@ -51,15 +51,15 @@ class ExactSolution:
     upper: float
     """The most that player 0 can earn against player 1's strategy."""
     profile: Profile = field(repr=False)
-    """A Nash equilibrium; of several, any one. Off its path, play may be suboptimal."""
-    duals: tuple[Vector, Vector] = field(repr=False)
+    """A Nash equilibrium, any one of several. Off its path, play may be suboptimal."""
+    duals: tuple[Vector, ...] = field(repr=False)
     """The least d with ``E^T d >= u``, for each player's constraints E and utility u.
 
-    ``d[0]`` is the value to the player; in a tree ``d[1 + j]`` is the most that it earns from
-    decision point j on, times the probability that chance and the other play to there.
+    ``d[0]`` is the value to the player. In a tree ``d[1 + j]`` is the most that it earns from
+    decision point j on, times the probability that chance and the opponent play to there.
     """
     method: str
-    """How it was found: "linear program", or "finish" and of what."""
+    """"linear program", or "finish" and of what."""
 
     @property
     def gap(self) -> float:
@@ -68,11 +68,16 @@ class ExactSolution:
 
     @classmethod
     def of(cls, game: Any, profile: ProfileLike, method: str) -> "ExactSolution":
-        """Return strategies of a game with the interval that best responses to them prove."""
-        x, y = as_vectors(check_constant_sum(game, public=True), profile)
-        upper, _ = game.domains[0].best_response(game.utility(0, [x, y]))
-        negated, _ = game.domains[1].best_response(-game.utility(1, [x, y], payoff_of=0))
-        return exact_solution(game, x, y, 0.0 - negated, upper, method)
+        """Return a profile of a constant-sum game with the interval that best responses prove."""
+        played = Profile(as_vectors(game, profile), game.domains, game)
+        duals = tuple(
+            constraint_duals(domain, game.utility(player, played))
+            for player, domain in enumerate(game.domains)
+        )
+        upper, _ = game.domains[0].best_response(game.utility(0, played))
+        negated, _ = game.domains[1].best_response(-game.utility(1, played, payoff_of=0))
+        lower = 0.0 - negated
+        return cls(lower + (upper - lower) / 2, lower, upper, played, duals, method)
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import facts
@@ -91,16 +96,15 @@ def solve_zero_sum(
         maximize  <f, q>   subject to   F^T q <= A^T x,   E x = e,   x >= 0
 
     with A the payoffs of player 0, and ``E x = e`` and ``F y = f`` the constraints on strategies.
-    ``gap`` measures the strategies by best responses, independently of what HiGHS reports: 1e-12 of
-    the largest payoff or less, but up to 1e-8 where payoffs differ by more than six orders of
-    magnitude.
+    Best responses to the strategies give ``gap``, whatever HiGHS reports. It is at most 1e-12 of
+    the largest payoff, or 1e-8 if payoffs differ by more than six orders of magnitude.
 
     Parameters
     ----------
     game
         A constant-sum game of two players, in normal form or in extensive form.
     time_limit
-        Give up after about this number of seconds, without strategies; ``finish`` always has some.
+        Give up after about this number of seconds, without strategies. ``finish`` always has some.
 
     Examples
     --------
@@ -115,38 +119,18 @@ def solve_zero_sum(
     Behavior 14(2).
     """
     limit = None if time_limit is None else number(time_limit, "time_limit", minimum=0.0)
-    return exact_solution(game, *_saddle_of_player(check_constant_sum(game), 0, limit))
+    x, y, *_ = _saddle_of_player(check_constant_sum(game), 0, limit)
+    return ExactSolution.of(game, [x, y], "linear program")
 
 
 def check_constant_sum(game: Any, *, public: bool = False) -> Any:
-    """Require a game of two players whose payoffs add up to a constant, public ones if asked."""
+    """Require a constant-sum game of two players, which may be public if ``public`` says so."""
     check_form(game, NormalFormGame, ExtensiveFormGame, *[PublicGame] * public)
     if game.players != 2:
         raise ValueError(f"game must have two players, got {game.players}")
     if game.constant_sum is None:
-        raise ValueError(
-            f"game must be constant-sum, but what both earn together differs in {quote(game)}; "
-            "maxmin says what one of them is sure of"
-        )
+        raise ValueError(f"game must be constant-sum, got {quote(game)}; maxmin takes any payoffs")
     return game
-
-
-def exact_solution(
-    game: NormalFormGame | ExtensiveFormGame,
-    x: Vector,
-    y: Vector,
-    lower: float,
-    upper: float,
-    method: str = "linear program",
-    duals: tuple[Vector, Vector] | None = None,
-) -> ExactSolution:
-    """Return strategies and the interval that they prove, with their duals."""
-    profile = Profile([x, y], game.domains, game)
-    first, second = duals or (
-        constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
-    )
-    middle = lower + (upper - lower) / 2
-    return ExactSolution(middle, lower, upper, profile, (first, second), method)
 
 
 def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
@@ -182,7 +166,7 @@ def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
         max over x of min over y of u(x, y)
 
     with x a mixed strategy of the player and y a joint strategy of the others, whose own payoffs
-    do not matter. The game is in normal form, or has two players.
+    do not matter. The game is in normal form or has two players.
 
     Examples
     --------
@@ -200,8 +184,9 @@ def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
 
         min over y of max over x of u(x, y)
 
-    It equals ``maxmin``, up to the gap. The others act together: ``strategy`` is theirs, of several
-    the probability of every joint action, shape ``(n_0, n_1, ...)`` without the player's own axis.
+    It equals ``maxmin``, up to the gap. ``strategy`` is that of the others, who act together.
+    Several others have a probability for every joint action, an array of shape ``(n_0, n_1, ...)``
+    without the player's axis.
 
     Examples
     --------
@@ -217,7 +202,7 @@ def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
 
 
 def check_form(game: Game, *forms: type, hint: str = "") -> Any:
-    """Return a game in one of some forms, by default the normal or the extensive one."""
+    """Require a game in one of some forms, by default the normal or the extensive one."""
     forms = forms or (NormalFormGame, ExtensiveFormGame)
     check_game(game)
     if game.recall_violation is not None:
@@ -258,8 +243,8 @@ def saddle_point(
 
         maximize  <f, q>   subject to   F^T q <= A^T x
 
-    and y are the dual values of the inequalities. After them come the least that x earns, and the
-    most that is possible against y, by best responses and not by what HiGHS reports.
+    and y are the dual values of the inequalities. Two bounds follow, by best responses: the least
+    that x earns, and the most that can be earned against y.
     """
     from scipy.sparse import csr_array, hstack
 
@@ -388,10 +373,10 @@ def maximize(
 ) -> tuple[Vector, Vector]:
     """Maximize ``<objective, (x, q)>`` over x of a set and any q, with ``nonpositive (x, q) <= 0``.
 
-    Return x, repaired, and the gain of the optimum per unit of slack of each inequality, at least
-    0. The simplex method comes first, or for a DAG the interior point method with crossover; where
-    one fails the other follows. Entries should be at most about one in size: HiGHS's tolerances
-    are absolute, and it takes entries below 1e-9 for zero.
+    Return x, repaired, and the dual value of each inequality, at least 0. The simplex method comes
+    first, or for a DAG the interior point method with crossover. If one fails, the other follows.
+    Entries should be at most about one in size: HiGHS's tolerances are absolute, and it takes
+    entries below 1e-9 for zero.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
@@ -423,12 +408,10 @@ def maximize(
             return repaired(solved.x[: domain.dimension], domain), prices
         if time.monotonic() >= end:
             raise RuntimeError(
-                f"HiGHS did not solve the linear program within time_limit={time_limit:g} seconds, "
-                "and until then it has no strategies, so that no gap is known; solve(game, "
-                "exact=True, time_limit=...) returns the best so far"
+                f"HiGHS did not solve the linear program within time_limit={time_limit:g} seconds; "
+                "solve(game, exact=True, time_limit=...) returns the best strategies so far"
             )
         messages.append(f"{method}: {solved.message}")
     raise RuntimeError(
-        "HiGHS found no optimum of a linear program that has one; payoffs of very different sizes "
-        f"may be the reason, so rescale or round them. It says: {'; '.join(messages)}"
+        f"HiGHS found no optimum, perhaps as payoffs differ much in size: {'; '.join(messages)}"
     )
