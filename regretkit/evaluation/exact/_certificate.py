@@ -1,4 +1,4 @@
-"""Certificates: what players earn and gain by deviations, in fractions, for anyone to verify."""
+"""Certificates: payoffs and gains by deviations, in fractions, for anyone to verify."""
 
 import json
 import re
@@ -7,27 +7,27 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._files import FilePath, replace_file
 from regretkit._util._validate import quote
-from regretkit.evaluation.exact._fractions import Shares, as_tree, check_size
-from regretkit.evaluation.exact._linear_programs import check_form
+from regretkit.evaluation.exact._fractions import Shares
 from regretkit.evaluation.exact._verifier import check_certificate
-from regretkit.games import Profile
+from regretkit.games import NormalFormGame, Profile
 from regretkit.games._profile_table import read_json
 
 Notion: TypeAlias = Literal["value", "nash", "ce", "cce", "efce", "efcce", "nfcce"]
-"""What a certificate is of: the value of a game, or the gaps to an equilibrium."""
+"""What a certificate proves: the value of a game, or the gaps to an equilibrium."""
 
 _FORMAT = "regretkit certificate 1"
 _DIGITS = 4_300
-"""The most digits of a numerator or a denominator, as Python writes by default."""
+"""The most digits of a numerator or a denominator, Python's limit by default."""
 _NUMBER = re.compile(rf"-?[0-9]{{1,{_DIGITS}}}(/[0-9]{{1,{_DIGITS}}})?")
 
 
 class Deviation(NamedTuple):
-    """When a player stops following, and the action that it takes then; the best comes after.
+    """Where a player stops following, and its action there; the best continuation follows.
 
     Examples
     --------
@@ -37,21 +37,21 @@ class Deviation(NamedTuple):
     """
 
     information_set: int | None
-    """The number of the information set; None for a strategy that is chosen before all."""
+    """The number of the information set; None for another strategy of the whole game."""
     recommended: int | None
     """The number of the recommended action; None before the player knows it."""
     action: int | None
-    """The number of the action that it takes instead."""
+    """The number of the action instead."""
 
     def named(self, domain: Any) -> str:
-        """Return it in the names of a player's set, as ``"J: bet -> pass"``."""
+        """Return the deviation in the names of a player's set, as ``"J: bet -> pass"``."""
         if self.information_set is None or self.action is None:
             return "another strategy"
         labels = getattr(domain, "simplices", domain).labels
         actions = labels.actions(self.information_set)
-        told = "" if self.recommended is None else f"{actions[self.recommended]} "
+        recommended = "" if self.recommended is None else f"{actions[self.recommended]} "
         place = f"{labels.block(self.information_set)}: " if labels.named else ""
-        return f"{place}{told}-> {actions[self.action]}"
+        return f"{place}{recommended}-> {actions[self.action]}"
 
 
 class Part(NamedTuple):
@@ -63,11 +63,11 @@ class Part(NamedTuple):
 
 @frozen(eq=False)
 class Certificate:
-    """What each player earns, and gains by deviations, in fractions.
+    """Payoffs and gains by deviations, in fractions.
 
     The players follow a distribution over profiles. Player i earns ``lower[i]`` by following, and
     at most ``upper[i]`` by deviations of the notion, without any rounding. The distribution is an
-    equilibrium if both are equal for all players. ``verify`` computes all of it again from the
+    equilibrium if both are equal for all players. ``verify`` computes all numbers again from the
     game.
 
     Examples
@@ -87,19 +87,19 @@ class Certificate:
     """
 
     notion: Notion
-    """"value" of ``certify``; of ``certify_gaps`` "nash", "ce", "cce", "efce", "efcce", "nfcce"."""
+    """"value" from ``certify``; "nash", "ce", "cce", "efce", "efcce" or "nfcce" otherwise."""
     lower: tuple[Fraction, ...]
-    """What each player earns."""
+    """The payoff of each player."""
     upper: tuple[Fraction, ...]
-    """The most that each player can earn by deviating, at several information sets if it likes."""
+    """The most that each player can earn by deviations, also at several information sets."""
     gains: tuple[Mapping[Deviation, Fraction], ...] = field(repr=False)
-    """For each player what each single deviation gains; it may be negative."""
+    """For each player the gain of each single deviation, which may be negative."""
     parts: tuple[Part, ...] = field(repr=False)
     """The distribution: profiles in fractions and their probabilities."""
     fingerprint: str
-    """Of the game, as ``games.fingerprint`` returns it."""
+    """The ``games.fingerprint`` of the game."""
     readings: Mapping[float, Fraction] = field(repr=False)
-    """The payoffs and chances of the game that stand for other fractions, as 0.1 for 1/10."""
+    """Payoffs and chances of the game that stand for other fractions, as 0.1 for 1/10."""
 
     @property
     def gaps(self) -> tuple[Fraction, ...]:
@@ -108,32 +108,30 @@ class Certificate:
 
     @property
     def value(self) -> Fraction:
-        """What player 0 earns: the value of the game if the notion is "value"."""
+        """The payoff of player 0: the value of the game if the notion is "value"."""
         return self.lower[0]
 
     def profile(self, game: Any) -> Profile:
-        """Return the profile in floats; of several, the first."""
+        """Return the first profile of the distribution in floats."""
         strategies = []
+        skipped = int(isinstance(game, NormalFormGame))  # the empty sequence
         for shares, domain in zip(self.parts[0].strategies, game.domains, strict=True):
-            tree = as_tree(domain)
-            strategies.append(shares.floats(tree.dimension)[tree.dimension - domain.dimension :])
+            weights = np.zeros(skipped + domain.dimension)
+            for s, numerator in shares.numerators.items():
+                weights[s] = numerator / shares.denominator
+            strategies.append(weights[skipped:])
         return Profile(strategies, game.domains, game)
 
     def verify(self, game: Any) -> None:
-        """Compute all numbers again, from the terminals or the table of a game, in fractions.
+        """Compute all numbers again in fractions, from the terminals or the table of a game.
 
-        Floats of the game stand for the simplest fractions that rounding leaves room for.
-
-        Raises
-        ------
-        ValueError
-            If ``game`` is another game, or a number of the certificate is wrong.
+        Floats of the game stand for the simplest fractions that rounding leaves room for. A
+        ValueError says that ``game`` is another game, or that a number of the certificate is wrong.
         """
-        check_size(check_form(game))
         check_certificate(game, self)
 
     def to_json(self, path: FilePath) -> None:
-        """Write a file for ``from_json``; numbers are texts such as ``"-1/18"``."""
+        """Write a file for ``from_json``, with numbers as ``"-1/18"`` of 4,300 digits at most."""
         data = {
             "format": _FORMAT,
             "fingerprint": self.fingerprint,
@@ -160,7 +158,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, path: FilePath) -> "Certificate":
-        """Return the certificate in a file; it proves nothing until ``verify`` has passed."""
+        """Return the certificate in a file. It proves nothing until ``verify`` passes."""
         data: Any = read_json(Path(path))
         try:
             if data["format"] != _FORMAT:
@@ -186,8 +184,8 @@ class Certificate:
 
     def __str__(self) -> str:
         players = enumerate(zip(self.lower, self.gaps, strict=True))
-        told = (f"player {i} earns {_shown(v)} and gains {_shown(gap)}" for i, (v, gap) in players)
-        return f"{self.notion}: {', '.join(told)}"
+        shown = (f"player {i} earns {_shown(v)} and gains {_shown(gap)}" for i, (v, gap) in players)
+        return f"{self.notion}: {', '.join(shown)}"
 
 
 def _shown(value: Fraction) -> str:
@@ -195,11 +193,8 @@ def _shown(value: Fraction) -> str:
     return str(value) if small else f"{float(value):.12g}"
 
 
-# Numbers in files
-
-
 def _checked(text: str) -> str:
-    """Return a number of a file; with an exponent, a few letters make it too long to add."""
+    # No exponents: with one, a few letters make a number too long to add.
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"a number must be -?digits(/digits)?, got {quote(text, 40)}")
     return text
@@ -212,19 +207,3 @@ def _fraction(text: str) -> Fraction:
 def _shares(data: Mapping[str, Any]) -> Shares:
     numerators = {int(_checked(s)): int(_checked(n)) for s, n in data["numerators"].items()}
     return Shares(numerators, int(_checked(data["denominator"])))
-
-
-def check_digits(certificate: Certificate) -> Certificate:
-    """Return a certificate whose numbers fit into a file, or raise a RuntimeError."""
-    longest = max(
-        max(abs(value.numerator), value.denominator).bit_length()
-        for value in (
-            *certificate.lower,
-            *certificate.upper,
-            *(part.weight for part in certificate.parts),
-            *(Fraction(x.denominator) for part in certificate.parts for x in part.strategies),
-        )
-    )
-    if (digits := 1 + int(longest * 0.30103)) > _DIGITS:
-        raise RuntimeError(f"no proof that can be saved: its fractions have {digits:,} digits")
-    return certificate

@@ -8,34 +8,24 @@ from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, number, quote, vector
 from regretkit.evaluation.correlated._distributions import check_distribution, check_probabilities
 from regretkit.evaluation.correlated._plans import CorrelatedPlan
-from regretkit.evaluation.exact._certificate import (
-    Certificate,
-    Deviation,
-    Notion,
-    Part,
-    check_digits,
-)
+from regretkit.evaluation.exact._certificate import Certificate, Deviation, Notion, Part
 from regretkit.evaluation.exact._fractions import (
     ExactGame,
     Point,
     Shares,
     best_values,
-    check_time,
-    end_of,
     simplest_fraction,
 )
 from regretkit.evaluation.exact._linear_programs import check_constant_sum, check_form
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile, fingerprint
 from regretkit.games._behavioral import ProfileLike, as_vectors
-from regretkit.games._memory_budget import available
 from regretkit.games.public import PublicGame
-from regretkit.sets import DecisionTree
 
 _OF_TABLES, _OF_TREES = ("nash", "ce", "cce"), ("nash", "efce", "efcce", "nfcce")
 
@@ -51,11 +41,10 @@ def certify_gaps(
 ) -> Certificate:
     """Return what the players gain by deviating from a profile or a correlated plan, exactly.
 
-    Probabilities become the first fractions within ``rounding`` that their continued fractions
-    give, and every distribution sums to one; payoffs and chances are the simplest fractions that
-    rounding leaves room for. With P the probability that the recommended strategies contain some
-    sequences, and c(z) chance's, the deviation that plays q after trigger k, whose sequence is r,
-    gains
+    Probabilities become the first convergents of their continued fractions within ``rounding``,
+    and every distribution sums to one. Payoffs and chances are the simplest fractions that rounding
+    leaves room for. With P the probability that the recommended strategies contain some sequences,
+    and c(z) chance's, the deviation that plays q after trigger k, whose sequence is r, gains
 
         sum over z of c(z) u(z) (P(r, z_-i) q[z_i] - P(z))      over terminals z after the trigger
 
@@ -67,9 +56,9 @@ def certify_gaps(
         A game of any number of players and any payoffs, of up to a few hundred sequences.
     play
         A profile; with ``weights``, several profiles, of which one is drawn. For ``"ce"`` and
-        ``"cce"`` also a ``CorrelatedEquilibrium`` or the probability of every outcome; in a tree a
-        ``CorrelatedPlan``, or the equilibrium that it is of, which becomes at most as many joint
-        plans as its mediator has sequences.
+        ``"cce"`` also a ``CorrelatedEquilibrium`` or the probability of every outcome. In a tree
+        also a ``CorrelatedPlan`` or its equilibrium, which becomes at most as many joint plans as
+        its mediator has sequences.
     notion
         ``"nash"`` for a single profile; in a normal form ``"ce"`` and ``"cce"``, in a tree
         ``"efce"``, ``"efcce"`` and ``"nfcce"``, as ``best_extensive_form_correlated_equilibrium``
@@ -77,14 +66,9 @@ def certify_gaps(
     weights
         The probability of each profile.
     rounding
-        How far a probability may be from the fraction that it stands for, at most 1e-3.
+        The largest distance between a probability and its fraction, at most 1e-3.
     time_limit
-        Give up after about this number of seconds; by default never.
-
-    Raises
-    ------
-    RuntimeError
-        If the time is over, or a fraction has more than 4,300 digits.
+        Raise a RuntimeError after about this number of seconds; by default never.
 
     Examples
     --------
@@ -105,32 +89,26 @@ def certify_gaps(
     known = _OF_TABLES if isinstance(check_form(game), NormalFormGame) else _OF_TREES
     if notion not in known:
         raise ValueError(f"notion must be one of {', '.join(known)} here, got {quote(notion)}")
-    end, exact = end_of(time_limit), ExactGame.of(game)
-    parts = tuple(p for p in _parts(game, exact, play, notion, weights, allowed, end) if p.weight)
+    exact = ExactGame.of(game, time_limit)
+    parts = tuple(p for p in _parts(game, exact, play, notion, weights, allowed) if p.weight)
     if notion == "nash" and len(parts) != 1:
         raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
-    return proven(game, exact, notion, parts, end)
+    return _proven(game, exact, notion, parts)
 
 
 # The distribution in fractions
 
 
 def _parts(
-    game: Any,
-    exact: ExactGame,
-    play: Any,
-    notion: Notion,
-    weights: Any,
-    allowed: Fraction,
-    end: float,
+    game: Any, exact: ExactGame, play: Any, notion: Notion, weights: Any, allowed: Fraction
 ) -> Iterator[Part]:
     """Yield the profiles of a distribution, and their probabilities."""
     if weights is not None:
         given = check_probabilities(vector(weights, len(play), "weights"), "weights")
         for weight, profile in zip(_rounded(given, allowed), play, strict=True):
-            yield Part(weight, as_fractions(game, exact, profile, allowed, end))
+            yield Part(weight, _as_fractions(game, exact, profile, allowed))
     elif isinstance(play, Profile) or notion == "nash":
-        yield Part(Fraction(1), as_fractions(game, exact, play, allowed, end))
+        yield Part(Fraction(1), _as_fractions(game, exact, play, allowed))
     elif isinstance(game, NormalFormGame):
         mu = check_distribution(game, getattr(play, "distribution", play))
         probabilities = _rounded(mu.ravel(), allowed)
@@ -141,7 +119,7 @@ def _parts(
         if not isinstance(plan, CorrelatedPlan) or plan.players != tuple(range(game.players)):
             wanted = "a Profile, several and their weights, or a CorrelatedPlan of all players"
             raise TypeError(must_be("play", wanted, play))
-        yield from _plans(exact, plan, allowed, end)
+        yield from _plans(exact, plan, allowed)
 
 
 def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
@@ -151,12 +129,8 @@ def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
     return found
 
 
-def as_fractions(
-    game: Any,
-    exact: ExactGame,
-    profile: ProfileLike,
-    allowed: Fraction,
-    end: float = math.inf,
+def _as_fractions(
+    game: Any, exact: ExactGame, profile: ProfileLike, allowed: Fraction
 ) -> tuple[Shares, ...]:
     """Return the strategies of a profile in fractions."""
     strategies, given = [], zip(exact.trees, exact.points, as_vectors(game, profile), strict=True)
@@ -165,7 +139,7 @@ def as_fractions(
         behavior = strategy if normal else tree.behavior(strategy)
         weights = [Fraction(1)] + [Fraction(0)] * behavior.size
         for sequences, parent in points:
-            check_time(end)
+            exact.check_time()
             if weights[parent]:
                 shares = _rounded(behavior[[s - 1 for s in sequences]], allowed)
                 for s, share in zip(sequences, shares, strict=True):
@@ -175,11 +149,11 @@ def as_fractions(
     return tuple(strategies)
 
 
-def _plans(exact: ExactGame, plan: CorrelatedPlan, allowed: Fraction, end: float) -> Iterator[Part]:
+def _plans(exact: ExactGame, plan: CorrelatedPlan, allowed: Fraction) -> Iterator[Part]:
     """Yield joint plans of a mediator that decides as a correlated plan does.
 
-    One after the other has as much probability as the flow through the DAG leaves to it, so that
-    each takes the last of some sequence's.
+    Each joint plan takes all the flow through the DAG that is left along it, so at least one
+    sequence has no flow afterwards.
     """
     domain, sets = plan._dag.domain, plan._dag.information_sets.T.tolist()
     edges, firsts = np.cumsum(domain.parent_counts)[:-1], domain.first_sequence
@@ -195,7 +169,7 @@ def _plans(exact: ExactGame, plan: CorrelatedPlan, allowed: Fraction, end: float
             for s, share in zip(sequences, _rounded(behavior[sequences], allowed), strict=True):
                 flow[s] = inflow * share
     while flow[0]:
-        check_time(end)
+        exact.check_time()
         taken, choices = {0}, [[0] * len(own) for own in exact.points]
         for before, sequences, player, information_set in points:
             if not taken.isdisjoint(before):
@@ -219,12 +193,10 @@ def _pure(points: Sequence[Point], actions: Sequence[int]) -> Shares:
 # What deviations gain
 
 _Played: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
-"""For each profile what a player plays, times the probability, and what each sequence earns."""
+"""For each profile a player's strategy, times the probability, and its utility."""
 
 
-def proven(
-    game: Any, exact: ExactGame, notion: Notion, parts: tuple[Part, ...], end: float
-) -> Certificate:
+def _proven(game: Any, exact: ExactGame, notion: Notion, parts: tuple[Part, ...]) -> Certificate:
     """Return the certificate of a distribution over profiles."""
     numerators = [[x.numerators for x in part.strategies] for part in parts]
     scales = [p.weight / math.prod(x.denominator for x in p.strategies) for p in parts]
@@ -233,21 +205,19 @@ def proven(
     for player, points in enumerate(exact.points):
         played = []
         for scale, x in zip(scales, numerators, strict=True):
-            check_time(end)
+            exact.check_time()
             own = {s: int(scale * unit) * n for s, n in x[player].items()}
             played.append((own, exact.utility(player, x)))
-        earned, gap, each = _deviations(points, notion, played, end)
+        earned, gap, each = _deviations(exact, points, notion, played)
         gains = {d: Fraction(gain, unit * exact.unit) for d, gain in each.items()}
         ends = (Fraction(value, unit * exact.unit) for value in (earned, earned + gap))
         found.append((*ends, gains))
     lower, upper, gains_of = zip(*found, strict=True)
-    return check_digits(
-        Certificate(notion, lower, upper, gains_of, parts, fingerprint(game), exact.readings)
-    )
+    return Certificate(notion, lower, upper, gains_of, parts, fingerprint(game), exact.readings)
 
 
 def _deviations(
-    points: Sequence[Point], notion: Notion, played: _Played, end: float
+    exact: ExactGame, points: Sequence[Point], notion: Notion, played: _Played
 ) -> tuple[int, int, dict[Deviation, int]]:
     """Return what a player earns, what the best deviation gains, and what each one gains."""
     followed: dict[int, int] = defaultdict(int)
@@ -264,7 +234,7 @@ def _deviations(
     after: dict[int, list[Point]] = defaultdict(list)  # the decision points after a sequence
     coarse = notion not in ("ce", "efce")
     for j, (sequences, parent) in reversed([*enumerate(points)]):
-        check_time(end)
+        exact.check_time()
         region = [points[j], *(point for s in sequences for point in after[s])]
         after[parent] = region + after[parent]
         own = {s for at, _ in region for s in at}
@@ -294,33 +264,33 @@ def _recommended(played: _Played, source: int, own: Set[int] | None = None) -> d
 
 
 _LEAST = (1e-8, 0.0)
-"""Smaller probabilities are zero in the equilibrium that is looked for; one after the other."""
+"""Thresholds of the profile's probabilities, one after the other."""
 _TIGHT = 1e-11
-"""How much worse than the best, relative to the largest payoff, what is best may be in floats."""
+"""Largest loss of a best action in floats, relative to the largest payoff."""
 _DIGITS = (4, 10, 16, 24, 36, 50)
-"""Binary digits of the unknowns that the equations leave free, tried one after the other."""
+"""Binary digits of the unknowns that the equations leave free, one after the other."""
 
 Row: TypeAlias = dict[int, int]
 """A sparse row of whole numbers, by column."""
 
 
 def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None) -> Certificate:
-    """Return an equilibrium of a zero-sum game in fractions, and so its value without rounding.
+    """Return an equilibrium of a zero-sum game in fractions, which proves its value.
 
     Probabilities of chance and payoffs are the simplest fractions that rounding leaves room for:
-    0.1 stands for 1/10. With the supports of the profile, which should be an equilibrium up to
-    rounding such as ``finish`` and ``solve_zero_sum`` find, each player's strategy solves the
-    linear system that ``finish`` describes, here in whole numbers: independent equations are
-    chosen modulo 2^31 - 1, what they leave free is set to short binary fractions near the
-    profile, and the rest follows from a factorization in floats whose residuals are computed
-    exactly, 30 digits at a time. Best responses in whole numbers are the proof: what player 0's
-    strategy guarantees *equals* the most that is possible against player 1's.
+    0.1 stands for 1/10. The profile, such as that of ``finish`` or ``solve_zero_sum``, should be an
+    equilibrium up to rounding. With its supports, each player's strategy solves the linear system
+    that ``finish`` describes, here in whole numbers. Independent equations are chosen modulo
+    2^31 - 1, unknowns that they leave free become short binary fractions near the profile, and the
+    others follow from a factorization in floats, whose residuals are computed exactly, 30 binary
+    digits at a time. Best responses in whole numbers are the proof: what player 0's strategy
+    guarantees *equals* the most that can be earned against player 1's.
 
     Parameters
     ----------
     game
-        A constant-sum game of two players, in normal form or in extensive form; or a public one,
-        of which the tree, ``game.to_tree()``, is certified: it is what ``verify`` takes.
+        A constant-sum game of two players, in normal form or in extensive form. The certificate of
+        a public game is that of its tree, ``game.to_tree()``, which ``verify`` takes.
     profile
         A strategy for each player, as ``ExactSolution.profile``.
     time_limit
@@ -331,8 +301,8 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     ValueError
         If the payoffs sum to a constant only up to rounding, and not as fractions.
     RuntimeError
-        If no equilibrium with these supports was found, or time or memory was used up; with the
-        bounds that the profile itself proves in fractions.
+        If no equilibrium with these supports was found, or the time is over. ``certify_gaps`` then
+        bounds the value by the gaps of the profile.
 
     Examples
     --------
@@ -349,11 +319,15 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     Wan (2006), "An algorithm to solve integer linear systems exactly using numerical methods",
     Journal of Symbolic Computation 41(6), for the refinement.
     """
-    given = as_vectors(check_constant_sum(game, public=True), profile)
-    end, problem = end_of(time_limit), ""
+    given, problem = as_vectors(check_constant_sum(game, public=True), profile), ""
     if isinstance(game, PublicGame):
-        game, given = _as_tree(game, given)
-    exact = ExactGame.of(game)
+        played, named = Profile(given, game.domains, game), list[dict[str, Vector]]()
+        for i, domain in enumerate(game.domains):
+            names = map(domain.simplices.labels.block, range(domain.points))
+            named.append({name: played[i, j] for j, name in enumerate(names)})
+        game = game.to_tree()
+        given = as_vectors(game, named)
+    exact = ExactGame.of(game, time_limit)
     if len(exact.totals) > 1:
         first, second, *_ = sorted(exact.totals)
         raise ValueError(
@@ -362,32 +336,15 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
         )
     for minimum in _LEAST:
         try:
-            strategies = _equilibrium(game, exact, given, minimum, end)
-            return proven(game, exact, "value", (Part(Fraction(1), strategies),), end)
-        except (RuntimeError, MemoryError) as error:
+            strategies = _equilibrium(game, exact, given, minimum)
+            return _proven(game, exact, "value", (Part(Fraction(1), strategies),))
+        except RuntimeError as error:
             problem = str(error)
-    rounded = as_fractions(game, exact, given, Fraction(1, 2**50))
-    lower, upper = (_guaranteed(exact, player, x) for player, x in enumerate(rounded))
-    raise RuntimeError(
-        f"{problem}; the profile itself proves a value of {float(lower):.17g} to "
-        f"{float(upper):.17g}, a gap of {float(upper - lower):.3g}; pass one of a smaller gap, as "
-        "of finish(run)"
-    )
-
-
-def _as_tree(game: PublicGame, given: Sequence[Vector]) -> tuple[ExtensiveFormGame, list[Vector]]:
-    """Return the tree of a public game, where labels are the same, and a profile of it."""
-    tree, strategies = game.to_tree(), []
-    for own, domain, strategy in zip(game.domains, tree.domains, given, strict=True):
-        labels, names = own.simplices.labels, domain.simplices.labels
-        numbers = {labels.block(number): number for number in range(own.points)}
-        actions = own.simplices.coordinates([numbers[names.block(j)] for j in range(domain.points)])
-        strategies.append(domain.sequence_form(own.behavior(strategy)[actions]))
-    return tree, strategies
+    raise RuntimeError(f"{problem}; certify_gaps(game, profile) proves how close the profile is")
 
 
 def _equilibrium(
-    game: Any, exact: ExactGame, given: Sequence[Vector], minimum: float, end: float
+    game: Any, exact: ExactGame, given: Sequence[Vector], minimum: float
 ) -> tuple[Shares, Shares]:
     """Return strategies with the supports above a probability."""
     taken, tight, near = [], [], []
@@ -397,23 +354,19 @@ def _equilibrium(
         near.append(np.append([1.0] * shift, given[player]))
         behavior, values = tree.behavior(near[player]), tree.best_values(utility)[1:]
         missed = tree.simplices.repeat(tree.simplices.max(values)) - values
-        played = _closed(tree, behavior > minimum)
+        played = tree.sequence_form((behavior > minimum).astype(np.float64)) > 0.0
         best = missed <= _TIGHT * float(np.abs(game.payoffs).max())
         taken.append(np.flatnonzero(played).tolist())
-        tight.append(np.flatnonzero(_closed(tree, played[1:] | best)).tolist())
-    x, lower = _solved(exact, 0, taken[0], tight[1], near[0], end)
-    y, upper = _solved(exact, 1, taken[1], tight[0], near[1], end)
+        closed = tree.sequence_form((played[1:] | best).astype(np.float64))
+        tight.append(np.flatnonzero(closed).tolist())
+    x, lower = _solved(exact, 0, taken[0], tight[1], near[0])
+    y, upper = _solved(exact, 1, taken[1], tight[0], near[1])
     if lower != upper:
         raise RuntimeError(
-            f"no equilibrium with these supports: player 0 is sure of {float(lower):.17g}, and "
-            f"player 1 of {float(upper):.17g}"
+            f"no equilibrium with these supports: player 0 guarantees {float(lower):.17g}, and "
+            f"player 1 {float(upper):.17g}"
         )
     return x, y
-
-
-def _closed(tree: DecisionTree, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which sequences consist of actions that are kept."""
-    return tree.sequence_form(kept.astype(np.float64)) > 0.0
 
 
 def _guaranteed(exact: ExactGame, player: int, strategy: Shares) -> Fraction:
@@ -425,14 +378,14 @@ def _guaranteed(exact: ExactGame, player: int, strategy: Shares) -> Fraction:
 
 
 def _solved(
-    exact: ExactGame, player: int, own: list[int], other: list[int], near: Vector, end: float
+    exact: ExactGame, player: int, own: list[int], other: list[int], near: Vector
 ) -> tuple[Shares, Fraction]:
     """Return a player's strategy in fractions, and what it guarantees."""
     largest = max(map(abs, exact.paid[0])) or 1  # the unit of values
     rows, wanted = _equations(exact, player, own, other, largest)
     size = len(own)
     preference = [*near[own].tolist(), *[2.0] * (1 + len(exact.points[1 - player]))]
-    chosen = dict(_pivots(rows, preference, end))
+    chosen = dict(_pivots(exact, rows, preference))
     free = [column for column in range(size) if column not in chosen.values()]
     for digits in _DIGITS:
         values = {c: round(float(near[own[c]]) * 2**digits) for c in free}
@@ -440,7 +393,7 @@ def _solved(
             (wanted[i] << digits) - sum(rows[i][c] * values[c] for c in rows[i].keys() & values)
             for i in chosen
         ]
-        found = _exact_solution([rows[i] for i in chosen], [*chosen.values()], right, end)
+        found = _exact_solution(exact, [rows[i] for i in chosen], [*chosen.values()], right)
         if found is None:
             break
         numerators, denominator = found
@@ -457,9 +410,10 @@ def _solved(
 def _equations(
     exact: ExactGame, player: int, own: list[int], other: list[int], largest: int
 ) -> tuple[list[Row], list[int]]:
-    """Return the rows and right sides of a player's system; values of points follow its support.
+    """Return the rows and right sides of a player's system.
 
-    Against the strategy, all of the opponent's sequences in ``other`` are best.
+    The unknowns are the sequences of the support, then the opponent's values. Against the strategy,
+    all of the opponent's sequences in ``other`` are best.
     """
     place, size = {s: c for c, s in enumerate(own)}, len(own)
     rows: list[Row] = [{0: 1}]
@@ -484,24 +438,23 @@ def _equations(
 # Exact elimination
 
 _PRIME = 2**31 - 1
-_BYTES_AN_ENTRY = 150
-"""Memory of an entry of a sparse row."""
 _BITS = 30
 """Binary digits that a step of the refinement adds."""
 _MOST_STEPS = 256
 _DIVERGED = 2.0**60
-"""A correction of a refinement of unknowns of size one that has gone astray."""
+"""The size of a correction at which a refinement of unknowns of size one diverges."""
 
 
-def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterator[tuple[int, int]]:
-    """Yield independent rows, each with a column in which it alone of the later ones is nonzero.
+def _pivots(
+    exact: ExactGame, rows: list[Row], preference: Sequence[float]
+) -> Iterator[tuple[int, int]]:
+    """Yield independent rows, each with a column that later rows lack after elimination.
 
     Columns are taken by their preference, the largest first; elimination is modulo a prime.
     """
     reduced: dict[int, tuple[int, Row]] = {}
-    room = available() / _BYTES_AN_ENTRY
     for i, row in enumerate(rows):
-        check_time(end)
+        exact.check_time()
         left = {c: v % _PRIME for c, v in row.items()}
         waiting = [(reduced[c][0], c) for c in left if c in reduced]
         waiting.sort()
@@ -520,11 +473,7 @@ def _pivots(rows: list[Row], preference: Sequence[float], end: float) -> Iterato
         if left:
             column = max(left, key=preference.__getitem__)
             inverse = pow(left[column], -1, _PRIME)
-            scaled = {c: v * inverse % _PRIME for c, v in left.items()}
-            reduced[column] = (len(reduced), scaled)
-            room -= len(scaled)
-            if room < 0:
-                raise MemoryError(f"{len(reduced)} of {len(rows)} equations fill the memory")
+            reduced[column] = len(reduced), {c: v * inverse % _PRIME for c, v in left.items()}
             yield i, column
 
 
@@ -546,9 +495,9 @@ def _lifted(numbers: Sequence[int], unit: int) -> tuple[list[int], int]:
 
 
 def _exact_solution(
-    rows: Sequence[Row], columns: Sequence[int], right: Sequence[int], end: float
+    exact: ExactGame, rows: Sequence[Row], columns: Sequence[int], right: Sequence[int]
 ) -> tuple[Row, int] | None:
-    """Solve as many equations as unknowns exactly; None where floats cannot factorize them."""
+    """Solve as many equations as unknowns exactly, or return None if floats cannot."""
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu
 
@@ -563,7 +512,7 @@ def _exact_solution(
         return None
     missed, found, unit = list(right), [0] * len(columns), 1
     for step in range(1, _MOST_STEPS + 1):
-        check_time(end)
+        exact.check_time()
         floats = factors.solve(np.array([m / s for m, s in zip(missed, scales, strict=True)]))
         if not (np.abs(floats) < _DIVERGED).all():
             return None

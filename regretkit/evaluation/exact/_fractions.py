@@ -10,17 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from attrs import frozen
 
-from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.games import CHANCE, GameTree, NormalFormGame
-from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games import CHANCE, GameTree
 from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
 _WITHIN = 2**50
-"""The largest relative distance between a float and the fraction that replaces it."""
-_BYTES_A_FRACTION = 1000
-"""Peak memory of a proof and of its check for each history or payoff, rounded up."""
+"""Inverse of the largest relative distance between a float and the fraction that replaces it."""
 
 Point: TypeAlias = tuple[range, int]
 """A decision point: its sequences, and the sequence before it."""
@@ -50,16 +46,9 @@ class Shares(NamedTuple):
             and all(sum(known.get(s, 0) for s in at) == known.get(p, 0) for at, p in points)
         )
 
-    def floats(self, dimension: int) -> Vector:
-        """Return the weights of all sequences as floats."""
-        found = np.zeros(dimension)
-        for s, numerator in self.numerators.items():
-            found[s] = numerator / self.denominator
-        return found
-
 
 def as_tree(domain: Any) -> DecisionTree:
-    """Return the tree of a player, in a normal form that of a single decision."""
+    """Return the tree of a player, in a normal form a single decision."""
     return domain if isinstance(domain, DecisionTree) else DecisionTree([0], domain.sizes)
 
 
@@ -81,30 +70,9 @@ def simplest_fraction(value: float, allowed: Fraction | None = None) -> Fraction
         rest = 1 / (rest - whole)
 
 
-# Limits
-
-
-def check_size(game: Any) -> None:
-    """Raise a MemoryError if the numbers of a game do not fit into memory as fractions."""
-    normal = isinstance(game, NormalFormGame)
-    size, of = (game.payoffs.size, "payoffs") if normal else (game.tree.histories, "histories")
-    MemoryBudget().require(f"{size:,} {of}", size * _BYTES_A_FRACTION, when="in fractions")
-
-
-def end_of(time_limit: float | None) -> float:
-    """Return when a time limit ends, in seconds of ``time.monotonic``."""
-    return time.monotonic() + (math.inf if time_limit is None else time_limit)
-
-
-def check_time(end: float) -> None:
-    """Raise a RuntimeError after the end of a time limit."""
-    if time.monotonic() >= end:
-        raise RuntimeError("no proof within time_limit")
-
-
 @frozen(eq=False)
 class ExactGame:
-    """A game in fractions: what terminals pay times chance, as multiples of ``1 / unit``."""
+    """A game in fractions: payoffs times chance at terminals, as multiples of ``1 / unit``."""
 
     trees: tuple[DecisionTree, ...]
     points: list[list[Point]]
@@ -116,12 +84,14 @@ class ExactGame:
     readings: dict[float, Fraction]
     """The payoffs and chances that stand for other fractions."""
     totals: set[Fraction]
-    """What all players together earn at the terminals, without chance."""
+    """The sums of all players' payoffs at the terminals, without chance."""
+    end: float
+    """When the time of the proof is over, by ``time.monotonic``."""
 
     @classmethod
-    def of(cls, game: Any) -> "ExactGame":
+    def of(cls, game: Any, time_limit: float | None) -> "ExactGame":
         """Return the terminals of a tree, or the outcomes of a normal form."""
-        check_size(game)
+        end = time.monotonic() + (math.inf if time_limit is None else time_limit)
         drawn, tree = np.empty(0), getattr(game, "tree", None)
         if tree is None:
             payoffs = game.payoffs.reshape(game.players, -1)
@@ -144,7 +114,13 @@ class ExactGame:
             unit,
             {value: fraction for value, fraction in meant.items() if fraction != value},
             {sum(own, Fraction(0)) for own in zip(*values, strict=True)},
+            end,
         )
+
+    def check_time(self) -> None:
+        """Raise a RuntimeError after the end of the time limit."""
+        if time.monotonic() >= self.end:
+            raise RuntimeError("no proof within time_limit")
 
     def utility(
         self, player: int, strategies: Sequence[Mapping[int, int]], payoff_of: int | None = None
@@ -163,7 +139,7 @@ class ExactGame:
 
 
 def best_values(points: Sequence[Point], utility: Mapping[int, int]) -> dict[int, int]:
-    """Return the most that each sequence earns where the best of some decisions follow."""
+    """Return the most that each sequence earns with the best continuation at some decisions."""
     values = defaultdict(int, utility)
     for sequences, parent in reversed(points):
         values[parent] += max(values[s] for s in sequences)
@@ -178,12 +154,13 @@ def _points(tree: DecisionTree) -> list[Point]:
 
 def _reach_of_chance(tree: GameTree, meant: Mapping[float, Fraction]) -> list[Fraction]:
     """Return the probability of chance's moves to each terminal."""
-    reach, totals = [Fraction(1)], dict[int, Fraction]()
+    reach, totals = [Fraction(1)], defaultdict[int, Fraction](Fraction)
     columns = tree.parent[1:], tree.player[tree.parent[1:]], tree.probability[1:]
     for before, mover, chance in zip(*(column.tolist() for column in columns), strict=True):
-        reach.append(reach[before] * meant[chance] if mover == CHANCE else reach[before])
+        share = meant[chance] if mover == CHANCE else Fraction(1)
+        reach.append(reach[before] * share)
         if mover == CHANCE:
-            totals[before] = totals.get(before, Fraction(0)) + meant[chance]
+            totals[before] += share
     for history, total in totals.items():
         if total != 1:
             raise ValueError(
