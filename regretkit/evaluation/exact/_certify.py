@@ -321,7 +321,7 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     """
     given, problem = as_vectors(check_constant_sum(game, public=True), profile), ""
     if isinstance(game, PublicGame):
-        played, named = Profile(given, game.domains, game), list[dict[str, Vector]]()
+        played, named = Profile(given, game.domains, game), list[Any]()
         for i, domain in enumerate(game.domains):
             names = map(domain.simplices.labels.block, range(domain.points))
             named.append({name: played[i, j] for j, name in enumerate(names)})
