@@ -26,6 +26,7 @@ def nested(actions: int) -> rk.ConvexHull:
     return rk.ConvexHull([Restart(hull(actions), every=10), rk.SwapRegret(actions, RM)], RM)
 
 
+COST = PAGE.with_name("circuits.md")
 RM = rk.RegretMatching
 CIRCUITS: dict[str, Callable[[int], rk.RegretMinimizer]] = {
     "RM": RM,
@@ -41,7 +42,7 @@ def each(make: Callable[[int], rk.RegretMinimizer], simplices: rk.Simplices) -> 
     return rk.Product([make(n) for n in simplices.sizes.tolist()])
 
 
-@benchmark([*CIRCUITS], quick=["hull of RM and RM+"], head="at a decision point", page=PAGE)
+@benchmark([*CIRCUITS], quick=["hull of RM and RM+"], head="at a decision point", page=COST)
 def circuits(name: str, quick: bool) -> Figures:
     """What one circuit over all decision points of Leduc poker saves.
 
@@ -85,7 +86,7 @@ AROUND: dict[str, Callable[[rk.CFR], rk.RegretMinimizer]] = {
 }
 
 
-@benchmark([*CONTESTS], quick=["Kuhn poker"], head="game", page=PAGE)
+@benchmark([*CONTESTS], quick=["Kuhn poker"], head="game", page=COST)
 def around(title: str, quick: bool) -> Figures:
     """What circuits around whole trees cost in machine code.
 
@@ -112,7 +113,12 @@ GAMES = {
 }
 
 
-@benchmark([*GAMES], quick=["Kuhn poker"], head="game", page=PAGE)
+@benchmark(
+    [*GAMES],
+    quick=["Kuhn poker"],
+    head="game",
+    page=PAGE.with_name("linear_swap_regret.md"),
+)
 def linear_swap(name: str, quick: bool) -> Figures:
     """What an iteration of linear swap regret costs next to one of CFR.
 

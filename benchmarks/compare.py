@@ -251,8 +251,21 @@ class Report:
         return curves
 
 
+def summary(report: Report) -> str:
+    """Return the table of a report that the page shows."""
+    others = [peer for peer in report.peers if peer != "compiled"]
+    rows = []
+    for game, found in report.found.items():
+        ours = found["compiled"]
+        times = [number(found[p].best / ours.best) if p in found else "" for p in others]
+        rows.append([GAMES[game].title, *report.sizes[game], ours.best * 1e6, *times])
+    head = ["game", "terminals", "information sets", f"{PEERS['compiled'].title}, us"]
+    head += [f"{PEERS[peer].title}, times" for peer in others]
+    return f"Measured with {versions(PACKAGES)}.\n\n{table(head, rows)}"
+
+
 def markdown(reports: Sequence[Report], targets: Sequence[Target]) -> str:
-    """Return everything as a part of a page."""
+    """Return everything in Markdown."""
     parts = [f"Measured with {versions(PACKAGES)}."]
     for report in reports:
         name = report.algorithm.upper()
@@ -325,10 +338,9 @@ def compare(arguments: Sequence[str]) -> int:
     reports = [compared(algorithm, games, peers, effort) for algorithm in asked.algorithms]
     first = reports[0]
     targets = speed_targets(first.found) + other_targets(first.found, quick=asked.quick)
-    page = markdown(reports, targets)
-    print(f"\n{page}")
+    print(f"\n{markdown(reports, targets)}")
     if not (asked.quick or asked.games or asked.peers) and len(reports) == len(ALGORITHMS):
-        put(PAGE, "compare", page)
+        put(PAGE, "compare", summary(first))
         axes = "terminals of the game", "seconds per iteration"
         draw(IMAGES / "compare.svg", {"An iteration of CFR+": first.curves()}, *axes)
     faults = [fault for report in reports for fault in report.disagreements()]

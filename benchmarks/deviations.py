@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import regretkit as rk
-from benchmarks.harness import PAGE, Action, Figures, Found, benchmark, best_times, repeated
+from benchmarks.harness import Action, Figures, Found, benchmark, best_times, repeated
 from benchmarks.runs import tree_game
 from regretkit.circuits import DEVIATION_TYPES, EFR, TriggerDeviations, trigger_regret
 from regretkit.evaluation import CorrelatedPlay
@@ -57,7 +57,7 @@ def below(found: Found, engine: str, name: str, floors: Mapping[str, float]) -> 
     return f"`{name}` in {engine} should be {asked} times as fast as OpenSpiel; {told}."
 
 
-@benchmark(ROWS, quick=["Kuhn poker: csps"], head="game: deviations", page=PAGE, conclude=conclude)
+@benchmark(ROWS, quick=["Kuhn poker: csps"], head="game: deviations", conclude=conclude)
 def efr(row: str, quick: bool) -> Figures:
     """How long an iteration of EFR takes, and OpenSpiel's in Python, of the same deviations.
 
@@ -142,7 +142,6 @@ def missed_quotient(found: Found) -> str:
     [f"{game}: {name}" for game in GAMES for name in ("efce", "efcce")],
     quick=["Kuhn poker: efce"],
     head="game: algorithm",
-    page=PAGE,
     conclude=missed_quotient,
 )
 def triggers(row: str, quick: bool) -> Figures:
@@ -194,7 +193,7 @@ def measured_share(found: Found) -> str:
     return f"EFCE should take a share of at most {SHARE:g}; {missed}."
 
 
-@benchmark([*MEASURED], quick=["Kuhn poker"], page=PAGE, conclude=measured_share)
+@benchmark([*MEASURED], quick=["Kuhn poker"], conclude=measured_share)
 def correlated_gaps(row: str, quick: bool) -> Figures:
     """What it costs to add an iteration to a ``CorrelatedPlay``, by gap.
 

@@ -179,7 +179,7 @@ def micro(seconds: float, whole: float) -> str:
     return f"{number(seconds * 1e6)} ({seconds / whole:.0%})"
 
 
-@benchmark([*CONTESTS], quick=QUICK, page=harness.PAGE)
+@benchmark([*CONTESTS], quick=QUICK)
 def passes(title: str, quick: bool) -> Figures:
     """Where the time of a compiled iteration goes, pass by pass.
 

@@ -430,18 +430,16 @@ def time_to_gap(arguments: Sequence[str]) -> None:
     the gap is not counted. The algorithms take turns, so that what else a machine does meets all of
     them. Next to them, the median time of three runs until ``finish`` ends at each gap, all that it
     does counted; and the time that HiGHS takes for the linear program over sequence forms, and how
-    exact its answer is. A full run writes tables and plots into docs/.
+    exact its answer is. A full run draws the figure of docs/.
     """
     harness.pin()
     quick = "--quick" in arguments
     asked = [argument for argument in arguments if argument != "--quick"]
-    pages = []
     for call in asked or list(TITLES)[: 3 if quick else None]:
         game = tree_game(call)
         races, program = raced(game, 0.5 if quick else LIMIT), solved(game)
         ends = {name: finished(name, game) for name in FINISHERS}
-        pages.append(page(TITLES.get(call, call), races, ends, program))
-        print(f"{pages[-1]}\n", flush=True)
+        print(f"{page(TITLES.get(call, call), races, ends, program)}\n", flush=True)
         if call == "leduc_poker" and not (quick or asked):
             both = {**races, **{f"{name}, finish": race for name, race in ends.items()}}
             curves = {name: (race.times, race.gaps) for name, race in both.items()}
@@ -449,5 +447,3 @@ def time_to_gap(arguments: Sequence[str]) -> None:
             title = "Leduc poker, by every algorithm"
             axes = "seconds", "NashConv of the average"
             harness.draw(harness.IMAGES / "time_to_gap.svg", {title: curves}, *axes)
-    if not (quick or asked):
-        harness.put(harness.PAGE, "time_to_gap", "\n\n".join(pages))

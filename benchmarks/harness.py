@@ -55,7 +55,7 @@ class Benchmark:
     rounds: int
     """How often a full run measures all rows; the least of each figure counts."""
     conclude: Callable[[Found], str]
-    """What to say below the table."""
+    """What to print below the table; pages have the table alone."""
     page: Path | None
     """Where a full run writes the table."""
     plot: Callable[[Found], None]
@@ -72,12 +72,12 @@ class Benchmark:
             print(json.dumps(self.measure(asked[0], quick)))
             return
         found = self.found(asked or (self.quick if quick else self.rows), quick)
-        text = "\n\n".join(filter(None, [self.table(found), self.conclude(found)]))
-        print(text)
+        shown = self.table(found)
+        print("\n\n".join(filter(None, [shown, self.conclude(found)])))
         if not (quick or asked):
             self.plot(found)
             if self.page is not None:
-                put(self.page, self.measure.__name__, text)
+                put(self.page, self.measure.__name__, shown)
 
     def found(self, rows: Sequence[str], quick: bool) -> Found:
         """Measure some rows, and say right away what came of it."""

@@ -150,7 +150,7 @@ def slowest(found: Found) -> str:
     )
 
 
-@benchmark([*FILES], quick=QUICK, head="file", conclude=slowest, page=harness.PAGE)
+@benchmark([*FILES], quick=QUICK, head="file", conclude=slowest)
 def reading(name: str, quick: bool) -> Figures:
     """How fast ``.efg`` files are read, and how much memory that takes."""
     text = FILES[name]()

@@ -46,7 +46,7 @@ def largest(found: Found) -> str:
     )
 
 
-@benchmark([*CONTESTS], quick=QUICK, conclude=largest, page=harness.PAGE)
+@benchmark([*CONTESTS], quick=QUICK, conclude=largest)
 def traced(title: str, quick: bool) -> Figures:
     """What an iteration takes with a rule of one's own, over the library's RM+.
 
@@ -75,7 +75,7 @@ def written_by_users() -> Mapping[str, Callable[..., Any]]:
     return dict(import_module("user_rules").RULES)
 
 
-@benchmark(["of the library", "of users, in tests"], head="rules", fresh=True, page=harness.PAGE)
+@benchmark(["of the library", "of users, in tests"], head="rules", fresh=True)
 def tracing(whose: str, quick: bool) -> Figures:
     """How long it takes to trace a rule and to write its loops, in milliseconds.
 
@@ -119,7 +119,7 @@ PLAYERS: dict[str, tuple[LocalRule, LocalRule]] = {
 }
 
 
-@benchmark([*PLAYERS], quick=["RM+ against DCFR"], head="rules", fresh=True, page=harness.PAGE)
+@benchmark([*PLAYERS], quick=["RM+ against DCFR"], head="rules", fresh=True)
 def several(players: str, quick: bool) -> Figures:
     """What it costs on Leduc poker that players, or decision points, have rules of their own.
 

@@ -4,7 +4,7 @@ import os
 import tempfile
 import time
 
-from benchmarks.harness import PAGE, Figures, benchmark
+from benchmarks.harness import Figures, benchmark
 from regretkit.workbench import Experiment, read_results
 
 ASKED = {
@@ -14,7 +14,7 @@ ASKED = {
 }
 
 
-@benchmark([*ASKED], head="what", page=PAGE)
+@benchmark([*ASKED], head="what")
 def workbench(row: str, quick: bool) -> Figures:
     """What experiments cost: on two cores, for each run, and when results are opened.
 
