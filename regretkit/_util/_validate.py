@@ -1,16 +1,17 @@
-"""Checks of what callers pass in; each message names the argument and what it must be."""
+"""Checks of arguments; each message names the argument and says what it must be."""
 
 import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence, Set
 from numbers import Real
-from typing import Any, SupportsFloat, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import Attribute
 from numpy.typing import ArrayLike, NDArray
 
+from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
 
 T = TypeVar("T")
@@ -24,16 +25,13 @@ ATOL = 1e-6
 _FINITE = float(np.finfo(np.float64).max)
 
 
-# Messages
-
-
 def quote(value: object, longest: int = 200) -> str:
     """Return the ``repr`` of a value on one line, cut to ``longest`` characters."""
     return shorten(re.sub(r"\n\s*", " ", repr(value)), longest)
 
 
 def shorten(text: str, longest: int = 200) -> str:
-    """Return a text for an error message, cut to ``longest`` characters."""
+    """Return a text, cut to ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
@@ -43,7 +41,7 @@ def format_array(array: NDArray[np.float64]) -> str:
 
 
 def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
-    """Return the message about an argument: what it must be, and what it is."""
+    """Return an error message about an argument."""
     return f"{name} must be {wanted}, got {quote(value)}{'; ' * bool(hint)}{hint}"
 
 
@@ -54,12 +52,9 @@ def candidates(names: Sequence[str], limit: int = 12) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a question that ends an error message, nothing where no name is close."""
-    close = difflib.get_close_matches(name, [*names][:10_000])  # the nearest three
+    """Return the end of an error message: a question with the nearest three names, if any."""
+    close = difflib.get_close_matches(name, [*names][:10_000])
     return f"; did you mean {' or '.join(map(quote, close))}?" if close else ""
-
-
-# Arrays
 
 
 def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = _FINITE) -> Vector:
@@ -83,11 +78,8 @@ def floats(value: object, name: str) -> NDArray[np.float64]:
         return value
     try:
         array = np.asarray(value)
-        objects = array.flat if array.dtype == object else ()
-        if array.dtype.kind not in "biufO" or not all(
-            isinstance(x, SupportsFloat) for x in objects
-        ):
-            raise TypeError("not all of these are numbers")
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"of type {array.dtype}")
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(must_be(name, "numbers", value)) from error
@@ -96,9 +88,7 @@ def floats(value: object, name: str) -> NDArray[np.float64]:
 def constant_vector(value: ArrayLike, name: str, dimension: int | None = None) -> Vector:
     """Return ``value`` as a new read-only vector of finite floats, of any length by default."""
     array = floats(value, name)
-    constant = vector(array, array.size if dimension is None else dimension, name).copy()
-    constant.setflags(write=False)
-    return constant
+    return read_only(vector(array, array.size if dimension is None else dimension, name).copy())
 
 
 def matrix(value: ArrayLike, name: str) -> Vector:
@@ -107,8 +97,7 @@ def matrix(value: ArrayLike, name: str) -> Vector:
     if array.ndim != 2 or not len(array):
         raise ValueError(f"{name} must have shape (k, n) with a row at least, got {array.shape}")
     _check_size(array, name, LARGEST)
-    array.setflags(write=False)
-    return array
+    return read_only(array)
 
 
 def _check_size(array: NDArray[np.float64], name: str, largest: float) -> None:
@@ -122,14 +111,9 @@ def _check_size(array: NDArray[np.float64], name: str, largest: float) -> None:
 
 
 def point(value: ArrayLike, dimension: int, atol: float) -> Vector:
-    """Return ``value`` as a vector, to be looked for in a set up to the tolerance ``atol``."""
-    _check_number(atol, "atol")
-    if not atol >= 0.0:  # NaN is not either
-        raise ValueError(must_be("atol", "at least 0", atol))
+    """Return ``value`` as a vector, after a check of the tolerance ``atol``."""
+    number(atol, "atol", minimum=0.0)
     return vector(value, dimension, "point")
-
-
-# Sequences
 
 
 def ordered(value: object, name: str) -> None:
@@ -141,17 +125,13 @@ def ordered(value: object, name: str) -> None:
 def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
     """Return one whole number or several as a read-only array of int64."""
     ordered(value, name)
-    if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1:
-        if value.flags.owndata and not value.flags.writeable:
-            return value
-    elif isinstance(value, Iterable) and not isinstance(value, np.ndarray):
+    if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
         value = list(value)
-    array = np.atleast_1d(np.array(value))
+    array = np.atleast_1d(np.asarray(value))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError(must_be(name, "whole numbers", value))
-    array = array.astype(np.int64)
-    array.setflags(write=False)
-    return array
+    fixed = array.dtype == np.int64 and array.flags.owndata and not array.flags.writeable
+    return array if fixed else read_only(array.astype(np.int64))
 
 
 def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, ...] | None:
@@ -165,39 +145,31 @@ def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, .
     return names
 
 
-def sequence(
-    values: Iterable[T], kind: type, name: str, convert: Callable[[T, str], T]
-) -> tuple[T, ...]:
-    """Return ``values`` as a tuple, each converted by ``convert`` under its name."""
-    if isinstance(values, kind):
-        raise TypeError(must_be(name, f"a sequence, not a single {kind.__name__}", values))
+def sequence(values: Iterable[T], kind: type, name: str, example: str) -> tuple[T, ...]:
+    """Return ``values`` as a tuple of instances of ``kind``."""
     ordered(values, name)
-    if not isinstance(values, Iterable):
+    if isinstance(values, kind) or not isinstance(values, Iterable):
         raise TypeError(must_be(name, f"a sequence, each {_a(kind)}", values))
-    return tuple(convert(value, f"{name}[{i}]") for i, value in enumerate(values))
+    items = tuple(values)
+    for i, item in enumerate(items):
+        check_kind(item, kind, f"{name}[{i}]", example)
+    return items
 
 
-def one_space(dimensions: Sequence[int], name: str) -> None:
-    """Require one dimension or more, all equal."""
-    if len(set(dimensions)) != 1:
-        raise ValueError(
-            f"{name} must be one or more in one space, got those of dimensions {quote(dimensions)}"
-        )
-
-
-# Numbers
+def one_space(parts: Sequence[Any], name: str) -> None:
+    """Require one part or more, all of one dimension."""
+    dimensions = [part.dimension for part in parts]
+    if len({*dimensions}) != 1:
+        raise ValueError(must_be(name, "one or more of one dimension", dimensions))
 
 
 def number(
-    value: float, name: str, *, minimum: float = -math.inf, maximum: float = math.inf
+    value: float, name: str, *, minimum: float = -_FINITE, maximum: float = _FINITE
 ) -> float:
     """Return ``value`` as a float, if it is finite and from ``minimum`` to ``maximum``."""
-    _check_number(value, name)
-    # NaN, and whole numbers of more than 308 digits, are not finite.
-    if not abs(value) <= _FINITE or not minimum <= value <= maximum:
-        wanted = "a finite number" + f", at least {minimum:g}" * (minimum > -math.inf)
-        wanted = f"from {minimum:g} to {maximum:g}" if maximum < math.inf else wanted
-        raise ValueError(must_be(name, wanted, value))
+    wanted = "a finite number" + f", at least {minimum:g}" * (minimum > -_FINITE)
+    wanted += f", at most {maximum:g}" * (maximum < _FINITE)
+    _number_that(wanted, lambda x: minimum <= x <= maximum, name, value)
     return float(value)
 
 
@@ -214,18 +186,6 @@ def whole_number(value: object, name: str, *, minimum: int, maximum: int | None 
     return int(value)
 
 
-def above_zero(value: float, name: str) -> None:
-    """Require a finite number above 0."""
-    _check_number(value, name)
-    if not 0.0 < value <= _FINITE:
-        raise ValueError(must_be(name, "a finite number above 0", value))
-
-
-def _check_number(value: float, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(must_be(name, "a number", value))
-
-
 def as_generator(value: np.random.Generator | int) -> np.random.Generator:
     """Return a numpy ``Generator``, or one that begins at a seed."""
     if isinstance(value, np.random.Generator):
@@ -236,32 +196,34 @@ def as_generator(value: np.random.Generator | int) -> np.random.Generator:
     raise TypeError(must_be("generator", wanted, value))
 
 
-# Validators of attrs fields
-
-
 Validator: TypeAlias = Callable[[object, "Attribute[Any]", Any], None]
+"""A validator of an attrs field."""
 
 
-def _number_that(wanted: str, holds: Callable[[float], bool]) -> Validator:
-    """Return a validator that requires a number for which ``holds``; NaN never does."""
-
-    def check(_: object, attribute: "Attribute[Any]", value: float) -> None:
-        _check_number(value, attribute.name)
-        if not holds(value):
-            raise ValueError(must_be(attribute.name, wanted, value))
-
-    return check
+def _number_that(wanted: str, holds: Callable[[float], bool], name: str, value: Any) -> None:
+    """Require a number for which ``holds``; NaN never does."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(must_be(name, "a number", value))
+    if not holds(value if isinstance(value, int) else float(value)):  # of 400 digits, or narrow
+        raise ValueError(must_be(name, wanted, value))
 
 
-positive = _number_that("a finite number above 0", lambda value: 0.0 < value <= _FINITE)
-at_least_zero = _number_that("a finite number, at least 0", lambda value: 0.0 <= value <= _FINITE)
-finite = _number_that("a finite number", lambda value: abs(value) <= _FINITE)
-above_one = _number_that("a finite number above 1", lambda value: 1.0 < value <= _FINITE)
-share = _number_that("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-inside = _number_that("strictly between 0 and 1", lambda value: 0.0 < value < 1.0)
-extended = _number_that(
-    "a number, or plus or minus infinity", lambda value: value <= _FINITE or value == math.inf
-)
+def _field_that(wanted: str, holds: Callable[[float], bool]) -> Validator:
+    return lambda _, attribute, value: _number_that(wanted, holds, attribute.name, value)
+
+
+def above_zero(value: float, name: str) -> None:
+    """Require a finite number above 0."""
+    _number_that("a finite number above 0", lambda x: 0.0 < x <= _FINITE, name, value)
+
+
+positive = _field_that("a finite number above 0", lambda x: 0.0 < x <= _FINITE)
+at_least_zero = _field_that("a finite number, at least 0", lambda x: 0.0 <= x <= _FINITE)
+finite = _field_that("a finite number", lambda x: abs(x) <= _FINITE)
+above_one = _field_that("a finite number above 1", lambda x: 1.0 < x <= _FINITE)
+share = _field_that("from 0 to 1", lambda x: 0.0 <= x <= 1.0)
+inside = _field_that("strictly between 0 and 1", lambda x: 0.0 < x < 1.0)
+extended = _field_that("a number or infinity", lambda x: x <= _FINITE or x == math.inf)
 
 
 def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:

@@ -1,8 +1,7 @@
 """The contract as code: checks that every minimizer passes, ours or yours.
 
 Each check is a function of a factory, because most of them need several new objects, and says in
-its docstring what it requires. A minimizer that does not pass one says so, with the reason, in
-``exemptions``; a circuit passes on what its parts say.
+its docstring what it requires.
 """
 
 from regretkit.checks._checks import CHECKS as CHECKS

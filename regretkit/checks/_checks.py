@@ -38,8 +38,8 @@ CHECKS: tuple[Check, ...] = (
 def check_minimizer(make: Make) -> None:
     """Raise ``AssertionError`` at the first check that minimizers from ``make`` break.
 
-    The message begins with the name of the check. Checks from which the minimizer declares an
-    exemption are left out.
+    The message begins with the name of the check. The growth of regret is not checked where the
+    minimizer or a part of it has ``no_guarantee``.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecora
 
 
 def checks_of(minimizer: RegretMinimizer) -> list[Check]:
-    """Return the checks from which a minimizer declares no exemption.
+    """Return the checks that apply: without growth of regret where a part has ``no_guarantee``.
 
     Examples
     --------
@@ -92,12 +92,9 @@ def checks_of(minimizer: RegretMinimizer) -> list[Check]:
     >>> len(checks_of(RegretMatching(3))) == len(CHECKS)
     True
     """
-    exempt = minimizer.exemptions()
-    if unknown := exempt.keys() - {check.__name__ for check in CHECKS}:
-        raise ValueError(f"exemptions of {minimizer!r} name {sorted(unknown)}, which are no checks")
-    if not all(exempt.values()):
-        raise ValueError(f"exemptions of {minimizer!r} must have reasons, got {exempt}")
-    return [check for check in CHECKS if check.__name__ not in exempt]
+    held = [part for part in with_parts(minimizer) if isinstance(part, RegretMinimizer)]
+    grows = any(part.no_guarantee for part in held)
+    return [check for check in CHECKS if not (grows and check is regret_grows_slowly)]
 
 
 def run_check(check: Check, make: Make) -> None:
@@ -122,7 +119,7 @@ def run_check(check: Check, make: Make) -> None:
 def _built(make: Make) -> RegretMinimizer:
     """Return what a factory builds, once it is sure to build new minimizers."""
     first, second = make(), make()
-    check_kind(first, RegretMinimizer, "what make returned", "RegretMatching(3)")
+    check_kind(first, RegretMinimizer, "the result of make", "RegretMatching(3)")
     held, others = ({id(x) for x in (*generators(m), *with_parts(m))} for m in (first, second))
     if held & others or first.iteration:
         raise ValueError(f"make must build a new minimizer each time it is called, got {first!r}")

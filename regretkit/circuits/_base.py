@@ -4,7 +4,7 @@ import abc
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from attrs import define, field, validators
+from attrs import define, evolve, field
 
 from regretkit._state import Stateful, parts
 from regretkit._util._typing import Vector
@@ -17,31 +17,20 @@ LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
 """Builds one minimizer for all decision points: a rule's class, or a ``PerDecisionPoint``."""
 
 
-def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
-    """Return ``value`` if it is a minimizer."""
-    check_kind(value, RegretMinimizer, name, "RegretMatching(3)")
-    return value
-
-
-def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> tuple[RegretMinimizer, ...]:
-    """Return ``values`` as a tuple of minimizers."""
-    return sequence(values, RegretMinimizer, name, as_minimizer)
-
-
-def as_tuple(minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    """Return several minimizers as a tuple; a converter of attrs fields."""
-    return tuple(minimizers)
-
-
 is_minimizer = of_kind(RegretMinimizer, "RegretMatching(3)")
-are_minimizers = validators.deep_iterable(is_minimizer)
+
+
+def as_minimizers(values: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
+    """Return minimizers as a tuple; a converter of attrs fields."""
+    return sequence(values, RegretMinimizer, "minimizers", "RegretMatching(3)")
 
 
 def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
     """Return what ``local`` makes for these blocks."""
     if isinstance(local, RegretMinimizer) or not callable(local):
         raise TypeError(must_be(name, "a rule's class, or a function of simplices", local))
-    made = as_minimizer(local(simplices), f"what {name} returned")
+    made = local(simplices)
+    check_kind(made, RegretMinimizer, f"the result of {name}", "RegretMatching(3)")
     return on_simplices(made, simplices, name)
 
 
@@ -69,21 +58,21 @@ def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
         part = pending.pop()
         if id(part) in seen:
             raise ValueError(
-                f"the same minimizer object, {quote(part)}, stands in two places and would learn "
-                "twice in an iteration; build one for each, as in [make() for _ in range(n)]"
+                f"the same minimizer, {quote(part)}, is in two places and would learn twice in an "
+                "iteration; build one for each"
             )
         seen.add(id(part))
         pending += [child for _, child in parts(part)]
 
 
 def no_bound_by_block(rule: RegretMinimizer) -> str:
-    """Say why the regret of a rule may be large at some of its blocks, empty where it may not."""
+    """Return why a rule's regret may be large in some of its blocks, empty where it may not."""
     if not isinstance(rule.domain, Simplices) or rule.domain.blocks < 2:
         return ""
     if isinstance(rule, ConicBlackwell | ResponseBasedApproachability):
         return (
-            f"{quote(rule)} bounds the sum of the regrets at its decision points, and not the "
-            "regret at each; pass PerDecisionPoint(rule)"
+            f"{quote(rule)} bounds the sum of the regrets at its decision points, and not each; "
+            "pass PerDecisionPoint(rule)"
         )
     inner = (part for _, part in parts(rule) if isinstance(part, RegretMinimizer))
     return next(filter(None, map(no_bound_by_block, inner)), "")
@@ -98,9 +87,16 @@ class Circuit(RegretMinimizer):
 
 @define(eq=False)
 class SingleMinimizerCircuit(Circuit):
-    """A circuit around one minimizer."""
+    """A circuit around one minimizer, by default on the minimizer's domain."""
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
+
+    def __attrs_post_init__(self) -> None:
+        self.domain = self.minimizer.domain
+
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        minimizer = self.minimizer.on_domain(simplices)
+        return None if minimizer is None else evolve(self, minimizer=minimizer)
 
     @abc.abstractmethod
     def _transform(self, strategy: Vector) -> Vector:

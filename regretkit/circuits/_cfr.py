@@ -16,14 +16,13 @@ from regretkit.circuits._base import (
     Circuit,
     LocalRule,
     SingleMinimizerCircuit,
-    check_distinct,
     local_minimizer,
     no_bound_by_block,
 )
 from regretkit.circuits._operations import ConvexHull, MinkowskiSum, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching, SimplexRule
-from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices, StrategySet
+from regretkit.sets import DecisionDAG, DecisionTree, Simplices, StrategySet
 from regretkit.trace import UntraceableError, find_kernel
 
 
@@ -80,7 +79,7 @@ class CFR(Circuit):
     composability of regret minimizers", ICML, PMLR 97.
     """
 
-    tree: DecisionProblem = field(validator=of_kind(DecisionProblem, "game.domains[0]"))
+    tree: DecisionDAG = field(validator=of_kind(DecisionDAG, "game.domains[0]"))
     local: LocalRule
     rule: RegretMinimizer = field(init=False, repr=False)
     _utilities: Vector | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
@@ -88,7 +87,7 @@ class CFR(Circuit):
     def __attrs_post_init__(self) -> None:
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
-        if reason := self._weaker_guarantee():
+        if reason := self.no_guarantee:
             warn(f"CFR has no regret bound here: {reason}")
 
     def __getitem__(self, label: str | int) -> "DecisionPoint":
@@ -103,13 +102,14 @@ class CFR(Circuit):
             state=_learned_at(self.rule, number),
         )
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         return no_bound_by_block(self.rule)
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         positive = np.maximum(tracker_of(self.rule).blocks, 0.0)
         statement, bound = "R <= sum over decision points of their positive R", positive.sum()
-        if isinstance(self.tree, DecisionDAG):
+        if not isinstance(self.tree, DecisionTree):
             statement = "R <= largest sum over decision points of inflow times positive R"
             by_parent = np.repeat(positive, self.tree.parent_counts)
             weights = segment_sum(self.tree.parent_sequences, by_parent, self.tree.dimension)
@@ -412,7 +412,6 @@ class SharedStrategy(SingleMinimizerCircuit):
     """The minimizer's coordinate for each of these."""
 
     def __attrs_post_init__(self) -> None:
-        check_distinct([self.minimizer])
         inner = self.minimizer.domain
         if not isinstance(inner, Simplices):
             raise TypeError(f"minimizer must play on simplices, got one on {quote(inner)}")
@@ -423,8 +422,10 @@ class SharedStrategy(SingleMinimizerCircuit):
         self.domain = Simplices(inner.sizes[self.groups])
         self._place = inner.coordinates(self.groups)
 
-    def _weaker_guarantee(self) -> str:
-        return "its regret is small against strategies that are equal within each group alone"
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        return None
+
+    no_guarantee = "it competes with strategies that are equal within each group alone"
 
     def _transform(self, strategy: Vector) -> Vector:
         return strategy[self._place]

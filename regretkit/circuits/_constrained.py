@@ -280,11 +280,7 @@ class Constrained(RegretMinimizer):
         """
         return self.best_feasible()[2] - self.total_earned
 
-    def _weaker_guarantee(self) -> str:
-        return (
-            "what is small is the regret against points that meet the constraints, and not against "
-            "all of the domain"
-        )
+    no_guarantee = "it competes with the points that meet the constraints alone"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, prices = tracker_of(self), tracker_of(self.multipliers)

@@ -186,12 +186,10 @@ class EFR(Circuit):
         self._last = self._layout.tree.simplices.uniform()
         self._behavior, self._weights = self._layout.local.play(self.rule.next_strategy())
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         if self._layout.constant is None:
-            return (
-                "what is small is the regret against its deviations, which do not contain the "
-                "constant ones"
-            )
+            return "its deviations do not contain the constant ones"
         return no_bound_by_block(self.rule)
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:

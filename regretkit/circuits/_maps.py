@@ -63,11 +63,9 @@ class DeviationSet(abc.ABC, Generic[Domain, Coefficients]):
     def utility(self, utility: Vector, point: Vector) -> Vector:
         """Return what each coefficient earns: the gradient of ``<u, map(point)>``, a new array."""
 
+    @abc.abstractmethod
     def fixed_point(self, coefficients: Vector) -> Vector:
         """Return a point that the map with these coefficients sends to itself, a new array."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has no fixed_point; pass AveragedPowerIterate(steps)"
-        )
 
     def regret(self, tracker: RegretTracker) -> float | None:
         """Return the regret of a player against the best of these maps, from its own tracker.

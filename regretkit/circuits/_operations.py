@@ -16,8 +16,7 @@ from regretkit.circuits._base import (
     Circuit,
     LocalRule,
     SingleMinimizerCircuit,
-    are_minimizers,
-    as_tuple,
+    as_minimizers,
     check_distinct,
     local_minimizer,
     on_simplices,
@@ -30,7 +29,7 @@ from regretkit.sets import Simplices
 class _SumOfRegrets(Circuit):
     """Parts that learn independently, and whose regrets add up."""
 
-    parts: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
+    parts: tuple[RegretMinimizer, ...] = field(converter=as_minimizers)
 
     @abc.abstractmethod
     def _utilities(self, utility: Vector) -> Iterable[Vector]:
@@ -125,7 +124,7 @@ class MinkowskiSum(_SumOfRegrets):
     """
 
     def __attrs_post_init__(self) -> None:
-        one_space([part.dimension for part in self.parts], "parts")
+        one_space(self.parts, "parts")
         check_distinct(self.parts)
         self.domain = sets.MinkowskiSumSet([part.domain for part in self.parts])
 
@@ -188,11 +187,11 @@ class ConvexHull(Circuit):
     As of ``Product``.
     """
 
-    members: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
+    members: tuple[RegretMinimizer, ...] = field(converter=as_minimizers)
     mixing: RegretMinimizer = field(converter=_mixing)
 
     def __attrs_post_init__(self) -> None:
-        one_space([member.dimension for member in self.members], "members")
+        one_space(self.members, "members")
         self.domain = sets.Hull([member.domain for member in self.members]).canonical()
         blocks = self.domain.blocks if isinstance(self.domain, Simplices) else 1
         weights = Simplices([len(self.members)] * blocks)
@@ -296,6 +295,9 @@ class AffineImage(SingleMinimizerCircuit):
     def __attrs_post_init__(self) -> None:
         self._image = sets.AffineImageSet(self.minimizer.domain, self.matrix, self.offset)
         self.domain, self.matrix = self._image, self._image.matrix
+
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        return None
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         regret, inner = tracker_of(self).external, tracker_of(self.minimizer).external

@@ -12,7 +12,7 @@ from regretkit._util._validate import at_least_one, of_kind, quote, whole_number
 from regretkit.circuits._base import (
     Circuit,
     LocalRule,
-    as_minimizer,
+    as_minimizers,
     check_distinct,
     is_minimizer,
     local_minimizer,
@@ -119,15 +119,11 @@ class PhiRegret(Circuit):
         self.domain = self.maps.domain
         self._last = self.next_strategy().copy()
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         if isinstance(self.fixed_point, AveragedPowerIterate):
-            return (
-                "what is played is not quite a fixed point, and may cost the range of payoffs over "
-                "steps in every iteration"
-            )
-        if self.maps.cover_constants:
-            return ""
-        return "what is small is the regret against its maps, which do not cover the constant ones"
+            return "an approximate fixed point may cost the range of payoffs over steps each time"
+        return "" if self.maps.cover_constants else "its maps do not cover the constant ones"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)
@@ -277,7 +273,7 @@ class TreeSwap(Circuit):
 
     def __attrs_post_init__(self) -> None:
         whole_number(self.branching, "branching", minimum=2)
-        made = [as_minimizer(self.make(), "what make returned") for _ in range(self.layers)]
+        made = as_minimizers([self.make() for _ in range(self.layers)])
         check_distinct(made)
         self.members = tuple(Restart(member, every=self.branching) for member in made)
         self.domain = self.members[0].domain
@@ -294,11 +290,7 @@ class TreeSwap(Circuit):
             return None
         return TreeSwap(lambda: next(layers), layers=self.layers, branching=self.branching)
 
-    def _weaker_guarantee(self) -> str:
-        return (
-            "its regret falls with the number of layers, not with time: one over it is left for "
-            "ever"
-        )
+    no_guarantee = "its mean regret falls with the number of layers, and not with time"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)

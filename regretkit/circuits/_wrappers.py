@@ -1,10 +1,9 @@
-"""Circuits around one minimizer that change when it learns, from what, or what is played of it."""
+"""Circuits around one minimizer that change what it learns, or what is played."""
 
-import abc
 from collections.abc import Callable
 
 import numpy as np
-from attrs import define, evolve, field, validators
+from attrs import define, field, validators
 from numpy.typing import ArrayLike
 
 from regretkit._regret_tracker import RegretBound
@@ -12,34 +11,14 @@ from regretkit._state import NOT_STATE, StateDict, generators
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, shorten, whole_number
-from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct
+from regretkit.circuits._base import SingleMinimizerCircuit
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices
 
 
 @define(eq=False)
-class _SameDomain(SingleMinimizerCircuit):
-    """Plays on the domain of its minimizer."""
-
-    def __attrs_post_init__(self) -> None:
-        check_distinct([self.minimizer])
-        self.domain = self.minimizer.domain
-
-    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
-        minimizer = self.minimizer.on_domain(simplices)
-        return None if minimizer is None else evolve(self, minimizer=minimizer)
-
-
-# What a minimizer learns
-
-
-@define(eq=False)
-class LearningWrapper(_SameDomain):
-    """Plays what its minimizer plays, and decides what that one learns."""
-
-    @abc.abstractmethod
-    def _weaker_guarantee(self) -> str:
-        """Say what is guaranteed, other than that the regret grows slower than time."""
+class _LearningWrapper(SingleMinimizerCircuit):
+    """Plays its minimizer's strategies, and changes what the minimizer learns."""
 
     def _transform(self, strategy: Vector) -> Vector:
         return strategy.copy()
@@ -49,7 +28,7 @@ class LearningWrapper(_SameDomain):
 
 
 @define(eq=False)
-class Restart(LearningWrapper):
+class Restart(_LearningWrapper):
     """Let a minimizer begin anew from time to time.
 
     After some of the iterations the minimizer is put back into the state in which it was when
@@ -91,8 +70,7 @@ class Restart(LearningWrapper):
             whole_number(self.every, "every", minimum=1)
         self._start = self.minimizer.state_dict()
 
-    def _weaker_guarantee(self) -> str:
-        return "the bound is the sum of those of the periods between restarts"
+    no_guarantee = "its bound is the sum of those of the periods between restarts"
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         regret, inner = tracker_of(self).external, tracker_of(self.minimizer)
@@ -115,7 +93,7 @@ class Restart(LearningWrapper):
 
 
 @define(eq=False)
-class Discount(LearningWrapper):
+class Discount(_LearningWrapper):
     """Let later iterations count for more, and so earlier ones for less.
 
         the minimizer learns from w_t u_t
@@ -161,8 +139,7 @@ class Discount(LearningWrapper):
         super().__attrs_post_init__()
         self._weight_of(self.iteration + 1)
 
-    def _weaker_guarantee(self) -> str:
-        return "what is small is the regret weighted as the utilities are"
+    no_guarantee = "its weighted regret is small"
 
     def _weight_of(self, t: int) -> float:
         return _validate.number(
@@ -183,11 +160,8 @@ class Discount(LearningWrapper):
             self._tracker.record_weighted(weight, utility, strategy)
 
 
-# What is played of a minimizer
-
-
 @define(eq=False)
-class ExplorationMixture(_SameDomain):
+class ExplorationMixture(SingleMinimizerCircuit):
     """Explore with some probability, and else play as a minimizer does.
 
         x  =  (1 - gamma) times the minimizer's strategy  +  gamma rho
@@ -239,7 +213,8 @@ class ExplorationMixture(_SameDomain):
                 f"got {shorten(str(self.reference))}"
             )
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         return "what it explores costs it in every iteration" if self.gamma > 0.0 else ""
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
@@ -258,7 +233,7 @@ class ExplorationMixture(_SameDomain):
 
 
 @define(eq=False)
-class LastIterateByAveraging(_SameDomain):
+class LastIterateByAveraging(SingleMinimizerCircuit):
     """Play the average of what a minimizer has played, so that the last iterate is its average.
 
     In iteration t, with y_1 to y_t what the minimizer plays,
@@ -300,8 +275,7 @@ class LastIterateByAveraging(_SameDomain):
         super().__attrs_post_init__()
         self._total, self._last = np.zeros(self.dimension), np.zeros(self.dimension)
 
-    def _weaker_guarantee(self) -> str:
-        return "its promise is about games in which all play so"
+    no_guarantee = "its guarantee is about games in which all players use it"
 
     def _transform(self, strategy: Vector) -> Vector:
         return (self._total + strategy) / (self.iteration + 1)

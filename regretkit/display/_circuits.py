@@ -24,7 +24,7 @@ from regretkit.display._style import (
     width_of,
 )
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import DecisionProblem, DecisionTree, Simplices, StrategySet
+from regretkit.sets import DecisionDAG, DecisionTree, Simplices, StrategySet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +119,7 @@ def _set(domain: StrategySet) -> str:
         if domain.blocks != 1:
             return f"{domain.blocks:,} simplices"
         return f"simplex of {domain.dimension:,} action{'s' * (domain.dimension != 1)}"
-    if isinstance(domain, DecisionProblem):
+    if isinstance(domain, DecisionDAG):
         kind = "tree" if isinstance(domain, DecisionTree) else "DAG"
         return f"{kind} of {domain.points:,} decision point{'s' * (domain.points != 1)}"
     text = repr(domain)

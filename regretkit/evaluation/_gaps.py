@@ -25,7 +25,7 @@ from regretkit.games._game import (
     check_strategy,
 )
 from regretkit.games.public import PublicGame
-from regretkit.sets import DecisionProblem
+from regretkit.sets import DecisionDAG
 
 _FEW = 0.1
 """The work on a game, in seconds of NumPy, after which its gaps are computed in machine code."""
@@ -69,7 +69,7 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
     check_player(player, len(game.domains))
     domain = game.domains[player]
     values = _in_machine_code(game, profile, player)
-    if values is not None and isinstance(domain, DecisionProblem):
+    if values is not None and isinstance(domain, DecisionDAG):
         return domain.best_response_by_values(values)
     strategies = as_vectors(game, profile, ignored_player=player)
     return domain.best_response(game.utility(player, strategies))

@@ -5,7 +5,6 @@ from regretkit.minimizers._convex_sets import BestResponse as BestResponse
 from regretkit.minimizers._convex_sets import ConicBlackwell as ConicBlackwell
 from regretkit.minimizers._convex_sets import OnlineGradientDescent as OnlineGradientDescent
 from regretkit.minimizers._convex_sets import Point as Point
-from regretkit.minimizers._convex_sets import Projectable as Projectable
 from regretkit.minimizers._convex_sets import Proximal as Proximal
 from regretkit.minimizers._convex_sets import (
     ResponseBasedApproachability as ResponseBasedApproachability,

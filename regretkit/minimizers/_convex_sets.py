@@ -1,7 +1,6 @@
 """Minimizers on any convex set: projections, best responses, approachability."""
 
 import abc
-from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from attrs import define, field
@@ -11,7 +10,7 @@ from regretkit import sets
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._arrays import length
 from regretkit._util._typing import Vector
-from regretkit._util._validate import must_be, of_kind, positive, truth
+from regretkit._util._validate import of_kind, positive, truth
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import StrategySet
 from regretkit.sets._base import nearest_image
@@ -81,35 +80,6 @@ class Proximal(RegretMinimizer):
             self._expected = prediction.copy()
 
 
-@runtime_checkable
-class Projectable(Protocol):
-    """A strategy set that knows its nearest point to any vector.
-
-    Examples
-    --------
-    >>> from regretkit.sets import Hull, Singleton, Simplices
-    >>> isinstance(Simplices(3), Projectable), isinstance(Hull([Singleton([0.0])]), Projectable)
-    (True, False)
-    """
-
-    def project(self, point: Vector, /) -> Vector:
-        """Return the nearest point of the set in Euclidean distance, a new array."""
-        ...
-
-
-def as_projectable(domain: StrategySet) -> StrategySet:
-    """Return ``domain`` if it is a strategy set onto which one can project."""
-    if isinstance(domain, StrategySet) and isinstance(domain, Projectable):
-        return domain
-    hint = "pass Simplices(3), a Box or a Ball"
-    raise TypeError(must_be("domain", "a StrategySet with a method project", domain, hint))
-
-
-def project(domain: StrategySet, point: Vector) -> Vector:
-    """Return the nearest point of a set that ``as_projectable`` let pass."""
-    return cast("Projectable", domain).project(point)
-
-
 @define(eq=False)
 class OnlineGradientDescent(Proximal):
     """Online gradient descent: follow utility, and come back to the nearest point of the set.
@@ -129,7 +99,8 @@ class OnlineGradientDescent(Proximal):
     Parameters
     ----------
     domain
-        The set on which to play, with a method ``project``: simplices, a box, a ball.
+        The set on which to play, or a number of actions. Simplices, boxes and balls have closed
+        forms of the nearest point; elsewhere a search finds it.
     rate
         Learning rate, positive, in units of distance over units of utility.
     optimistic
@@ -151,7 +122,7 @@ class OnlineGradientDescent(Proximal):
     texts could not be checked; the bound is tested.
     """
 
-    domain: StrategySet = field(converter=as_projectable)
+    domain: StrategySet = field(converter=as_set)
 
     def __attrs_post_init__(self) -> None:
         self._initialize(self.domain.relative_interior_point())
@@ -160,12 +131,12 @@ class OnlineGradientDescent(Proximal):
         return iterate + self.rate * utility
 
     def _project(self, iterate: Vector) -> Vector:
-        return project(self.domain, iterate)
+        return self.domain.project(iterate)
 
 
 @define(eq=False)
 class ConicBlackwell(RegretMinimizer):
-    """The conic Blackwell algorithm+: regret matching+ on any set onto which one can project.
+    """The conic Blackwell algorithm+: regret matching+ on any convex set.
 
     Lift the set X to height kappa, and let C be the cone of all ``t (kappa, y)`` with t at least 0
     and y in X. Then, with (a, r) the aggregate payoff,
@@ -183,7 +154,8 @@ class ConicBlackwell(RegretMinimizer):
     Parameters
     ----------
     domain
-        The set X, with a method ``project``: simplices, a box, a ball.
+        The set X, or a number of actions. Simplices, boxes and balls have closed forms of the
+        nearest point; elsewhere a search finds it.
     kappa
         The height, positive, in the unit of the points of X: best about the largest length of
         one, which on the simplex is 1.
@@ -207,7 +179,7 @@ class ConicBlackwell(RegretMinimizer):
     replaced by one search that asks X for its nearest points.
     """
 
-    domain: StrategySet = field(converter=as_projectable)
+    domain: StrategySet = field(converter=as_set)
     kappa: float = field(default=1.0, validator=positive, kw_only=True)
     _height: float = field(default=0.0, init=False, repr=False)
     _payoff: Vector = field(init=False, repr=False)
@@ -217,7 +189,8 @@ class ConicBlackwell(RegretMinimizer):
 
     scale_free = True
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         # The bound has the factor kappa + |y|^2 / kappa, and the payoffs a range of about the
         # diagonal of the smallest box around the set.
         axes = np.eye(self.dimension)
@@ -226,10 +199,7 @@ class ConicBlackwell(RegretMinimizer):
         square = float(middle @ middle) + diagonal**2 / 4.0
         if self.kappa + square / self.kappa <= 2.0 * diagonal or not diagonal:
             return ""
-        return (
-            "on a set far from the origin, or with a kappa far from the size of its points, its "
-            "bound is many times the range of payoffs"
-        )
+        return "with kappa far from the size of the points, its bound is many ranges of payoffs"
 
     def _propose(self) -> Vector:
         if self._height == 0.0:
@@ -278,7 +248,7 @@ class ConicBlackwell(RegretMinimizer):
 
     def _slope(self, factor: float, height: float, payoff: Vector) -> tuple[float, Vector]:
         """Return the derivative at t = ``factor``, and the point y that is best there."""
-        point = project(self.domain, payoff / factor)
+        point = self.domain.project(payoff / factor)
         rest = payoff - factor * point
         return self.kappa * (self.kappa * factor - height) - float(point @ rest), point
 
@@ -355,10 +325,7 @@ class BestResponse(RegretMinimizer):
 
     scale_free = True
 
-    def _weaker_guarantee(self) -> str:
-        return (
-            "it responds to the last utility alone, so that its regret is linear in the worst case"
-        )
+    no_guarantee = "it responds to the last utility alone"
 
     def _propose(self) -> Vector:
         return self._last.copy()

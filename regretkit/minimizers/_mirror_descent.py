@@ -249,7 +249,8 @@ class MagneticMirrorDescent(RegretRule):
         if self.magnet is not None:
             self._log_magnet = np.log(_checked_magnet(self.magnet, self.simplices))
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         return _NEAR_MAGNET if self.temperature > 0.0 else ""
 
     def on_domain(  # type: ignore[override]  # with a magnet of its own it plays nowhere else
@@ -355,7 +356,8 @@ class DilatedMirrorDescent(Proximal):
             self._pull = self._gradient(self.tree.behavior(_checked_magnet(self.magnet, self.tree)))
         self._initialize(self._project(np.zeros(self.dimension)))
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         return _NEAR_MAGNET if self.temperature > 0.0 else ""
 
     def _step(self, iterate: Vector, utility: Vector) -> Vector:

@@ -112,7 +112,6 @@ def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
 
 
 _FORGETFUL = "with alpha below 1 it remembers a share of the past that falls to nothing"
-_FORGETFUL_AT_FIRST = "with a shift above 4 it remembers little of the past, at first or for ever"
 
 
 @define(eq=False)
@@ -258,7 +257,8 @@ class DiscountedRegretMatching(RegretRule):
     alpha: float = field(default=1.5, validator=extended, kw_only=True)
     beta: float = field(default=0.0, validator=extended, kw_only=True)
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         return "" if self.alpha >= 1.0 else _FORGETFUL
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
@@ -310,12 +310,13 @@ class DiscountedRegretMatchingPlus(RegretRule):
     alpha: float = field(default=1.5, validator=extended, kw_only=True)
     shift: float = field(default=1.5, validator=at_least_zero, kw_only=True)
 
-    def _weaker_guarantee(self) -> str:
+    @property
+    def no_guarantee(self) -> str:
         if self.shift == 0.0 or self.alpha == math.inf:
             return ""
         if self.alpha < 1.0:
             return _FORGETFUL
-        return _FORGETFUL_AT_FIRST if self.shift > 4.0 else ""
+        return "with a shift above 4 it forgets the past at first" if self.shift > 4.0 else ""
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
         kept = regrets * discount(t - 1, self.alpha, self.shift)

@@ -44,7 +44,7 @@ from regretkit.minimizers.contrib import (
 from regretkit.play._averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
 from regretkit.play._orders import Alternating, Order, Simultaneous
 from regretkit.play._self_play import SelfPlay
-from regretkit.sets import DecisionProblem, Simplices, StrategySet
+from regretkit.sets import DecisionDAG, Simplices, StrategySet
 
 CircuitMaker: TypeAlias = Callable[..., RegretMinimizer]
 """Called with a player's set and, as ``local``, a local rule, returns a minimizer on the set."""
@@ -237,7 +237,7 @@ def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part)
 def _minimizer(circuit: CircuitMaker, local: LocalRule, domain: StrategySet) -> RegretMinimizer:
     if isinstance(domain, Simplices) and circuit is CFR:
         return local_minimizer(local, domain)
-    if isinstance(domain, DecisionProblem | Simplices):
+    if isinstance(domain, DecisionDAG | Simplices):
         return circuit(domain, local=local)
     raise TypeError(f"domain must be a DecisionTree or Simplices, got {quote(domain)}")
 

@@ -234,7 +234,7 @@ def _number(value: float) -> str:
 def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
     """Return one minimizer for each player of a game."""
     check_game(game)
-    players = as_minimizers(minimizers, "minimizers")
+    players = as_minimizers(minimizers)
     if len(players) != len(game.domains):
         raise ValueError(
             f"minimizers must be one for each of the {len(game.domains)} players, got "

@@ -6,7 +6,6 @@ from regretkit.sets._convex_bodies import Box as Box
 from regretkit.sets._convex_bodies import Polytope as Polytope
 from regretkit.sets._convex_bodies import Singleton as Singleton
 from regretkit.sets._decision_problem import DecisionDAG as DecisionDAG
-from regretkit.sets._decision_problem import DecisionProblem as DecisionProblem
 from regretkit.sets._decision_problem import DecisionTree as DecisionTree
 from regretkit.sets._decision_problem import Level as Level
 from regretkit.sets._operations import AffineImageSet as AffineImageSet

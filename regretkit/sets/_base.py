@@ -124,8 +124,7 @@ def _unit(vector: Vector) -> Vector:
 class StrategySet(abc.ABC):
     """A compact convex set of vectors, given by its linear oracle.
 
-    A minimizer plays on one; a game has one for each player. Sets are values: they never
-    change, and two of the same shape are equal.
+    A minimizer plays on one, and a game has one for each player. Sets never change.
 
     Examples
     --------
@@ -134,10 +133,8 @@ class StrategySet(abc.ABC):
     True
     """
 
-    @property
-    @abc.abstractmethod
-    def dimension(self) -> int:
-        """Number of coordinates of a point of the set."""
+    dimension: int
+    """Number of coordinates of a point of the set."""
 
     @abc.abstractmethod
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
@@ -150,8 +147,8 @@ class StrategySet(abc.ABC):
     def value(self, utility: Vector, point: Vector) -> float:
         """Return ``<utility, point>`` for a point of the set.
 
-        The set may use properties of its points, so that with equal utilities the result does not
-        depend on the rounding of a point's sum.
+        Simplices and trees compute it so that it does not depend on the rounding of the point's
+        sum where all utilities are equal.
         """
         return float(utility @ point)
 
@@ -163,11 +160,11 @@ class StrategySet(abc.ABC):
         return self.best_response(utility)[0] - self.value(utility, point)
 
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether ``point`` lies in the set, up to ``atol``.
+        """Return whether ``point`` lies in the set, up to ``atol``.
 
         By default, the distance is Euclidean. A point of the set or a hyperplane proves the answer,
         up to rounding. Where 500 + 5 n calls of ``best_response`` prove neither, as may happen at
-        the boundary of a curved set, a point counts as inside up to another 1e-7 of the set's size.
+        the boundary of a curved set, ``atol`` grows by 1e-7 of the set's size.
         """
         point = _validate.point(point, self.dimension, atol)
         lower, upper, size = 0.0, np.inf, 0.0
@@ -183,6 +180,14 @@ class StrategySet(abc.ABC):
             f"the distance from the point to the set is between {lower:.3g} and {upper:.3g} "
             f"after {_most_calls(point)} calls of best_response"
         )
+
+    def project(self, point: Vector, /) -> Vector:
+        """Return the nearest point of the set in Euclidean distance, a new array.
+
+        By default, it is searched by calls of ``best_response``, up to 1e-10 of the distance.
+        """
+        away = np.column_stack([np.eye(self.dimension), -point])
+        return nearest_image(away, self.best_response)
 
     def _key(self) -> tuple[object, ...]:
         """Return what determines the set, hashable: sets of one class are equal if these are."""
@@ -218,19 +223,6 @@ class _SetOfArguments(StrategySet):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def as_set(value: StrategySet, name: str) -> StrategySet:
-    """Return ``value`` if it is a strategy set."""
-    _validate.check_kind(value, StrategySet, name, "Simplices(3)")
-    return value
-
-
 def as_sets(values: Iterable[StrategySet], name: str) -> tuple[StrategySet, ...]:
     """Return ``values`` as a tuple of strategy sets."""
-    return _validate.sequence(values, StrategySet, name, as_set)
-
-
-def as_sets_of_one_space(values: Iterable[StrategySet], name: str) -> tuple[StrategySet, ...]:
-    """Return one or more strategy sets of one dimension."""
-    members = as_sets(values, name)
-    _validate.one_space([member.dimension for member in members], name)
-    return members
+    return _validate.sequence(values, StrategySet, name, "Simplices(3)")

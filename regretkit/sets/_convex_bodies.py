@@ -33,16 +33,13 @@ class Box(_SetOfArguments):
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         self.low = _validate.constant_vector(low, "low")
         self.high = _validate.constant_vector(high, "high", self.low.size)
+        self.dimension = self.low.size
         if (self.low > self.high).any():
             k = int((self.low > self.high).argmax())
             raise ValueError(
                 f"low must not be above high, got {self.low[k]} and {self.high[k]} "
                 f"at coordinate {k}"
             )
-
-    @property
-    def dimension(self) -> int:
-        return self.low.size
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         """Return the largest ``<utility, x>``, and the corner with it; ``low`` in case of ties."""
@@ -87,13 +84,8 @@ class Ball(_SetOfArguments):
 
     def __init__(self, center: ArrayLike, radius: float) -> None:
         self.center = _validate.constant_vector(center, "center")
-        self.radius = _validate.number(radius, "radius")
-        if self.radius <= 0.0:
-            raise ValueError(f"radius must be above 0, got {self.radius}")
-
-    @property
-    def dimension(self) -> int:
-        return self.center.size
+        _validate.above_zero(radius, "radius")
+        self.radius, self.dimension = float(radius), self.center.size
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         """Return the largest ``<utility, x>``, and the point with it; the center for zeros."""
@@ -152,10 +144,7 @@ class Polytope(_SetOfArguments):
 
     def __init__(self, vertices: ArrayLike) -> None:
         self.vertices = _validate.matrix(vertices, "vertices")
-
-    @property
-    def dimension(self) -> int:
-        return int(self.vertices.shape[1])
+        self.dimension = self.vertices.shape[1]
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         """Return the largest ``<utility, x>``, and the first of the vertices that have it."""
@@ -187,10 +176,7 @@ class Singleton(_SetOfArguments):
 
     def __init__(self, point: ArrayLike) -> None:
         self.point = _validate.constant_vector(point, "point")
-
-    @property
-    def dimension(self) -> int:
-        return self.point.size
+        self.dimension = self.point.size
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         utility = _validate.vector(utility, self.dimension, "utility")

@@ -1,12 +1,11 @@
 """Decision problems of one player, trees and DAGs, and their sequence-form strategies."""
 
-import abc
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import cast
 
 import numpy as np
-from attrs import define, frozen
+from attrs import frozen
 from numpy.typing import ArrayLike
 
 import regretkit.sets._kernels as kernels
@@ -26,46 +25,87 @@ from regretkit.sets._base import StrategySet
 from regretkit.sets._simplices import Simplices
 
 
-class DecisionProblem(StrategySet):
-    """The decisions of one player, and its sequence-form strategies: where CFR plays.
+class DecisionDAG(StrategySet):
+    """One player's decisions, each after one sequence or several, and the flows through them.
 
-    A sequence is an action together with all that the player did to get there. Coordinate 0 is the
-    empty sequence; after it come the actions of decision point 0, those of decision point 1, and so
-    on. A strategy x in sequence form has
+    A sequence is an action together with all that the player did before. Coordinate 0 is the empty
+    sequence. After it come the actions of decision point 0, those of decision point 1, and so on.
+    Parents come before children. A strategy x in sequence form has
 
         x[0] = 1,    sum of x over the actions of j  =  inflow of j,    x >= 0
 
-    where the inflow of j is the weight of the sequence before it in a ``DecisionTree``, and the sum
-    of the weights of several in a ``DecisionDAG``. A behavioural strategy b gives
-    ``x[action] = b[action] inflow``. Parents come before children: a decision point's parent
-    sequences have smaller coordinates than its own actions.
+        inflow of j  =  sum of x over the parents of j
+
+    A behavioural strategy b gives ``x[action] = b[action] inflow``. Where a sequence is a parent of
+    several decision points, each gets all of its weight. With one parent for each decision point it
+    is a ``DecisionTree``.
+
+    Parameters
+    ----------
+    parents
+        For each decision point, the coordinate of the sequence that leads to it, or those of
+        several, 0 for the empty one. With ``parent_counts``, those of all decision points one after
+        the other.
+    sizes
+        Number of actions of each decision point, at least 1 each.
+    parent_counts
+        Number of parents of each decision point, where ``parents`` lists them without a gap.
+    labels
+        A name for each decision point; they need not differ.
+    actions
+        For each decision point, a name for each of its actions.
 
     Examples
     --------
-    >>> from regretkit.sets import DecisionTree
-    >>> isinstance(DecisionTree([0, 2], [2, 2]), DecisionProblem)
-    True
+    Two of three actions lead to the same decision point:
+
+    >>> dag = DecisionDAG([0, [2, 3]], [3, 2])
+    >>> dag.sequence_form(np.array([0.5, 0.25, 0.25, 0.5, 0.5]))
+    array([1.  , 0.5 , 0.25, 0.25, 0.25, 0.25])
+    >>> dag.best_response([0.0, 1.0, 0.0, 2.0, 0.0, 3.0])
+    (5.0, array([1., 0., 0., 1., 0., 1.]))
+
+    References
+    ----------
+    Zhang, Farina and Sandholm (2023), "Team belief DAG: generalizing the sequence form to team
+    games for fast computation of correlated team max-min equilibria via regret minimization", ICML,
+    PMLR 202.
     """
 
     simplices: Simplices
     """The decision points side by side, where behavioural strategies live."""
+    parent_sequences: Indices
+    """The parents of decision point 0, then those of decision point 1, and so on."""
+    parent_counts: Indices
+    """Number of parents of each decision point, shape ``(points,)``."""
 
-    def _place(
+    def __init__(
         self,
-        parents: Indices,
-        point_of_parent: Indices,
-        points: int,
+        parents: Iterable[int | Iterable[int]],
         sizes: Iterable[int],
-        labels: Iterable[str] | None,
-        actions: Iterable[Sequence[str]] | None,
+        *,
+        parent_counts: Iterable[int] | None = None,
+        labels: Iterable[str] | None = None,
+        actions: Iterable[Sequence[str]] | None = None,
     ) -> None:
+        self.parent_sequences, self.parent_counts = _edges(parents, parent_counts)
+        count = self.parent_counts.size
+        self._point_of_edge = points = np.repeat(np.arange(count), self.parent_counts)
+        self._place(points, count, Simplices(sizes, labels=labels, actions=actions))
+        order = np.lexsort([self.parent_sequences, points])
+        twice = (np.diff(self.parent_sequences[order]) == 0) & (np.diff(points[order]) == 0)
+        if twice.any():
+            edge = int(order[twice.argmax()])
+            raise ValueError(f"parents[{points[edge]}] has {self.parent_sequences[edge]} twice")
+
+    def _place(self, point_of_parent: Indices, points: int, simplices: Simplices) -> None:
         """Take the decision points, once it is checked that their parents come first."""
-        self.simplices = Simplices(sizes, labels=labels, actions=actions)
+        self.simplices, self.dimension = simplices, 1 + simplices.dimension
         if self.points != points:
             raise ValueError(
                 f"sizes has {self.points} decision points, but there are parents of {points}"
             )
-        last = self.simplices.first[point_of_parent]
+        parents, last = self.parent_sequences, simplices.first[point_of_parent]
         misplaced = np.flatnonzero((parents < 0) | (parents > last))
         if misplaced.size:
             edge = int(misplaced[0])
@@ -74,23 +114,37 @@ class DecisionProblem(StrategySet):
                 f"but must have one from 0 to {last[edge]}; list parents first"
             )
 
-    @abc.abstractmethod
     def reach(self, strategy: Vector) -> Vector:
         """Return the weight of ``strategy`` before each decision point, shape ``(points,)``."""
-
-    @abc.abstractmethod
-    def _cut(self) -> "Iterable[Level]":
-        """Cut one decision point or more into levels."""
+        return segment_sum(self._point_of_edge, strategy[self.parent_sequences], self.points)
 
     @cached_property
     def levels(self) -> "tuple[Level, ...]":
         """The decision points by the number of decisions before them, the first ones first."""
         # Only when needed: an engine does without, and a deep tree has very many.
-        return tuple(self._cut()) if self.points else ()
+        if not self.points:
+            return ()
+        depth = self._depths()
+        # Numbers of few bits are sorted by counting them.
+        order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
+        return tuple(map(self._level, np.split(order, np.cumsum(np.bincount(depth))[:-1])))
 
-    @property
-    def dimension(self) -> int:
-        return 1 + self.simplices.dimension
+    def _depths(self) -> Indices:
+        """Return the number of decisions on the longest path to each decision point."""
+        preceding = self.point_of_sequence[self.parent_sequences]
+        first = np.cumsum(self.parent_counts) - self.parent_counts
+        # At most one more than to any decision point before it
+        depth, longer = np.full(self.points + 1, -1), np.zeros(self.points, dtype=np.int64)
+        while (longer != depth[:-1]).any():
+            depth[:-1] = longer
+            longer = 1 + np.maximum.reduceat(depth[preceding], first)
+        return longer
+
+    def _level(self, points: Indices) -> "Level":
+        first, counts = np.cumsum(self.parent_counts) - self.parent_counts, self.parent_counts
+        edges = expand_ranges(first[points], counts[points])
+        ends = np.repeat(np.arange(points.size), counts[points])
+        return Level.of(self.simplices, points, self.parent_sequences[edges], ends)
 
     @property
     def sizes(self) -> Indices:
@@ -202,9 +256,77 @@ class DecisionProblem(StrategySet):
     def relative_interior_point(self) -> Vector:
         return self.sequence_form(self.simplices.uniform())
 
+    def _key(self) -> tuple[object, ...]:
+        return self.simplices, self.parent_sequences.tobytes(), self.parent_counts.tobytes()
+
     def __repr__(self) -> str:
         kind = type(self).__name__
         return f"<{kind}: {self.points} decision points, {self.dimension} sequences>"
+
+
+class DecisionTree(DecisionDAG):
+    """One player's decisions in a game of perfect recall, and its sequence-form strategies.
+
+    It is a ``DecisionDAG`` in which one sequence leads to each decision point j:
+
+        inflow of j  =  x[parent sequence of j]
+
+    Parameters
+    ----------
+    parent_sequence
+        For each decision point, the coordinate of the last sequence before it, 0 if none.
+    sizes
+        Number of actions of each decision point, at least 1 each.
+    labels
+        A name for each decision point; they need not differ.
+    actions
+        For each decision point, a name for each of its actions.
+
+    Examples
+    --------
+    Two actions, and after the second of them two more:
+
+    >>> tree = DecisionTree([0, 2], [2, 2])
+    >>> tree.sequence_form(np.array([0.25, 0.75, 0.5, 0.5]))
+    array([1.   , 0.25 , 0.75 , 0.375, 0.375])
+    >>> tree.best_response([0.0, 1.0, 0.0, 3.0, 0.0])
+    (3.0, array([1., 0., 1., 1., 0.]))
+
+    References
+    ----------
+    von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
+    Behavior 14(2).
+    """
+
+    parent_sequence: Indices
+    """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
+
+    def __init__(
+        self,
+        parent_sequence: Iterable[int],
+        sizes: Iterable[int],
+        *,
+        labels: Iterable[str] | None = None,
+        actions: Iterable[Sequence[str]] | None = None,
+    ) -> None:
+        parents = _validate.whole_numbers(parent_sequence, "parent_sequence")
+        self.parent_sequence = self.parent_sequences = parents
+        self.parent_counts = np.broadcast_to(np.int64(1), parents.shape)
+        simplices = Simplices(sizes, labels=labels, actions=actions)
+        self._place(np.arange(parents.size), parents.size, simplices)
+
+    def reach(self, strategy: Vector) -> Vector:
+        return strategy[self.parent_sequence]
+
+    def _ran(self, operation: Callable[..., None], *vectors: Vector) -> bool:
+        indices = self.simplices.first, self.simplices.sizes, self.parent_sequence
+        return ran(operation, indices, vectors)
+
+    def _depths(self) -> Indices:
+        return depths(self.point_of_sequence[self.parent_sequence])
+
+    def _level(self, points: Indices) -> "Level":
+        return Level.of(self.simplices, points, self.parent_sequence[points])
 
 
 @frozen(eq=False)
@@ -285,172 +407,6 @@ class Level:
         magnitudes = segment_sum(self._targets[count:], abs(by_edge), count)
         totals = segment_sum(self._targets, addends, count)
         vector[self._parents] = zero_cancelled(totals, magnitudes)
-
-
-def _points_by_depth(depth: Indices) -> list[Indices]:
-    """Return the decision points of each depth."""
-    # Numbers of few bits are sorted by counting them.
-    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
-    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
-
-
-@define(eq=False, repr=False, init=False)
-class DecisionTree(DecisionProblem):
-    """One player's decisions in a game of perfect recall, and its sequence-form strategies.
-
-    One sequence leads to each decision point j, its parent sequence, and
-
-        inflow of j  =  x[parent sequence of j]
-
-    in the constraints of ``DecisionProblem``.
-
-    Parameters
-    ----------
-    parent_sequence
-        For each decision point, the coordinate of the last sequence before it, 0 if none.
-    sizes
-        Number of actions of each decision point, at least 1 each.
-    labels
-        A name for each decision point; they need not differ.
-    actions
-        For each decision point, a name for each of its actions.
-
-    Examples
-    --------
-    Two actions, and after the second of them two more:
-
-    >>> tree = DecisionTree([0, 2], [2, 2])
-    >>> tree.sequence_form(np.array([0.25, 0.75, 0.5, 0.5]))
-    array([1.   , 0.25 , 0.75 , 0.375, 0.375])
-    >>> tree.best_response([0.0, 1.0, 0.0, 3.0, 0.0])
-    (3.0, array([1., 0., 1., 1., 0.]))
-
-    References
-    ----------
-    von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
-    Behavior 14(2).
-    """
-
-    simplices: Simplices
-    """The decision points side by side, where behavioural strategies live."""
-    parent_sequence: Indices
-    """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
-
-    def __init__(
-        self,
-        parent_sequence: Iterable[int],
-        sizes: Iterable[int],
-        *,
-        labels: Iterable[str] | None = None,
-        actions: Iterable[Sequence[str]] | None = None,
-    ) -> None:
-        self.parent_sequence = _validate.whole_numbers(parent_sequence, "parent_sequence")
-        points = np.arange(self.parent_sequence.size)
-        self._place(self.parent_sequence, points, points.size, sizes, labels, actions)
-
-    def reach(self, strategy: Vector) -> Vector:
-        return strategy[self.parent_sequence]
-
-    def _ran(self, operation: Callable[..., None], *vectors: Vector) -> bool:
-        indices = self.simplices.first, self.simplices.sizes, self.parent_sequence
-        return ran(operation, indices, vectors)
-
-    def _cut(self) -> Iterable[Level]:
-        depth = depths(self.point_of_sequence[self.parent_sequence])
-        for points in _points_by_depth(depth):
-            yield Level.of(self.simplices, points, self.parent_sequence[points])
-
-    def _key(self) -> tuple[object, ...]:
-        return self.simplices, self.parent_sequence.tobytes()
-
-
-@define(eq=False, repr=False, init=False)
-class DecisionDAG(DecisionProblem):
-    """Decision points that several sequences lead to, and the flows through them.
-
-        inflow of j  =  sum of x over the parents of j
-
-    in the constraints of ``DecisionProblem``. Where a sequence is a parent of several decision
-    points, each gets all of its weight. With one parent for each decision point it is a
-    ``DecisionTree``.
-
-    Parameters
-    ----------
-    parents
-        For each decision point, the coordinate of the sequence that leads to it, or those of
-        several, 0 for the empty one; none twice. With ``parent_counts``, those of all decision
-        points one after the other.
-    sizes
-        Number of actions of each decision point, at least 1 each.
-    parent_counts
-        Number of parents of each decision point, where ``parents`` lists them without a gap.
-    labels
-        A name for each decision point; they need not differ.
-    actions
-        For each decision point, a name for each of its actions.
-
-    Examples
-    --------
-    Two of three actions lead to the same decision point:
-
-    >>> dag = DecisionDAG([0, [2, 3]], [3, 2])
-    >>> dag.sequence_form(np.array([0.5, 0.25, 0.25, 0.5, 0.5]))
-    array([1.  , 0.5 , 0.25, 0.25, 0.25, 0.25])
-    >>> dag.best_response([0.0, 1.0, 0.0, 2.0, 0.0, 3.0])
-    (5.0, array([1., 0., 0., 1., 0., 1.]))
-
-    References
-    ----------
-    Zhang, Farina and Sandholm (2023), "Team belief DAG: generalizing the sequence form to team
-    games for fast computation of correlated team max-min equilibria via regret minimization", ICML,
-    PMLR 202.
-    """
-
-    simplices: Simplices
-    """The decision points side by side, where behavioural strategies live."""
-    parent_sequences: Indices
-    """The parents of decision point 0, then those of decision point 1, and so on."""
-    parent_counts: Indices
-    """Number of parents of each decision point, shape ``(points,)``."""
-    _point_of_edge: Indices
-
-    def __init__(
-        self,
-        parents: Iterable[int | Iterable[int]],
-        sizes: Iterable[int],
-        *,
-        parent_counts: Iterable[int] | None = None,
-        labels: Iterable[str] | None = None,
-        actions: Iterable[Sequence[str]] | None = None,
-    ) -> None:
-        self.parent_sequences, self.parent_counts = _edges(parents, parent_counts)
-        count = self.parent_counts.size
-        self._point_of_edge = points = np.repeat(np.arange(count), self.parent_counts)
-        self._place(self.parent_sequences, points, count, sizes, labels, actions)
-        order = np.lexsort([self.parent_sequences, points])
-        twice = (np.diff(self.parent_sequences[order]) == 0) & (np.diff(points[order]) == 0)
-        if twice.any():
-            edge = int(order[twice.argmax()])
-            raise ValueError(f"parents[{points[edge]}] has {self.parent_sequences[edge]} twice")
-
-    def reach(self, strategy: Vector) -> Vector:
-        return segment_sum(self._point_of_edge, strategy[self.parent_sequences], self.points)
-
-    def _cut(self) -> Iterable[Level]:
-        preceding = self.point_of_sequence[self.parent_sequences]
-        first = np.cumsum(self.parent_counts) - self.parent_counts
-        # The longest path to each decision point: at most one more than to any before it.
-        depth, longer = np.full(self.points + 1, -1), np.zeros(self.points, dtype=np.int64)
-        while (longer != depth[:-1]).any():
-            depth[:-1] = longer
-            longer = 1 + np.maximum.reduceat(depth[preceding], first)
-        for points in _points_by_depth(longer):
-            edges = expand_ranges(first[points], self.parent_counts[points])
-            ends = np.repeat(np.arange(points.size), self.parent_counts[points])
-            yield Level.of(self.simplices, points, self.parent_sequences[edges], ends)
-
-    def _key(self) -> tuple[object, ...]:
-        return self.simplices, self.parent_sequences.tobytes(), self.parent_counts.tobytes()
 
 
 def _edges(

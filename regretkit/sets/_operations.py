@@ -10,13 +10,7 @@ from regretkit._util import _validate
 from regretkit._util._arrays import as_slice
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.sets._base import (
-    StrategySet,
-    _SetOfArguments,
-    as_set,
-    as_sets,
-    as_sets_of_one_space,
-)
+from regretkit.sets._base import StrategySet, _SetOfArguments, as_sets
 from regretkit.sets._simplices import Simplices
 
 
@@ -49,7 +43,8 @@ class AffineImageSet(_SetOfArguments):
     def __init__(
         self, source: StrategySet, matrix: ArrayLike, offset: ArrayLike | None = None
     ) -> None:
-        self.source = as_set(source, "source")
+        _validate.check_kind(source, StrategySet, "source", "Simplices(3)")
+        self.source = source
         self.matrix = _validate.matrix(matrix, "matrix")
         rows, columns = self.matrix.shape
         if columns != self.source.dimension:
@@ -59,10 +54,7 @@ class AffineImageSet(_SetOfArguments):
             )
         offset = np.zeros(rows) if offset is None else offset
         self.offset = _validate.constant_vector(offset, "offset", rows)
-
-    @property
-    def dimension(self) -> int:
-        return self.offset.size
+        self.dimension = rows
 
     def apply(self, point: Vector) -> Vector:
         """Return ``M x + b``."""
@@ -95,11 +87,9 @@ class Hull(_SetOfArguments):
     """
 
     def __init__(self, members: Iterable[StrategySet]) -> None:
-        self.members = as_sets_of_one_space(members, "members")
-
-    @property
-    def dimension(self) -> int:
-        return self.members[0].dimension
+        self.members = as_sets(members, "members")
+        _validate.one_space(self.members, "members")
+        self.dimension = self.members[0].dimension
 
     def canonical(self) -> StrategySet:
         """Return the same set, as its first member where all members are equal."""
@@ -139,11 +129,9 @@ class MinkowskiSumSet(_SetOfArguments):
     """
 
     def __init__(self, summands: Iterable[StrategySet]) -> None:
-        self.summands = as_sets_of_one_space(summands, "summands")
-
-    @property
-    def dimension(self) -> int:
-        return self.summands[0].dimension
+        self.summands = as_sets(summands, "summands")
+        _validate.one_space(self.summands, "summands")
+        self.dimension = self.summands[0].dimension
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         responses = [summand.best_response(utility) for summand in self.summands]
@@ -181,12 +169,8 @@ class ProductSet(StrategySet):
         if not self.factors:
             raise ValueError("factors must be one or more sets, got none")
         self.coordinates = _layout([factor.dimension for factor in self.factors], coordinates)
-        self._dimension = sum(indices.size for indices in self.coordinates)
+        self.dimension = sum(indices.size for indices in self.coordinates)
         self._selections = tuple(as_slice(indices) for indices in self.coordinates)
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
 
     def split(self, vector: Vector) -> list[Vector]:
         """Return the part of ``vector`` that belongs to each factor."""

@@ -86,13 +86,9 @@ class Simplices(StrategySet):
             )
         self.first = read_only(np.cumsum(self.sizes) - self.sizes)
         self.labels = Labels(self.sizes, labels, actions)
-        self.blocks, self._dimension = self.sizes.size, int(self.sizes.sum())
+        self.blocks, self.dimension = self.sizes.size, int(self.sizes.sum())
         self.width = int(self.sizes[0]) if self.blocks and not np.ptp(self.sizes) else 0
-        self._plain = self.blocks == 1 and self._dimension <= _MAX_PLAIN
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
+        self._plain = self.blocks == 1 and self.dimension <= _MAX_PLAIN
 
     @cached_property
     def block_of(self) -> Indices:
@@ -189,9 +185,9 @@ class Simplices(StrategySet):
 
     def _ran(self, operation: Callable[..., None], *vectors: Vector) -> Vector | None:
         """Return what machine code computes of vectors, bitwise what NumPy does; None without."""
-        if self.blocks == 1 or not all(v.shape == (self._dimension,) for v in vectors):
+        if self.blocks == 1 or not all(v.shape == (self.dimension,) for v in vectors):
             return None
-        result = np.empty(self._dimension)
+        result = np.empty(self.dimension)
         return result if ran(operation, (self.first, self.sizes), (*vectors, result)) else None
 
     def _minus(self, vector: Vector, numbers: Vector) -> Vector:

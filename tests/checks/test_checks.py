@@ -10,7 +10,6 @@ import regretkit as rk
 from regretkit.checks import (
     CHECKS,
     check_minimizer,
-    checks_of,
     parametrize_with_checks,
     run_check,
 )
@@ -348,34 +347,6 @@ def test_an_error_is_raised_as_it_is_with_a_note(make):
     assert note.startswith(f"while {CHECKS[0].__name__} was checked of {make.__name__}")
 
 
-# Exemptions
-
-
-class Exempt(Follower):
-    """Declares its argument."""
-
-    def __init__(self, declared):
-        super().__init__()
-        self.declared = declared
-
-    def exemptions(self):
-        return self.declared
-
-
-def test_an_exemption_leaves_out_its_check():
-    exempt = Exempt({"strategies_are_invariant_to_scale": "it is paid in one currency only"})
-    (left_out,) = {*CHECKS} - {*checks_of(exempt)}
-    assert left_out.__name__ == "strategies_are_invariant_to_scale"
-
-
-@pytest.mark.parametrize("declared", [{"be_nice": "never"}, {CHECKS[0].__name__: ""}])
-def test_an_exemption_from_no_check_or_without_a_reason_is_refused(declared):
-    with pytest.raises(ValueError, match="exemptions of"):
-        check_minimizer(lambda: Exempt(declared))
-    with pytest.raises(ValueError, match="exemptions of"):
-        parametrize_with_checks({"mine": lambda: Exempt(declared)})
-
-
 # Factories
 
 ONE, GENERATOR = rk.RegretMatching(3), np.random.default_rng(0)
@@ -396,7 +367,7 @@ def gambler():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: None, TypeError, "what make returned must be a RegretMinimizer, got"),
+        (lambda: None, TypeError, "the result of make must be a RegretMinimizer, got"),
         *(
             (make, ValueError, "must build a new minimizer each time")
             for make in (lambda: ONE, lambda: rk.Product([ONE]), gambler, experienced)

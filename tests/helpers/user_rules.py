@@ -63,8 +63,7 @@ class NormalizedRegrets(rk.SimplexRule):
     regrets: np.ndarray = rk.state()
     last: np.ndarray = rk.state()
 
-    def _weaker_guarantee(self):
-        return "it forgets how large a utility was"
+    no_guarantee = "it forgets how large a utility was"
 
     def unit(self, r):
         length = np.sqrt(self.simplices.sum(r * r))
@@ -88,9 +87,6 @@ class HalvedWhenLarge(rk.SimplexRule):
 
     limit: float = field(default=1.0, kw_only=True)
     regrets: np.ndarray = rk.state()
-
-    def exemptions(self):
-        return {"blocks_are_independent": "a large regret in one block halves all others"}
 
     def _propose(self):
         return self.simplices.normalize(self.regrets)
@@ -217,8 +213,7 @@ class DoublingHedge(rk.SimplexRule):
     length: int = field(default=1, init=False, repr=False)
     left: int = field(default=1, init=False, repr=False)
 
-    def _weaker_guarantee(self):
-        return "its rates are for utilities whose range is never far below 1"
+    no_guarantee = "its rates are for utilities whose range is never far below 1"
 
     def _propose(self):
         return self.simplices.softmax(self.regrets, rate=self.length**-0.5)
@@ -282,10 +277,6 @@ class FixedPerturbations(rk.SimplexRule):
 
     draws: int = field(default=20, kw_only=True)
     earned: np.ndarray = rk.state()
-
-    def exemptions(self):
-        reason = "a perturbation depends on the number of the action"
-        return {"strategies_are_invariant_to_action_order": reason}
 
     def _propose(self):
         number = self.simplices.cumulate(np.ones(self.dimension))
@@ -358,8 +349,7 @@ class RandomLeader(rk.SimplexRule):
     )
     earned: np.ndarray = rk.state()
 
-    def _weaker_guarantee(self):
-        return "its regret is small in expectation, against those who do not see what it draws"
+    no_guarantee = "its regret is small in expectation, against those who do not see what it draws"
 
     def _propose(self):
         noise = self.generator.gumbel(size=self.dimension)

@@ -432,7 +432,6 @@ test_what_cannot_be_a_part_is_refused_when_it_is_built = refusals(
     (lambda: rk.BestResponse(3), TypeError, "domain must be a StrategySet"),
     (lambda: rk.Point([math.nan]), ValueError, "point must be finite"),
     (lambda: m.Tsallis(q=1.0), ValueError, "q must be strictly between 0 and 1"),
-    (lambda: m.OnlineGradientDescent(3, rate=1.0), TypeError, "with a method project, got 3"),
     (lambda: m.DilatedMirrorDescent(3, rate=0.1), TypeError, "tree must be a DecisionTree"),
     (lambda: m.ResponseBasedApproachability("a"), TypeError, "sizes must be a sequence"),
 )

@@ -149,15 +149,14 @@ def test_no_modules_import_each_other_in_a_circle():
 HOOKS = {  # the concrete methods that subclasses may override
     "Stateful": "_access _check_state _restored load_state_dict state_dict",
     "Run": "_restored state_dict",
-    "RegretMinimizer": "_expect _regret_bound _restored _value _weaker_guarantee on_domain",
+    "RegretMinimizer": "_expect _regret_bound _restored _value no_guarantee on_domain",
     "SimplexRule": "on_domain",
     "RegretRule": "_expect _learn _propose accumulate link",
     "Proximal": "_point",
-    "SingleMinimizerCircuit": "_inner _learn",
-    "_SameDomain": "on_domain",
-    "DeviationSet": "fixed_point regret",
-    "StrategySet": "_key contains gain value",
-    "DecisionProblem": "_ran",
+    "SingleMinimizerCircuit": "_inner _learn on_domain",
+    "DeviationSet": "regret",
+    "StrategySet": "_key contains gain project value",
+    "DecisionDAG": "_depths _level _ran reach",
     "Simplices": "add best_response bisect cumulate dot expectation max newton norm normalize "
     "project regret repeat softmax sort sum uniform",
     "Game": "_value coarsen constant_sum deals history payoff_bounds players realization "

@@ -22,7 +22,7 @@ from regretkit.sets import DecisionDAG, DecisionTree, Simplices
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Constrained: TypeAlias = Simplices | DecisionTree | DecisionDAG
+Constrained: TypeAlias = Simplices | DecisionDAG
 """A set ``E x = e, x >= 0``."""
 
 
@@ -391,7 +391,7 @@ def maximize(
     end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     tolerances = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
     messages, methods = [], ("highs-ds", "highs-ipm")
-    for method in reversed(methods) if isinstance(domain, DecisionDAG) else methods:
+    for method in methods if isinstance(domain, Simplices | DecisionTree) else reversed(methods):
         solved: Any = linprog(
             -objective,
             A_ub=nonpositive,

@@ -94,13 +94,10 @@ class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
 
     weight: float = field(default=1.0 / 3.0, validator=at_least_zero, kw_only=True)
 
-    def _weaker_guarantee(self) -> str:
-        if self.weight <= 1.0:
-            return ""
-        return (
-            "with a weight above 1 it believes what it expects more than what happened, and pays "
-            "for it up to 1 + weight times as much"
-        )
+    @property
+    def no_guarantee(self) -> str:
+        reason = "with a weight above 1 it trusts predictions more than utilities"
+        return reason if self.weight > 1.0 else ""
 
     def _propose(self) -> Vector:
         expected = self.weight * self.predicted_regrets
