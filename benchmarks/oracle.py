@@ -99,15 +99,13 @@ def rules() -> Cases:
 
 
 def sampled() -> Cases:
-    learned, exact = "play.LearnedBaseline(rate=0.1)", "play.ExactBaseline()"
+    learned = "play.LearnedBaseline(rate=0.1)"
     estimators = {
         "ExternalSampling(rng)": CFR[:4],
         f"ExternalSampling(rng, baseline={learned})": CFR[:1],
         "OutcomeSampling(rng)": CFR[:2],
         f"OutcomeSampling(rng, baseline={learned})": CFR[:1],
-        f"OutcomeSampling(rng, baseline={exact})": CFR[:1],
         "AverageStrategySampling(rng)": CFR[:1],
-        "RobustSampling(rng, actions=2)": CFR[:1],
         "ChanceSampling(rng)": CFR[:1],
     }
     compiled = ("leduc_poker", "kuhn_poker", "liars_dice(sides=4)")

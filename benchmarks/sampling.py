@@ -26,7 +26,6 @@ from regretkit.play import (
     ExternalSampling,
     LearnedBaseline,
     OutcomeSampling,
-    RobustSampling,
     Sampled,
     SelfPlay,
 )
@@ -41,7 +40,6 @@ ESTIMATORS: Mapping[str, Callable[[np.random.Generator], Estimator]] = {
     "chance": ChanceSampling,
     "external": ExternalSampling,
     "average strategy": AverageStrategySampling,
-    "robust, 2 actions": lambda generator: RobustSampling(generator, actions=2),
     "outcome": OutcomeSampling,
     "outcome, learned baseline": lambda generator: OutcomeSampling(
         generator, baseline=LearnedBaseline(rate=0.1)

@@ -19,7 +19,6 @@ from regretkit.engine._players import (
 )
 from regretkit.engine.kernels import _sampled
 from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
-from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.estimators._traversal import (
     Choose,
@@ -102,9 +101,8 @@ class SampledExecutor(KernelExecutor):
     def _new_arrays(self) -> SampledArrays:
         sampler, flat, baseline = self._sampler, self._flat, self._sampler.baseline
         values, rate = np.zeros((1, 1)), 0.0
-        if isinstance(baseline, LearnedBaseline):
-            values = baseline.baseline_values(flat.game, flat.tree, self._sampled.behavior)
-            rate = baseline.rate
+        if baseline is not None:
+            values, rate = baseline.values_in(flat.game), baseline.rate
         data, parameters = sampler._sampling_data(flat.game), np.array(sampler._parameters())
         plan = SamplingPlan(data, parameters, values, rate)
         return SampledArrays(flat.tree, flat.buffers, self._trees, self._sampled, plan, self._state)

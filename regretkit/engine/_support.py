@@ -10,7 +10,7 @@ from regretkit._util._arrays import Selection
 from regretkit._util._validate import LARGEST, quote
 from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations
 from regretkit.circuits._stationary import LocalDeviations
-from regretkit.estimators import ChanceSampling, ExactUtility, LearnedBaseline
+from regretkit.estimators import ChanceSampling, ExactUtility
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.public import PublicGame
@@ -40,9 +40,6 @@ def unsupported_run(run: SelfPlay) -> str | None:
     if isinstance(estimator, TraversalEstimator | ChanceSampling):
         if not isinstance(game, ExtensiveFormGame):
             return unsupported_traversal(run)
-        baseline = estimator.baseline if isinstance(estimator, TraversalEstimator) else None
-        if not isinstance(baseline, LearnedBaseline | None):
-            return f"{quote(baseline)} sweeps the whole game"
         if estimator.generator in generators(run.order):
             return f"{quote(run.order)} and {quote(estimator)} draw from one generator, in turn"
     elif not isinstance(game, NormalFormGame | ExtensiveFormGame | PublicGame):

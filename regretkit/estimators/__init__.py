@@ -1,10 +1,7 @@
 """Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
 
-from regretkit.estimators._baselines import Baseline as Baseline
-from regretkit.estimators._baselines import ExactBaseline as ExactBaseline
 from regretkit.estimators._baselines import LearnedBaseline as LearnedBaseline
 from regretkit.estimators._chance import ChanceSampling as ChanceSampling
-from regretkit.estimators._chance import PublicChanceSampling as PublicChanceSampling
 from regretkit.estimators._estimator import Estimator as Estimator
 from regretkit.estimators._estimator import ExactUtility as ExactUtility
 from regretkit.estimators._estimator import assert_unbiased as assert_unbiased
@@ -12,4 +9,3 @@ from regretkit.estimators._mccfr import AverageStrategySampling as AverageStrate
 from regretkit.estimators._mccfr import BanditFeedback as BanditFeedback
 from regretkit.estimators._mccfr import ExternalSampling as ExternalSampling
 from regretkit.estimators._mccfr import OutcomeSampling as OutcomeSampling
-from regretkit.estimators._mccfr import RobustSampling as RobustSampling

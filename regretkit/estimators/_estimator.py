@@ -3,12 +3,11 @@
 import abc
 import copy
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar, cast
 
 import numpy as np
 from attrs import frozen
 
-from regretkit._state import NOT_STATE, Stateful, attributes, attrs_fields
+from regretkit._state import NOT_STATE, Stateful, attributes, attrs_fields, leaves
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, floats, quote, whole_number
 from regretkit.checks import every_sample
@@ -34,13 +33,8 @@ class Estimator(abc.ABC):
     def variance(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         """Return the variance of each coordinate of ``utility(game, player, profile)``.
 
-        It goes through every sample that there may be, and so takes long unless the game is small.
-        Nothing is drawn, and nothing learned.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When samples are drawn in a way that cannot be enumerated, or are too many.
+        It enumerates every sample, so it takes long unless the game is small. The estimator stays
+        as it is.
         """
         return mean_and_variance(self, game, player, profile)[1]
 
@@ -64,8 +58,6 @@ class ExactUtility(Estimator):
 _REPEATS = 32
 """Repetitions of the first sample, which must agree for enumeration to be possible."""
 
-Result = TypeVar("Result")
-
 
 def every_estimate(
     estimator: Estimator,
@@ -74,16 +66,17 @@ def every_estimate(
     profile: Sequence[Vector],
     maximum: int = MAX_SAMPLES,
 ) -> Iterator[tuple[float, Vector]]:
-    """Yield every estimate that may come next, with its probability; draw and learn nothing."""
-    untouched = clone_with_rng(estimator, np.random.default_rng(0))
+    """Yield every estimate that may come next, with its probability; the estimator stays as is."""
+    untouched = _copy(estimator, np.random.default_rng(0), game)
     dimension, name = game.domains[player].dimension, f"what {quote(estimator)}.utility returned"
 
     def sample(generator: np.random.Generator) -> Vector:
-        clone = clone_with_rng(untouched, generator)
+        clone = _copy(untouched, generator, game)
         utility = floats(clone.utility(game, player, profile), name)
         if utility.shape != (dimension,):
             raise ValueError(f"{name} has shape {utility.shape}, but must have ({dimension},)")
-        _keep_derived(clone, untouched)
+        for (part, key, _), (*_, value) in zip(_derived(untouched), _derived(clone), strict=True):
+            object.__setattr__(part, key, value)
         return utility
 
     first, *repeated = (next(every_sample(sample))[1] for _ in range(_REPEATS))
@@ -110,39 +103,31 @@ def mean_and_variance(
     return mean, probabilities @ (estimates - mean) ** 2
 
 
-def clone_with_rng(thing: Result, generator: np.random.Generator) -> Result:
-    """Return a copy that draws from ``generator``, and whose state is its own."""
-    clone = copy.copy(thing)
-    for name, value in [*attributes(thing)]:
-        object.__setattr__(clone, name, _cloned(value, generator))
-    return clone
+def _copy(estimator: Estimator, generator: np.random.Generator, game: Game) -> Estimator:
+    """Return a copy that draws from ``generator``, and shares what is derived from the game."""
+    memo: dict[int, object] = {id(game): game}
+    memo |= {id(value): value for *_, value in _derived(estimator)}
+    for part in _parts(estimator):
+        for _, leaf in leaves(dict(attributes(part))):
+            if isinstance(leaf, np.random.Generator):
+                memo[id(leaf)] = generator
+    return copy.deepcopy(estimator, memo)
 
 
-def _cloned(value: object, generator: np.random.Generator) -> object:
-    """Return a copy of what an attribute holds, in which ``generator`` replaces all others."""
-    if isinstance(value, np.random.Generator):
-        return generator
-    if isinstance(value, Estimator | Stateful):
-        return clone_with_rng(cast("object", value), generator)
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if type(value) is list:
-        return [_cloned(item, generator) for item in value]
-    if type(value) is tuple:
-        return tuple(_cloned(item, generator) for item in value)
-    if isinstance(value, dict):
-        return {key: _cloned(item, generator) for key, item in value.items()}
-    return value
+def _parts(thing: object) -> Iterator[object]:
+    """Yield an estimator, its parts, and theirs."""
+    yield thing
+    for _, leaf in leaves(dict(attributes(thing))):
+        if isinstance(leaf, Estimator | Stateful):
+            yield from _parts(leaf)
 
 
-def _keep_derived(source: object, target: object) -> None:
-    """Take over what was only worked out for later, and is no part of the state."""
-    derived = {field.name for field in attrs_fields(type(source)) if field.metadata == NOT_STATE}
-    for name, value in [*attributes(source)]:
-        if isinstance(value, Estimator | Stateful):
-            _keep_derived(value, getattr(target, name))
-        elif name in derived:
-            object.__setattr__(target, name, value)
+def _derived(estimator: Estimator) -> Iterator[tuple[object, str, object]]:
+    """Yield each attribute that is no state: its owner, name and value."""
+    for part in _parts(estimator):
+        for each in attrs_fields(type(part)):
+            if each.metadata == NOT_STATE:
+                yield part, each.name, getattr(part, each.name)
 
 
 def assert_unbiased(
@@ -155,12 +140,11 @@ def assert_unbiased(
 ) -> None:
     """Raise ``AssertionError`` unless estimates are exact on average, for every player.
 
-    This goes through every sample that the estimator may draw, each with its probability, and
-    compares the mean with the game's own utilities: the utility of every sequence, and in a tree
-    also the value of every action once there, the counterfactual utilities. It draws nothing, and
-    the estimator stays as it is. An estimator of one's own can be looked at as well, as long as it
-    only compares what ``generator.random()`` returns, or takes single numbers from
-    ``generator.integers`` or ``generator.choice``.
+    This enumerates every sample of the estimator with its probability, and compares the mean with
+    the game's own utilities: that of every sequence, and in a tree also the counterfactual utility
+    of every action. The estimator stays as it is. Your own estimator may only compare the results
+    of ``generator.random()`` with numbers, and take single numbers from ``generator.integers`` or
+    ``generator.choice``.
 
     Parameters
     ----------
@@ -169,20 +153,12 @@ def assert_unbiased(
     estimator
         The estimator.
     profiles
-        What is played; by default two profiles in which every action has a positive probability.
+        The profiles; by default two in which every action has a positive probability.
     tolerance
-        How far the mean may be off, in units of the largest exact utility or of 1, whichever is
+        The largest error of the mean, in units of the largest exact utility or of 1, whichever is
         larger.
     maximum
-        How many samples to go through at most, for each player and profile.
-
-    Raises
-    ------
-    AssertionError
-        When a mean is off; the message says of which player, and where.
-    TypeError, ValueError
-        When an argument is not a game or an estimator; when samples cannot be enumerated, are
-        more than ``maximum``, or are not arrays of the player's dimension.
+        The largest number of samples for each player and profile.
 
     Examples
     --------

@@ -190,25 +190,3 @@ def traversal_buffers(tree: FlatTree, with_baseline: bool) -> TraversalBuffers:
         visited_weight=np.zeros(visits),
         value=np.zeros(visits),
     )
-
-
-def moves_of(game: ExtensiveFormGame, tree: FlatTree) -> Indices:
-    """Return the position of the weight of the move to each history, 0 for the empty history."""
-    histories, parent = np.arange(1, game.tree.histories), game.tree.parent[1:]
-    node = tree.node.astype(np.int64).reshape(-1, 4)
-    moves = np.zeros(game.tree.histories, dtype=np.int64)
-    moves[1:] = node[parent, 2] + histories - node[parent, 0]
-    return moves
-
-
-def values_at(game: ExtensiveFormGame, moves: Indices, weights: Vector) -> Vector:
-    """Return the value of every history to every player, shape ``(players, histories)``."""
-    tree = game.tree
-    probability = weights[moves]
-    values = np.zeros((game.players, tree.histories))
-    values[:, tree.terminals] = tree.payoffs.T
-    for level in reversed([*levels(tree)]):
-        for values_of_player in values:
-            continuation = probability[level] * values_of_player[level]
-            np.add.at(values_of_player, tree.parent[level], continuation)
-    return values

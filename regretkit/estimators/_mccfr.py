@@ -14,20 +14,16 @@ from regretkit._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
     as_generator,
-    at_least_one,
     at_least_zero,
-    constant_vector,
     did_you_mean,
     finite,
-    must_be,
     of_kind,
-    ordered,
     positive,
     quote,
     share,
     whole_number,
 )
-from regretkit.estimators._baselines import Baseline, LearnedBaseline, above_zero_to_one
+from regretkit.estimators._baselines import LearnedBaseline, above_zero_to_one
 from regretkit.estimators._chance import ChanceSampling
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators._flat_tree import FlatTree, TraversalBuffers, flat_tree, traversal_buffers
@@ -40,8 +36,8 @@ from regretkit.estimators._traversal import (
     follow_all,
     follow_average,
     follow_one,
-    follow_some,
     pick,
+    update_baseline,
     walker,
 )
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
@@ -80,17 +76,13 @@ class TraversalEstimator(Estimator, Stateful):
     visited
         Number of histories visited so far, first and last ones included; in normal form, of
         payoffs read.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``generator`` is not a numpy ``Generator``, ``baseline`` is none, a parameter is out of
-        range, or a game is neither in extensive nor in normal form.
     """
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)
-    baseline: Baseline | None = field(
-        default=None, kw_only=True, validator=optional(of_kind(Baseline, "LearnedBaseline()"))
+    baseline: LearnedBaseline | None = field(
+        default=None,
+        kw_only=True,
+        validator=optional(of_kind(LearnedBaseline, "LearnedBaseline()")),
     )
     visited: int = field(default=0, init=False, repr=False)
     _flat_game: FlatGame | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
@@ -117,7 +109,7 @@ class TraversalEstimator(Estimator, Stateful):
         utility[sequences] = 0.0
         baseline = _NO_BASELINE
         if self.baseline is not None:
-            baseline = self.baseline.baseline_values(played, tree, behavior)
+            baseline = self.baseline.values_in(played)
         # Machine code takes a Generator of NumPy alone.
         fast = type(self.generator) is np.random.Generator and linkable()
         walk = (compiled_walker if fast else walker)(self._choose(), self.baseline is not None)
@@ -126,7 +118,7 @@ class TraversalEstimator(Estimator, Stateful):
         _, visited = walk(player, *arguments, self.generator)
         self.visited += int(visited)
         if self.baseline is not None:
-            self.baseline.update(player, visited, buffers)
+            update_baseline(player, visited, self.baseline.rate, buffers, baseline)
         return utility[sequences].copy()
 
     def flat_game(self, game: Game) -> FlatGame:
@@ -202,22 +194,22 @@ def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavio
 
 @define(eq=False)
 class ExternalSampling(TraversalEstimator):
-    """Follow every action of one's own, and draw those of chance and of the other players.
+    """Follow every action of the player, and draw the actions of chance and of the others.
 
-    The payoff of a terminal counts at the player's last sequence. Chance and the others play to
-    that terminal with the same probability with which it is drawn, and so the two cancel:
+    The payoff of a terminal counts at the player's last sequence. The probability that chance and
+    the others play to a terminal is the probability that it is drawn, so the two cancel:
 
         u[a]  =  sum of payoffs over the terminals that were reached after a
 
-    Its variance is that of the payoffs among what the others may do; the player's own actions add
-    none to it. Where two players move in turns, it visits about the square root of all histories.
+    The player's own actions add no variance. Where two players move in turns, a sample visits about
+    the square root of all histories.
 
     Parameters
     ----------
     generator
-        Draws. Depth first, own actions in their order, one number for each history at which chance
-        or another player has more than one action; the first moves of chance may
-        share one, as in ``OutcomeSampling``.
+        Draws one number for each history at which chance or another player has more than one
+        action, depth first, the player's actions in their order. The first moves of chance share
+        one, as in ``OutcomeSampling``.
     baseline
         Baseline values of histories, none by default.
 
@@ -242,40 +234,30 @@ class ExternalSampling(TraversalEstimator):
         return follow_all
 
 
-def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
-    if value is None:
-        return None
-    ordered(value, "reference")
-    if not isinstance(value, Iterable):
-        raise TypeError(must_be("reference", "a strategy for each player", value))
-    return tuple(constant_vector(strategy, "a strategy in reference") for strategy in value)
-
-
 @define(eq=False)
 class OutcomeSampling(TraversalEstimator):
-    """Play the game once, and learn from how it ended.
+    """Play the game once.
 
-    The other players draw by their strategies, and the player by a mixture of its own and an
-    reference r:
+    The other players draw actions by their strategies. The player draws by a mixture of its own
+    distribution b and the uniform one, over n actions:
 
-        q  =  exploration r  +  (1 - exploration) b
+        q  =  exploration / n  +  (1 - exploration) b
 
-    The payoff counts at the player's last sequence, divided by the product of the q's that were
-    drawn on the way. So the variance of an estimate of u is about ``u^2 / q``, and exploring bounds
-    it. What is never drawn has an estimate of zero: the mean is exact where all q are positive.
+    The payoff counts at the player's last sequence, divided by the product of the q's of the drawn
+    actions. The variance of an estimate of u is about ``u^2 / q``, which exploration bounds. An
+    action that is never drawn has an estimate of zero, so the mean is exact where all q are
+    positive.
 
     In normal form, with ``exploration=0.0``, this is ``BanditFeedback``.
 
     Parameters
     ----------
     generator
-        Draws, one number for each history with more than one action, first to last. The first moves
-        of chance, before any player acts, share one as far as they have at most 64 outcomes, unless
-        there is a baseline.
+        Draws one number for each history with more than one action, first to last. The moves of
+        chance before any player acts share one number as far as they have at most 64 outcomes,
+        unless there is a baseline.
     exploration
-        From 0, on policy, to 1, by ``reference`` alone.
-    reference
-        r, a strategy for each player; by default every action is as likely as the others.
+        From 0, on policy, to 1, uniform.
     baseline
         Baseline values of histories, none by default. It helps this estimator the most.
 
@@ -295,98 +277,38 @@ class OutcomeSampling(TraversalEstimator):
     """
 
     exploration: float = field(default=0.6, kw_only=True, validator=share)
-    reference: tuple[Vector, ...] | None = field(
-        default=None, kw_only=True, converter=_vectors, repr=False
-    )
 
     def _choose(self) -> Choose:
         return follow_one
 
     def _parameters(self) -> Sequence[float]:
-        return self.exploration, float(self.reference is None)
-
-    def _sampling_data(self, game: Game) -> SamplingData:
-        if self.reference is None:
-            return NONE, NONE
-        try:
-            reference = as_profile(self.reference, game.domains)
-        except (TypeError, ValueError) as error:
-            error.add_note("that is what reference was, the strategies to explore with")
-            raise
-        explored = np.zeros(int(starts(game.domains)[-1]))
-        behaviors(game.domains, reference, explored)
-        return explored, NONE
-
-
-@define(eq=False)
-class RobustSampling(TraversalEstimator):
-    """Follow some actions of one's own, any of them as likely as others, and draw all else.
-
-    Of n actions, min(k, n) are followed, so that each is with probability q = min(k, n) / n; the
-    payoff of a terminal is divided by the q's before it. With k = 1 it is outcome sampling with
-    nothing but exploration, and with as many as there are, external sampling.
-
-    Its variance does not depend on what the player's strategy is, hence its name.
-
-    Parameters
-    ----------
-    generator
-        Draws. Depth first; at each of one's own histories, a number for each action in turn until
-        it is clear which are followed.
-    actions
-        k, at least 1.
-    baseline
-        Baseline values of histories, none by default.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> game = kuhn_poker()
-    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
-    >>> sampling = RobustSampling(np.random.default_rng(1), actions=1)
-    >>> bool(abs(sampling.utility(game, 0, uniform)).max() in (2.0, 4.0, 8.0))
-    True
-
-    References
-    ----------
-    Li, Hu, Zhang, Qi and Song (2020), "Double neural counterfactual regret minimization", ICLR. Its
-    text could not be checked; the mean is, sample by sample.
-    """
-
-    actions: int = field(default=1, kw_only=True, validator=at_least_one)
-
-    def _choose(self) -> Choose:
-        return follow_some
-
-    def _parameters(self) -> Sequence[float]:
-        return (float(self.actions),)
+        return (self.exploration,)
 
 
 @define(eq=False)
 class AverageStrategySampling(TraversalEstimator):
-    """Follow those actions of one's own that were often played on average, and draw all else.
+    """Follow the player's actions that were often played on average, and draw all others.
 
-    Action a is followed, independently of the others, with probability
+    Action a is followed, independently of the other actions, with probability
 
         q[a]  =  max(epsilon, (beta + tau s[a]) / (beta + sum of s)),    at most 1
 
-    where s is the sum of the strategies, in sequence form, that the player was seen to play. The
-    payoff of a terminal is divided by the q's before it.
+    where s is the sum of the player's strategies in all calls, in sequence form. The payoff of a
+    terminal is divided by the q's before it.
 
-    Its variance is that of external sampling where tau is large, for all actions that matter, and
-    about ``u^2 / epsilon`` for those that were hardly ever played.
+    With a large tau, the variance at actions in use is that of external sampling. At actions that
+    were hardly ever played, it is about ``u^2 / epsilon``.
 
     Parameters
     ----------
     generator
-        Draws. Depth first; at each of one's own histories, a number for each action that is not
-        sure to be followed.
+        Draws depth first; at each history of the player, a number for each action with q below 1.
     epsilon
-        Above 0, at most 1: the least probability.
+        The least probability, above 0, at most 1.
     tau
         Above 0; the larger, the more actions are followed.
     beta
-        Above 0; as long as fewer strategies were played than this, most actions are followed.
+        Above 0; until about this many strategies were played, most actions are followed.
     baseline
         Baseline values of histories, none by default.
 
@@ -397,7 +319,7 @@ class AverageStrategySampling(TraversalEstimator):
     >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> sampling = AverageStrategySampling(np.random.default_rng(1), beta=1e6)
 
-    As long as little was played, it follows all actions, as external sampling does:
+    At first it follows all actions, as external sampling does:
 
     >>> from regretkit.play import ExternalSampling
     >>> external = ExternalSampling(np.random.default_rng(1))
@@ -445,39 +367,31 @@ class AverageStrategySampling(TraversalEstimator):
 
 @define(eq=False)
 class BanditFeedback(Estimator, Stateful):
-    """Draw one action of every player, and estimate utilities from the payoff that this brings.
+    """Draw one action of every player, and estimate utilities from the payoff.
 
-    With a drawn from the player's own strategy x and payoff r against what the others drew, the
-    estimate is the baseline c everywhere but at a:
+    With action a drawn from the player's strategy x, and payoff r, the estimate is the baseline c
+    everywhere but at a:
 
         u[a]  =  c + (r - c) / (x[a] + implicit)
 
-    With ``implicit`` 0 its mean is the exact utility: every payoff comes with the probability that
-    it is divided by. Its variance at action a is about ``(r - c)^2 / x[a]``, which is why those who
-    learn from it must explore: EXP3 is ``Hedge`` in ``ExplorationMixture``, fed by this.
-    It is ``OutcomeSampling`` without exploration of its own, and with a baseline that never
-    changes.
-    A positive ``implicit`` bounds the estimate and biases it towards c; where no payoff exceeds c,
-    that makes what is seldom played look better than it is, and is EXP3-IX.
+    With ``implicit`` 0 its mean is the exact utility: it is ``OutcomeSampling`` without exploration
+    and with a constant baseline. Its variance at action a is about ``(r - c)^2 / x[a]``, so the
+    learner must explore: EXP3 is ``Hedge`` in ``ExplorationMixture`` with this estimator. A
+    positive ``implicit`` bounds the estimate and biases it towards c. Where no payoff exceeds c,
+    the bias favours actions that are seldom played, which is EXP3-IX.
 
     Parameters
     ----------
     generator
-        Draws the actions, one number for each player who has more than one, in turn.
+        Draws one number for each player with more than one action, in turn.
     baseline
-        c, in units of payoff; 0 in EXP3, the largest payoff in EXP3-IX, which is stated for losses.
+        c, in units of payoff: 0 in EXP3, the largest payoff in EXP3-IX, which is stated for losses.
     implicit
-        At least 0, at which nothing is biased.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``generator`` is not a numpy ``Generator``, ``baseline`` not finite, ``implicit`` not
-        finite or below 0, or a game is to be sampled that is not in normal form.
+        At least 0, without bias at 0.
 
     Examples
     --------
-    EXP3 against itself finds what is left when both leave out what is dominated:
+    EXP3 against itself in a game that dominance solves:
 
     >>> from regretkit import Hedge, SelfPlay, matrix_game
     >>> from regretkit.circuits import ExplorationMixture

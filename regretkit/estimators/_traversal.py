@@ -119,10 +119,7 @@ def follow_one(
     probabilities: Vector,
     rule: SamplingRule,
 ) -> int:
-    """Sample one action, from a mixture of the strategy and an exploration strategy.
-
-    The latter is uniform, or in ``rule.data``.
-    """
+    """Sample one action, from a mixture of the strategy and the uniform distribution."""
     last, chosen = decision.size - 1, 0
     probability = _mixture(0, decision, behavior, rule)
     if last > 0:
@@ -144,28 +141,8 @@ def follow_one(
 
 def _mixture(a: int, decision: Decision, behavior: Vector, rule: SamplingRule) -> float:
     """Return the probability of an action with exploration."""
-    exploration, uniform = rule.parameters[0], rule.parameters[1] > 0.0
-    explored = decision.uniform if uniform else rule.data[0][decision.first + a]
-    exploited = action_probability(behavior, a, decision)
-    return float(exploration * explored + (1.0 - exploration) * exploited)
-
-
-def follow_some(
-    decision: Decision,
-    behavior: Vector,
-    actions: UInt32Array,
-    probabilities: Vector,
-    rule: SamplingRule,
-) -> int:
-    """Sample a subset of fixed size, uniformly."""
-    count, sampled = decision.size, 0
-    wanted = min(int(rule.parameters[0]), count)
-    for a in range(count):
-        missing, remaining = wanted - sampled, count - a
-        if missing == remaining or (missing > 0 and rule.generator.random() < missing / remaining):
-            actions[sampled], probabilities[sampled] = a, wanted / count
-            sampled += 1
-    return sampled
+    exploration, exploited = rule.parameters[0], action_probability(behavior, a, decision)
+    return float(exploration * decision.uniform + (1.0 - exploration) * exploited)
 
 
 def follow_average(
@@ -234,69 +211,18 @@ Walk: TypeAlias = Callable[..., tuple[int, int]]
 """What ``walker`` returns."""
 
 
-class Traversal(NamedTuple):
-    """The arguments of a traversal."""
-
-    player: int
-    """Who is updated."""
-    tree: FlatTree
-    behavior: Vector
-    """Distributions of all players and of chance."""
-    utility: Vector
-    buffers: TraversalBuffers
-    rule: SamplingRule
-    baseline: Vector
-    """Baseline values, shape ``(players, histories)``."""
-
-
-class Progress(NamedTuple):
-    """How far a traversal is."""
-
-    pending: int
-    """Histories on the stack."""
-    updated: int
-    """Decision points visited so far."""
-    visited: int
-    """Histories visited so far."""
-
-
-class Visit(NamedTuple):
-    """The history that is visited, as seen from the updated player."""
-
-    number: int
-    """Position among the visited histories."""
-    child: int
-    """The first history that may follow."""
-    sequence: int
-    """The player's last sequence."""
-    scale: float
-    """Factor of payoffs below."""
-
-
-class Step(NamedTuple):
-    """The action that is followed from a decision point."""
-
-    pending: int
-    action: int
-    """-1 where none was sampled."""
-    weight: float
-    """Weight of the value below in the value of this one."""
-    scale: float
-    reach: float
-
-
 @cache
 def walker(choose: Choose, with_baseline: bool, start: Start = at_first) -> Walk:
     """Return the function that draws one sample and returns what it visited.
 
     It is called as ``walk(player, tree, behavior, utility, buffers, data, parameters, baseline,
-    generator)``, with all players' weights in ``behavior``. It writes to ``utility``, which is zero
-    at all decision points before, at those that it visits, and for the empty sequence. It returns
-    the numbers of visited decision points and histories. ``with_baseline``, it corrects by
-    ``baseline``, and records what ``update_baseline`` needs.
+    generator)``, with the weights of all players and of chance in ``behavior``. It writes to
+    ``utility`` at the decision points that it visits and at the empty sequence; entries at decision
+    points must be zero before. It returns the numbers of visited decision points and histories.
+    ``with_baseline``, it corrects values by ``baseline``, of shape ``(players, histories)``, and
+    records what ``update_baseline`` needs.
     """
-    counts = choose is follow_average
-    visit = _visitor(choose, with_baseline)
+    counts, follow = choose is follow_average, _follower(choose, with_baseline)
 
     def walk(
         player: int,
@@ -309,10 +235,12 @@ def walker(choose: Choose, with_baseline: bool, start: Start = at_first) -> Walk
         baseline: Vector,
         generator: np.random.Generator,
     ) -> tuple[int, int]:
-        rule = SamplingRule(data, parameters, generator)
-        arguments = Traversal(player, tree, behavior, utility, buffers, rule, baseline)
-        h, visited = 0, 0
-        if not with_baseline:  # which needs each move of chance
+        rule, guesses = SamplingRule(data, parameters, generator), baseline[0]
+        h, pending, updated, visited = 0, 1, 0, 0
+        arrays = behavior, utility, buffers
+        if with_baseline:
+            guesses = baseline[player]
+        else:  # a baseline needs each move of chance
             h, visited = deal(tree.initial_chance, generator, start)
         root = as_int64(tree.sequences[player])
         if counts:
@@ -320,12 +248,97 @@ def walker(choose: Choose, with_baseline: bool, start: Start = at_first) -> Walk
         utility[root] = 0.0
         buffers.history[0], buffers.sequence[0], buffers.parent[0] = np.uint32(h), root, -1
         buffers.scale[0], buffers.reach[0], buffers.weight[0] = 1.0, 1.0, 1.0
-        progress = Progress(1, 0, visited)
-        while progress.pending > 0:
-            progress = visit(progress, arguments)
-        return progress.updated, progress.visited
+        while pending > 0:
+            pending, updated, visited = follow(
+                player, pending - 1, updated, visited, tree, rule, guesses, arrays
+            )
+        return updated, visited
 
     return walk
+
+
+def _follower(choose: Choose, with_baseline: bool) -> Callable[..., tuple[int, int, int]]:
+    """Return the function that follows the history on top of the stack to a terminal.
+
+    It returns the new numbers of histories on the stack, visited decision points and histories.
+    """
+
+    def follow(
+        player: int,
+        pending: int,
+        updated: int,
+        visited: int,
+        tree: FlatTree,
+        rule: SamplingRule,
+        guesses: Vector,
+        arrays: tuple[Vector, Vector, TraversalBuffers],
+    ) -> tuple[int, int, int]:
+        behavior, utility, buffers = arrays
+        h, sequence = as_int64(buffers.history[pending]), as_int64(buffers.sequence[pending])
+        parent, weight = buffers.parent[pending], buffers.weight[pending]
+        scale, reach = buffers.scale[pending], buffers.reach[pending]
+        child, place = as_int64(tree.node[4 * h]), as_int64(tree.node[4 * h + 1])
+        while place < as_int64(tree.over):
+            if with_baseline:
+                record_visit(visited, h, parent, weight, 0.0, buffers)
+            parent, weight, visited = visited, 1.0, visited + 1
+            first, count = as_int64(tree.node[4 * h + 2]), as_int64(tree.node[4 * h + 3])
+            buffers.prefetched[0] = tree.node[4 * (child + 1)]  # the others are near it in memory
+            if as_int64(tree.points[player]) <= place < as_int64(tree.points[player + 1]):
+                decision = Decision(place, sequence, first, count, reach, tree.evens[count])
+                chosen, chances = buffers.sampled_actions, buffers.sampling_probabilities
+                sampled = choose(decision, behavior, chosen, chances, rule)
+                # Read at once: machine code need not wait for what was written.
+                a, probability = as_int64(chosen[0]), chances[0]
+                at = as_int64(np.uint32(updated))  # so that machine code knows its sign
+                single = first + a if sampled == 1 and not with_baseline else 0
+                if with_baseline:
+                    correct_own(sampled, parent, child, scale, decision, guesses, arrays)
+                buffers.points[at], buffers.parent_sequence[at] = place, sequence
+                buffers.single_action[at] = single
+                updated += 1
+                if sampled == 0:
+                    return pending, updated, visited
+                pending = push(pending, sampled, child, parent, scale, decision, behavior, buffers)
+                played = action_probability(behavior, a, decision)
+                h, sequence, reach = child + a, first + a, reach * played
+                weight, scale = played / probability, scale / probability
+            else:
+                drawn = pick(rule.generator, behavior, first, count)
+                if with_baseline:
+                    branch = child, first, count
+                    correct_other(drawn, parent, sequence, scale, branch, guesses, arrays)
+                h = child + drawn
+            child, place = as_int64(tree.node[4 * h]), as_int64(tree.node[4 * h + 1])
+        utility[sequence] += scale * tree.payoffs[child + player]
+        if with_baseline:
+            record_visit(visited, h, parent, weight, tree.payoffs[child + player], buffers)
+        return pending, updated, visited + 1
+
+    return follow
+
+
+def push(
+    pending: int,
+    sampled: int,
+    child: int,
+    parent: int,
+    scale: float,
+    decision: Decision,
+    behavior: Vector,
+    buffers: TraversalBuffers,
+) -> int:
+    """Put all sampled actions but the first on the stack, and return its new size."""
+    for k in range(sampled - 1, 0, -1):
+        a = as_int64(buffers.sampled_actions[k])
+        chosen_with = buffers.sampling_probabilities[k]
+        probability = action_probability(behavior, a, decision)
+        buffers.history[pending], buffers.sequence[pending] = child + a, decision.first + a
+        buffers.scale[pending] = scale / chosen_with
+        buffers.reach[pending] = decision.reach * probability
+        buffers.parent[pending], buffers.weight[pending] = parent, probability / chosen_with
+        pending += 1
+    return pending
 
 
 @cache
@@ -334,126 +347,55 @@ def compiled_walker(choose: Choose, with_baseline: bool) -> Walk:
     return MachineCode(walker(choose, with_baseline, as_if_even), 2)
 
 
-def _visitor(choose: Choose, with_baseline: bool) -> Callable[[Progress, Traversal], Progress]:
-    """Return the function that follows the history on top of the stack to a terminal."""
-    decide = _decider(choose, with_baseline)
-
-    def visit(progress: Progress, arguments: Traversal) -> Progress:
-        pending, updated, visited = progress.pending - 1, progress.updated, progress.visited
-        player, tree, buffers = arguments.player, arguments.tree, arguments.buffers
-        h, sequence = as_int64(buffers.history[pending]), as_int64(buffers.sequence[pending])
-        parent, weight = buffers.parent[pending], buffers.weight[pending]
-        scale, reach = buffers.scale[pending], buffers.reach[pending]
-        begin, end = as_int64(tree.points[player]), as_int64(tree.points[player + 1])
-        child, place = as_int64(tree.node[4 * h]), as_int64(tree.node[4 * h + 1])
-        while place < as_int64(tree.over):
-            if with_baseline:
-                record_visit(visited, h, parent, weight, buffers)
-            parent, weight, visited = visited, 1.0, visited + 1
-            first, count = as_int64(tree.node[4 * h + 2]), as_int64(tree.node[4 * h + 3])
-            buffers.prefetched[0] = tree.node[4 * (child + 1)]  # the others are near it in memory
-            current = Visit(parent, child, sequence, scale)
-            if begin <= place < end:
-                decision = Decision(place, sequence, first, count, reach, tree.evens[count])
-                step = decide(pending, updated, decision, current, arguments)
-                pending, updated = step.pending, updated + 1
-                if step.action < 0:
-                    return Progress(pending, updated, visited)
-                h, sequence = child + step.action, first + step.action
-                weight, scale, reach = step.weight, step.scale, step.reach
-            else:
-                drawn = pick(arguments.rule.generator, arguments.behavior, first, count)
-                if with_baseline:
-                    correct_opponent(drawn, first, count, current, arguments)
-                h = child + drawn
-            child, place = as_int64(tree.node[4 * h]), as_int64(tree.node[4 * h + 1])
-        arguments.utility[sequence] += scale * tree.payoffs[child + player]
-        if with_baseline:
-            record_visit(visited, h, parent, weight, buffers)
-            buffers.value[visited] = tree.payoffs[child + player]
-        return Progress(pending, updated, visited + 1)
-
-    return visit
-
-
-def _decider(
-    choose: Choose, with_baseline: bool
-) -> Callable[[int, int, Decision, Visit, Traversal], Step]:
-    """Return the function that follows the first sampled action, and pushes the others."""
-
-    def decide(
-        pending: int, updated: int, decision: Decision, visit: Visit, arguments: Traversal
-    ) -> Step:
-        behavior, buffers = arguments.behavior, arguments.buffers
-        actions, probabilities = buffers.sampled_actions, buffers.sampling_probabilities
-        sampled = choose(decision, behavior, actions, probabilities, arguments.rule)
-        # Read at once: machine code knows then what was written, and need not wait for it.
-        a, sampling_probability = as_int64(actions[0]), probabilities[0]
-        single = decision.first + a if sampled == 1 else 0
-        if with_baseline:
-            single = 0
-            correct_own(sampled, decision, visit, arguments)
-        at = as_int64(np.uint32(updated))  # so that machine code knows its sign
-        buffers.points[at], buffers.parent_sequence[at] = decision.point, decision.sequence
-        buffers.single_action[at] = single
-        if sampled == 0:
-            return Step(pending, -1, 0.0, 0.0, 0.0)
-        for k in range(sampled - 1, 0, -1):
-            b = as_int64(actions[k])
-            probability = action_probability(behavior, b, decision)
-            buffers.history[pending], buffers.sequence[pending] = (
-                visit.child + b,
-                decision.first + b,
-            )
-            buffers.scale[pending] = visit.scale / probabilities[k]
-            buffers.reach[pending] = decision.reach * probability
-            if with_baseline:
-                buffers.parent[pending] = visit.number
-                buffers.weight[pending] = probability / probabilities[k]
-            pending += 1
-        probability = action_probability(behavior, a, decision)
-        weight, scale = probability / sampling_probability, visit.scale / sampling_probability
-        return Step(pending, a, weight, scale, decision.reach * probability)
-
-    return decide
-
-
 # With a baseline
 
 
 def record_visit(
-    visited: int, h: int, parent: int, weight: float, buffers: TraversalBuffers
+    visited: int, h: int, parent: int, weight: float, value: float, buffers: TraversalBuffers
 ) -> None:
     buffers.visited_history[visited], buffers.visited_parent[visited] = h, parent
-    buffers.visited_weight[visited] = weight
+    buffers.visited_weight[visited], buffers.value[visited] = weight, value
 
 
-def correct_opponent(
-    drawn: int, first: int, count: int, visit: Visit, arguments: Traversal
+def correct_other(
+    drawn: int,
+    visit: int,
+    sequence: int,
+    scale: float,
+    branch: tuple[int, int, int],
+    guesses: Vector,
+    arrays: tuple[Vector, Vector, TraversalBuffers],
 ) -> None:
     """Add by how much the expected baseline value exceeds that of the drawn action."""
-    player, baseline, child = arguments.player, arguments.baseline, visit.child
+    (child, first, count), (behavior, utility, buffers) = branch, arrays
     mean = 0.0
     for a in range(count):
-        mean += arguments.behavior[first + a] * baseline[player, child + a]
-    arguments.buffers.value[visit.number] = mean
-    arguments.utility[visit.sequence] += visit.scale * (mean - baseline[player, child + drawn])
+        mean += behavior[first + a] * guesses[child + a]
+    buffers.value[visit] = mean
+    utility[sequence] += scale * (mean - guesses[child + drawn])
 
 
-def correct_own(sampled: int, decision: Decision, visit: Visit, arguments: Traversal) -> None:
-    """Let each action have its baseline value, and subtract it where a sample is added."""
-    player, baseline, child = arguments.player, arguments.baseline, visit.child
-    buffers, utility = arguments.buffers, arguments.utility
+def correct_own(
+    sampled: int,
+    visit: int,
+    child: int,
+    scale: float,
+    decision: Decision,
+    guesses: Vector,
+    arrays: tuple[Vector, Vector, TraversalBuffers],
+) -> None:
+    """Give each action its baseline value, less its share where a sample is added."""
+    behavior, utility, buffers = arrays
     mean = 0.0
     for a in range(decision.size):
-        probability = action_probability(arguments.behavior, a, decision)
-        mean += probability * baseline[player, child + a]
-        utility[decision.first + a] = visit.scale * baseline[player, child + a]
+        mean += action_probability(behavior, a, decision) * guesses[child + a]
+        utility[decision.first + a] = scale * guesses[child + a]
     for k in range(sampled):
         a = as_int64(buffers.sampled_actions[k])
-        scale = visit.scale / buffers.sampling_probabilities[k]
-        utility[decision.first + a] -= scale * baseline[player, child + a]
-    buffers.value[visit.number] = mean
+        utility[decision.first + a] -= (
+            scale / buffers.sampling_probabilities[k] * guesses[child + a]
+        )
+    buffers.value[visit] = mean
 
 
 def update_baseline(

@@ -3,16 +3,12 @@
 from regretkit._state import Stateful as Stateful
 from regretkit.estimators import AverageStrategySampling as AverageStrategySampling
 from regretkit.estimators import BanditFeedback as BanditFeedback
-from regretkit.estimators import Baseline as Baseline
 from regretkit.estimators import ChanceSampling as ChanceSampling
 from regretkit.estimators import Estimator as Estimator
-from regretkit.estimators import ExactBaseline as ExactBaseline
 from regretkit.estimators import ExactUtility as ExactUtility
 from regretkit.estimators import ExternalSampling as ExternalSampling
 from regretkit.estimators import LearnedBaseline as LearnedBaseline
 from regretkit.estimators import OutcomeSampling as OutcomeSampling
-from regretkit.estimators import PublicChanceSampling as PublicChanceSampling
-from regretkit.estimators import RobustSampling as RobustSampling
 from regretkit.estimators import assert_unbiased as assert_unbiased
 from regretkit.play._algorithms import ALGORITHMS as ALGORITHMS
 from regretkit.play._algorithms import Algorithm as Algorithm

@@ -74,8 +74,7 @@ class Sampled(Run):
         a new minimizer on them: a rule's class, or any circuit. It must not draw random numbers. Or
         a tuple of these, one for each player.
     estimator
-        ``ExternalSampling`` or ``OutcomeSampling``, without a baseline and with uniform
-        exploration.
+        ``ExternalSampling`` or ``OutcomeSampling``, without a baseline.
     order, averaging, horizon
         As ``Run`` takes them; weights must be finite.
     engine
@@ -510,8 +509,6 @@ def check_estimator(estimator: object) -> None:
         )
     if estimator.baseline is not None:
         raise TypeError(f"{quote(estimator.baseline)} has values of a tree's histories")
-    if isinstance(estimator, OutcomeSampling) and estimator.reference is not None:
-        raise TypeError("reference names strategies of a tree; leave it out to explore uniformly")
 
 
 def no_actions(player: int, name: Hashable) -> ValueError:

@@ -13,9 +13,9 @@ from regretkit.circuits import EFR, trigger_regret
 from regretkit.play import (
     Algorithm,
     Alternating,
+    BanditFeedback,
     ChanceSampling,
     Linear,
-    PublicChanceSampling,
     RandomPlayer,
     Simultaneous,
 )
@@ -153,7 +153,7 @@ def test_an_engine_says_why_it_cannot_draw():
     )
     for game, message, ways in [
         (pennies, "not in extensive form", {"estimator": chance_sampling}),
-        (kuhn, "does not sweep", {"estimator": PublicChanceSampling(generator)}),
+        (kuhn, "does not sweep", {"estimator": BanditFeedback(generator)}),
         (
             kuhn,
             "draw from one generator, in turn",

@@ -17,7 +17,6 @@ from regretkit.minimizers import DiscountedRegretMatchingPlus
 from regretkit.play import (
     Alternating,
     AverageStrategySampling,
-    ExactBaseline,
     ExternalSampling,
     Extragradient,
     Last,
@@ -25,7 +24,6 @@ from regretkit.play import (
     Linear,
     OutcomeSampling,
     RandomPlayer,
-    RobustSampling,
     Simultaneous,
     Uniform,
 )
@@ -45,7 +43,6 @@ def drawing(kind, seed=1, **arguments):
 SAMPLERS = {
     "external": drawing(ExternalSampling),
     "outcome": drawing(OutcomeSampling),
-    "robust": drawing(RobustSampling, actions=2),
     "average strategy": drawing(AverageStrategySampling, epsilon=0.1, tau=2.0, beta=5.0),
     "external, learned": lambda: ExternalSampling(
         np.random.default_rng(1), baseline=LearnedBaseline()
@@ -240,7 +237,6 @@ def test_a_long_run_becomes_machine_code_by_itself():
         ),
         ({"rule": rk.PredictiveRegretMatchingPlus}, "changes where no sample is drawn"),
         ({"rule": lambda s: rk.SwapRegret(s, rk.RegretMatching)}, "plays on another set"),
-        ({"baseline": ExactBaseline()}, r"ExactBaseline\(\) sweeps the whole game"),
         ({"order": Extragradient()}, "does more in an iteration"),
         ({"game": games.matching_pennies()}, "not in extensive form"),
     ],

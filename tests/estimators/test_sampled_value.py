@@ -6,7 +6,7 @@ from assert_games import changed
 from naive_games import chance, decision, end, expected_value, random_game, random_profile, uniform
 from refusals import refusals
 
-from regretkit import ExtensiveFormGame, games, matrix_game, solve
+from regretkit import ExtensiveFormGame, games, matrix_game
 from regretkit.evaluation import sampled_value
 from regretkit.games import (
     Dudo,
@@ -18,7 +18,7 @@ from regretkit.games import (
     uniform_behavior,
 )
 
-SURE = 1 - 1e-6
+rng, SURE = np.random.default_rng, 1 - 1e-6
 
 
 def second_moments(game, profile):
@@ -38,7 +38,7 @@ def check(estimates, values, bounds=True):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_way_of_playing_random_games_has_the_exact_mean(seed):
-    generator = np.random.default_rng(seed)
+    generator = rng(seed)
     root = random_game(generator, 2 + seed % 2)
     game = ExtensiveFormGame.from_history(root)
     vectors, behavior = random_profile(generator, game)
@@ -52,48 +52,37 @@ def test_every_way_of_playing_random_games_has_the_exact_mean(seed):
         return lambda known, actions: by_set[player][str(known)]
 
     np.testing.assert_allclose(expected_value(root, behavior), value, atol=1e-12)
-    check(sampled_value(game, vectors, 20_000, generator), value)
-    check(sampled_value(game.tree, by_set, 2_000, generator), value)
+    check(sampled_value(game, vectors, 5_000, generator), value)
+    check(sampled_value(game.tree, by_set, 500, generator), value)
     functions = [asked(player) for player in range(game.players)]
-    check(sampled_value(game, functions, 2_000, generator), value)
+    check(sampled_value(game, functions, 500, generator), value)
     labelled = Profile(vectors, game.domains)
-    estimates = sampled_value(as_history(game), labelled, 2_000, generator, bounds=(-9.0, 9.0))
+    estimates = sampled_value(as_history(game), labelled, 500, generator, bounds=(-9.0, 9.0))
     check(estimates, value)
 
 
 def test_rules_alone_are_played_by_dicts_functions_and_profiles_of_the_tree():
     game = games.dudo(sides=3)
-    vectors, _ = random_profile(np.random.default_rng(5), game)
-    profile, generator = Profile(vectors, game.domains), np.random.default_rng(6)
+    vectors, _ = random_profile(rng(5), game)
+    profile, generator = Profile(vectors, game.domains), rng(6)
 
-    estimates = sampled_value(Dudo(sides=3), profile, 2_000, generator)
+    estimates = sampled_value(Dudo(sides=3), profile, 500, generator)
     check(estimates, game.value(profile), bounds=False)
     assert estimates[0].bounds is None
     estimates = sampled_value(
-        LiarsDice(sides=3), [uniform_behavior] * 2, 500, generator, bounds=(-1.0, 1.0)
+        LiarsDice(sides=3), [uniform_behavior] * 2, 200, generator, bounds=(-1.0, 1.0)
     )
     liars = games.liars_dice(sides=3)
     check(estimates, liars.value([domain.relative_interior_point() for domain in liars.domains]))
 
 
-def test_a_game_that_is_too_large_for_its_tree_is_played():
-    with pytest.raises(MemoryError):
-        games.liars_dice(dice=3)
-    first, second = sampled_value(
-        LiarsDice(dice=3), [uniform_behavior] * 2, 20, np.random.default_rng(0)
-    )
-
-    assert abs(first.mean) <= 1.0
-    assert first.mean == -second.mean
-
-
 @pytest.mark.parametrize("game", [games.kuhn_poker(3), games.leduc_poker()], ids=repr)
 def test_the_spread_of_samples_is_that_of_the_ends_of_the_game(game):
-    vectors, _ = random_profile(np.random.default_rng(1), game)
+    vectors, _ = random_profile(rng(1), game)
     value = game.value(vectors)
     variance = second_moments(game, vectors) - value**2
 
-    estimates = sampled_value(game, vectors, 60_000, np.random.default_rng(2))
+    estimates = sampled_value(game, vectors, 60_000, rng(2))
     check(estimates, value)
     spread = [estimate.variance for estimate in estimates]
     np.testing.assert_allclose(spread, variance, rtol=0.05)
@@ -106,7 +95,7 @@ def test_nothing_is_left_to_chance_where_there_is_none():
 
     for form in (game, root):
         strategies = profile if form is game else Profile(profile, game.domains)
-        first, second = sampled_value(form, strategies, 50, np.random.default_rng(0))
+        first, second = sampled_value(form, strategies, 50, rng(0))
         assert (first.mean, first.variance, second.mean) == (5.0, 0.0, 0.0)
 
 
@@ -115,9 +104,9 @@ def test_what_has_probability_zero_never_happens():
     tree = GameTree.from_history(root)
 
     for game in (ExtensiveFormGame(tree), root):
-        (estimate,) = sampled_value(game, [uniform_behavior], 500, np.random.default_rng(0))
+        (estimate,) = sampled_value(game, [uniform_behavior], 500, rng(0))
         assert abs(estimate.mean) < 0.3
-    value = sampled_value(ExtensiveFormGame(tree), [np.ones(1)], 70_000, np.random.default_rng(0))
+    value = sampled_value(ExtensiveFormGame(tree), [np.ones(1)], 70_000, rng(0))
     assert abs(value[0].mean) < 0.03
     assert value[0].variance == pytest.approx(1.0, rel=1e-2)
 
@@ -126,13 +115,13 @@ def test_matrices_are_played():
     game = matrix_game([[3.0, -1.0], [0.0, 2.0]])
     profile = [np.array([0.25, 0.75]), np.array([0.5, 0.5])]
 
-    check(sampled_value(game, profile, 20_000, np.random.default_rng(3)), game.value(profile))
+    check(sampled_value(game, profile, 20_000, rng(3)), game.value(profile))
     check(
         sampled_value(
             as_history(game),
             Profile(profile, game.domains),
             4_000,
-            np.random.default_rng(3),
+            rng(3),
             bounds=(-3.0, 3.0),
         ),
         game.value(profile),
@@ -144,51 +133,41 @@ def test_who_forgets_can_be_sampled():
     played = game.refinement
     profile = Profile([d.relative_interior_point() for d in played.domains], played.domains, played)
 
-    estimates = sampled_value(game, profile, 20_000, np.random.default_rng(4))
+    estimates = sampled_value(game, profile, 5_000, rng(4))
     check(estimates, played.value(profile))
-    estimates = sampled_value(game, [uniform_behavior] * 2, 2_000, np.random.default_rng(4))
+    estimates = sampled_value(game, [uniform_behavior] * 2, 500, rng(4))
     check(estimates, played.value(profile))
 
 
 def test_a_seed_decides_which_histories_are_played():
     game = games.leduc_poker()
     first, two, second = (
-        sampled_value(game, uniform(game), 100, np.random.default_rng(seed))[0].mean
-        for seed in (1, 1, 2)
+        sampled_value(game, uniform(game), 100, rng(seed))[0].mean for seed in (1, 1, 2)
     )
 
     assert first == two != second
 
 
-KUHN, RAGGED = games.kuhn_poker(), matrix_game([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]])
+KUHN = games.kuhn_poker()
 UNIFORM = [uniform_behavior] * 2
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"game": "kuhn_poker"}, TypeError, "game must be"),
-        ({"strategies": [uniform_behavior]}, ValueError, "has 1 entries"),
-        ({"strategies": uniform_behavior}, TypeError, "must be a Profile, or"),
-        ({"strategies": [3, 4]}, ValueError, r"profile\[0\] has shape"),
-        ({"game": Dudo(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
-        ({"strategies": [{}, {}]}, ValueError, "must have an entry for"),
-        ({"strategies": [lambda *_: [0.5, 0.6]] * 2}, ValueError, "sum to 1"),
-        ({"strategies": [lambda *_: [1.0]] * 2}, ValueError, "2 actions"),
-        ({"strategies": [lambda *_: "p"] * 2}, TypeError, "must be numbers"),
-        ({"samples": 0}, ValueError, "samples"),
-        ({"samples": 1.5}, TypeError, "samples"),
-        ({"generator": "7"}, TypeError, "default_rng"),
-        ({"bounds": (0.0, 1.0)}, ValueError, "widen"),
-        ({"bounds": 1.0}, TypeError, "two numbers"),
-    ],
-)
-def test_what_cannot_be_played_is_refused(change, error, message):
-    arguments = {"game": KUHN, "strategies": UNIFORM, "samples": 20} | change
-    arguments.setdefault("generator", np.random.default_rng(0))
+def with_change(change):
+    arguments = {"game": KUHN, "strategies": UNIFORM, "samples": 20, "generator": 0}
+    return sampled_value(**arguments | change)
 
-    with pytest.raises(error, match=message):
-        sampled_value(**arguments)
+
+test_what_cannot_be_played_is_refused = refusals(
+    ({"game": "kuhn_poker"}, TypeError, "game must be"),
+    ({"strategies": [uniform_behavior]}, ValueError, "has 1 entries"),
+    ({"strategies": uniform_behavior}, TypeError, "must be a Profile, or"),
+    ({"game": Dudo(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
+    ({"strategies": [{}, {}]}, ValueError, "must have an entry for"),
+    ({"strategies": [lambda *_: [0.5, 0.6]] * 2}, ValueError, "sum to 1"),
+    ({"samples": 0}, ValueError, "samples"),
+    ({"bounds": (0.0, 1.0)}, ValueError, "widen"),
+    call=with_change,
+)
 
 
 LEDUC = games.leduc_poker()
@@ -200,19 +179,5 @@ test_a_profile_of_another_game_is_refused = refusals(
     (KUHN.tree, OF_LEDUC, ValueError, "another game"),
     (Dudo(), OF_LEDUC, ValueError, "there is no decision point"),
     (Dudo(), list(OF_LEDUC), TypeError, "must be a function of an information set"),
-    call=lambda game, strategies: sampled_value(game, strategies, 10, np.random.default_rng(0)),
-)
-
-RUN = solve(KUHN, iterations=1)
-SHAPE = r"pass shape \(\d+,\), of a profile run.average\[0\]"
-
-test_a_profile_in_place_of_a_strategy_is_told_what_to_pass = refusals(
-    (KUHN, [RUN.average, uniform_behavior], ValueError, SHAPE),
-    (KUHN, [RUN.average] * 2, ValueError, SHAPE),
-    (LEDUC, [OF_LEDUC] * 2, ValueError, SHAPE),
-    (RAGGED, [Profile.uniform(RAGGED)] * 2, TypeError, "one vector for each player"),
-    (KUHN, [RUN, RUN], TypeError, "one vector for each player"),
-    (KUHN, RUN, TypeError, "strategies must be a Profile, or"),
-    (LiarsDice(), [RUN.average] * 2, TypeError, "must be a function of an information set"),
-    call=lambda game, strategies: sampled_value(game, strategies, 10, 1),
+    call=lambda game, strategies: sampled_value(game, strategies, 10, rng(0)),
 )

@@ -163,7 +163,6 @@ HOOKS = {  # the concrete methods that subclasses may override
     "refinement size",
     "Rules": "action_name chance label moves state",
     "Averaging": "weights",
-    "Baseline": "update",
     "TraversalEstimator": "_parameters _sampling_data",
     "Order": "check_players schedule",
     "Executor": "is_current",
