@@ -1,7 +1,8 @@
-"""Notebooks: the scripts of ``examples/notebooks/`` are run, and shown with what comes out.
+"""Notebooks: run the scripts of ``examples/notebooks/``, and show them with their outputs.
 
-In a script, ``# %%`` begins a cell of code, and ``# %% [markdown]`` one of text, as editors and
-Jupyter's jupytext have it. Each becomes a page, and a file for Jupyter to download.
+In a script, ``# %%`` begins a cell of code, and ``# %% [markdown]`` one of text, as in editors and
+in Jupyter's jupytext. ``# %pip`` is a command of Jupyter, which is shown and not run here. Each
+script becomes a page, and a file for Jupyter to download.
 
 Hooks of MkDocs, named in ``mkdocs.yml``.
 """
@@ -37,40 +38,45 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def cells(script: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind of each cell of a script, and what it holds."""
+    """Yield the kind and the content of each cell of a script."""
     for part in re.split(r"^# %%", script, flags=re.MULTILINE)[1:]:
         head, _, text = part.partition("\n")
         if head.strip() == "[markdown]":
             yield "markdown", re.sub(r"^# ?", "", text.strip(), flags=re.MULTILINE)
         else:
-            yield "code", text.strip()
+            yield "code", text.strip().replace("# %pip", "%pip")
 
 
 def outputs(name: str, notebook: list[tuple[str, str]]) -> Iterator[tuple[str, str | bytes]]:
     """Run a notebook; yield the names and contents of its figures, of its page and of its file."""
-    page, namespace, drawn = [], {"__name__": "__main__"}, 0
+    page: list[str] = []
+    file: list[dict[str, Any]] = []
+    namespace, drawn = {"__name__": "__main__"}, 0
     for kind, text in notebook:
+        file.append({"cell_type": kind, "metadata": {}, "source": text})
         if kind == "markdown":
             page.append(text)
             continue
         printed, value = run_cell(text, namespace)
         page += [f"```python\n{text}\n```", *shown(printed, value)]
+        file[-1] |= {"execution_count": None, "outputs": list(stored(printed, value))}
         for number in plt.get_fignums():
             drawn += 1
             image = io.BytesIO()
             plt.figure(number).savefig(image, format="svg", bbox_inches="tight")
             yield f"{name}_{drawn}.svg", image.getvalue()
-            page.append(f"![What the cell above draws]({name}_{drawn}.svg)")
+            page.append(f"![The figure of the cell above]({name}_{drawn}.svg)")
+            file[-1]["outputs"].append(displayed({"image/svg+xml": image.getvalue().decode()}))
         plt.close("all")
     page.insert(1, f"[Download this page as a notebook]({name}.ipynb) for Jupyter.")
     yield f"{name}.md", "\n\n".join(page)
-    yield f"{name}.ipynb", jupyter(notebook)
+    yield f"{name}.ipynb", jupyter(file)
 
 
 def run_cell(source: str, namespace: dict[str, Any]) -> tuple[str, object]:
-    """Execute a cell as Jupyter does; return what it printed, and the value of its last line."""
-    body, value = ast.parse(source).body, None
-    last = body.pop() if isinstance(body[-1], ast.Expr) else None
+    """Execute a cell as Jupyter does; return its printed text, and the value of its last line."""
+    body, value = ast.parse(re.sub("(?m)^%pip.*", "", source)).body, None
+    last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(ast.Module(body, []), "a cell", "exec"), namespace)
         if last is not None:
@@ -79,7 +85,7 @@ def run_cell(source: str, namespace: dict[str, Any]) -> tuple[str, object]:
 
 
 def shown(printed: str, value: Any) -> Iterator[str]:
-    """Yield what came out of a cell as Markdown."""
+    """Yield the outputs of a cell as Markdown."""
     if printed:
         yield f"```text\n{printed}```"
     if hasattr(value, "_repr_html_"):
@@ -91,23 +97,23 @@ def shown(printed: str, value: Any) -> Iterator[str]:
         yield f"```text\n{value!r}\n```"
 
 
-def jupyter(notebook: list[tuple[str, str]]) -> str:
-    """Return a notebook in Jupyter's format, not yet run."""
-    code = {"execution_count": None, "outputs": []}
+def stored(printed: str, value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the outputs of a cell as Jupyter stores them."""
+    if printed:
+        yield {"output_type": "stream", "name": "stdout", "text": printed}
+    if value is not None:
+        html = {"text/html": value._repr_html_()} if hasattr(value, "_repr_html_") else {}
+        yield displayed({"text/plain": repr(value)} | html)
+
+
+def displayed(data: dict[str, str]) -> dict[str, Any]:
+    """Return an output of several media types."""
+    return {"output_type": "display_data", "metadata": {}, "data": data}
+
+
+def jupyter(cells: list[dict[str, Any]]) -> str:
+    """Return a notebook in Jupyter's format."""
     python = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return json.dumps(
-        {
-            "cells": [
-                {
-                    "cell_type": kind,
-                    "metadata": {},
-                    "source": text,
-                    **(code if kind == "code" else {}),
-                }
-                for kind, text in notebook
-            ],
-            "metadata": {"kernelspec": python},
-            "nbformat": 4,
-            "nbformat_minor": 4,
-        }
+        {"cells": cells, "metadata": {"kernelspec": python}, "nbformat": 4, "nbformat_minor": 4}
     )

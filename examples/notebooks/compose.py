@@ -1,8 +1,11 @@
 # %% [markdown]
 # # Compose minimizers
 #
-# Minimizers of large sets are built out of minimizers of smaller ones, and the regret of the whole is bounded by the regrets of the parts.
-# Here a circuit is built, its regret is measured part by part, and CFR turns out to be such a circuit.
+# A circuit builds a minimizer for a large set from minimizers for smaller sets, and bounds its regret by theirs.
+# This notebook builds a circuit, measures the regret of its parts, and shows that CFR is a circuit.
+
+# %%
+# %pip install --quiet "regretkit[plot]"
 
 # %%
 import matplotlib.pyplot as plt
@@ -16,8 +19,8 @@ from regretkit.games import kuhn_poker
 # %% [markdown]
 # ## A product and a hull
 #
-# A `Product` plays several sets at once; a `ConvexHull` mixes members that play on the same set.
-# This player has two decisions: at the first, it mixes regret matching with always the last action; at the second it plays Hedge.
+# A `Product` plays several sets at once. A `ConvexHull` mixes members on the same set.
+# This player has two decisions. At the first it mixes regret matching with a fixed action, and at the second it plays Hedge.
 
 # %%
 hull = ConvexHull([rk.RegretMatching(3), rk.Point([0.0, 0.0, 1.0])], mixing=rk.RegretMatching(2))
@@ -28,7 +31,7 @@ player
 # %% [markdown]
 # ## Regret of the parts
 #
-# A `RegretLedger` keeps the regret of each part of a circuit, and checks the theorem at each node.
+# A `RegretLedger` measures the regret of each part, and checks each part's theorem.
 
 # %%
 ledger, rng = RegretLedger(player, strict=True), np.random.default_rng(1)
@@ -45,7 +48,7 @@ axes.set(xlabel="iterations", ylabel="regret")
 legend = axes.legend()
 
 # %% [markdown]
-# The regret of a product is the sum of those of its parts, exactly.
+# The regret of a product is exactly the sum of the regrets of its parts.
 
 # %%
 whole, first_part, second_part = regrets[-1]
@@ -54,8 +57,9 @@ print(f"{whole:.6f} = {first_part:.6f} + {second_part:.6f}")
 # %% [markdown]
 # ## CFR is a circuit
 #
-# A decision point of a tree is a hull over what follows each action, and after an action several decision points may follow: a product.
-# `rk.circuit` builds these objects for the tree of a player; `rk.CFR` computes the same on arrays.
+# A decision point of a tree is a hull over the continuations of its actions.
+# An action is a product over the decision points that can follow it.
+# `rk.circuit` builds these objects for the tree of a player. `rk.CFR` computes the same on arrays.
 
 # %%
 tree = kuhn_poker().domains[0]
@@ -69,8 +73,8 @@ for _ in range(100):
 print(f"{tree.dimension} sequences, largest difference in 100 iterations: {difference:.1e}")
 
 # %% [markdown]
-# So other rules, or other circuits, can take the place of regret matching at any decision point.
-# Here player 0 plays a hull at every decision point, and still converges.
+# Another rule or circuit can replace regret matching at any decision point.
+# Here player 0 plays a hull at every decision point, and self-play still converges.
 
 # %%
 game = kuhn_poker()

@@ -2,7 +2,10 @@
 # # Correlated equilibria
 #
 # In games of several players, or of payoffs that are not opposed, small regret does not lead to a Nash equilibrium.
-# What the players did *together* approaches a correlated equilibrium: a coarse one if they minimize external regret, a correlated one if they minimize swap regret.
+# The *joint* play approaches a correlated equilibrium: a coarse one with small external regret, and a finer one with small swap regret.
+
+# %%
+# %pip install --quiet "regretkit[plot]"
 
 # %%
 import matplotlib.pyplot as plt
@@ -17,8 +20,8 @@ from regretkit.play import At, Recorder, Simultaneous, geometric
 # %% [markdown]
 # ## Shapley's game
 #
-# Player 0 wins where both choose the same action, player 1 where it chooses the next one.
-# So learners chase each other around.
+# Player 0 wins if both choose the same action. Player 1 wins if it chooses the next one.
+# Strategies therefore cycle.
 
 # %%
 NAMES = "player 0", "player 1"
@@ -28,7 +31,7 @@ game
 
 # %%
 def learn(rule):
-    """Return the history of play, the gaps on the way, and the strategies."""
+    """Return the history of play, its gaps over iterations, and the strategies."""
     players = [rule(3), rule(3)]
     players[0].observe_utility([1.0, 0.0, 0.0])  # from uniform play they would never move
     play = CorrelatedPlay(game)
@@ -50,8 +53,9 @@ learned = {name: learn(rule) for name, rule in rules.items()}
 # %% [markdown]
 # ## Two gaps
 #
-# `CorrelatedPlay.gap("cce")` is what a player could gain by committing to one action in advance, `CorrelatedPlay.gap("ce")` what it could gain by a rule such as "whenever I am told rock, I play paper".
-# A negative gap says that it would lose.
+# `CorrelatedPlay.gap("cce")` is a player's largest gain from committing to one action in advance.
+# `CorrelatedPlay.gap("ce")` is the largest gain from a rule such as "if rock is recommended, play paper".
+# A negative gap is a loss.
 
 # %%
 for name, (play, _, _) in learned.items():
@@ -63,8 +67,8 @@ axes = display.convergence(
 )
 
 # %% [markdown]
-# Strategies settle in neither case: those of regret matching go round along the border, the others pass near the middle.
-# What converges is what both players did together.
+# Neither pair of strategies converges. Those of regret matching cycle along the border, and the others pass near the center.
+# The joint play converges.
 
 # %%
 axes = display.simplex(
@@ -86,8 +90,8 @@ bar = figure.colorbar(image, ax=panels, label="probability")
 # %% [markdown]
 # ## The best one
 #
-# Learners find some equilibrium; a linear program over all outcomes finds the one with the largest welfare.
-# In chicken it pays more than any Nash equilibrium in which both are treated alike.
+# Regret minimization finds some equilibrium. A linear program over all outcomes finds the one with the largest welfare.
+# In chicken it pays more than every symmetric Nash equilibrium.
 
 # %%
 best = best_correlated_equilibrium(chicken())

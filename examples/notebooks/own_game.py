@@ -1,8 +1,11 @@
 # %% [markdown]
 # # A game of your own
 #
-# A game is a class that knows its rules.
-# This one is poker with one card each, from a deck of as many ranks as you like, and one bet: it has everything, hidden cards, bluffs and a known answer to compare with.
+# A class states the rules of a game.
+# This game is poker with one card for each player and one bet. It has hidden cards, bluffs and a known value.
+
+# %%
+# %pip install --quiet "regretkit[plot]"
 
 # %%
 from attrs import evolve, frozen
@@ -16,8 +19,8 @@ from regretkit.play import At, Recorder, geometric
 # %% [markdown]
 # ## The rules
 #
-# Seven methods, as `History` lists them: who acts, what can be done, what follows, what the player sees, and what is paid.
-# Each player puts one chip in; the first may bet another one, and then the second may call or fold.
+# `History` lists seven methods: the end of the game, the acting player, chance, actions, successors, information sets and payoffs.
+# Each player antes one chip. The first may bet another one, and then the second may call or fold.
 
 
 # %%
@@ -60,7 +63,7 @@ class OneCardPoker:
 # %% [markdown]
 # ## The game
 #
-# `from_history` goes through all histories, and refuses rules that contradict themselves, such as an information set with two lists of actions.
+# `from_history` enumerates all histories. It raises an error for inconsistent rules, such as an information set with two lists of actions.
 
 # %%
 game = ExtensiveFormGame.from_history(OneCardPoker(), name="one-card poker")
@@ -69,7 +72,7 @@ game
 # %% [markdown]
 # ## Solve it
 #
-# The exact value is a linear program; CFR+ comes as near as you wait.
+# A linear program computes the exact value, and CFR+ approximates it.
 
 # %%
 exact = solve_zero_sum(game)
@@ -83,7 +86,8 @@ axes = display.convergence({"CFR+": record}, title="One-card poker")
 # %% [markdown]
 # ## Larger
 #
-# With more ranks the pattern of all poker appears: bet the best hands and bluff with the worst, check what lies between; call with what beats the bluffs often enough.
+# With more ranks the usual pattern of poker appears.
+# Player 0 bets the best hands, bluffs with the worst, and checks the others. Player 1 calls with hands that beat the bluffs.
 
 # %%
 larger = ExtensiveFormGame.from_history(OneCardPoker(ranks=13), name="one-card poker, 13 ranks")

@@ -2,9 +2,11 @@
 # # A rule of your own
 #
 # Regret matching plays each action in proportion to its positive regret.
-# What if it played in proportion to the square of it?
-# This notebook writes that rule, checks that it minimizes regret, and compares it with the rules of the textbooks on Kuhn poker.
-# It takes `pip install 'regretkit[plot]'`.
+# This notebook writes a rule that plays in proportion to the square of it.
+# It checks the rule, and compares it with published rules on Kuhn poker.
+
+# %%
+# %pip install --quiet "regretkit[plot]"
 
 # %%
 import numpy as np
@@ -20,8 +22,8 @@ from regretkit.play import Algorithm, At, Linear, Recorder, geometric
 # %% [markdown]
 # ## The rule
 #
-# A `SimplexRule` has two methods: one proposes a strategy, the other updates the state by a utility.
-# `self.simplices` are all decision points at once, so that the rule is written once for one of them or a million.
+# A `SimplexRule` has two methods: `_propose` returns a strategy, and `_learn` updates the state by a utility vector.
+# `self.simplices` covers all decision points at once, so the same code runs on one of them or a million.
 
 
 # %%
@@ -41,7 +43,7 @@ player.observe_utility([0.0, 3.0, 2.0])
 player.next_strategy()
 
 # %% [markdown]
-# `check_minimizer` tests the contract that all minimizers keep, among other things that regret grows slower than the number of iterations.
+# `check_minimizer` tests the contract of all minimizers. For example, regret must grow more slowly than the number of iterations.
 
 # %%
 check_minimizer(lambda: SquaredRegretMatching(3))
@@ -49,7 +51,7 @@ check_minimizer(lambda: SquaredRegretMatching(3))
 # %% [markdown]
 # ## The game
 #
-# A game shows itself: boxes are histories, in the color of the player who acts there, and dashed lines join those that the player cannot distinguish.
+# A game displays itself. Boxes are histories, in the color of the acting player, and dashed lines join the histories of an information set.
 
 # %%
 game = kuhn_poker()
@@ -61,8 +63,8 @@ print(f"value to player 0: {solve_zero_sum(game).value:.6f}, which is -1/18")
 # %% [markdown]
 # ## Play
 #
-# `CFR` puts one minimizer at each decision point.
-# With an averaging scheme, the rule is an algorithm like those that have a name.
+# `CFR` uses one minimizer at each decision point.
+# A rule with an averaging is an algorithm, like the named ones.
 
 # %%
 algorithms = {
@@ -81,9 +83,9 @@ for name, algorithm in algorithms.items():
 axes = display.convergence(records, title="Kuhn poker")
 
 # %% [markdown]
-# ## What it learned
+# ## The strategy
 #
-# With a jack, player 0 bluffs with some probability of at most 1/3, and with a king it bets three times as often.
+# With a jack, player 0 bluffs with a probability of at most 1/3. With a king it bets three times as often.
 
 # %%
 axes = display.heat_map(averages["squared regrets"], title="Average strategies")

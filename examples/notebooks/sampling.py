@@ -1,9 +1,12 @@
 # %% [markdown]
 # # Sample a game
 #
-# An iteration of CFR goes through the whole game.
-# Monte Carlo CFR (MCCFR) visits a few histories and estimates the rest without bias, so that early iterations are cheap and noisy.
-# Which of them is better depends on how many histories you can visit.
+# An iteration of CFR visits the whole game.
+# Monte Carlo CFR (MCCFR) visits a few histories and estimates the utilities without bias. Its iterations are cheap and noisy.
+# The better choice depends on the number of histories that you can visit.
+
+# %%
+# %pip install --quiet "regretkit[plot]"
 
 # %%
 import numpy as np
@@ -22,9 +25,10 @@ from regretkit.play import (
 )
 
 # %% [markdown]
-# ## Estimates are right on average
+# ## Unbiased estimates
 #
-# Each estimator returns a player's utility vector with an error of mean zero; they differ in its variance, and in how much of the game they visit.
+# Each estimator returns a player's utility vector with an error of mean zero.
+# Estimators differ in variance, and in the number of histories that they visit.
 
 # %%
 small = kuhn_poker()
@@ -42,7 +46,7 @@ for kind in (ChanceSampling, ExternalSampling, OutcomeSampling):
 # %% [markdown]
 # ## Leduc poker
 #
-# Each run visits about as many histories as the exact one does in 30 iterations.
+# Each run visits about as many histories as exact CFR in 30 iterations.
 
 # %%
 game = leduc_poker()
@@ -69,5 +73,5 @@ for name, setting in settings.items():
 axes = display.convergence(records, x="visited", title="Leduc poker")
 
 # %% [markdown]
-# External sampling is ahead here: by the time exact CFR has done its first iterations, it has done thousands.
-# Outcome sampling follows one path through the game in each iteration, and pays for it with variance.
+# External sampling has the smallest gap: exact CFR has done a few iterations where it has done thousands.
+# Outcome sampling follows one path in each iteration, and has a larger variance.

@@ -128,6 +128,29 @@ def test_each_page_is_whole_on_a_phone_and_on_a_desk(site, pages):
     assert driven(site, WALK, given, seconds=300) == []
 
 
+COPY = """
+async function look({page}) {
+  await visit(`/${page}/`);
+  const doc = frame.contentDocument, copied = [];
+  doc.execCommand = () => copied.push(doc.querySelector("textarea[readonly]").value);
+  for (const button of doc.querySelectorAll("[data-md-type=copy], .md-clipboard")) button.click();
+  return copied;
+}
+"""
+
+
+def test_the_copy_button_leaves_out_prompts_and_outputs(site):
+    page = "tutorials/1_rock_paper_scissors"
+    first, second, third, *_ = driven(site, COPY, {"page": page}, seconds=60)
+    assert first.splitlines()[-1] == "row.next_strategy()"
+    assert second.splitlines() == [
+        "row.observe_utility([0.0, 1.0, -1.0])",
+        "row.regrets",
+        "row.next_strategy()",
+    ]
+    assert "    average.add(x)\naverage.strategy.round(1)" in third
+
+
 def test_links_within_the_site_lead_somewhere(pages, site):
     ids = {name: {*re.findall(r'\bid="?([^"\s>]+)', page)} for name, page in pages.items()}
     dead = set()
@@ -163,14 +186,18 @@ def test_no_markup_of_other_tools_is_shown(pages):
     } == {}
 
 
-def test_notebooks_are_shown_with_what_comes_out_of_them(site, pages):
+def test_notebooks_are_shown_with_their_outputs(site, pages):
     shown = sorted(name for name in pages if name.startswith("notebooks/"))
     assert len(shown) == 5
     for name in shown:
-        assert '<img alt="What the cell above draws"' in pages[name]
+        assert '<img alt="The figure of the cell above"' in pages[name]
         assert "<svg" in next(site.glob(f"{name}_*.svg")).read_text()
         notebook = json.loads((site / f"{name}.ipynb").read_text())
         assert {cell["cell_type"] for cell in notebook["cells"]} == {"markdown", "code"}
+        stored = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+        assert {"stream", "display_data"} == {output["output_type"] for output in stored}
+        assert any("image/svg+xml" in output.get("data", {}) for output in stored)
+        assert any(cell["source"].startswith("%pip install") for cell in notebook["cells"])
 
 
 def test_each_list_of_the_reference_is_a_table_with_summaries(pages):
