@@ -11,7 +11,7 @@ from attrs import asdict
 from regretkit._util._validate import quote
 from regretkit.cli import _console as console
 from regretkit.cli import _types as types
-from regretkit.cli._console import Failure, Refusal, answer, reporting, say, table, write_file
+from regretkit.cli._console import Failure, Refusal, Report, reporting, say, table, write_file
 from regretkit.cli._solve import meaning_of_gap
 from regretkit.cli._types import COUNT, POSITIVE, OutputFile, option
 from regretkit.display._style import file_of
@@ -155,7 +155,7 @@ def compare(
     lines += ["", f"Gaps are {told}; * is the smallest of a game."]
     lines += [f"Written: {', '.join(written)}"] if written else []
     files = {"out": out and str(out), "plot": plot and str(plot)}
-    return answer({"rows": results.to_rows(), **files}, lines, code=code)
+    return Report({"rows": results.to_rows(), **files}, lines).write(code)
 
 
 @click.command(short_help="Run algorithms on suites of games, and keep the results.")
@@ -213,7 +213,8 @@ def bench(
         )
     lines += ["", f"{len(results.runs)} results in {out}; * is the smallest of a game."]
     failures = [[*place, cause] for place, cause in results.failures.items()]
-    return answer({"rows": results.to_rows(), "failures": failures, "out": out}, lines, code=code)
+    facts = {"rows": results.to_rows(), "failures": failures, "out": out}
+    return Report(facts, lines).write(code)
 
 
 # Results in a folder
@@ -284,7 +285,7 @@ def figure(
     with reporting("FOLDER"):
         if kind == "ranking":
             ranks = ranking(chosen, y=options["y"])
-            return answer(asdict(ranks), str(ranks).splitlines())
+            return Report(asdict(ranks), str(ranks).splitlines()).write()
         if out is None:
             raise Refusal("--out: name a file in .pdf, .svg, .png or .tex")
         if out.suffix.lower() != ".tex":
@@ -323,4 +324,4 @@ def report(
 def _written(out: Path, content: bytes, results: Comparison) -> int:
     write_file(out, content)
     runs = len(results.runs)
-    return answer({"runs": runs, "out": str(out)}, [f"{runs} runs in {out}"])
+    return Report({"runs": runs, "out": str(out)}, [f"{runs} runs in {out}"]).write()

@@ -3,16 +3,18 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import click
+from attrs import define, field
 
 from regretkit._util._errors import printable
 from regretkit._util._errors import reason as reason
 from regretkit._util._files import replace_file
+from regretkit.display._style import aligned
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +38,7 @@ class Failure(click.ClickException):
 
 @contextmanager
 def reporting(name: str, kind: type[click.ClickException] = Refusal) -> Iterator[None]:
-    """Report errors of the library in one line that begins with the name of an argument."""
+    """Report errors of the library as one line that begins with the name of an argument."""
     try:
         yield
     except (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
@@ -50,17 +52,28 @@ def say(text: str) -> None:
 
 
 def asked_for(option: str) -> bool:
-    """Return whether the command was called with an option that all commands share."""
+    """Return whether ``--json`` or ``--quiet`` was given."""
     return bool(click.get_current_context().meta.get(option))
 
 
-def answer(report: Mapping[str, Any], lines: Iterable[str], *, code: int = DONE) -> int:
-    """Write a report on standard output, as one object of JSON or as lines; return the code."""
-    if asked_for("json"):
-        lines = [json.dumps(report, allow_nan=False)]
-    for line in lines:
-        print(printable(line))
-    return code
+@define
+class Report:
+    """The answer of a command: facts for JSON, and lines."""
+
+    facts: dict[str, Any] = field(factory=dict)
+    lines: list[str] = field(factory=list)
+
+    def add(self, *lines: str, **facts: Any) -> None:
+        """Add lines and facts."""
+        self.lines += lines
+        self.facts |= facts
+
+    def write(self, code: int = DONE) -> int:
+        """Write lines, or one object of JSON, on standard output, and return the exit code."""
+        as_json = asked_for("json")
+        for line in [json.dumps(self.facts, allow_nan=False)] if as_json else self.lines:
+            print(printable(line))
+        return code
 
 
 def write_file(path: Path, content: bytes, option: str = "--out") -> None:
@@ -70,18 +83,15 @@ def write_file(path: Path, content: bytes, option: str = "--out") -> None:
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int], soft: int
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Container[int], soft: int
 ) -> list[str]:
     """Return the lines of a table, with the columns in ``right`` aligned to the right.
 
-    On a terminal that is too narrow for it, the column ``soft`` is wrapped.
+    A terminal that is too narrow wraps the column ``soft``; files and pipes wrap none.
     """
     cells = [[*heads], *([printable(cell) for cell in row] for row in rows)]
-    if not sys.stdout.isatty():  # lines of files and pipes are never wrapped
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        sides = [">" if column in right else "<" for column in range(len(heads))]
-        places = [f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True)]
-        return ["  ".join(places).format(*row).rstrip() for row in cells]
+    if not sys.stdout.isatty():
+        return aligned(cells, right)
     from rich.table import Table
     from rich.text import Text
 
@@ -104,7 +114,7 @@ def _console(stream: TextIO) -> "Console":
 
 
 Progress: TypeAlias = Callable[[str, float, float | None], object]
-"""Shows a text, how much is done, and of how much, None if that is unknown."""
+"""Shows a text, the work so far and all of it, None if unknown."""
 
 
 @contextmanager

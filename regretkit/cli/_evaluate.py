@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 import numpy as np
-from attrs import define, field
 
 from regretkit.cli import _console as console
 from regretkit.cli import _types as types
-from regretkit.cli._console import Failure, Refusal, answer, reason, reporting, table
+from regretkit.cli._console import Failure, Refusal, Report, reason, reporting, table
 from regretkit.cli._solve import meaning_of_gap, strategy_lines, write_strategy
 from regretkit.cli._types import GAME_HELP, NamedGame, OutputFile, option
 from regretkit.display._style import number, numbers
@@ -35,26 +34,13 @@ from regretkit.games.public import PublicGame
 from regretkit.play import solve
 
 _MOST = 20
-"""Equilibria, or outcomes of one, that are shown at most."""
+"""The most equilibria, or outcomes of one, to show."""
 _READINGS = 3
-"""Floats whose fractions are shown at most."""
+"""The most floats to show with their fractions."""
 
 certificate_out = option(
     "--certificate", "Write the proof in fractions, for regretkit verify.", OutputFile(".json")
 )
-
-
-@define
-class Told:
-    """What a command has to tell: facts for JSON, and lines."""
-
-    facts: dict[str, Any]
-    lines: list[str] = field(factory=list)
-
-    def tell(self, *lines: str, **facts: Any) -> None:
-        """Add lines and facts."""
-        self.lines += lines
-        self.facts |= facts
 
 
 @click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
@@ -94,32 +80,31 @@ def evaluate(
     game.accept(imperfect_recall)
     minimum = 1.0 if purify else minimum
     profile = game.strategy(strategy)
-    told = Told({"game": game.name, "strategy": strategy})
+    told = Report({"game": game.name, "strategy": strategy})
     if game.by_rules:
         game.refuse_without_tree({"--certificate": certificate})
         profile = profile.threshold(minimum or 0.0)
         _estimate(game, profile, samples, seed or 0, told)
     else:
-        told.tell(f"game            {game.name}", imperfect_recall=game.forgets)
-        before = None
+        told.add(f"game            {game.name}", imperfect_recall=game.forgets)
         if minimum is not None:
             before = float(nash_conv(game.played, profile))
             profile = profile.threshold(minimum)
-            told.tell(f"gap before      {number(before)}", gap_before=before)
+            told.add(f"gap before      {number(before)}", gap_before=before)
         _measure(game, profile, told)
         if certificate:
             with reporting("--certificate"):
                 _prove(certify_gaps(game.played, profile), certificate, told)
-    write_strategy(profile, out, game)
-    told.tell(*([] if out is None else [f"strategy        {out}"]), out=out and str(out))
-    return answer(told.facts, told.lines)
+    write_strategy(profile, out)
+    told.add(*[f"strategy        {out}"] * bool(out), out=out and str(out))
+    return told.write()
 
 
-def _measure(game: NamedGame, profile: Any, told: Told) -> None:
-    """Tell the value and the gap of a strategy."""
+def _measure(game: NamedGame, profile: Any, told: Report) -> None:
+    """Add the value and the gap of a strategy."""
     gains = [float(gain) for gain in best_response_gains(game.played, profile)]
     value, gap, mean = game.played.value(profile).tolist(), sum(gains), sum(gains) / len(gains)
-    told.tell(
+    told.add(
         f"value           {numbers(value)}",
         f"gap             {number(gap)} {meaning_of_gap(game.forgets)}",
         f"gains           {numbers(gains)}",
@@ -128,8 +113,8 @@ def _measure(game: NamedGame, profile: Any, told: Told) -> None:
     )
 
 
-def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Told) -> None:
-    """Tell what playing the game tells about a strategy."""
+def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Report) -> None:
+    """Add estimates of the value and the gap of a strategy."""
     with reporting("STRATEGY"):
         values = sampled_value(game.game, profile, samples, seed)
         best = [
@@ -139,11 +124,11 @@ def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Told
     for name, column in (("value", values), ("local_best_response", best)):
         errors = [estimate.standard_error if samples > 1 else None for estimate in column]
         means = [estimate.mean for estimate in column]
-        told.tell(**{name: means, f"{name}_standard_error": errors})
+        told.add(**{name: means, f"{name}_standard_error": errors})
     pairs = list(zip(values, best, strict=True))
     gains = [float(b.mean - value.mean) for value, b in pairs]
     rows = [(f"player {player}", *map(str, pair)) for player, pair in enumerate(pairs)]
-    told.tell(
+    told.add(
         f"game      {game.name}, without its tree: all numbers are estimates",
         f"samples   {samples:,} games for each number, from seed {seed}",
         f"gap       more than about {number(sum(gains))} in units of payoff",
@@ -193,44 +178,35 @@ def exact(
     solved: Any = game.game
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal = isinstance(solved, NormalFormGame)
-    if isinstance(solved, PublicGame) and (concept or program or not zero_sum):
-        raise Refusal(f"GAME: {game.name} is a public game; in Python, game.to_tree() takes these")
-    if concept and normal:
-        raise Refusal(f"--concept: {game.name} is in normal form; leave it out")
     if not zero_sum and (finish or program or out):
-        raise Refusal(
-            f"GAME: {game.name} is no zero-sum game of two players: only these have "
-            "--finish, --linear-program and --out"
-        )
-    if not (zero_sum or normal or concept or solved.players == 2):
-        raise Refusal(f"GAME: {game.name} has {solved.players} players; pass --concept")
-    if not (zero_sum or normal or concept) and (rational or certificate):
-        raise Refusal("--concept: name the equilibrium that is to be proven")
-    told = Told({"game": game.name}, [f"game    {game.name}"])
+        only = "only zero-sum games of two players have --finish, --linear-program and --out"
+        raise Refusal(f"GAME: {only}")
+    if not (zero_sum or normal or concept) and (solved.players > 2 or rational or certificate):
+        raise Refusal("--concept: name the equilibrium, efce, efcce or nfcce")
+    told = Report({"game": game.name}, [f"game    {game.name}"])
     profile: Any = None
-    proven = rational or certificate is not None
-    with reporting("exact", Failure):
+    with reporting("GAME"):
         if zero_sum:
             profile = _value(solved, told, finish, program, seconds)
-            if proven:
-                _prove(certify(solved, profile, time_limit=seconds), certificate, told)
         best = None if zero_sum else _general_sum(solved, told)
         if concept:
             best = _extensive_form(solved, concept, told)
-        if proven and not zero_sum:
-            proof = certify_gaps(game.game, best, concept or "ce", time_limit=seconds)
+        if zero_sum and (rational or certificate):
+            _prove(certify(solved, profile, time_limit=seconds), certificate, told)
+        elif rational or certificate:
+            proof = certify_gaps(solved, best, concept or "ce", time_limit=seconds)
             _prove(proof, certificate, told)
     if profile is not None:
-        write_strategy(profile, out, game)
-        told.tell(*([] if out is None else [f"strategy written to {out}"]))
-        told.tell(*strategy_lines(profile, written=out is not None))
-    told.tell(out=out and str(out))
+        write_strategy(profile, out)
+        told.add(*[f"strategy written to {out}"] * bool(out))
+        told.add(*strategy_lines(profile, written=out is not None))
+    told.add(out=out and str(out))
     short = "out of" in told.facts.get("method", "")
-    return answer(told.facts, told.lines, code=console.SHORT_OF_GAP if short else console.DONE)
+    return told.write(console.SHORT_OF_GAP if short else console.DONE)
 
 
-def _value(game: Any, told: Told, finish: bool, program: bool, limit: float | None) -> Any:
-    """Tell the value of a zero-sum game, and return strategies that prove it."""
+def _value(game: Any, told: Report, finish: bool, program: bool, limit: float | None) -> Any:
+    """Add the value of a zero-sum game, and return strategies that prove it."""
     if program:
         solution = solve_zero_sum(game, time_limit=limit)
     else:
@@ -238,7 +214,7 @@ def _value(game: Any, told: Told, finish: bool, program: bool, limit: float | No
         solution = solve(game, exact=True, time_limit=limit)
     lower, upper, value = solution.lower, solution.upper, solution.value
     values = [value, game.constant_sum - value]
-    told.tell(
+    told.add(
         f"value   {numbers(values)}",
         f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
         f"by      {solution.method}, to a gap of {number(solution.gap)}",
@@ -248,20 +224,20 @@ def _value(game: Any, told: Told, finish: bool, program: bool, limit: float | No
     return solution.profile
 
 
-def _general_sum(game: Any, told: Told) -> Any:
-    """Tell what players are sure to get; return the best correlated equilibrium, if known."""
+def _general_sum(game: Any, told: Report) -> Any:
+    """Add security levels; return the best correlated equilibrium in normal form, else None."""
     normal = isinstance(game, NormalFormGame)
     if game.players == 2 or normal:
         levels = [maxmin(game, player).value for player in range(game.players)]
-        told.tell(f"maxmin  {numbers(levels)}: what each player is sure to get", maxmin=levels)
+        told.add(f"maxmin  {numbers(levels)}: what each player is sure to get", maxmin=levels)
     return _normal_form(game, told) if normal else None
 
 
-def _extensive_form(game: Any, concept: Any, told: Told) -> Any:
-    """Tell the correlated equilibrium of largest welfare of a game in extensive form."""
+def _extensive_form(game: Any, concept: Any, told: Report) -> Any:
+    """Add the correlated equilibrium of largest welfare of a game in extensive form."""
     best = best_extensive_form_correlated_equilibrium(game, concept=concept)
     payoffs, optimum = best.payoffs.tolist(), {"value": best.value, "bound": best.bound}
-    told.tell(
+    told.add(
         f"{concept:<7} {number(best.value)}: the largest welfare, which pays {numbers(payoffs)}",
         f"proof   no equilibrium has more than {best.bound:.12g}, and no player gains more than "
         f"{number(best.gap)} by deviating",
@@ -270,22 +246,20 @@ def _extensive_form(game: Any, concept: Any, told: Told) -> Any:
     return best
 
 
-def _normal_form(game: NormalFormGame, told: Told) -> Any:
-    """Tell what else is known of a game in normal form."""
+def _normal_form(game: NormalFormGame, told: Report) -> Any:
+    """Add pure equilibria, dominated actions and the best correlated equilibrium; return it."""
     names = [domain.labels.actions(0) for domain in game.domains]
 
     def named(outcome: Sequence[int]) -> list[str]:
         return [actions[action] for actions, action in zip(names, outcome, strict=True)]
 
     pure = [named(outcome) for outcome in pure_equilibria(game)]
-    dominated = [
-        [names[player][action] for action in dominated_actions(game, player)]
-        for player in range(game.players)
-    ]
-    told.tell("", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure)))
+    players = enumerate(names)
+    dominated = [[own[a] for a in dominated_actions(game, player)] for player, own in players]
+    told.add("", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure)))
     for player, actions in enumerate(dominated):
         if actions:
-            told.tell(f"strictly dominated for player {player}: {', '.join(actions)}")
+            told.add(f"strictly dominated for player {player}: {', '.join(actions)}")
     best = best_correlated_equilibrium(game)
     outcomes: list[dict[str, Any]] = [
         {"actions": named(outcome), "probability": float(best.distribution[tuple(outcome)])}
@@ -294,9 +268,9 @@ def _normal_form(game: NormalFormGame, told: Told) -> Any:
     payoffs = best.payoffs.tolist()
     title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
     shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
-    told.tell("", title, *_first(shown), pure_equilibria=pure, strictly_dominated=dominated)
+    told.add("", title, *_first(shown), pure_equilibria=pure, strictly_dominated=dominated)
     optimum = {"payoffs": payoffs, "gap": best.gap, "outcomes": outcomes}
-    told.tell(best_correlated_equilibrium=optimum)
+    told.add(best_correlated_equilibrium=optimum)
     return best
 
 
@@ -309,27 +283,27 @@ def _first(lines: Iterable[str]) -> list[str]:
 # Proofs
 
 
-def _prove(proof: Certificate, path: Path | None, told: Told) -> None:
-    """Tell what a proof proves, and write it."""
+def _prove(proof: Certificate, path: Path | None, told: Report) -> None:
+    """Add what a proof proves, and write it."""
     _describe(proof, told)
-    told.tell(certificate=path and str(path))
+    told.add(certificate=path and str(path))
     if path is not None:
         with reporting("--certificate", Failure):
             proof.to_json(path)
-        told.tell(f"certificate written to {path}")
+        told.add(f"certificate written to {path}")
 
 
-def _describe(proof: Certificate, told: Told) -> None:
-    """Tell what a proof proves."""
+def _describe(proof: Certificate, told: Report) -> None:
+    """Add what a proof proves."""
     if proof.notion == "value":
-        told.tell(f"exactly {proof.value}", fraction=str(proof.value))
+        told.add(f"exactly {proof.value}", fraction=str(proof.value))
     else:
         earned, gaps = ([*map(str, values)] for values in (proof.lower, proof.gaps))
-        told.tell(f"exactly {proof}", notion=proof.notion, earned=earned, gaps=gaps)
+        told.add(f"exactly {proof}", notion=proof.notion, earned=earned, gaps=gaps)
     meant = [f"{value:g} as {_short(read)}" for value, read in proof.readings.items()]
     remaining = [f"{len(meant) - _READINGS} more"] if len(meant) > _READINGS else []
-    told.tell(*([f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []))
-    told.tell(readings={repr(value): str(read) for value, read in proof.readings.items()})
+    told.add(*([f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []))
+    told.add(readings={repr(value): str(read) for value, read in proof.readings.items()})
 
 
 def _short(value: Fraction) -> str:
@@ -352,7 +326,7 @@ def verify(certificate: str, game: NamedGame) -> int:
         proof.verify(game.game.to_tree() if isinstance(game.game, PublicGame) else game.game)
     except (MemoryError, OSError, TypeError, ValueError) as error:
         raise Failure(f"CERTIFICATE: {reason(error)}") from error
-    told = Told({"game": game.name, "certificate": certificate}, [f"game    {game.name}"])
+    told = Report({"game": game.name, "certificate": certificate}, [f"game    {game.name}"])
     _describe(proof, told)
-    told.tell("proven")
-    return answer(told.facts, told.lines)
+    told.add("proven")
+    return told.write()

@@ -10,7 +10,7 @@ import click
 
 from regretkit import games
 from regretkit.cli import _types as types
-from regretkit.cli._console import Failure, answer, reason, reporting, table, write_file
+from regretkit.cli._console import Failure, Report, reason, reporting, table, write_file
 from regretkit.cli._types import COUNT, GAME_HELP, GameType, NamedGame, option
 from regretkit.display._games import game_figure, table_lines, tree_lines
 from regretkit.display._style import file_of, number
@@ -51,7 +51,7 @@ def list_games(name: str | None) -> int:
         call, text = _documentation(name)
         text = text[:1].upper() + text[1:]
         report = {"name": name, "call": call, "text": text}
-        return answer(report, [call, "", *text.splitlines()])
+        return Report(report, [call, "", *text.splitlines()]).write()
     rows: list[dict[str, Any]] = []
     for name in known:
         facts = {} if name in LARGE else _facts(load_game(name), name)
@@ -62,7 +62,7 @@ def list_games(name: str | None) -> int:
     heads = ("game", "players", "histories", "information sets", "what it is")
     lines = table(heads, map(_cells, rows), right=(1, 2), soft=len(heads) - 1)
     lines += ["", "regretkit games NAME explains a game and its arguments."]
-    return answer({"games": rows}, lines)
+    return Report({"games": rows}, lines).write()
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def show_game(game: NamedGame, limit: int, plot: Path | None) -> int:
             drawing = file_of(game_figure(game.game, limit), plot.suffix[1:].lower())
         write_file(plot, drawing, "--plot")
     drawn = [f"drawing           {plot}"] if plot else ["", *_text(game.game, limit)]
-    return answer({**facts, "plot": plot and str(plot)}, [*_lines(facts), *drawn])
+    return Report({**facts, "plot": plot and str(plot)}, [*_lines(facts), *drawn]).write()
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
@@ -167,8 +167,9 @@ def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
     """
     with reporting("OUT"):
         games.save(source.game, target, for_gambit=for_gambit)
-    report = {"game": source.name, "out": str(target)}
-    return answer(report, [f"{source.name} written to {target}"])
+    told = Report({"game": source.name, "out": str(target)})
+    told.add(f"{source.name} written to {target}")
+    return told.write()
 
 
 @click.command("trace", short_help="Show what a rule is compiled to.")
@@ -193,4 +194,4 @@ def show_trace(name: str, driver: bool) -> int:
         found: list[Any] = [_iteration.iterate, _iteration.update, _iteration.update_range]
         found += [_walks.backward, _walks.gather, _walks.value_of, _walks.forward]
         text = "\n\n".join([text, "driver:", *map(inspect.getsource, found)])
-    return answer({"name": name, "text": text}, text.splitlines())
+    return Report({"name": name, "text": text}, text.splitlines()).write()

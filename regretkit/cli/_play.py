@@ -15,7 +15,7 @@ from regretkit.cli._console import (
     DONE,
     INTERRUPTED,
     Refusal,
-    answer,
+    Report,
     asked_for,
     progress,
     reporting,
@@ -24,7 +24,7 @@ from regretkit.cli._console import (
 )
 from regretkit.cli._types import COUNT, EQUILIBRIUM, GAME_HELP, UNIFORM, NamedGame, option
 from regretkit.display._style import number
-from regretkit.evaluation import sampled_value
+from regretkit.evaluation import Estimate, sampled_value
 from regretkit.games import CHANCE, Profile, as_history
 from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_match
 
@@ -91,9 +91,6 @@ def _seatings(players: int, seat: int | None) -> Iterator[list[int]]:
         yield [*rest[:seat], 0, *rest[seat:]]
 
 
-# Strategies against each other
-
-
 def _matches(
     game: NamedGame,
     texts: Sequence[str],
@@ -105,59 +102,45 @@ def _matches(
     """Play matches of strategies, and report the payoffs."""
     players, generator = game.players, np.random.default_rng(seed)
     rotations = list(_seatings(players, seat))
-    earned: list[list[Any]] = [[] for _ in range(players)]
-    expected: list[float] = [0.0] * players
+    earned: list[list[Estimate]] = [[] for _ in range(players)]
+    expected = None if game.by_rules else np.zeros(players)
     with progress() as show:
-        for turn, seats in enumerate(rotations):
+        for turn, seats in enumerate(rotations[:matches]):
             show(f"seating {turn + 1} of {len(rotations)}", turn, len(rotations))
             count = len(range(turn, matches, len(rotations)))
-            if not count:
-                break
-            if game.by_rules:
+            if expected is None:
                 profile: Any = [lineup[k].behavior(player) for player, k in enumerate(seats)]
             else:
                 own = [lineup[k][player] for player, k in enumerate(seats)]
                 profile = Profile(own, game.game.domains)
-            values = None if game.by_rules else game.game.value(profile)
+                expected[seats] += count / matches * game.game.value(profile)
             for player, estimate in enumerate(sampled_value(game.game, profile, count, generator)):
                 earned[seats[player]].append(estimate)
-                if values is not None:
-                    expected[seats[player]] += count * float(values[player]) / matches
-    results = [
-        {
-            "strategy": texts[participant],
-            **_pooled(earned[participant]),
-            "expected": None if game.by_rules else expected[participant],
-        }
-        for participant in range(players)
-    ]
+    results, rows = [], []
+    for participant, text in enumerate(texts):
+        mean, error = _pooled(earned[participant])
+        exact = None if expected is None else float(expected[participant])
+        results.append({"strategy": text, "mean": mean, "standard_error": error, "expected": exact})
+        ends = "" if error is None else f"{mean - 1.96 * error:.4g} to {mean + 1.96 * error:.4g}"
+        rows.append((text, number(mean), ends, "" if exact is None else number(exact)))
+    told = Report({"game": game.name, "matches": matches, "seat": seat, "seed": seed})
     heads = ("strategy", "earned", "95 % interval", "expected")
-    lines = [
-        f"game     {game.name}",
-        f"matches  {matches:,}, drawn from seed {seed}",
-        "",
-        *table(heads, map(_cells, results), right=(1, 3), soft=0),
-        "",
-        "Earned is the mean of the matches; the interval is approximate, for many matches.",
-    ]
-    report = {"game": game.name, "matches": matches, "seat": seat, "seed": seed}
-    return answer(report | {"results": results}, lines)
+    told.add(f"game     {game.name}", f"matches  {matches:,}, drawn from seed {seed}", "")
+    told.add(*table(heads, rows, right=(1, 3), soft=0), results=results)
+    told.add(
+        "", "Earned is the mean of the matches; the interval is approximate, for many matches."
+    )
+    return told.write()
 
 
-def _pooled(parts: Sequence[Any]) -> dict[str, Any]:
+def _pooled(parts: Sequence[Estimate]) -> tuple[float, float | None]:
     """Return the mean of several estimates together, and its standard error."""
     samples = sum(part.samples for part in parts)
     mean = math.fsum(part.samples * part.mean for part in parts) / samples
     squares = [(part.samples - 1) * part.variance for part in parts if part.samples > 1]
     squares += [part.samples * (part.mean - mean) ** 2 for part in parts]
     error = math.sqrt(math.fsum(squares) / (samples - 1) / samples) if samples > 1 else None
-    return {"mean": mean, "standard_error": error}
-
-
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    mean, error, expected = row["mean"], row["standard_error"], row["expected"]
-    ends = "" if error is None else f"{mean - 1.96 * error:.4g} to {mean + 1.96 * error:.4g}"
-    return row["strategy"], number(mean), ends, "" if expected is None else number(expected)
+    return mean, error
 
 
 # The user at the terminal
@@ -165,7 +148,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 @define(eq=False)
 class _Table:
-    """The user and the others, round after round."""
+    """The user and the other players, round after round."""
 
     game: NamedGame
     opponents: Sequence[str]
@@ -173,7 +156,7 @@ class _Table:
     seed: int | None
     questions: int = 0
     player: int = 0
-    """Which one the user is in this round."""
+    """The player of the user in this round."""
 
     def tell(self, *lines: str, end: str = "\n") -> None:
         """Write lines, to standard error where standard output is for JSON."""
@@ -196,7 +179,7 @@ class _Table:
         return HumanAgent(self.ask, self.tell).act(situation)
 
     def on_round_end(self, round: Round) -> None:
-        """Tell what everybody did, chance included, and what each player knew."""
+        """Tell all moves of the round, and what each player knew."""
         history, told = as_history(self.game.game), list[tuple[str, str]]()
         for move in round.moves:
             player = history.player()
@@ -232,17 +215,10 @@ class _Table:
             played = "1 round" if count == 1 else f"{count:,} rounds"
             told = f"In {played} you have earned {total:+g}, which is {total / count:+g} a round."
         self.tell("", told)
-        report = {
-            "game": self.game.name,
-            "strategies": list(self.opponents),
-            "seat": self.seat,
-            "seed": self.seed,
-            "rounds": count,
-            "payoffs": payoffs,
-            "earned": total,
-            "stopped_by": stopped_by,
-        }
-        answer(report, [])
+        report = Report({"game": self.game.name, "strategies": list(self.opponents)})
+        report.add(seat=self.seat, seed=self.seed, rounds=count, payoffs=payoffs, earned=total)
+        report.add(stopped_by=stopped_by)
+        report.write()
         if code == INTERRUPTED:
             say("interrupted")
         return code

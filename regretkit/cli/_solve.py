@@ -1,7 +1,6 @@
 """``regretkit solve`` and ``resume``: a new run, and a saved one."""
 
 import shlex
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from sys import stderr
@@ -13,7 +12,7 @@ from attrs import define, field
 from regretkit._util._validate import quote
 from regretkit.cli import _console as console
 from regretkit.cli import _types as types
-from regretkit.cli._console import Failure, Refusal, answer, reason, reporting, say
+from regretkit.cli._console import Failure, Refusal, Report, reason, reporting, say
 from regretkit.cli._types import NamedGame, option
 from regretkit.display._style import file_of, number, numbers
 from regretkit.evaluation import nash_conv
@@ -29,6 +28,7 @@ from regretkit.play import (
 )
 from regretkit.play import resume as resume_run
 from regretkit.play import solve as solve_game
+from regretkit.play._checkpoint import CheckpointError
 from regretkit.sets import DecisionTree
 from regretkit.workbench import ComparedRun, Comparison
 from regretkit.workbench._names import algorithm_of, located
@@ -60,11 +60,11 @@ outputs = types.together(
 
 @define(eq=False)
 class _Session:
-    """A run of the command line: what it measures, saves and reports."""
+    """A run of the command line: its measurements, its checkpoints and its report."""
 
     game: NamedGame
     label: str
-    """What reports call the algorithm."""
+    """The name of the algorithm in reports."""
     rule: str | None
     sample: str | None
     target_gap: float | None
@@ -83,9 +83,10 @@ class _Session:
 
     def __attrs_post_init__(self) -> None:
         self.game.refuse_without_tree({"--plot": self.plot, "--measure": self.measure})
-        names = {name: name for name in self.measure}
         gap = {} if self.game.by_rules else {"gap": self._gap}
-        self.record = Recorder({"seconds": "seconds", **gap, **names})
+        self.record = Recorder(
+            {"seconds": "seconds", **gap, **{name: name for name in self.measure}}
+        )
 
     def _gap(self, run: Any) -> float:
         """Measure the gap of the strategies that are reported."""
@@ -96,7 +97,7 @@ class _Session:
         self.run = run
 
     def __call__(self, run: Any) -> None:
-        """Show how far the run is."""
+        """Show the progress of the run."""
         gaps = self.record.values.get("gap", [])
         gap = f", gap {gaps[-1]:.2e}" if gaps else ""
         done, total = run.iteration, self.iterations
@@ -105,24 +106,21 @@ class _Session:
 
     @property
     def saved(self) -> list[Any]:
-        """The callbacks that a checkpoint holds."""
+        """The callbacks in a checkpoint."""
         return [At(geometric(1.25 if self.target_gap is None else 1.05), self.record)]
 
     def play(self, start: Any) -> None:
-        """Let ``start`` play with the callbacks, up to Ctrl-C, and report what fails."""
-        saved = self.saved
+        """Let ``start`` play with the callbacks, up to Ctrl-C, and report errors."""
+        watching = saved = self.saved
+        if self.checkpoint is not None:
+            watching = [Checkpoint(self.checkpoint, seconds=self.every, callbacks=saved)]
         try:
             with console.progress() as self.show, redirect_stdout(stderr):  # rules may print
-                watching = saved
-                if self.checkpoint is not None:
-                    watching = [Checkpoint(self.checkpoint, seconds=self.every, callbacks=saved)]
                 self.run = start([*watching, At(geometric(1.02), self)])
         except KeyboardInterrupt:
             self.interrupted = True
             if self.run is None or not self.run.iteration:
                 raise
-        except click.ClickException:
-            raise
         except (Exception, SystemExit) as error:
             raise self._failure(error) from error
         if not self.game.by_rules and self.record.iterations[-1:] != [self.run.iteration]:
@@ -133,17 +131,14 @@ class _Session:
                 self.run.save(self.checkpoint, callbacks=saved)
 
     def _failure(self, error: BaseException) -> click.ClickException:
-        option = "--rule" if self.rule is not None else "--algorithm"
-        if isinstance(error, OSError) and error.filename is not None:
+        if isinstance(error, CheckpointError):
             return Failure(f"--checkpoint: {reason(error)}")
         if self.run is None and isinstance(error, TypeError | ValueError | MemoryError):
-            told = located(error, self.rule) if self.rule is not None else reason(error)
-            return Refusal(f"{option}: {told}")
+            told = reason(error) if self.rule is None else located(error, self.rule)
+            return Refusal(f"{'--algorithm' if self.rule is None else '--rule'}: {told}")
         cause = error.__cause__ if isinstance(error, RuntimeError) else None
         place = f"iteration {self.run.iteration + 1}: " if self.run is not None else ""
         return Failure(f"{place}{located(cause or error, self.rule or self.label)}")
-
-    # The report
 
     def stopped_by(self) -> str:
         """Return what ended the run."""
@@ -158,76 +153,47 @@ class _Session:
 
     def report(self) -> int:
         """Write the files, report the run, and return the exit code."""
-        run, game, ended = self.run, self.game, self.stopped_by()
+        run, game, told, ended = self.run, self.game, Report(), self.stopped_by()
         average = game.coarsen(run.average)
-        write_strategy(average, self.out, game)
+        curve: dict[str, Any] = {"iteration": self.record.iterations, **self.record.values}
+        write_strategy(average, self.out)
         if self.plot is not None:
-            names = ("gap", "iteration", "seconds")
-            curve = {name: self.curve()[name] for name in names}
-            compared = Comparison([ComparedRun(game.name, self.label, None, curve)])
+            columns = {name: curve[name] for name in ("gap", "iteration", "seconds")}
+            compared = Comparison([ComparedRun(game.name, self.label, None, columns)])
             figure = compared.plot(x="iteration", y="gap")
             console.write_file(self.plot, file_of(figure, self.plot.suffix[1:]), "--plot")
-        seconds = self.record.values["seconds"][-1] if self.record.iterations else run.seconds
-        report = {
-            "game": game.name,
-            "fingerprint": fingerprint(run.game),
-            "algorithm": self.label,
-            "rule": self.rule,
-            "sample": self.sample,
-            "iterations": run.iteration,
-            "seconds": seconds,
-            "stopped_by": ended,
-            **self._measured(average),
-            "checkpoint": self.checkpoint and str(self.checkpoint),
-            "strategy": self.out and str(self.out),
-            "figure": self.plot and str(self.plot),
-        }
-        answer(report, self._lines(report, average))
-        if self.interrupted:
-            told = "with --checkpoint FILE a run can be resumed"
-            if self.checkpoint is not None:
-                told = f"{shlex.join(['regretkit', 'resume', str(self.checkpoint)])} continues it"
-            say(f"interrupted; {told}")
-            return console.INTERRUPTED
-        return console.DONE if self.target_gap is None or ended == "gap" else console.SHORT_OF_GAP
-
-    def curve(self) -> dict[str, list[Any]]:
-        """Return what was measured, by columns."""
-        return {"iteration": self.record.iterations, **self.record.values}
-
-    def _measured(self, average: Any) -> dict[str, Any]:
-        if self.game.by_rules:
-            return {"information_sets": list(self.run.information_sets)}
-        gap = self.record.values["gap"][-1]
-        return {
-            "imperfect_recall": self.game.forgets,
-            "engine": self.run.engine,
-            "gap": gap,
-            "exploitability": gap / self.run.players,
-            "value": self.run.game.value(average).tolist(),
-            "curve": self.curve(),
-        }
-
-    def _lines(self, report: dict[str, Any], average: Any) -> Iterator[str]:
-        rate = number(report["iterations"] / max(report["seconds"], 1e-9))
-        ended = {"interrupt": ", then interrupted", "time": ", then time was up"}
-        yield f"game        {report['game']}"
-        yield f"algorithm   {self.label}{f', {self.sample} sampling' if self.sample else ''}"
-        took = f"{report['iterations']:,} in {report['seconds']:.3g} s, {rate} a second"
-        yield f"iterations  {took}{ended.get(report['stopped_by'], '')}"
-        if self.game.by_rules:
-            met = " + ".join(f"{count:,}" for count in report["information_sets"])
-            yield f"visited     {met} information sets; without the tree no gap is known"
+        seconds = curve["seconds"][-1] if curve["iteration"] else run.seconds
+        took = f"{run.iteration:,} in {seconds:.3g} s, {number(run.iteration / max(seconds, 1e-9))}"
+        after = {"interrupt": ", then interrupted", "time": ", then time was up"}.get(ended, "")
+        sampling = f", {self.sample} sampling" if self.sample else ""
+        told.add(f"game        {game.name}", game=game.name, fingerprint=fingerprint(run.game))
+        told.add(f"algorithm   {self.label}{sampling}", algorithm=self.label)
+        told.add(f"iterations  {took} a second{after}", iterations=run.iteration, seconds=seconds)
+        told.add(rule=self.rule, sample=self.sample, stopped_by=ended)
+        if game.by_rules:
+            met = " + ".join(f"{count:,}" for count in run.information_sets)
+            told.add(f"visited     {met} information sets; without the tree no gap is known")
+            told.add(information_sets=list(run.information_sets))
         else:
-            yield f"engine      {report['engine']}"
-            yield f"gap         {number(report['gap'])} {meaning_of_gap(self.game.forgets)}"
-            for name in self.measure:
-                yield f"{name:<11} {number(report['curve'][name][-1])}"
-            yield f"value       {numbers(report['value'])}"
-        for name in ("checkpoint", "strategy", "figure"):
-            if report[name]:
-                yield f"{name:<11} {report[name]}"
-        yield from strategy_lines(average, written=self.out is not None)
+            gap, value = curve["gap"][-1], run.game.value(average).tolist()
+            told.add(f"engine      {run.engine}", engine=run.engine, imperfect_recall=game.forgets)
+            told.add(f"gap         {number(gap)} {meaning_of_gap(game.forgets)}", gap=gap)
+            told.add(*(f"{name:<11} {number(curve[name][-1])}" for name in self.measure))
+            told.add(f"value       {numbers(value)}", value=value)
+            told.add(exploitability=gap / run.players, curve=curve)
+        files = {"checkpoint": self.checkpoint, "strategy": self.out, "figure": self.plot}
+        for name, path in files.items():
+            told.add(*[f"{name:<11} {path}"] * bool(path), **{name: path and str(path)})
+        told.add(*strategy_lines(average, written=self.out is not None))
+        code = console.SHORT_OF_GAP if self.target_gap and ended != "gap" else console.DONE
+        told.write()
+        if self.interrupted:
+            code, more = console.INTERRUPTED, "with --checkpoint FILE a run can be resumed"
+            if self.checkpoint is not None:
+                command = shlex.join(["regretkit", "resume", str(self.checkpoint)])
+                more = f"{command} continues it"
+            say(f"interrupted; {more}")
+        return code
 
 
 @click.command(short_help="Solve a game by self-play.", epilog=types.GAME_HELP)
@@ -268,31 +234,22 @@ def solve(
     if not (iterations or target_gap or time_limit):
         iterations = 1_000
     made = types.algorithm_from(algorithm, rule, sample)
-    sample = made.sampling
     if given["checkpoint"] is not None and given["checkpoint"].exists():
         path = str(given["checkpoint"])
         words = shlex.join(["regretkit", "resume", path])
         raise Refusal(f"--checkpoint: {quote(path)} exists already; {words} continues it")
-    default = algorithm or ("cfr+" if sample is None else "lcfr")
+    default = algorithm or ("cfr+" if made.sampling is None else "lcfr")
     label = " in ".join(filter(None, (rule, algorithm))) if rule else default
-    session = _Session(
-        game,
-        label,
-        rule or (algorithm if algorithm and ":" in algorithm else None),
-        sample,
-        target_gap,
-        time_limit,
-        iterations,
-        **given,
-    )
+    own = rule or (algorithm if algorithm and ":" in algorithm else None)
+    options = made.sampling, target_gap, time_limit, iterations
+    session = _Session(game, label, own, *options, **given)
     limits: dict[str, Any] = {"time_limit": time_limit, "seed": seed}
     if game.by_rules:
-        if sample is None:
+        if made.sampling is None:
             raise Refusal(f"--sample: the tree of {game.text} does not fit; pass --sample external")
         game.refuse_without_tree({"--gap": target_gap, "--engine": engine != "auto"})
     else:
-        recall = game.forgets
-        limits |= {"engine": engine, "imperfect_recall": recall, "target_gap": target_gap}
+        limits |= {"engine": engine, "imperfect_recall": game.forgets, "target_gap": target_gap}
     session.play(
         lambda callbacks: solve_game(game.game, made, iterations, callbacks=callbacks, **limits)
     )
@@ -316,10 +273,9 @@ def resume(
 ) -> int:
     """Continue a saved run, bitwise identically to one that was never stopped.
 
-    Without a limit it continues to the --iterations that it was started with; limits count from the
-    first iteration, seconds from now. A rule of yours has to be named again, a game outside the
-    catalogue or without its tree too, and so has each --measure: a file never decides which code is
-    run or which other file is read.
+    Without a limit it continues to the --iterations of its start. Iterations count from the first
+    one, seconds from now. Name a rule of yours again, a game outside the catalogue or without its
+    tree, and each --measure: a file never decides which code is run or which other file is read.
     """
     with reporting("--rule"):
         made: Algorithm | None = None if rule is None else algorithm_of(rule)
@@ -363,15 +319,11 @@ def meaning_of_gap(imperfect_recall: bool) -> str:
     return f"in units of payoff: what best responses{recall} would gain, summed over players"
 
 
-def write_strategy(profile: Any, path: Path | None, game: NamedGame) -> None:
-    """Write a strategy in the format of the file's ending, if there is one."""
-    if path is None:
-        return
-    with reporting("--out", Failure):
-        if path.suffix.lower() == ".csv":
-            profile.to_csv(path)
-        else:
-            profile.to_json(path)
+def write_strategy(profile: Any, path: Path | None) -> None:
+    """Write a strategy in the format of the file's ending, if there is a file."""
+    if path is not None:
+        with reporting("--out", Failure):
+            (profile.to_csv if path.suffix.lower() == ".csv" else profile.to_json)(path)
 
 
 def strategy_lines(profile: Profile, *, written: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Convergence: how a gap falls as runs go on."""
+"""Curves of gaps over iterations."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -33,14 +33,14 @@ class _Columns(Protocol):
     def __getitem__(self, name: str, /) -> ArrayLike: ...
 
 
-Curve: TypeAlias = Recorder | _Columns | Sequence[Mapping[str, object]]
-"""What was measured of one run: a ``Recorder``, a table by columns, or a list of rows."""
+Curve: TypeAlias = Recorder | _Columns
+"""The measurements of one run: a ``Recorder``, or a table by columns."""
 
 AXES = "iteration", "visited", "seconds"
-"""What gaps are drawn against."""
+"""Columns for horizontal axes."""
 
 _GAPS = ("nash_conv", "NashConv", "exploitability", "gap")
-"""The columns drawn by default, the first of these that there is."""
+"""The columns drawn by default, in this order."""
 
 _CORRELATED = "CCE", "CE", "EFCCE", "EFCE"
 _IN_PAYOFFS = (
@@ -61,19 +61,19 @@ LABELS = {
     **{f"{name.lower()}_gap": f"{name} gap (units of payoff)" for name in _CORRELATED},
     **{name: f"{name.replace('_', ' ')} (units of payoff)" for name in _IN_PAYOFFS},
 }
-"""Labels of the axes for the columns whose unit is known."""
+"""Labels of axes, with units, by columns."""
 
 AT_EQUILIBRIUM = "starts at equilibrium"
-"""What is said of a game in which uniform play has no gap."""
+"""The note on a game in which uniform play has no gap."""
 _ROUNDING = 1e-12
-"""A smaller gap is one of rounding."""
+"""A smaller gap is rounding."""
 
 _MARKED = 40
 """The most points of a curve that have markers."""
 
 
 def convergence(
-    curves: Mapping[str, Curve | Sequence[Curve]] | Recorder,
+    curves: Mapping[str, Curve | Sequence[Curve]],
     *,
     x: str = "iteration",
     y: str | None = None,
@@ -87,21 +87,20 @@ def convergence(
     """Draw how a gap falls, one line a run, on logarithmic scales.
 
     On a logarithmic scale, a triangle at the lower edge marks values of zero or less. Points that
-    are not finite are left out, and on a logarithmic scale those before ``x = 0`` and there.
+    are not finite are left out, and on a logarithmic scale those with ``x <= 0``.
 
     Parameters
     ----------
     curves
-        By the name of a run, what was measured of it: a ``Recorder``, a mapping of columns to
-        numbers, a list of rows, or a data frame; or a list of these, one for each seed, of which
-        the median is a line, with a band between the quartiles, at those measurements that all
-        have. The legend spells names of algorithms as papers do: ``"cfr+"`` is CFR+. Or a
-        ``Recorder`` alone.
+        The measurements of each run by its name: a ``Recorder``, a mapping of columns to numbers,
+        or a data frame. Or a list of these, one for each seed: their median is a line with a band
+        between the quartiles, over the measurements of all. The legend spells names of algorithms
+        as papers do: ``"cfr+"`` is CFR+.
     x
-        The column to draw against: ``"iteration"``, or ``"seconds"``, or any other.
+        The column to draw against, such as ``"iteration"`` or ``"seconds"``.
     y
         The column to draw; by default ``"nash_conv"``, ``"exploitability"`` or ``"gap"``, or the
-        only one that there is beside ``"iteration"`` and ``x``.
+        only one beside ``"iteration"`` and ``x``.
     xlabel, ylabel
         Labels of the axes; by default the column, with its unit where that is known.
     log
@@ -125,7 +124,13 @@ def convergence(
     ['CFR', 'CFR+']
     """
     require_matplotlib("display.convergence")
-    tables = _checked(curves)
+    if not isinstance(curves, Mapping) or not curves:
+        told = "curves must map the names of runs to their measurements, as in {'cfr+': record}"
+        raise TypeError(f"{told}, got {shortened(repr(curves), 200)}")
+    tables = {
+        name: [_columns(run, f"curves[{quote(name)}]") for run in _runs(curve)]
+        for name, curve in curves.items()
+    }
     y = _default_column(tables, x) if y is None else y
     ax = axes_for(ax, figsize, None)
     draw_curves(ax, tables, x, y, looks={name: n for n, name in enumerate(tables)}, log=log)
@@ -149,7 +154,7 @@ def draw_curves(
     looks: Mapping[str, int],
     log: bool = True,
 ) -> None:
-    """Draw curves by name, in the color that the number of each in ``looks`` tells."""
+    """Draw curves by name, each in the color of its number in ``looks``."""
     points = {
         name: [_points(table, x, y, f"curves[{quote(name)}]") for table in tables]
         for name, tables in curves.items()
@@ -227,52 +232,22 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, runs: Vector, *, lo
     return bool(below.any())
 
 
-def _checked(
-    curves: Mapping[str, Curve | Sequence[Curve]] | Recorder,
-) -> dict[str, list[Mapping[str, ArrayLike]]]:
-    """Return the columns of each run, one or several under each name."""
-    if isinstance(curves, Recorder):
-        curves = {"run": curves}
-    if not isinstance(curves, Mapping) or not curves:
-        raise TypeError(
-            "curves must map the names of runs to what was measured of them, as in "
-            f"{{'cfr+': record}}, got {shortened(repr(curves), 200)}"
-        )
-    return {
-        name: [_columns(run, f"curves[{quote(name)}]") for run in _runs(curve)]
-        for name, curve in curves.items()
-    }
-
-
 def _runs(curve: Any) -> list[Any]:
-    """Return the runs of a list of them, and else the only one."""
-    multiple = isinstance(curve, Sequence) and not isinstance(curve, str) and curve
-    return list(curve) if multiple and not any(map(_is_row, curve)) else [curve]
+    return list(curve) if isinstance(curve, list | tuple) else [curve]
 
 
-def _is_row(entry: object) -> bool:
-    """Return whether an entry of a list is a row of numbers, and no run of its own."""
-    if isinstance(entry, Mapping):
-        return all(np.ndim(value) == 0 for value in entry.values())
-    return not (isinstance(entry, Recorder | Sequence) or hasattr(entry, "keys"))
-
-
-def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
-    """Return what was measured of a run, as a mapping of columns."""
-    if isinstance(curve, Recorder):
-        if not curve.iterations:
+def _columns(run: Any, argument: str) -> Mapping[str, ArrayLike]:
+    """Return the measurements of a run, by columns."""
+    if isinstance(run, Recorder):
+        if not run.iterations:
             raise ValueError(f"{argument} is a Recorder without rows; pass it to a run")
-        return dict(curve.values, iteration=curve.iterations)  # type: ignore[arg-type]
-    if isinstance(curve, Sequence) and all(isinstance(row, Mapping) for row in curve):
-        names = dict.fromkeys(key for row in curve for key in row)
-        columns: dict[str, Any] = {key: [row.get(key) for row in curve] for key in names}
+        columns: dict[str, Any] = {"iteration": run.iterations, **run.values}
         return columns
-    if hasattr(curve, "keys") and hasattr(curve, "__getitem__"):
-        return {str(key): curve[key] for key in curve.keys()}  # type: ignore[union-attr]  # noqa: SIM118
-    raise TypeError(
-        f"{argument} must be a Recorder, a mapping of columns such as {{'iteration': [1, 2], "
-        f"'gap': [0.5, 0.2]}}, or a list of rows, got {shortened(repr(curve), 200)}"
-    )
+    if not hasattr(run, "keys"):
+        example = "{'iteration': [1, 2], 'gap': [0.5, 0.2]}"
+        told = f"{argument} must be a Recorder or a table by columns such as {example}"
+        raise TypeError(f"{told}, got {shortened(repr(run), 200)}")
+    return {str(key): run[key] for key in run.keys()}  # noqa: SIM118 # a data frame
 
 
 def _default_column(columns: Mapping[str, Sequence[Mapping[str, ArrayLike]]], x: str) -> str:

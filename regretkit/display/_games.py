@@ -13,6 +13,7 @@ from regretkit._util._errors import printable
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, whole_number
 from regretkit.display._style import (
+    aligned,
     axes_for,
     color_of,
     number,
@@ -52,18 +53,14 @@ _LEGEND: dict[str, Any] = {
 }
 """The legend stands in one line, between the title and the picture."""
 
-_LINES = ("├─ ", "└─ ", "│  ", "   ")
-_ASCII = ("|- ", "`- ", "|  ", "   ")
-
 NewAxes: TypeAlias = "Callable[[tuple[float, float]], Axes]"
 """Makes axes in a figure of a size in inches."""
 
 # Text
 
 
-def tree_lines(tree: GameTree, limit: int, *, ascii_only: bool = False) -> Iterator[str]:
+def tree_lines(tree: GameTree, limit: int) -> Iterator[str]:
     """Yield a line for each of the first ``limit`` histories of a tree, shorter ones first."""
-    fork, last, bar, blank = _ASCII if ascii_only else _LINES
     count = np.bincount(tree.parent[1:], minlength=tree.histories)
     first = 1 + np.cumsum(count) - count  # children lie side by side
     payoffs = dict(zip(tree.terminals.tolist(), tree.payoffs.tolist(), strict=True))
@@ -75,19 +72,16 @@ def tree_lines(tree: GameTree, limit: int, *, ascii_only: bool = False) -> Itera
         hidden = end - start - len(children)
         parts = filter(None, (_line_action(tree, history), _situation(tree, history, payoffs)))
         yield f"{branch}{'  '.join(parts)}{f'  ... {hidden} more' if hidden else ''}"
-        subtrees = [(child, margin + fork, margin + bar) for child in children]
+        subtrees = [(child, f"{margin}├─ ", f"{margin}│  ") for child in children]
         if subtrees:
-            subtrees[-1] = (children[-1], margin + last, margin + blank)
+            subtrees[-1] = (children[-1], f"{margin}└─ ", f"{margin}   ")
         waiting.extend(reversed(subtrees))
 
 
 def _line_action(tree: GameTree, history: int) -> str:
-    if history == 0:
-        return ""
-    name = printable(tree.history_path(history)[-1])
-    if tree.player[tree.parent[history]] != CHANCE:
-        return name
-    return f"{name} ({number(float(tree.probability[history]))})"
+    name = printable(tree.history_path(history)[-1]) if history else ""
+    by_chance = history and tree.player[tree.parent[history]] == CHANCE
+    return f"{name} ({number(float(tree.probability[history]))})" if by_chance else name
 
 
 def _situation(tree: GameTree, history: int, payoffs: dict[int, list[float]]) -> str:
@@ -101,7 +95,7 @@ def _situation(tree: GameTree, history: int, payoffs: dict[int, list[float]]) ->
 
 
 def payoff_tables(game: NormalFormGame) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield a table for each choice of the third and later players, with what they choose."""
+    """Yield a heading and a table for each choice of the third and later players."""
     names = [list(map(printable, domain.labels.actions(0))) for domain in game.domains]
     columns = names[1] if game.players > 1 else ["payoff"]
     by_outcome = np.moveaxis(game.payoffs, 0, -1)
@@ -119,20 +113,17 @@ def table_lines(game: NormalFormGame) -> Iterator[str]:
     for heading, rows in payoff_tables(game):
         if heading:
             yield from ("", heading)
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for name, *cells in rows:
-            right = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-            yield "  ".join([name.ljust(widths[0]), *right])
+        yield from aligned(rows, range(1, len(rows[0])))
 
 
 # Figures
 
 
 class TreeFigure:
-    """The positions of everything in the drawing of a game tree, in points, y downwards.
+    """All positions in the drawing of a game tree, in points, y downwards.
 
-    Histories of one length stand in a column; left of it are the names of the actions, and lanes
-    for the vertical lines that join information sets.
+    Histories of one length are a column. Left of it are the names of the actions, and lanes for the
+    vertical lines that join information sets.
     """
 
     def __init__(self, tree: GameTree) -> None:
@@ -279,7 +270,7 @@ class TableFigure:
 
     def __init__(self, game: NormalFormGame) -> None:
         self.players, self.size, self.line = game.players, text_size(), 2.1 * text_size()
-        self.tables = list(payoff_tables(game))
+        self.tables = [(plain(heading, 200), rows) for heading, rows in payoff_tables(game)]
         for _, rows in self.tables:
             rows[0] = [plain(name, NAME) for name in rows[0]]
             for row in rows:
@@ -331,12 +322,11 @@ def draw_game(
 ) -> "Axes":
     """Draw a game: its tree, or its table of payoffs.
 
-    A game in extensive form is drawn as its tree, from left to right. A box is a history, in the
-    color of the player who acts there, with the number of that player and the label of its
-    information set; a dashed line joins the histories of one information set. Edges are actions,
+    The tree of a game in extensive form is drawn from left to right. A box is a history, in the
+    color of the player that acts there, with the number of that player and the label of its
+    information set. A dashed line joins the histories of one information set. Edges are actions,
     those of chance with their probabilities, and terminals show the payoffs of all players. A game
-    in normal form is drawn as its table of payoffs, one for each choice of actions of the third and
-    later players. Payoffs are listed in the order of players.
+    in normal form is drawn as one table of payoffs for each choice of the third and later players.
 
     Parameters
     ----------
@@ -348,13 +338,6 @@ def draw_game(
         Text above the figure; by default the name of the game.
     figsize, ax
         As in all figures, see ``display``.
-
-    Raises
-    ------
-    TypeError
-        When ``game`` is in neither form.
-    ValueError
-        When it has more histories or outcomes than ``limit``.
 
     Examples
     --------
@@ -383,20 +366,14 @@ def game_figure(game: Game | GameTree, limit: int = LIMIT) -> "Figure":
 
 
 def size_of(game: object) -> tuple[int, str]:
-    """Return how many outcomes or histories a game has, and which of them.
-
-    Raises
-    ------
-    TypeError
-        When it cannot be drawn.
-    """
+    """Return the size of a game and its unit, outcomes or histories."""
     if isinstance(game, NormalFormGame):
         return int(game.payoffs[0].size), "outcomes"
     return tree_of(game).histories, "histories"
 
 
 def tree_of(game: object) -> GameTree:
-    """Return the tree of a game in extensive form, or refuse what has none."""
+    """Return the tree of a game in extensive form, or raise a TypeError."""
     if isinstance(game, GameTree):
         return game
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):

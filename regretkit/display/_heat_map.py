@@ -27,22 +27,11 @@ from regretkit.play._recorder import Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
 
-_FEW = 40
-"""With at most this many rows there are numbers in the cells."""
-
-_WIDE = 12
-"""More columns than this are named upwards, and have no numbers in their cells."""
-
+_FEW, _WIDE = 40, 12
+"""Rows and columns up to which there are numbers in the cells; more columns are named upwards."""
 _HIGHEST = 14.0
 """The most inches that the cells are high; of more rows, only some are named."""
-
-_LUMINANCE = (0.2126, 0.7152, 0.0722)
-"""How bright red, green and blue are."""
-
-_LIGHT = 0.06
-"""Where probability zero is on matplotlib's scale of blues, unlike a cell without an action."""
 
 
 class _Row(NamedTuple):
@@ -54,7 +43,7 @@ class _Row(NamedTuple):
 
     @property
     def mixed(self) -> float:
-        """The entropy of the strategy here; less than any where play never comes."""
+        """The entropy of the strategy here, less than any where play never comes."""
         played = self.probabilities[self.probabilities > 0.0]
         return float(-played @ np.log(played)) if self.reached else -1.0
 
@@ -64,7 +53,6 @@ def heat_map(
     *,
     information_sets: Iterable[Place] | None = None,
     limit: int = 60,
-    annotate: bool | None = None,
     title: str | None = None,
     figsize: tuple[float, float] | None = None,
     ax: "Axes | None" = None,
@@ -72,20 +60,18 @@ def heat_map(
     """Draw a profile as a table of colors: information sets downwards, actions across.
 
     A cell is grey where the player has no such action, and hatched where the player's own play
-    never reaches the information set. A black line parts the players.
+    never reaches the information set. A black line separates the players.
 
     Parameters
     ----------
     profile
         Such as ``run.average``, also of a run without a tree.
     information_sets
-        Which ones: labels, as ``"K"``, or with their player, as ``(0, "K")`` or ``(0, 2)``; by
-        default all of all players, or the most mixed of them.
+        Labels, as ``"K"``, or labels or numbers with their player, as ``(0, "K")`` or ``(0, 2)``;
+        by default all of all players, or the most mixed of them.
     limit
-        The most information sets to draw if none are named, at least 1: those that are reached
-        and have the strategies of largest entropy.
-    annotate
-        Whether to write probabilities into the cells; by default where there are few.
+        The most information sets to draw by default, at least 1: those that are reached and have
+        the strategies of largest entropy.
     title, figsize, ax
         As in all figures, see ``display``.
 
@@ -111,8 +97,7 @@ def heat_map(
         rows = [every[i] for i in sorted(by_entropy[:limit])]
     columns = list(dict.fromkeys(action for row in rows for action in row.actions))
     ax = axes_for(ax, figsize, _size(columns, rows))
-    annotated = len(rows) <= _FEW and len(columns) <= _WIDE
-    _paint(ax, rows, columns, annotate=annotated if annotate is None else annotate)
+    _paint(ax, rows, columns)
     chosen = f", the {len(rows)} most mixed of {len(every):,}" if len(rows) < len(every) else ""
     _name(ax, rows, columns)
     label_axes(ax, title=title, xlabel="action", ylabel=f"player: information set{chosen}")
@@ -163,15 +148,16 @@ def _height(ax: "Axes") -> float:
     return max(ax.get_window_extent().height / ax.figure.dpi, 0.1)
 
 
-def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate: bool) -> None:
-    """Color the cells, hatch those never reached, and write probabilities into them."""
+def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
+    """Color the cells, hatch those never reached, and write probabilities into few of them."""
+    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap
     from matplotlib.patches import Rectangle
 
     cells = np.full((len(rows), len(columns)), np.nan)  # NaN where there is no such action
-    column_of = {action: column for column, action in enumerate(columns)}
     for index, row in enumerate(rows):
-        cells[index, [column_of[action] for action in row.actions]] = row.probabilities
-    shades = _shades()
+        cells[index, [columns.index(action) for action in row.actions]] = row.probabilities
+    shades = ListedColormap(mpl.colormaps["Blues"](np.linspace(0.06, 1.0, 256)))  # never white
     lines = "white" if len(rows) <= 2 * _FEW else "none"
     mesh = ax.pcolormesh(cells, cmap=shades, vmin=0.0, vmax=1.0, edgecolor=lines, linewidth=1.0)
     ax.set_facecolor("0.8")
@@ -179,26 +165,14 @@ def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate
     shrink = min(1.0, 3.0 / _height(ax))
     ax.figure.colorbar(mesh, ax=ax, label="probability", shrink=shrink, anchor=(0.0, 1.0))
     for index, column in np.argwhere(np.isfinite(cells)).tolist():
-        probability = float(cells[index, column])
-        if not rows[index].reached:
+        probability, reached = float(cells[index, column]), rows[index].reached
+        if not reached:
             cell = Rectangle((column, index), 1, 1, fc="0.93", ec="0.55", hatch="////", lw=0.0)
             ax.add_patch(cell)
-        if annotate:
-            is_dark = float(np.dot(shades(probability)[:3], _LUMINANCE)) < 0.5
-            color = "white" if is_dark and rows[index].reached else "black"
+        if len(rows) <= _FEW and len(columns) <= _WIDE:
+            color = "white" if probability > 0.6 and reached else "black"
             place, text = (column + 0.5, index + 0.5), f"{probability:.2f}"
             ax.text(*place, text, color=color, ha="center", va="center", fontsize="small")
-
-
-def _shades() -> "Colormap":
-    """Return the user's ``image.cmap``, if there is one, or shades of blue."""
-    import matplotlib as mpl
-    from matplotlib.colors import ListedColormap
-
-    own = mpl.rcParams["image.cmap"]
-    if own != mpl.rcParamsDefault["image.cmap"]:
-        return mpl.colormaps[own]
-    return ListedColormap(mpl.colormaps["Blues"](np.linspace(_LIGHT, 1.0, 256)))
 
 
 def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
@@ -218,7 +192,7 @@ def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
 
 
 _PASSIVE = {"fold": "#9BBFDD", "check": "#8CC5A2", "call": "#8CC5A2"}
-"""Colors of what is no bet; bets and raises are orange, the larger the darker."""
+"""Colors of passive actions; bets and raises are orange, the larger the darker."""
 
 
 def range_grid(
@@ -230,12 +204,11 @@ def range_grid(
     figsize: tuple[float, float] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw what a range plays at a node of ``hold_em``: a cell for each pair of ranks.
+    """Draw the play of a range at a node of ``hold_em``: a cell for each pair of ranks.
 
-    Suited hands are above the diagonal, pairs on it, and the others below. The width of a color
-    in a cell is how often the action is played, on average over the hands with which the play
-    comes to the node, and the height is how much of the cell's hands that is, against the most of
-    all cells. Empty cells have no hand.
+    Suited hands are above the diagonal, pairs on it, and the others below. The width of a color in
+    a cell is the frequency of the action, on average over the hands that reach the node. The height
+    is the weight of these hands, relative to the largest of all cells. Empty cells have no hand.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import html
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from regretkit._util._errors import printable
@@ -90,6 +90,13 @@ def number(value: float) -> str:
 def numbers(values: Sequence[float]) -> str:
     """Return numbers, such as the payoffs of all players."""
     return ", ".join(map(number, values))
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
+    """Return the lines of a table, with the columns in ``right`` aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    places = [f"{{:{'>' if n in right else '<'}{width}}}" for n, width in enumerate(widths)]
+    return ["  ".join(places).format(*row).rstrip() for row in rows]
 
 
 def style(index: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What was measured of many runs: as a table, as curves, and in short when it is printed."""
+"""The measurements of many runs: as a table, as curves, and in short when printed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
@@ -9,6 +9,7 @@ from attrs import define, evolve, field, frozen
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._validate import candidates, quote
 from regretkit.display._convergence import AT_EQUILIBRIUM, AXES, starts_at_equilibrium
+from regretkit.display._style import aligned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @frozen
 class ComparedRun:
-    """What was measured of one run of a comparison.
+    """The measurements of one run of a comparison.
 
     Examples
     --------
@@ -30,15 +31,15 @@ class ComparedRun:
     algorithm: str
     """The name of the algorithm."""
     seed: int | None
-    """The seed of its samples, None where utilities are exact."""
+    """The seed of its samples, None if utilities are exact."""
     columns: Mapping[str, Sequence[Any]] = field(repr=False)
-    """What was measured: ``"iteration"``, and by name all the rest."""
+    """The measurements by name, ``"iteration"`` among them."""
     command: str = field(default="", repr=False)
-    """How a shell runs it again, empty where that is not known."""
+    """The command that runs it again, empty if unknown."""
 
     @property
     def measure(self) -> str:
-        """The measure that is compared: the first that is no iteration, visit or time."""
+        """The first measure that is no iteration, visit or time."""
         return next((name for name in self.columns if name not in AXES), "seconds")
 
     @property
@@ -49,19 +50,19 @@ class ComparedRun:
 
 @define(eq=False)
 class Comparison:
-    """The runs of an experiment: as a table, as curves, and in short when it is printed.
+    """The runs of an experiment: as a table, as curves, and in short when printed.
 
     Parameters
     ----------
     runs
-        What was measured of each run.
+        The measurements of each run.
     interrupted
-        Whether Ctrl-C ended it before the last run.
+        Whether Ctrl-C ended the experiment before the last run.
     failures
-        Why runs failed, by game, algorithm and seed.
+        The error of each failed run, by game, algorithm and seed.
     algorithms
-        The names of all algorithms, in the order of tables and legends. An algorithm has the color
-        of its place, also where others are left out. By default the order of the runs.
+        The names of all algorithms, in the order of tables and legends, by default the order of the
+        runs. An algorithm has the color of its place, even if others are left out.
 
     Examples
     --------
@@ -97,18 +98,18 @@ class Comparison:
         Parameters
         ----------
         games, algorithms
-            The names of those to keep; by default all.
+            The names of those to keep, by default all.
         labels
-            Other names of algorithms, by their present ones.
+            New names of algorithms, by their present ones.
         """
         runs, labels = self.runs, labels or {}
-        for part, given in (("game", games), ("algorithm", [*algorithms])):
-            known, asked = [*dict.fromkeys(getattr(run, part) for run in self.runs)], [*given]
-            for name in asked:
+        for part, given in (("game", [*games]), ("algorithm", [*algorithms])):
+            known = [*dict.fromkeys(getattr(run, part) for run in self.runs)]
+            for name in given:
                 if name not in known:
                     told = f"there are no results of the {part} {quote(name)}"
                     raise ValueError(f"{told}, only of {candidates(known)}")
-            runs = [run for run in runs if not asked or getattr(run, part) in asked]
+            runs = [run for run in runs if not given or getattr(run, part) in given]
         for name in labels:
             if name not in self.algorithms:
                 told = f"there is no algorithm {quote(name)} to label"
@@ -121,7 +122,7 @@ class Comparison:
         return Comparison(runs, self.interrupted, failures, list(new.values()))
 
     def measure(self, x: str = "iteration", y: str | None = None) -> str:
-        """Return the name of what is measured, by default the first; all runs must have it."""
+        """Return the measure, by default the first; all runs must have it."""
         if not self.runs:
             raise ValueError("there are no runs to show")
         y = self.runs[0].measure if y is None else y
@@ -132,12 +133,9 @@ class Comparison:
                     raise ValueError(f"{told}, only {', '.join(run.columns)}")
         return y
 
-    def groups(self) -> dict[tuple[str, str], list[ComparedRun]]:
-        """Return the runs by game and algorithm, one for each seed."""
-        found: dict[tuple[str, str], list[ComparedRun]] = {}
-        for run in self.runs:
-            found.setdefault((run.game, run.algorithm), []).append(run)
-        return found
+    def present(self) -> list[str]:
+        """Return the names of the algorithms with runs, in the order of all."""
+        return [n for n in self.algorithms if any(run.algorithm == n for run in self.runs)]
 
     def curves(self) -> dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]]:
         """Return for each game and algorithm the columns of its runs, one for each seed.
@@ -145,17 +143,17 @@ class Comparison:
         ``display.convergence`` draws those of one game.
         """
         found: dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]] = {}
-        for (game, algorithm), runs in self.groups().items():
-            found.setdefault(game, {})[algorithm] = [run.columns for run in runs]
+        for run in self.runs:
+            found.setdefault(run.game, {}).setdefault(run.algorithm, []).append(run.columns)
         return found
 
     def at_equilibrium(self, y: str) -> set[str]:
         """Return the games that start at equilibrium: the first gap of all runs is zero."""
-        lasts = {
-            game: [columns.get(y, []) for runs in curves.values() for columns in runs]
+        return {
+            game
             for game, curves in self.curves().items()
+            if starts_at_equilibrium(y, [c.get(y, []) for runs in curves.values() for c in runs])
         }
-        return {game for game, values in lasts.items() if starts_at_equilibrium(y, values)}
 
     @property
     def _columns(self) -> list[str]:
@@ -166,8 +164,8 @@ class Comparison:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a table: a dict for each measurement of each run.
 
-        Its columns are ``game``, ``algorithm``, ``seed`` if there are any, ``iteration`` and what
-        was measured.
+        Its columns are ``game``, ``algorithm``, ``seed`` if there are any, ``iteration`` and the
+        measures.
         """
         rows, columns = [], self._columns
         for run in self.runs:
@@ -207,25 +205,30 @@ class Comparison:
     def summary(self) -> tuple[list[str], list[list[str]]]:
         """Return the heads and the cells of a table with a line for each game and algorithm.
 
-        It has the median over seeds of the last values and their range, and a star at the smallest
-        one of a game; or says that the game starts at equilibrium, or that runs failed.
+        It has the median over seeds of the last values, their range, and a star at the smallest
+        median of a game; or a note that the game starts at equilibrium or that runs failed.
         """
-        groups, measures = self.groups(), dict.fromkeys(run.measure for run in self.runs)
+        groups: dict[tuple[str, str], list[ComparedRun]] = {}
+        for run in self.runs:
+            groups.setdefault((run.game, run.algorithm), []).append(run)
+        measures = dict.fromkeys(run.measure for run in self.runs)
         equal = {game for name in measures for game in self.at_equilibrium(name)}
         lasts = {place: median(run.last for run in runs) for place, runs in groups.items()}
         seeds = max(map(len, groups.values()), default=1) > 1
-        failed = dict.fromkeys((game, algorithm) for game, algorithm, _ in self.failures)
-        places = [*groups, *(place for place in failed if place not in groups)]
-        order = {name: n for n, name in enumerate(dict.fromkeys(game for game, _ in places))}
+        failed = [(game, algorithm) for game, algorithm, _ in self.failures]
+        places = dict.fromkeys([*groups, *failed])
+        games = list(dict.fromkeys(game for game, _ in places))
         algorithms = [*self.algorithms, *(name for _, name in failed)]
         rows = []
-        for place in sorted(places, key=lambda p: (order[p[0]], algorithms.index(p[1]))):
-            runs, note = groups.get(place, []), "failed" * (place in failed)
+        for place in sorted(places, key=lambda p: (games.index(p[0]), algorithms.index(p[1]))):
+            runs = groups.get(place, [])
             rivals = [last for (game, _), last in lasts.items() if game == place[0]]
-            if not note and place[0] in equal:
+            if place in failed:
+                note = "failed"
+            elif place[0] in equal:
                 note = AT_EQUILIBRIUM
-            elif not note and len(rivals) > 1 and lasts[place] == min(rivals):
-                note = "*"
+            else:
+                note = "*" * (len(rivals) > 1 and lasts[place] == min(rivals))
             last = [run.last for run in runs]
             spread = f"{min(last):.3g} to {max(last):.3g}" if len(runs) > 1 else ""
             cells = ["", "", ""]
@@ -240,15 +243,9 @@ class Comparison:
 
     def __str__(self) -> str:
         heads, rows = self.summary()
-        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        aligned = [*"<<", *">" * (len(heads) - 3), "<"]
-        places = [f"{{:{side}{width}}}" for side, width in zip(aligned, widths, strict=True)]
-        lines = ["  ".join(places).format(*cells) for cells in (heads, *rows)]
-        lines += [
-            f"{algorithm} on {game}: {why}" for (game, algorithm, _), why in self.failures.items()
-        ]
-        lines += ["interrupted"] if self.interrupted else []
-        return "\n".join(line.rstrip() for line in lines)
+        lines = aligned([heads, *rows], range(2, len(heads) - 1))
+        lines += [f"{name} on {game}: {why}" for (game, name, _), why in self.failures.items()]
+        return "\n".join([*lines, *["interrupted"] * self.interrupted])
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import table

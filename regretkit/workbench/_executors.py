@@ -1,4 +1,4 @@
-"""Where tasks are carried out: in this process, in others, or by any executor with ``submit``."""
+"""Tasks in this process, in others, or on any executor with ``submit``."""
 
 import multiprocessing
 import os
@@ -16,16 +16,16 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from regretkit.workbench._tasks import Outcome, Task, execute
 
 DEATHS = 5
-"""How often the process of a task may end before the task has failed."""
+"""Deaths of the process of a task before the task has failed."""
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
 
 Result = TypeVar("Result")
 Outcomes: TypeAlias = Generator[tuple[int, Outcome], None, None]
-"""The number of each task with its outcome, as they come."""
+"""The number of each task with its outcome, in the order of their ends."""
 
 
 class Executor(Protocol):
-    """Carries out functions elsewhere, as the executors of ``concurrent.futures`` do."""
+    """An executor of ``concurrent.futures``, or any other object with its ``submit``."""
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
         """Return the future result of a call."""
@@ -38,7 +38,7 @@ def cores() -> int:
 
 
 def here(tasks: Sequence[Task], folder: Path | None) -> Outcomes:
-    """Carry out all tasks in this process, and yield the number of each with its outcome."""
+    """Carry out all tasks in this process."""
     for number, task in enumerate(tasks):
         yield number, execute(task, folder)
 
@@ -55,7 +55,7 @@ def elsewhere(tasks: Sequence[Task], folder: Path | None, executor: Executor) ->
 
 
 def _outcome(future: "Future[Outcome]") -> Outcome:
-    """Return an outcome; an error is the executor's own, such as that of a node that died."""
+    """Return an outcome; an exception is the executor's, such as that of a dead node."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -63,10 +63,10 @@ def _outcome(future: "Future[Outcome]") -> Outcome:
 
 
 def in_processes(tasks: Sequence[Task], folder: Path | None, count: int) -> Outcomes:
-    """Carry out all tasks in processes, and again what a process had that ended.
+    """Carry out all tasks in processes, and again those of a process that died.
 
-    The pool does not tell which of its processes ended. So what they had is carried out one by one
-    from then on: a task that ends its process never takes another one along twice.
+    The pool does not tell which of its processes died. So the tasks of all run again, one at a
+    time: a task that kills its process takes another one along at most once.
     """
     waiting = deque((number, 0) for number in range(len(tasks)))
     running: dict[Future[Outcome], tuple[int, int]] = {}
@@ -74,24 +74,22 @@ def in_processes(tasks: Sequence[Task], folder: Path | None, count: int) -> Outc
     try:
         with _one_thread():
             while waiting or running:
-                while waiting and len(running) < (1 if waiting[0][1] else count):
-                    if any(deaths for _, deaths in running.values()):
+                while waiting and len(running) < count:
+                    if running and any(deaths for _, deaths in (waiting[0], *running.values())):
                         break
-                    number, deaths = waiting.popleft()
                     try:
-                        future = pool.submit(execute, tasks[number], folder)
-                    except BrokenProcessPool:  # ended while it had nothing to do
+                        future = pool.submit(execute, tasks[waiting[0][0]], folder)
+                    except BrokenProcessPool:  # a process died without a task
                         pool = _pool(count)
-                        future = pool.submit(execute, tasks[number], folder)
-                    running[future] = number, deaths
+                        continue
+                    running[future] = waiting.popleft()
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
                     done, _ = wait(running)
                     pool = _pool(count)
                 for future in done:
                     number, deaths = running.pop(future)
-                    error = future.exception()
-                    if not isinstance(error, BrokenProcessPool):
+                    if not isinstance(future.exception(), BrokenProcessPool):
                         yield number, _outcome(future)
                     elif deaths + 1 < DEATHS:
                         waiting.appendleft((number, deaths + 1))
@@ -112,22 +110,20 @@ def _pool(count: int) -> ProcessPoolExecutor:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let processes that begin now compute in one thread each."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    before = {name: os.environ[name] for name in _ONE_THREAD if name in os.environ}
     os.environ.update(_ONE_THREAD)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in _ONE_THREAD:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def _begin() -> None:
-    """Prepare a process: Ctrl-C is for the one that began it, whose end also ends this one."""
+    """Prepare a process, which ignores Ctrl-C and ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore")  # there is no place for them beside the progress
+    warnings.simplefilter("ignore")  # they would be written into the progress
     parent = multiprocessing.parent_process()
 
     def end() -> None:

@@ -1,18 +1,18 @@
-"""Experiments: suites of games, and algorithms that play them, with results that are kept."""
+"""Experiments: suites of games, and algorithms on them, with results in a folder."""
 
 import inspect
 import pickle
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attrs import define, evolve, field, fields_dict, frozen
+from attrs import define, evolve, field, frozen
 
 from regretkit import games as catalogue
 from regretkit._util._files import FilePath, read_file
@@ -48,7 +48,7 @@ _EVER = 10**9
 
 @frozen
 class SuiteGame:
-    """A game of a suite, and what is known of it.
+    """A game of a suite, with its size and value.
 
     Examples
     --------
@@ -57,13 +57,13 @@ class SuiteGame:
     """
 
     game: str
-    """The text that names it."""
+    """The text for ``games.load``."""
     histories: int | None = None
-    """How many its tree has, None in normal form or if unknown."""
+    """Histories of its tree, None in normal form or if unknown."""
     value: str | None = None
-    """What player 0 gets in equilibrium, as a number or a fraction, where it is known."""
+    """The payoff of player 0 in equilibrium, a number or a fraction, None if unknown."""
     source: str | None = None
-    """Where sizes and the value are known from."""
+    """The source of the size and the value."""
 
 
 def suite(name: str) -> tuple[SuiteGame, ...]:
@@ -73,16 +73,28 @@ def suite(name: str) -> tuple[SuiteGame, ...]:
     ----------
     name
         ``"smoke"``, ``"classic"``, ``"papers"``, ``"general-sum"`` or ``"last-iterate"``; or one in
-        a file of one's own, as in ``"my_suites.toml:mine"``. There each game is a table
-        ``[[mine]]`` with the text ``game``, and ``histories``, ``value`` and ``source`` if they are
-        known; and a table with the text ``suite`` stands for all games of another suite.
+        a file of yours, as in ``"my_suites.toml:mine"``. There each game is a table ``[[mine]]``
+        with the text ``game``, and ``histories``, ``value`` and ``source`` if they are known. A
+        table with the text ``suite`` stands for all games of another suite.
 
     Examples
     --------
     >>> [each.game for each in suite("smoke")][:2]
     ['kuhn_poker', 'leduc_poker']
     """
-    return tuple(_games_of(name, ()))
+    file, colon, own = name.rpartition(":")
+    suites = tomllib.loads(read_file(file if colon else _OURS).decode())
+    if own not in suites:
+        close = did_you_mean(own, suites)
+        raise ValueError(f"there is no suite {quote(name)}, only {', '.join(suites)}{close}")
+    found: list[SuiteGame] = []
+    for entry in suites[own]:
+        if "suite" in entry:
+            other = entry["suite"]
+            found += suite(f"{file}:{other}" if colon and other in {*suites} - {own} else other)
+        else:
+            found.append(SuiteGame(**entry))
+    return tuple(found)
 
 
 def suite_names() -> tuple[str, ...]:
@@ -90,29 +102,8 @@ def suite_names() -> tuple[str, ...]:
     return tuple(tomllib.loads(_OURS.read_text()))
 
 
-def _games_of(name: str, outer: tuple[str, ...]) -> Iterator[SuiteGame]:
-    file, colon, own = name.rpartition(":")
-    suites = tomllib.loads(read_file(file if colon else _OURS).decode())
-    if own not in suites:
-        close = did_you_mean(own, suites)
-        raise ValueError(f"there is no suite {quote(name)}, only {', '.join(suites)}{close}")
-    if name in outer:
-        raise ValueError(f"suite {quote(name)} contains itself, through {', '.join(outer)}")
-    if not (isinstance(suites[own], list) and suites[own]):
-        raise ValueError(f"suite {quote(name)} has no games; write them as tables [[{own}]]")
-    for entry in suites[own]:
-        if entry.keys() == {"suite"}:
-            other = str(entry["suite"])
-            local = colon and ":" not in other and other not in suite_names()
-            yield from _games_of(f"{file}:{other}" if local else other, (*outer, name))
-        elif entry.keys() - fields_dict(SuiteGame) or not isinstance(entry.get("game"), str):
-            raise ValueError(f"suite {quote(name)}: no game is described by {quote(entry)}")
-        else:
-            yield SuiteGame(**entry)
-
-
 Watch: TypeAlias = Callable[[int, int, str], object]
-"""Called after each run: how many are finished, how many there are, and what became of it."""
+"""Called after each run with the number of finished runs, that of all runs, and a text."""
 
 
 @define(eq=False)
@@ -122,28 +113,26 @@ class Experiment:
     Parameters
     ----------
     games
-        Texts as ``games.load`` takes them, with alternatives for several of them, as in
-        ``"kuhn_poker(deck=3|13)"``; one's own as ``my_games.py:name``; what ``suite`` returns; or
-        games; or several of these by names of one's own. Algorithms that sample play a game by its
-        rules alone where its tree does not fit.
+        Texts for ``games.load``, with alternatives as in ``"kuhn_poker(deck=3|13)"``; your own as
+        ``my_games.py:name``; games of ``suite``; or game objects. One, several, or several by
+        names. Algorithms that sample play a game by its rules where its tree does not fit.
     algorithms
-        Texts, or one with commas between them: the name of an algorithm, or a rule as
-        ``my_rule.py:MyRule`` or ``module:Class``, with hyperparameters and alternatives if needed,
-        as in ``"dcfr(alpha=1:3:0.5,gamma=2|4)"``. There ``gamma`` is the power of the average,
-        ``order`` is alternating or simultaneous, and ``sampling`` what ``solve`` takes. Or what
-        ``solve`` takes, several of it, or several by names of one's own. Names are by default
-        those texts without the file.
+        Texts, or one text with commas: names of algorithms, or rules as ``my_rule.py:MyRule`` or
+        ``module:Class``, with hyperparameters and alternatives, as in
+        ``"dcfr(alpha=1:3:0.5,gamma=2|4)"``. There ``gamma`` is the power of the average, ``order``
+        is alternating or simultaneous, and ``sampling`` is that of ``solve``. Or algorithms as
+        ``solve`` takes them: one, several, or several by names. Default names are those texts
+        without the file.
     iterations
-        How many each run plays; by default 1,000, or until another limit.
+        Iterations of each run, by default 1,000, or until another limit.
     measures
         Names of measures, or functions of a run by name, as ``Recorder`` takes them; the first is
-        shown. They are measured at iterations that grow by a quarter, or by a twentieth with a
-        ``target_gap``, and at the end, together with seconds, seconds of a processor, and visited
-        histories. Without a tree it is ``"local_best_response"``, which takes long: it is measured
-        at the end, or as often as the others where it is named here.
+        shown. Runs are measured at iterations that grow by a quarter, or by a twentieth with a
+        ``target_gap``, and at the end. Seconds and visited histories are measured too. Without a
+        tree the measure is ``"local_best_response"``, which takes long: it is measured at the end,
+        or as often as others if you name it.
     seeds
-        Whole numbers, or how many: an algorithm that samples is run with each of these, all others
-        once.
+        Whole numbers, or their count: an algorithm that samples runs with each, others run once.
     sampling, target_gap, time_limit, imperfect_recall
         As ``solve`` takes them, for each run.
 
@@ -166,7 +155,7 @@ class Experiment:
     target_gap: float | None = field(default=None, kw_only=True)
     time_limit: float | None = field(default=None, kw_only=True)
     imperfect_recall: bool = field(default=False, kw_only=True)
-    tasks: Sequence[Task] = field(init=False, repr=False)
+    tasks: list[Task] = field(init=False, repr=False)
     """The runs."""
 
     def __attrs_post_init__(self) -> None:
@@ -179,19 +168,19 @@ class Experiment:
         iterations = whole_number(given, "iterations", minimum=1)
         listed: Any = [self.measures] if isinstance(self.measures, str) else self.measures
         measures = dict(listed if isinstance(listed, Mapping) else zip(listed, listed, strict=True))
-        Recorder(measures)  # refuses what it does not know
+        Recorder(measures)  # which checks their names
         seeds = list(range(self.seeds) if isinstance(self.seeds, int) else self.seeds)
         if not seeds or len({*seeds}) < len(seeds):
             raise ValueError(f"seeds must be different whole numbers, one at least, got {seeds}")
-        games, algorithms = _games(self.games), _algorithms(self.algorithms)
+        games, sizes = _games(self.games)
         self.tasks = [
             Task(
-                names=(game.name, algorithm.name),
-                game=game.given,
-                algorithm=algorithm.given,
-                sources=(game.source, algorithm.source),
+                names=(game_name, algorithm_name),
+                game=game,
+                algorithm=algorithm,
+                sources=(source_of(game), source),
                 place=(row, column),
-                histories=game.histories,
+                histories=sizes.get(game_name, 0),
                 seed=whole_number(seed, "seeds", minimum=0) if sampled else None,
                 iterations=iterations,
                 measures={name: given for name, given in measures.items() if name not in CLOCKS},
@@ -199,11 +188,13 @@ class Experiment:
                 imperfect_recall=self.imperfect_recall,
                 **limits,
             )
-            for row, game in enumerate(games)
-            for column, algorithm in enumerate(algorithms)
-            for sampled in [algorithm.samples or self.sampling is not None]
+            for column, (algorithm_name, algorithm) in enumerate(_algorithms(self.algorithms))
+            for source in [source_of(algorithm)]
+            for sampled in [self.sampling is not None or _samples(algorithm, source)]
+            for row, (game_name, game) in enumerate(games)
             for seed in (seeds if sampled else [0])
         ]
+        self.tasks.sort(key=lambda task: task.place)
 
     def run(
         self,
@@ -213,29 +204,30 @@ class Experiment:
         workers: int | None = None,
         watch: Watch | None = None,
     ) -> Comparison:
-        """Carry out what has no result in the folder yet, and return all runs.
+        """Carry out the runs without a result in the folder, and return all runs.
 
-        Each run is a file, named by all that determines the result: game, algorithm, seed,
-        iterations, measures and versions; for a rule of one's own the code to which it is traced,
-        else the content of its file. So an edited rule is run again. A rule that can neither be
-        traced nor read from a file of its own is always run again, as is what functions measure.
-        Interrupted or killed anywhere, the next call continues. A run that fails costs nothing but
-        itself: it is among the ``failures``, and is tried again by the next call.
+        Each run is a file. Its name is a digest of all that determines the result: game, algorithm,
+        seed, iterations, measures and versions, and for a rule of yours the code of its trace, else
+        the content of its file. So an edited rule runs again. A rule without a trace and without a
+        file of its own always runs again, as do functions as measures.
 
-        Ctrl-C returns the runs so far, as ``interrupted``.
+        Interrupted or killed anywhere, the next call continues. A failed run is among the
+        ``failures``, and the next call tries it again. Ctrl-C returns the runs so far, as
+        ``interrupted``.
 
         Parameters
         ----------
         folder
-            Where results are; it is made if there is none. By default nothing is kept.
+            The folder of the results, by default none.
         executor
             Anything with the method ``submit`` of ``concurrent.futures``, such as
             ``RayExecutor()``; it is not shut down. By default processes of this machine.
         workers
-            Processes, by default as many as there are cores, each of which computes in one thread.
-            With 0, and by default where there is one core, all is done in this one.
+            Processes, by default one for each core; each computes in one thread. With 0, on one
+            core, and for rules and games that other processes cannot import, such as those typed at
+            a prompt, all runs are in this process.
         watch
-            Called after each run with how many are finished, how many there are, and a text.
+            Called after each run with the number of finished runs, that of all runs, and a text.
         """
         path = None if folder is None else Path(folder).absolute()
         if path is not None:
@@ -247,19 +239,18 @@ class Experiment:
         outcomes, interrupted = _outcomes(tasks, path, executor, workers), False
         try:
             for place, outcome in outcomes:
-                task = tasks[place]
-                told = outcome.reason
+                task, text = tasks[place], outcome.reason
                 if outcome.identity is None or outcome.columns is None:
-                    failures[*task.names, task.seed] = told
+                    failures[*task.names, task.seed] = text
                 else:
                     result = outcome.identity, outcome.columns
                     if path is not None:
                         write_run(path, task.names, [begun, *task.place], *result)
                     run = run_of(task.names, *result)
-                    finished[rest[place]], told = run, f"{run.measure} {run.last:.3g}"
+                    finished[rest[place]], text = run, f"{run.measure} {run.last:.3g}"
                 if watch is not None:
                     done = len(finished) + len(failures)
-                    watch(done, len(self.tasks), f"{' on '.join(task.names[::-1])}: {told}")
+                    watch(done, len(self.tasks), f"{' on '.join(task.names[::-1])}: {text}")
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -269,13 +260,13 @@ class Experiment:
         return Comparison(runs, interrupted, failures, algorithms)
 
     def _finished(self, folder: Path | None) -> dict[int, ComparedRun]:
-        """Return the runs that have results already, by the numbers of their tasks."""
+        """Return the runs with results in a folder, by the numbers of their tasks."""
         found: dict[int, ComparedRun] = {}
         codes: dict[str, Any] = {}
         if folder is None:
             return found
         for number, task in enumerate(self.tasks):
-            with suppress(Exception, SystemExit):  # which the run will report
+            with suppress(Exception, SystemExit):  # the run will report the error
                 identity = identity_of(task, codes)
                 run = find_run(folder, task.names, identity) if is_known(identity) else None
                 if run is not None:
@@ -293,21 +284,21 @@ def compare(
 ) -> Comparison:
     """Run every algorithm on every game in this process, and compare how their gaps fall.
 
-    It is an ``Experiment`` without a folder, and takes the same games, algorithms, limits, measures
-    and seeds. Ctrl-C returns the runs so far.
+    This is an ``Experiment`` without a folder, with the same parameters. Ctrl-C returns the runs so
+    far.
 
     Parameters
     ----------
     games, algorithms, iterations, options
         As ``Experiment`` takes them.
     watch
-        Called after each run with how many are finished, how many there are, and a text; ``print``
-        will do.
+        Called after each run with the number of finished runs, that of all runs, and a text;
+        ``print`` will do.
 
     Raises
     ------
     RuntimeError
-        When all runs fail. A failure beside others is among the ``failures``.
+        If all runs fail. Other failures are among the ``failures``.
 
     Examples
     --------
@@ -329,108 +320,104 @@ def compare(
 def _outcomes(
     tasks: Sequence[Task], folder: Path | None, executor: Executor | None, workers: int | None
 ) -> Outcomes:
-    """Return what carries out tasks by an executor, in this process, or in others."""
+    """Carry out tasks by an executor, in this process, or in others."""
     if executor is not None:
         return elsewhere(tasks, folder, executor)
     count = whole_number(cores() if workers is None else workers, "workers", minimum=0)
-    if not tasks or count == 0 or (workers is None and count == 1):
-        return here(tasks, folder)  # where there is one core, a second process is no sooner
-    _check_sent(tasks)
+    if not tasks or count == 0 or (workers is None and count == 1) or not _can_be_sent(tasks):
+        return here(tasks, folder)  # on one core, a second process is no sooner
     return in_processes(tasks, folder, min(count, len(tasks)))
+
+
+def _can_be_sent(tasks: Sequence[Task]) -> bool:
+    """Return whether other processes can import the program and build the games and rules."""
+    program = getattr(sys.modules["__main__"], "__file__", None)
+    try:
+        data = pickle.dumps([(task.game, task.algorithm, task.measures) for task in tasks])
+    except Exception:
+        return False
+    return b"__main__" not in data if program is None else Path(program).is_file()
 
 
 # Games and algorithms
 
-
-@frozen
-class _Named:
-    """A game or an algorithm of an experiment."""
-
-    name: str
-    given: Any
-    """A text, or an object."""
-    source: bytes | None = None
-    """The content of the file of a text."""
-    histories: int = 0
-    samples: bool = False
+_Named: TypeAlias = list[tuple[str, Any]]
+"""Games or algorithms with their names: texts or objects."""
 
 
-def _pairs(given: Any) -> Iterable[tuple[str | None, Any]]:
-    """Return entries with names of one's own, if there are some."""
-    return given.items() if isinstance(given, Mapping) else ((None, entry) for entry in given)
+def _games(games: Any) -> tuple[_Named, dict[str, int]]:
+    """Return games with their names, and the numbers of histories of those in suites."""
+    given: Any = [games] if isinstance(games, SuiteGame) or _is_game(games) else games
+    sizes: dict[str, int] = {}
+    if not isinstance(given, str | Mapping):
+        given = [*given]
+        sizes = {g.game: g.histories or 0 for g in given if isinstance(g, SuiteGame)}
+        given = [g.game if isinstance(g, SuiteGame) else g for g in given]
+    found = _named([given] if isinstance(given, str) else given, "games")
+    for _, game in found:
+        if isinstance(game, str):
+            _check_game(game)
+        elif not _is_game(game):
+            raise TypeError(f"games must be games or texts that name them, got {quote(game)}")
+    return found, sizes
 
 
 def _is_game(entry: Any) -> bool:
     return isinstance(entry, History | Rules) or hasattr(type(entry), "domains")
 
 
-def _games(games: Any) -> list[_Named]:
-    single = isinstance(games, str | SuiteGame) or _is_game(games)
-    found = list[_Named]()
-    for name, entry in _pairs([games] if single else games):
-        text, histories = entry, 0
-        if isinstance(entry, SuiteGame):
-            text, histories = entry.game, entry.histories or 0
-        if isinstance(text, str):
-            points = expand(text)
-            for part, label in zip(points, _labels(name, points), strict=True):
-                _check_game(part)
-                found.append(_Named(label, part, source_of(part), histories))
-        elif _is_game(text):
-            found.append(_Named(name or getattr(text, "name", None) or _label(text), text))
-        else:
-            raise TypeError(f"games must be games or texts that name them, got {quote(text)}")
-    return _distinct(found, "games")
-
-
 def _check_game(text: str) -> None:
-    """Refuse the text of a game where that is possible without building a tree."""
-    place = text.partition("(")[0].strip()
-    factory = getattr(catalogue, place, None)
+    """Check the text of a game without building its tree where that is possible."""
     if text.lower().endswith((".efg", ".nfg")):
-        if not Path(text).is_file():
-            raise FileNotFoundError(f"there is no file {quote(text)}")
-    elif factory is not None:
-        _, positional, keywords = parsed(text)
-        try:
-            inspect.signature(factory).bind(*positional, **keywords)
-        except TypeError as error:
-            raise ValueError(f"{quote(text)}: {error}") from error
-    elif not is_own(text) and place not in catalogue.names():
-        with suppress(MemoryError):  # which says that there are only rules
+        Path(text).stat()
+    elif not is_own(text):
+        place, positional, keywords = parsed(text)
+        factory = getattr(catalogue, place, None)
+        if factory is not None:
+            try:
+                inspect.signature(factory).bind(*positional, **keywords)
+            except TypeError as error:
+                raise ValueError(f"{quote(text)}: {error}") from error
+        elif place not in catalogue.names():
             catalogue.load(text)
 
 
-def _algorithms(algorithms: Any) -> list[_Named]:
+def _algorithms(algorithms: Any) -> _Named:
     given: Any = split(algorithms, ",") if isinstance(algorithms, str) else algorithms
     single = callable(given) or isinstance(given, Algorithm)
-    found = list[_Named]()
-    for name, entry in _pairs([given] if single else given):
-        if isinstance(entry, str):
-            points = expand(entry)
-            for text, label in zip(points, _labels(name, points), strict=True):
-                source = source_of(text)
-                made = algorithm_of(text, source)
-                samples = made.sampling is not None
-                found.append(_Named(label, text, source, samples=samples))
-        else:
-            made = named_algorithm(entry)
-            samples = made.sampling is not None
-            found.append(_Named(name or _label(entry), made, samples=samples))
-    return _distinct(found, "algorithms")
+    found = _named([given] if single else given, "algorithms")
+    return [(name, a if isinstance(a, str) else named_algorithm(a)) for name, a in found]
 
 
-def _labels(name: str | None, points: Sequence[str]) -> list[str]:
-    """Return what to call the points of a grid: by their texts, without the file of one's own."""
-    if name is not None and len(points) > 1:
-        return [f"{name}({point.partition('(')[2]}" for point in points]
-    return [name or short(point) for point in points]
+def _samples(algorithm: Any, source: bytes | None) -> bool:
+    made = algorithm_of(algorithm, source) if isinstance(algorithm, str) else algorithm
+    return made.sampling is not None
+
+
+def _named(given: Any, argument: str) -> _Named:
+    """Return games or algorithms with their names, and each point of a grid."""
+    found: _Named = []
+    for name, entry in given.items() if isinstance(given, Mapping) else ((None, e) for e in given):
+        points = expand(entry) if isinstance(entry, str) else [entry]
+        for point in points:
+            label = name or _label(point)
+            if name is not None and len(points) > 1:
+                label = f"{name}({point.partition('(')[2]}"
+            found.append((label, point))
+    counts = Counter(label for label, _ in found)  # where two files have one name, the whole texts
+    found = [(e if counts[n] > 1 and isinstance(e, str) else n, e) for n, e in found]
+    for name, count in Counter(label for label, _ in found).items():
+        if count > 1:
+            raise ValueError(f"{argument} has {quote(name)} twice; give them names, as in {{...}}")
+    if not found:
+        raise ValueError(f"{argument} must be one at least, got none")
+    return found
 
 
 def _label(entry: Any) -> str:
-    """Return what to call an object."""
+    """Return the name of a game or an algorithm: texts without the file."""
     if isinstance(entry, str):
-        return entry
+        return short(entry)
     if isinstance(entry, Algorithm):
         for name, known in ALGORITHMS.items():
             if entry == known:
@@ -443,36 +430,5 @@ def _label(entry: Any) -> str:
     if isinstance(entry, partial) and not entry.args:
         given = ", ".join(f"{name}={value!r}" for name, value in entry.keywords.items())
         return shorten(f"{_label(entry.func)}({given})", 60)
-    return str(getattr(entry, "__name__", None) or shorten(repr(entry), 60))
-
-
-def _distinct(found: list[_Named], argument: str) -> list[_Named]:
-    """Return games or algorithms of different names; where files differ, by their whole texts."""
-    counts = Counter(entry.name for entry in found)
-    found = [
-        evolve(entry, name=entry.given)
-        if counts[entry.name] > 1 and isinstance(entry.given, str)
-        else entry
-        for entry in found
-    ]
-    for name, count in Counter(entry.name for entry in found).items():
-        if count > 1:
-            raise ValueError(f"{argument} has {quote(name)} twice; give them names, as in {{...}}")
-    if not found:
-        raise ValueError(f"{argument} must be one at least, got none")
-    return found
-
-
-def _check_sent(tasks: Sequence[Task]) -> None:
-    """Refuse what another process could not build again."""
-    program = getattr(sys.modules["__main__"], "__file__", None)
-    if program is not None and not Path(program).is_file():
-        raise ValueError(f"other processes cannot import {program}; pass workers=0")
-    for names, made in {task.names: (task.game, task.algorithm) for task in tasks}.items():
-        told = f"{' on '.join(names[::-1])} cannot be sent to a process; pass workers=0"
-        try:
-            data = pickle.dumps(made)
-        except Exception as error:
-            raise ValueError(f"{told}: {error}") from error
-        if b"__main__" in data and program is None:
-            raise ValueError(f"{told}, or write it into a file, as my_rule.py:MyRule")
+    named = getattr(entry, "__name__", None) or getattr(entry, "name", None)
+    return str(named or shorten(repr(entry), 60))

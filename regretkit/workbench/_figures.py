@@ -1,4 +1,4 @@
-"""Figures and tables for papers, of the results of an experiment."""
+"""Figures and tables for papers."""
 
 import math
 import textwrap
@@ -38,7 +38,7 @@ _FONTS: dict[Any, Any] = {
     "ytick.labelsize": 7.0,
 }
 _PANEL = 1.75
-"""Width of a panel in inches, about; of one in a screen's larger letters, 3."""
+"""About the width of a panel in inches."""
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -58,25 +58,25 @@ def paper_figure(
     over seeds as a line, and a band between the quartiles. Triangles at the lower edge are values
     of zero or less.
 
-    A performance profile says for how many of the games an algorithm needs at most a multiple of
-    what the best one needs there, until the gap is a share of the largest one that an algorithm has
-    after the first iteration. It is of games that all algorithms were run on, without those that
-    start at equilibrium.
+    A performance profile is about the work that an algorithm needs to reach a gap: a share of the
+    largest gap of all algorithms after the first iteration. It shows the share of games where this
+    work is at most a multiple of the least work of all algorithms there. It leaves out games that
+    start at equilibrium, and those without results of all algorithms.
 
     Parameters
     ----------
     results
-        What ``Experiment.run`` or ``read_results`` returned.
+        From ``Experiment.run`` or ``read_results``.
     kind
         ``"curves"`` or ``"profile"``.
     x
-        What is needed: ``"iteration"``, ``"visited"`` or ``"seconds"``.
+        The horizontal axis, or the work: ``"iteration"``, ``"visited"`` or ``"seconds"``.
     y
         The measure; by default the first one.
     width
         ``"column"`` or ``"page"``.
     share
-        That of a profile, above zero.
+        The share of a profile, above zero.
 
     Examples
     --------
@@ -108,16 +108,16 @@ def paper_figure(
 def gap_table(
     results: Comparison, gap: float, *, x: str = "iteration", y: str | None = None
 ) -> str:
-    r"""Return a table in LaTeX, for the package booktabs, of what it takes to reach a gap.
+    r"""Return a table in LaTeX, for the package booktabs, of the work to reach a gap.
 
-    It has a line for each game and a column for each algorithm, with the median over seeds of where
-    the gap was first measured to be so small, in bold type where it is the least. ``> 1,000`` is
-    not reached within what was run, and a dash not run at all.
+    It has a line for each game and a column for each algorithm, with the median over seeds of the
+    first measurement of such a gap. The least is in bold type. ``> 1,000`` means that 1,000
+    iterations did not reach it, and a dash that there was no run.
 
     Parameters
     ----------
     results
-        What ``Experiment.run`` or ``read_results`` returned.
+        From ``Experiment.run`` or ``read_results``.
     gap
         The gap, above zero, in units of payoff.
     x, y
@@ -137,7 +137,7 @@ def gap_table(
     \end{tabular}
     """
     above_zero(gap, "gap")
-    y, algorithms = results.measure(x, y), present(results)
+    y, algorithms = results.measure(x, y), results.present()
     equal, rows = results.at_equilibrium(y), list[list[str]]()
     for game, found in _needed(results, x, y, lambda _: gap).items():
         runs = results.curves()[game]
@@ -151,12 +151,6 @@ def gap_table(
         note = rf" ({AT_EQUILIBRIUM})" if game in equal else ""
         rows.append([_latex(title_of(game)) + note, *cells])
     return _tabular(["game", *(_latex(title_of(name)) for name in algorithms)], rows)
-
-
-def present(results: Comparison) -> list[str]:
-    """Return the names of the algorithms that have runs, in the order of all."""
-    run = {each.algorithm for each in results.runs}
-    return [name for name in results.algorithms if name in run]
 
 
 def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -178,12 +172,9 @@ def _number(value: float) -> str:
 
 
 def _latex(text: str) -> str:
-    """Return a name in which nothing is a command."""
+    """Return a name with LaTeX's special characters escaped."""
     text = text.replace("\\", r"\textbackslash ")
     return "".join(f"\\{letter}" if letter in "&%$#_{}" else letter for letter in text)
-
-
-# What is needed
 
 
 def _needed(
@@ -208,6 +199,13 @@ def _first(columns: Columns, x: str, y: str, goal: float) -> float:
 # Figures
 
 
+def _em() -> float:
+    """Return the size of letters in points."""
+    import matplotlib as mpl
+
+    return float(mpl.rcParams["font.size"])
+
+
 def _figure(width: float, panels: int, ratio: float, panel: float) -> tuple["Figure", list["Axes"]]:
     from matplotlib.figure import Figure
 
@@ -222,10 +220,8 @@ def _figure(width: float, panels: int, ratio: float, panel: float) -> tuple["Fig
 
 def _add_legend(figure: "Figure", axes: Sequence["Axes"]) -> None:
     """Add one legend for all panels, above them, as wide as fits."""
-    found: dict[str, Any] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
+    pairs = [zip(*ax.get_legend_handles_labels(), strict=True) for ax in axes]
+    found = {label: handle for handles in pairs[::-1] for handle, label in handles}
     size = _em()
     widest = max(width_of(label, size) for label in found) + 4.5 * size
     columns = max(1, min(len(found), int(72 * figure.get_figwidth() / widest)))
@@ -233,13 +229,6 @@ def _add_legend(figure: "Figure", axes: Sequence["Axes"]) -> None:
     figure.set_figheight(figure.get_figheight() + 1.5 * size * rows / 72)
     look: Any = {"loc": "outside upper center", "frameon": False, "ncols": columns}
     figure.legend([*found.values()], [*found], columnspacing=1.2, **look)
-
-
-def _em() -> float:
-    """Return the size of letters in points."""
-    import matplotlib as mpl
-
-    return float(mpl.rcParams["font.size"])
 
 
 def panels(results: Comparison, x: str, y: str, width: float | None, panel: float) -> "Figure":
@@ -267,31 +256,30 @@ def panels(results: Comparison, x: str, y: str, width: float | None, panel: floa
 
 
 def _profile(results: Comparison, x: str, y: str, width: float, share: float) -> "Figure":
-    names, equal = present(results), results.at_equilibrium(y)
-    needed = [
-        found
-        for game, found in _needed(
-            results, x, y, lambda tables: share * max(table[y][0] or 0.0 for table in tables)
-        ).items()
+    names, equal = results.present(), results.at_equilibrium(y)
+    reached = _needed(results, x, y, lambda runs: share * max(run[y][0] or 0.0 for run in runs))
+    rows = [
+        [found[name] for name in names]
+        for game, found in reached.items()
         if len(found) == len(names) and game not in equal
     ]
-    if not needed:
+    if not rows:
         raise ValueError("a profile is of games that all algorithms were run on; there are none")
     figure, [ax] = _figure(width, 1, min(0.6, 2.6 / width), width)
-    least = np.maximum([min(found.values()) for found in needed], 1e-9)
-    least[least == math.inf] = 1.0  # where none is there
-    ratios = {name: np.sort(np.array([found[name] for found in needed]) / least) for name in names}
-    last = max((r for row in ratios.values() for r in row if r < math.inf), default=1.0)
-    for name, row in ratios.items():
-        reached = row[row < math.inf]
-        across = np.concatenate([[1.0], reached, [1.1 * last]])
-        shares = np.concatenate([[0.0], np.arange(1, reached.size + 1), [reached.size]]) / row.size
+    needed = np.array(rows)
+    least = np.maximum(needed.min(axis=1, keepdims=True), 1e-9)
+    ratios = needed / np.where(np.isfinite(least), least, 1.0)
+    last = ratios[np.isfinite(ratios)].max(initial=1.0)
+    for name, column in zip(names, ratios.T, strict=True):
+        row = np.sort(column[np.isfinite(column)])
+        across = np.concatenate([[1.0], row, [1.1 * last]])
+        shares = np.concatenate([[0.0], np.arange(1, row.size + 1), [row.size]]) / len(rows)
         look = style(list(results.algorithms).index(name))
         ax.step(across, shares, where="post", label=plain(title_of(name)), **look)
     ax.set(xscale="log", xlim=(1.0, 1.1 * last), ylim=(0.0, 1.02))
     label_log_axis(ax.xaxis)
     ax.set_xlabel(f"{LABELS.get(x, x)} to {number(share)} of the first gap, over the least")
-    ax.set_ylabel(f"share of {len(needed)} games")
+    ax.set_ylabel(f"share of {len(rows)} games")
     ax.grid(visible=True)
     ax.set_axisbelow(True)
     _add_legend(figure, [ax])

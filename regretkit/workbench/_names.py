@@ -1,4 +1,4 @@
-"""Texts that name algorithms and games: the library's, those of modules and files, and grids."""
+"""Texts that name algorithms and games: of the library, of modules and files, and grids."""
 
 import ast
 import importlib
@@ -37,7 +37,7 @@ _ORDERS = {"alternating": Alternating(), "simultaneous": Simultaneous()}
 def expand(text: str) -> list[str]:
     """Return one text for each point of a grid.
 
-    An argument may have several values, ``2|4``, or those of a range, ``1:3:0.5``: from 1 in steps
+    An argument may have several values, ``2|4``, or a range of them, ``1:3:0.5``: from 1 in steps
     of 0.5 up to 3.
 
     Examples
@@ -45,11 +45,11 @@ def expand(text: str) -> list[str]:
     >>> expand("dcfr(alpha=1:2:0.5,gamma=2|4)")[:3]
     ['dcfr(alpha=1,gamma=2)', 'dcfr(alpha=1,gamma=4)', 'dcfr(alpha=1.5,gamma=2)']
     """
-    place, bracket, arguments = text.strip().partition("(")
-    if not bracket or not re.search("[|:]", arguments):
+    place, _, arguments = text.strip().partition("(")
+    if not re.search("[|:]", arguments) or not arguments.endswith(")"):
         return [text.strip()]
     choices = []
-    for word in split(_closed(text, arguments), ","):
+    for word in split(arguments[:-1], ","):
         name, equals, values = word.rpartition("=")
         choices.append([f"{name}{equals}{value}" for value in _values(values.strip(), text)])
     points = itertools.islice(itertools.product(*choices), _MOST + 1)
@@ -62,10 +62,10 @@ def expand(text: str) -> list[str]:
 def _values(text: str, whole: str) -> Iterator[str]:
     for value in split(text, "|"):
         found = _RANGE.fullmatch(value)
-        if not value or (found is None and re.fullmatch(r"[-+.\deE]*(:[-+.\deE]*)+", value)):
-            told = "a range is first:last:step, as in alpha=1:3:0.5"
-            raise ValueError(f"{quote(whole)}: cannot read {quote(value)}; {told}")
         if found is None:
+            if not value or re.fullmatch(r"[-+.\deE]*(:[-+.\deE]*)+", value):
+                told = "a range is first:last:step, as in alpha=1:3:0.5"
+                raise ValueError(f"{quote(whole)}: cannot read {quote(value)}; {told}")
             yield value
             continue
         first, last, step = map(Decimal, found.groups())
@@ -87,43 +87,38 @@ def split(text: str, sign: str) -> list[str]:
     return [word.strip() for word in words]
 
 
-def _closed(text: str, arguments: str) -> str:
-    if not arguments.endswith(")"):
-        raise ValueError(f"{quote(text)} has no closing parenthesis")
-    return arguments[:-1]
-
-
 def parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """Return the name, the positional and the keyword arguments of a call."""
+    """Return the name, the positional and the keyword arguments of a call.
+
+    An argument is a Python literal, else the text itself, as in ``sampling=outcome``.
+    """
     place, bracket, arguments = text.strip().partition("(")
-    inside = _closed(text, arguments).strip() if bracket else ""
-    positional, keywords = list[Any](), dict[str, Any]()
-    for word in split(inside, ",") if inside else ():
-        name, equals, value = map(str.strip, word.partition("="))
-        if not equals:
-            positional.append(_literal(name))
-        elif name in keywords or not value:
-            raise ValueError(f"{quote(text)}: give each argument once, with a value: {name}")
-        else:
-            keywords[name] = _literal(value)
-    return place.strip(), positional, keywords
-
-
-def _literal(text: str) -> Any:
+    source = f"f({arguments if bracket else ')'}"
     try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
+        call = ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"cannot read {quote(text)}: {error.msg}") from error
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise ValueError(f"{quote(text)} is no name with arguments")
+
+    def value(node: ast.expr) -> Any:
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            return ast.get_source_segment(source, node)
+
+    given = {str(keyword.arg): value(keyword.value) for keyword in call.keywords}
+    return place.strip(), [value(node) for node in call.args], given
 
 
 # Modules and files
 
 _FILES: dict[Path, tuple[bytes, types.ModuleType]] = {}
-"""Files of one's own as they were run last in this process."""
+"""The content of each file that this process has run, and its module."""
 
 
 def is_own(text: str) -> bool:
-    """Return whether a text names an object, as ``module:Name`` or ``file.py:Name``."""
+    """Return whether a text is ``module:Name`` or ``file.py:Name``."""
     return ":" in text.partition("(")[0] and not text.startswith("openspiel:")
 
 
@@ -133,9 +128,9 @@ def short(text: str) -> str:
     return f"{place.rpartition(':')[2].strip()}{bracket}{arguments}" if is_own(text) else text
 
 
-def source_of(text: str) -> bytes | None:
+def source_of(text: object) -> bytes | None:
     """Return the content of the file in ``file.py:Name``, None where there is no file."""
-    path = file_of(text)
+    path = file_of(text) if isinstance(text, str) else None
     return None if path is None else path.read_bytes()
 
 
@@ -146,7 +141,7 @@ def file_of(text: str) -> Path | None:
 
 
 def _object(place: str, source: bytes | None) -> Any:
-    """Return what ``module:Name`` or ``file.py:Name`` names; ``source`` is the file's content."""
+    """Return the object of ``module:Name``, or of ``file.py:Name`` with this source."""
     module, _, name = map(str.strip, place.rpartition(":"))
     if not module or not name:
         raise ValueError(f"must be module:Name or file.py:Name, got {quote(place)}")
@@ -168,9 +163,10 @@ def _object(place: str, source: bytes | None) -> Any:
 
 
 def _run_file(path: Path, source: bytes) -> types.ModuleType:
-    """Return the module of a file with this content, which is run anew where it has changed.
+    """Return the module of a file with this content, and run it again where that has changed.
 
-    Unlike an import it knows which bytes it has run, and never takes the name of another module.
+    Unlike an import, this ties the module to the bytes that were run, and never takes the name of
+    another module.
     """
     if path not in _FILES or _FILES[path][0] != source:
         module = types.ModuleType(path.name)
@@ -182,7 +178,7 @@ def _run_file(path: Path, source: bytes) -> types.ModuleType:
 
 
 def imports_beside(path: Path) -> bool:
-    """Return whether other modules of the same folder are imported, of unknown content."""
+    """Return whether the process has imported other modules of the same folder."""
     main = getattr(sys.modules["__main__"], "__file__", None)
     files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     others = {Path(f) for f in files if f and "site-packages" not in f and f != main}
@@ -206,11 +202,11 @@ def located(error: BaseException, name: str) -> str:
 def algorithm_of(text: str, source: bytes | None = None) -> Algorithm:
     """Return the algorithm of an expression, such as ``dcfr(alpha=2,gamma=4)``.
 
-    That is the name of an algorithm, or a rule or algorithm as ``my_rule.py:MyRule`` or
-    ``module:Class``. Its arguments are hyperparameters of the rule; and ``gamma``, where the rule
-    has none, the power with which the average weights iterations; ``order``, ``"alternating"`` or
-    ``"simultaneous"``; and ``sampling``. ``source`` is the content of the file, by default that on
-    the disk.
+    The text names an algorithm, or a rule or algorithm as ``my_rule.py:MyRule`` or
+    ``module:Class``. Its arguments are hyperparameters of the rule. Beside these, ``gamma`` is the
+    power with which the average weights iterations, ``order`` is ``alternating`` or
+    ``simultaneous``, and ``sampling`` is that of ``solve``. ``source`` is the content of the file,
+    by default that on the disk.
 
     Examples
     --------
@@ -247,7 +243,7 @@ def algorithm_of(text: str, source: bytes | None = None) -> Algorithm:
 
 
 def _hyperparameters(rule: Any) -> set[str]:
-    """Return the names of what a rule takes beside its simplices."""
+    """Return the names of a rule's arguments beside its simplices."""
     if isinstance(rule, type) and issubclass(rule, RegretMinimizer):
         make_fields(rule)
     try:
@@ -259,7 +255,7 @@ def _hyperparameters(rule: Any) -> set[str]:
 
 
 def _check(rule: Any, text: str) -> None:
-    """Build a rule once, so that wrong arguments are refused before a run."""
+    """Build a rule once, so that wrong arguments fail before a run."""
     try:
         made = rule(Simplices([2, 3]))
     except (Exception, SystemExit) as error:
@@ -269,15 +265,10 @@ def _check(rule: Any, text: str) -> None:
 
 
 def load_game(text: str, source: bytes | None = None) -> Any:
-    """Return the game that a text names: as ``games.load`` does, or ``file.py:Name``.
+    """Return the game of a text for ``games.load``, or of ``file.py:Name``.
 
     The object may be a game, its rules, or a function or class that returns one of these, with
-    arguments where it needs some.
-
-    Raises
-    ------
-    MemoryError
-        When the tree does not fit into memory.
+    arguments where it needs some. A tree that does not fit into memory raises a MemoryError.
     """
     if not is_own(text):
         return load(text)
@@ -288,10 +279,10 @@ def load_game(text: str, source: bytes | None = None) -> Any:
 
 
 def load_rules_of(text: str, source: bytes | None = None) -> History | Rules:
-    """Return the rules alone of the game that a text names."""
+    """Return the rules of a game without its tree."""
     made = _made(text, source) if is_own(text) else load_rules(text)
     if not isinstance(made, History | Rules):
-        raise ValueError(f"of {text} there is only the tree, which does not fit")
+        raise ValueError(f"{text} has no rules, and its tree does not fit")
     return made
 
 

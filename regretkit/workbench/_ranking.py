@@ -9,7 +9,6 @@ from attrs import frozen
 
 from regretkit.display._style import number
 from regretkit.workbench._comparison import Comparison
-from regretkit.workbench._figures import present
 
 _LEAST = float(np.finfo(np.float64).eps)
 """Smaller gaps are rounding errors, and equal."""
@@ -40,55 +39,50 @@ class Ranking:
     level: float
     """The level of significance."""
     games: tuple[str, ...]
-    """Those on which all algorithms were run."""
+    """The games on which all algorithms were run."""
     ranks: Mapping[str, float]
     """The average rank of each algorithm, the best first; 1 is the smallest gap, ties share."""
     statistic: float
-    """Friedman's, corrected for ties."""
+    """Friedman's statistic, corrected for ties."""
     p_value: float
     """Of the hypothesis that all algorithms are alike."""
     critical_difference: float
-    """Average ranks that are so far apart differ significantly by Nemenyi's test."""
+    """The difference of average ranks that is significant by Nemenyi's test."""
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                "average rank  algorithm",
-                *(f"{rank:12.2f}  {name}" for name, rank in self.ranks.items()),
-                f"{len(self.ranks)} algorithms by {self.measure} on {len(self.games)} games; "
-                f"Friedman test: statistic {self.statistic:.3g}, p = {self.p_value:.3g}",
-                f"Nemenyi test: ranks differ at level {number(self.level)} where they are "
-                f"{self.critical_difference:.3g} apart",
-            ]
-        )
-
-    def __repr__(self) -> str:
-        return f"<Ranking of {len(self.ranks)} algorithms on {len(self.games)} games>"
+        lines = ["average rank  algorithm"]
+        lines += [f"{rank:12.2f}  {name}" for name, rank in self.ranks.items()]
+        lines += [
+            f"{len(self.ranks)} algorithms by {self.measure} on {len(self.games)} games; "
+            f"Friedman test: statistic {self.statistic:.3g}, p = {self.p_value:.3g}",
+            f"Nemenyi test: ranks differ at level {number(self.level)} where they are "
+            f"{self.critical_difference:.3g} apart",
+        ]
+        return "\n".join(lines)
 
 
 def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -> Ranking:
     """Rank algorithms on every game, and test whether their average ranks differ.
 
-    On each game, algorithms are ranked by the median over seeds of what was measured last, with
-    equal ranks for ties: gaps equal to nine digits, or both below 2e-16. With k algorithms, n games
-    and r[i, j] the rank of algorithm j on game i, Friedman's statistic is
+    On each game, algorithms are ranked by the median over seeds of the last value. Ties have equal
+    ranks: gaps equal to nine digits, or both below 2e-16. With k algorithms, n games and r[i, j]
+    the rank of algorithm j on game i, Friedman's statistic is
 
         (k - 1) sum_j (sum_i r[i, j] - n (k + 1) / 2)^2  /  sum_ij (r[i, j] - (k + 1) / 2)^2
 
-    which has about the distribution chi-squared with k - 1 degrees of freedom if all algorithms are
-    alike. Average ranks differ by Nemenyi's test where they are apart by
+    If all algorithms are alike, it has about the distribution chi-squared with k - 1 degrees of
+    freedom. By Nemenyi's test, two average ranks differ if they are apart by
 
         q sqrt(k (k + 1) / (6 n))
 
-    with q the quantile of the studentized range over sqrt(2).
-
-    The tests take games as independent samples. Many versions of one game are not.
+    with q the quantile of the studentized range over sqrt(2). The tests take games as independent
+    samples; many versions of one game are not.
 
     Parameters
     ----------
     results
-        What ``Experiment.run`` or ``read_results`` returned. Games on which an algorithm has no
-        result, and those that start at equilibrium, do not count.
+        From ``Experiment.run`` or ``read_results``. Games without a result of each algorithm, and
+        those that start at equilibrium, do not count.
     y
         The measure, of which less is better; by default the first one.
     level
@@ -111,7 +105,7 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
 
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be a number above 0 and below 1, got {level}")
-    y, names = results.measure(y=y), present(results)
+    y, names = results.measure(y=y), results.present()
     equal = results.at_equilibrium(y)
     lasts = {
         game: [median(columns[y][-1] for columns in curves[name]) for name in names]

@@ -12,16 +12,16 @@ from regretkit.workbench._executors import DEATHS, Result
 class RayExecutor(Executor):
     """Carry out functions on a Ray cluster, for ``Experiment.run(executor=RayExecutor())``.
 
-    Ray schedules, and runs again what a node had that died. All nodes need the same regretkit. They
-    get rules and games that are named as ``file.py:Name``; modules and game files must be there.
+    Ray runs the tasks of a dead node again. All nodes need the same regretkit. Rules and games of
+    ``file.py:Name`` are sent to them; modules and game files must be there.
 
     Parameters
     ----------
     address
-        The cluster, such as ``"head:6379"``; by default the one that the environment names as
-        ``RAY_ADDRESS``, else one that is started on this machine.
+        The cluster, such as ``"head:6379"``; by default that of the environment variable
+        ``RAY_ADDRESS``, else a new one on this machine.
     workers
-        How many processes a cluster on this machine has, by default one for each core.
+        Processes of a new cluster, by default one for each core.
 
     Examples
     --------
@@ -39,9 +39,7 @@ class RayExecutor(Executor):
         if address == "local":
             options |= {"num_cpus": workers, "include_dashboard": False}
         elif workers is not None:
-            raise ValueError(
-                f"workers are of this machine, and {address} has its own; leave it out"
-            )
+            raise ValueError(f"the cluster {address} has workers of its own; leave workers out")
         self._ray.init(address, **options)
         threads = {"env_vars": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}}
         self._call = self._ray.remote(max_retries=DEATHS - 1, runtime_env=threads)(_call)

@@ -1,4 +1,4 @@
-"""Results: one file of JSON for each run, whose name and digest tell whether it is what it was."""
+"""Results: one file of JSON for each run, with its identity and a digest of all bytes."""
 
 import hashlib
 import json
@@ -17,12 +17,12 @@ from regretkit._util._validate import quote
 from regretkit.workbench._comparison import ComparedRun, Comparison
 
 Identity: TypeAlias = dict[str, Any]
-"""What determines a result: numbers, strings, and lists and dicts of them."""
+"""All that determines a result: numbers, strings, and lists and dicts of them."""
 
 _HEAD = b'{"digest": "%s",\n'
 """The first line; the digest is of all bytes behind it."""
 LABELS = "labels.txt"
-"""The file in a results folder that says what algorithms are called."""
+"""The file in a results folder with the labels of algorithms."""
 _ENTRIES = {"game", "algorithm", "place", "written", "identity", "columns"}
 
 
@@ -32,7 +32,7 @@ def key_of(identity: Identity) -> str:
 
 
 def command_of(identity: Identity) -> str:
-    """Return how a shell plays a run again, built from its identity; empty for objects."""
+    """Return the command that plays a run again, built from its identity; empty for objects."""
     if not (identity["game"] and identity["algorithm"] and identity["measures"]):
         return ""
     options = {
@@ -53,7 +53,7 @@ def command_of(identity: Identity) -> str:
 def run_of(
     names: tuple[str, str], identity: Identity, columns: Mapping[str, list[Any]]
 ) -> ComparedRun:
-    """Return what was measured, under these names of the game and the algorithm."""
+    """Return the run under these names of the game and the algorithm."""
     return ComparedRun(*names, identity["seed"], columns, command_of(identity))
 
 
@@ -64,10 +64,7 @@ def write_run(
     identity: Identity,
     columns: Mapping[str, list[Any]],
 ) -> None:
-    """Write the file of a run, in one stroke.
-
-    ``place`` says when its experiment began, and where game and algorithm stand in that.
-    """
+    """Write the file of a run; ``place`` is the time of its experiment, and its place there."""
     content = {
         "game": names[0],
         "algorithm": names[1],
@@ -82,7 +79,7 @@ def write_run(
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the content of a file, or raise a ValueError where it is not as it was written."""
+    """Return the content of a file, or raise a ValueError if it is damaged."""
     head, _, body = read_file(path).partition(b"\n")
     if head + b"\n" != _HEAD % hashlib.sha256(body).hexdigest().encode():
         raise ValueError(f"{path} is damaged, or no result of this version of regretkit")
@@ -104,7 +101,7 @@ def find_run(folder: Path, names: tuple[str, str], identity: Identity) -> Compar
 
 
 def labels_in(folder: FilePath) -> dict[str, str]:
-    """Return what a results folder calls algorithms, by their names: lines ``name=label``."""
+    """Return the labels in a results folder by the names of algorithms: lines ``name=label``."""
     path = Path(folder, LABELS)
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     pairs = (line.rpartition("=") for line in lines if "=" in line)
@@ -112,7 +109,7 @@ def labels_in(folder: FilePath) -> dict[str, str]:
 
 
 def write_labels(folder: FilePath, labels: Mapping[str, str]) -> None:
-    """Write what a results folder calls algorithms, beside what it called others before."""
+    """Write labels into a results folder, beside those of other algorithms."""
     text = "".join(f"{name}={label}\n" for name, label in {**labels_in(folder), **labels}.items())
     Path(folder).mkdir(parents=True, exist_ok=True)
     replace_file(Path(folder, LABELS), [text.encode()])
@@ -122,9 +119,9 @@ def read_results(folder: FilePath) -> Comparison:
     """Return the runs in a results folder, which ``Experiment.run`` has written.
 
     Games and algorithms are in the order in which they were first given. Files of other machines
-    may be copied there. Of several runs with the same game, algorithm and seed, as after an edit of
-    a rule, the last written counts. A file that is damaged or was renamed is left out with a
-    warning. Algorithms have the labels that the command line was given, in ``labels.txt``.
+    may be copied into the folder. Of several runs with the same game, algorithm and seed, as after
+    an edit of a rule, the last written counts. A damaged or renamed file is left out with a
+    warning. Algorithms have the labels in ``labels.txt``, which the command line writes.
 
     Examples
     --------
@@ -137,37 +134,33 @@ def read_results(folder: FilePath) -> Comparison:
     kuhn_poker  cfr+              100  ...       0.00...  *
     kuhn_poker  cfr               100  ...       0.0...
     """
-    newest: dict[tuple[str, str, int], dict[str, Any]] = {}
-    first: dict[tuple[str, str], Any] = {}
-    for path in sorted(Path(folder).iterdir(), key=str):  # paths themselves are compared slowly
-        if path.suffix != ".json" or path.name.startswith("."):
-            continue
-        try:
-            content = _read(path)
-        except ValueError as error:
-            warn(f"{error}; left out")
-            continue
+    contents, first = list[dict[str, Any]](), dict[tuple[str, str], Any]()
+    for path in Path(folder).iterdir():
+        if path.suffix == ".json" and not path.name.startswith("."):
+            try:
+                contents.append(_read(path))
+            except ValueError as error:
+                warn(f"{error}; left out")
+    for content in contents:
         begun, *places = content["place"]
         for kind, place in zip(("game", "algorithm"), places, strict=True):
             key = kind, content[kind]
             first[key] = min(first.get(key, (begun, place)), (begun, place))
-        seed = content["identity"]["seed"]
-        name = content["game"], content["algorithm"], -1 if seed is None else seed
-        if name not in newest or newest[name]["written"] < content["written"]:
-            newest[name] = content
+    contents.sort(key=lambda content: content["written"])
+    newest = {(c["game"], c["algorithm"], c["identity"]["seed"]): c for c in contents}
 
-    def order(name: tuple[str, str, int]) -> Any:
+    def order(name: tuple[str, str, int | None]) -> Any:
         game, algorithm, seed = name
-        return first["game", game], game, first["algorithm", algorithm], algorithm, seed
+        return first["game", game], game, first["algorithm", algorithm], algorithm, seed or 0
 
     runs = [
         run_of(name[:2], newest[name]["identity"], newest[name]["columns"])
         for name in sorted(newest, key=order)
     ]
-    algorithms = {name: place for (kind, name), place in first.items() if kind == "algorithm"}
-    order_of_all = sorted(algorithms, key=lambda name: (algorithms[name], name))
-    labels = {name: label for name, label in labels_in(folder).items() if name in algorithms}
-    return Comparison(runs, algorithms=order_of_all).only(labels=labels)
+    algorithms = sorted((place, name) for (kind, name), place in first.items() if kind != "game")
+    names = [name for _, name in algorithms]
+    labels = {name: label for name, label in labels_in(folder).items() if name in names}
+    return Comparison(runs, algorithms=names).only(labels=labels)
 
 
 def plain(value: object) -> float | int | None:

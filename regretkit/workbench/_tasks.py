@@ -1,7 +1,7 @@
-"""One run of an experiment: what determines its result, and how a process carries it out."""
+"""One run of an experiment: its identity, and how a process carries it out."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
@@ -42,29 +42,29 @@ from regretkit.workbench._results import Identity, key_of, plain
 CLOCKS = ("visited", "seconds")
 """What every run measures beside its measures."""
 AT_END = "local_best_response"
-"""What is measured without a tree, at the end of the run unless it is asked for."""
+"""The measure of runs without a tree."""
 RATIO, RATIO_TO_GAP = 1.25, 1.05
-"""By how much iterations grow between two measurements; the second is that of a target."""
+"""Growth of iterations between two measurements, and with a target gap."""
 SAVE_EVERY = 10.0
 """Seconds between two checkpoints of a run with a tree; without one, state may be large."""
 
 
 @frozen
 class Task:
-    """A run: an algorithm on a game, for some iterations, with a seed if it draws at random."""
+    """A run: an algorithm on a game, with limits, and with a seed if it samples."""
 
     names: tuple[str, str]
-    """What results call the game and the algorithm."""
+    """The names of the game and the algorithm in results."""
     game: Any
     """A text, or an object."""
     algorithm: Any
-    """An expression, or an ``Algorithm``."""
+    """A text, or an ``Algorithm``."""
     sources: tuple[bytes | None, bytes | None]
     """The content of the files that define them."""
     place: tuple[int, int]
-    """Where the game and the algorithm stand in the experiment."""
+    """The places of the game and the algorithm in the experiment."""
     histories: int
-    """Those of the game's tree, 0 if unknown."""
+    """Histories of the game's tree, 0 if unknown."""
     seed: int | None
     iterations: int
     measures: Mapping[str, Any]
@@ -74,11 +74,6 @@ class Task:
     time_limit: float | None = None
     imperfect_recall: bool = False
 
-    @property
-    def resumable(self) -> bool:
-        """Whether iterations alone end the run, so that a checkpoint tells what is left of it."""
-        return self.target_gap is None and self.time_limit is None
-
     def made(self) -> Algorithm:
         """Return the algorithm."""
         given = self.algorithm
@@ -86,7 +81,7 @@ class Task:
         return made if self.sampling is None else Algorithm(made, sampling=self.sampling)
 
     def load(self, algorithm: Algorithm) -> Any:
-        """Return the game; its rules alone where an algorithm samples and no tree fits."""
+        """Return the game, or its rules if the algorithm samples and the tree does not fit."""
         if not isinstance(self.game, str):
             return self.game
         return _loaded(self.game, self.sources[0], algorithm.sampling is not None)
@@ -106,22 +101,20 @@ def _loaded(text: str, source: bytes | None, sampled: bool) -> Any:
 
 
 def identity_of(task: Task, codes: dict[str, Any] | None = None) -> Identity:
-    """Return what determines the result of a task, as far as code in this process tells.
+    """Return all that determines the result of a task, with the code that this process would run.
 
     ``codes`` keeps the code of games and algorithms that several tasks share.
     """
     known: dict[str, Any] = {} if codes is None else codes
-    for key, find in (
-        (f"game {task.names[0]}", _code_of_game),
-        (task.names[1], _code_of_algorithm),
-    ):
+    game, algorithm = (f"game {task.names[0]}", task.names[1])
+    for key, find in ((game, _code_of_game), (algorithm, _code_of_algorithm)):
         if key not in known:
             known[key] = find(task)
-    return described(task) | {"code": [known[f"game {task.names[0]}"], known[task.names[1]]]}
+    return described(task) | {"code": [known[game], known[algorithm]]}
 
 
 def described(task: Task) -> Identity:
-    """Return what determines the result of a task beside its code."""
+    """Return all that determines the result of a task but code."""
     named = all(name == measure for name, measure in task.measures.items())
     return {
         "game": task.game if isinstance(task.game, str) else "",
@@ -139,7 +132,7 @@ def described(task: Task) -> Identity:
 
 
 def is_known(identity: Identity) -> bool:
-    """Return whether an identity tells all code that computes the result."""
+    """Return whether an identity has all code that computes the result."""
     return None not in identity["code"] and identity["measures"] is not None
 
 
@@ -149,13 +142,13 @@ def _versions() -> dict[str, str]:
 
 
 def _code_of_game(task: Task) -> str | None:
-    """Return what identifies a game beside its text, None where that is unknown."""
+    """Return what identifies a game beside its text, None if unknown."""
     text = task.game if isinstance(task.game, str) else ""
     if hasattr(games, text.partition("(")[0].strip()):
         return ""
     game = task.load(task.made())
     if isinstance(game, History | Rules):
-        # Of rules, a fingerprint knows a few random plays.
+        # A fingerprint of rules is of a few random plays.
         own = not type(game).__module__.startswith("regretkit.")
         return _digest(task.sources[0], text) if own else fingerprint(game)
     if game.coarse_information_set is not None:
@@ -170,19 +163,16 @@ def _code_of_algorithm(task: Task) -> str | None:
     if text and (not is_own(text) or text.startswith("regretkit.")):
         return ""
     algorithm = task.made()
-    parts = [
-        _described(algorithm.circuit),
-        *map(_described, (algorithm.order, algorithm.averaging)),
-    ]
     rules = algorithm.local if isinstance(algorithm.local, tuple) else (algorithm.local,)
+    parts = [*map(_described, (algorithm.circuit, algorithm.order, algorithm.averaging))]
     parts += [_traced(rule, task.iterations) for rule in rules]
-    if None not in parts:
-        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
-    return _digest(task.sources[1], text)
+    if None in parts:
+        return _digest(task.sources[1], text)
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
 
 def _digest(source: bytes | None, text: str) -> str | None:
-    """Return the digest of a file, None where its code may depend on another one."""
+    """Return the digest of a file, None if its code may depend on another file."""
     path = file_of(text) if is_own(text) else None
     if source is None or path is None or imports_beside(path):
         return None
@@ -190,7 +180,7 @@ def _digest(source: bytes | None, text: str) -> str | None:
 
 
 def _described(part: Any) -> str | None:
-    """Return a text for a part of an algorithm that is made of the library's code alone."""
+    """Return a text for a part of an algorithm if all its code is the library's."""
     if isinstance(part, partial):
         function = _described(part.func)
         return function and f"{function}{part.args}{sorted(part.keywords.items())}"
@@ -201,7 +191,7 @@ def _described(part: Any) -> str | None:
 
 
 def _traced(rule: Any, iterations: int) -> str | None:
-    """Return the code that a rule is traced to, with its numbers; None where it cannot be."""
+    """Return the traced code of a rule with its state and parameters, None if there is none."""
     parts = list[str]()
     for simplices in (Simplices([2, 3]), Simplices(4)):
         try:
@@ -210,17 +200,18 @@ def _traced(rule: Any, iterations: int) -> str | None:
         except UntraceableError:
             return None
         rows, _ = upcoming_parameters(made, kernel, min(iterations, 10_000))
-        parts += [kernel.source, hashlib.sha256(rows.tobytes()).hexdigest()]
-        parts += _numbers(made.state_dict())
+        parts += [kernel.source, hashlib.sha256(rows.tobytes()).hexdigest(), *_texts(made)]
     return "\n".join(parts)
 
 
-def _numbers(state: Mapping[str, Any]) -> Iterable[str]:
-    for name, value in state.items():
-        if isinstance(value, Mapping):
-            yield from _numbers(value)
-        else:
-            yield f"{name} {np.asarray(value).tolist()}"
+def _texts(made: Any) -> list[str]:
+    """Return the first state of a rule, name by name."""
+    waiting, found = [made.state_dict()], list[str]()
+    for state in waiting:  # which grows by the states of parts
+        waiting += [value for value in state.values() if isinstance(value, Mapping)]
+        numbers = {name: x for name, x in state.items() if not isinstance(x, Mapping)}
+        found += [f"{name} {np.asarray(x).tolist()}" for name, x in numbers.items()]
+    return found
 
 
 # Carrying it out
@@ -228,22 +219,23 @@ def _numbers(state: Mapping[str, Any]) -> Iterable[str]:
 
 @frozen
 class Outcome:
-    """What became of a task."""
+    """The end of a task: a result, or the reason why there is none."""
 
     identity: Identity | None = None
     columns: dict[str, list[Any]] | None = None
     reason: str = ""
-    """Why there is no result."""
 
 
 def execute(task: Task, folder: Path | None) -> Outcome:
-    """Carry a task out, with checkpoints in a folder; a rule that fails is an outcome."""
+    """Carry a task out, with checkpoints in a folder; an error is an outcome."""
     try:
         with redirect_stdout(StringIO()):  # rules may print
             algorithm, path = task.made(), None
             identity = described(task) if folder is None else identity_of(task)
             game = task.load(algorithm)
-            if task.resumable and is_known(identity) and folder is not None and folder.is_dir():
+            # With other limits a checkpoint does not tell how much of the run is left.
+            resumable = task.target_gap is None and task.time_limit is None and is_known(identity)
+            if resumable and folder is not None and folder.is_dir():
                 path = folder / f"{key_of(identity)}.checkpoint"
             columns = _measured(task, game, algorithm, path)
     except (Exception, SystemExit) as error:
@@ -254,24 +246,10 @@ def execute(task: Task, folder: Path | None) -> Outcome:
     return Outcome(identity, columns)
 
 
-def _watching(
-    task: Task, measures: Mapping[str, Any], by_rules: bool
-) -> tuple[Recorder, list[Callback]]:
-    """Return what measures a run, and the callbacks that measure and stop it."""
-    record = Recorder({**measures, **{name: name for name in CLOCKS}})
-    ratio = RATIO if task.target_gap is None else RATIO_TO_GAP
-    callbacks: list[Callback] = [At(geometric(ratio), record)]
-    if task.target_gap is not None and not by_rules:
-        callbacks.append(At(geometric(RATIO_TO_GAP), StopAtGap(task.target_gap)))
-    if task.time_limit is not None:
-        callbacks.append(StopAtTime(task.time_limit))
-    return record, callbacks
-
-
 def _measured(
     task: Task, game: Any, algorithm: Algorithm, path: Path | None
 ) -> dict[str, list[Any]]:
-    """Play to the end, from the last checkpoint on if there is one, and return the columns."""
+    """Play to the end, from the checkpoint if there is one, and return the columns."""
     by_rules = isinstance(game, History | Rules)
     if by_rules and algorithm.sampling is None:
         told = f"{task.names[1]} needs a tree, and {task.names[0]} has its rules alone"
@@ -281,12 +259,17 @@ def _measured(
         for name, measure in task.measures.items()
         if not by_rules or measure == AT_END or callable(measure)
     }
-    record, callbacks = _watching(task, measures, by_rules)
-    saving = callbacks
+    record = Recorder({**measures, **{name: name for name in CLOCKS}})
+    ratio = RATIO if task.target_gap is None else RATIO_TO_GAP
+    callbacks: list[Callback] = [At(geometric(ratio), record)]
+    if task.target_gap is not None and not by_rules:
+        callbacks.append(At(geometric(RATIO_TO_GAP), StopAtGap(task.target_gap)))
+    if task.time_limit is not None:
+        callbacks.append(StopAtTime(task.time_limit))
+    saving, run = callbacks, None
     if path is not None:
         seconds = SAVE_EVERY * (10.0 if by_rules else 1.0)
         saving = [Checkpoint(path, seconds=seconds, callbacks=callbacks)]
-    run: Any = None
     if path is not None and path.exists():
         try:
             run = resume(path, game, algorithm=algorithm, callbacks=callbacks)

@@ -215,8 +215,8 @@ def test_a_game_without_a_tree_is_played_by_its_rules(report, refused, run):
     same = rk.solve(rules, "lcfr", sampling="outcome", seed=3, iterations=30)
     assert told["information_sets"] == list(same.information_sets)
     assert "no gap is known" in run(*words)[1]
-    told = report("evaluate", TICTACTOE, "a.json", "--samples", 20, "--seed", 4)
-    values = evaluation.sampled_value(rules, Profile.from_json("a.json", rules), 20, 4)
+    told = report("evaluate", TICTACTOE, "a.json", "--samples", 3, "--seed", 4)
+    values = evaluation.sampled_value(rules, Profile.from_json("a.json", rules), 3, 4)
     assert told["value"] == [value.mean for value in values]
     assert "--sample" in refused("solve", TICTACTOE)
     assert "--gap" in refused(*words, "--gap", 0.1)
@@ -370,9 +370,9 @@ def test_many_algorithms_on_many_games_make_one_tidy_table(run, report):
         ("solve kuhn_poker --algoritm cfr", 2, "--algorithm"),
         ("resume rules.py", 2, "FILE: .*rules.py"),
         ("evaluate kuhn_poker rules.py", 2, "STRATEGY: .*rules.py"),
-        ("exact chicken --concept efce", 2, "--concept"),
+        ("exact chicken --concept efce", 2, "GAME: .*ExtensiveFormGame"),
         ("exact sheriff --rational", 2, "--concept"),
-        ("exact chicken --finish", 2, "no zero-sum game"),
+        ("exact chicken --finish", 2, "only zero-sum games"),
         ("convert hold_em a.efg", 2, "OUT"),
         ("trace rules.py:quits", 2, "NAME: .*SystemExit"),
         ("trace rules.py:Breaks", 1, "cannot be traced"),

@@ -134,7 +134,7 @@ def test_results_are_written_as_a_page(report, results):
     asked = "--algorithms", "cfr", "--measure", "nash_conv"
     told = report("report", results, "--out", "a.html", *asked)
     assert told == {"runs": 2, "out": "a.html"}
-    assert "2 runs of 1 algorithms on 2 games" in Path("a.html").read_text()
+    assert Path("a.html").read_text().count('"seed": null') == 2
 
 
 def test_what_cannot_be_drawn_is_one_line(refused, results):

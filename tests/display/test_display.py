@@ -1,4 +1,4 @@
-"""Plots: what is drawn is what was measured, and it can be read."""
+"""Figures show the measurements, and readers can tell everything on them apart."""
 
 import itertools
 import re
@@ -15,86 +15,62 @@ from refusals import refusals
 import regretkit as rk
 from regretkit import SelfPlay, display, games
 from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, file_of, title_of
-from regretkit.evaluation import nash_conv
 from regretkit.games import Profile
-from regretkit.play import At, Recorder, Simultaneous, TrajectoryRecorder, cfr, every, geometric
-
-GAP = {"gap": lambda run: nash_conv(run.game, run.average)}
-
-
-@pytest.fixture(autouse=True)
-def _close_all():
-    yield
-    plt.close("all")
+from regretkit.play import At, Recorder, TrajectoryRecorder, cfr, every, geometric
 
 
 def measured(iterations=12):
-    record = Recorder(GAP)
+    record = Recorder({"gap": "nash_conv"})
     cfr.start(games.kuhn_poker()).run(iterations, callbacks=[record])
     return record
 
 
 def curves_of(axes):
-    """Return what the lines show, by their names in the legend."""
+    """Return the points of lines, by their names in the legend."""
     return {line.get_label(): line.get_xydata() for line in axes.get_lines()}
 
 
+def texts(things):
+    return [thing.get_text() for thing in things]
+
+
 def legend_of(axes):
-    return [text.get_text() for text in axes.get_legend().get_texts()]
+    return texts(axes.get_legend().get_texts())
 
 
 def overlapping(axes, things):
-    """Return those of the texts that lie on one another, once all is drawn."""
-    renderer = axes.figure.canvas.get_renderer()
+    """Return the pairs of texts that overlap in the drawing."""
     axes.figure.canvas.draw()
-    boxes = [thing.get_window_extent(renderer) for thing in things if thing.get_text()]
+    boxes = [thing.get_window_extent() for thing in things if thing.get_text()]
     return [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
-# Convergence
+# Curves
 
 
-FORMS = {
-    "record": lambda record: record,
-    "columns": lambda record: {"iteration": record.iterations, **record.values},
-    "arrays": lambda record: {
-        "iteration": np.array(record.iterations),
-        "gap": np.array(record.values["gap"]),
-    },
-    "rows": lambda record: [
-        {"iteration": t, "gap": gap}
-        for t, gap in zip(record.iterations, record.values["gap"], strict=True)
-    ],
-    "frame": lambda record: pd.DataFrame({"iteration": record.iterations, **record.values}),
-}
-
-
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("form", ["record", "columns", "frame"])
 def test_a_line_shows_the_measurements(form):
     record = measured()
-    axes = display.convergence({"cfr": form(record)})
-    drawn = curves_of(axes)
+    columns = {"iteration": np.array(record.iterations), **record.values}
+    given = {"record": record, "columns": columns, "frame": pd.DataFrame(columns)}[form]
+    drawn = curves_of(display.convergence({"cfr": given}))
     assert list(drawn) == ["CFR"]
-    np.testing.assert_array_equal(
-        drawn["CFR"], np.transpose([record.iterations, record.values["gap"]])
-    )
+    np.testing.assert_array_equal(drawn["CFR"].T, [record.iterations, record.values["gap"]])
 
 
 def test_any_column_can_be_drawn_against_any_other():
     table = {"seconds": [0.5, 1.0, 2.0], "iteration": [1, 2, 3], "value": [3.0, 2.0, 1.0]}
-    timed = display.convergence({"run": table}, x="seconds")
-    odd = display.convergence({"run": table}, x="value", y="iteration", log=False)
-    assert timed.get_xlabel() == "time (seconds)"
+    timed = display.convergence({"run": table}, x="seconds")  # the only column left is the value
     np.testing.assert_array_equal(curves_of(timed)["run"], [[0.5, 3.0], [1.0, 2.0], [2.0, 1.0]])
-    assert timed.get_ylabel() == "value"  # the only one left
-    assert (odd.get_xlabel(), odd.get_ylabel()) == ("value", "iterations")
+    odd = display.convergence({"run": table}, x="value", y="iteration", log=False)
     assert odd.get_xscale() == odd.get_yscale() == "linear"
     named = display.convergence({"run": table}, xlabel="a", ylabel="b", y="value")
-    assert (named.get_xlabel(), named.get_ylabel()) == ("a", "b")
+    labels = [(axes.get_xlabel(), axes.get_ylabel()) for axes in (timed, odd, named)]
+    assert labels == [("time (seconds)", "value"), ("value", "iterations"), ("a", "b")]
 
 
-def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
-    table = {"iteration": [1, 10, 100], "gap": [1.0, 0.0, -1e-17]}
+def test_zero_has_a_triangle_at_the_edge_and_missing_values_are_left_out():
+    table = {"iteration": [1, 5, 7, 10, 100], "gap": [1.0, None, np.nan, 0.0, -1e-17]}
     axes = display.convergence({"run": table})
     line, edge = axes.get_lines()[:2]
     np.testing.assert_array_equal(line.get_xydata(), [[1.0, 1.0]])
@@ -103,6 +79,8 @@ def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
     place = edge.get_transform().transform((10.0, 0.0))  # in fractions of the axes
     assert place[1] == pytest.approx(axes.get_window_extent().y0)
     assert legend_of(axes) == ["run", "zero or less"]
+    late = display.convergence({"run": {"seconds": [0.0, 1.0], "gap": [1.0, 0.5]}}, x="seconds")
+    np.testing.assert_array_equal(curves_of(late)["run"], [[1.0, 0.5]])
 
 
 @pytest.mark.parametrize(
@@ -111,18 +89,8 @@ def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
 )
 def test_a_figure_says_where_there_is_no_gap_to_draw(column, told):
     axes = display.convergence({"run": {"iteration": [1, 9], column: [0.0, 0.0]}})
-    assert [text.get_text() for text in axes.texts] == [told]
+    assert texts(axes.texts) == [told]
     assert axes.get_xlim()[1] < 11
-    left_out = display.convergence({"run": {"seconds": [0.0, 1.0], "gap": [1.0, 0.5]}}, x="seconds")
-    np.testing.assert_array_equal(curves_of(left_out)["run"], [[1.0, 0.5]])
-
-
-def test_missing_measurements_are_left_out():
-    rows = [{"iteration": 1, "gap": 0.5}, {"iteration": 2}, {"iteration": 3, "gap": np.nan}]
-    rows.append({"iteration": 4, "gap": 0.25})
-    np.testing.assert_array_equal(
-        curves_of(display.convergence({"run": rows}))["run"], [[1.0, 0.5], [4.0, 0.25]]
-    )
 
 
 @pytest.mark.parametrize(
@@ -133,7 +101,7 @@ def test_missing_measurements_are_left_out():
         (1.0, 90.0, 3),
         (0.5, 400.0, 3),
         (2e-3, 6.0, 3),
-        (1.0, 1e6, 3),
+        (1, 1e6, 3),
     ],
 )
 def test_logarithmic_axes_have_few_labels_that_do_not_overlap(low, high, labels):
@@ -143,60 +111,58 @@ def test_logarithmic_axes_have_few_labels_that_do_not_overlap(low, high, labels)
     start, stop = sorted(axes.yaxis.get_view_interval())
     ticks = [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
     shown = [t.label1 for t in ticks if start <= t.get_loc() <= stop and t.label1.get_text()]
-    assert labels <= len({text.get_text() for text in shown}) == len(shown) <= 8
+    assert labels <= len({*texts(shown)}) == len(shown) <= 8
     assert not overlapping(axes, shown)
 
 
-def test_axes_say_which_gap_they_show_and_legends_spell_names_as_papers_do():
+def test_axes_name_the_gap_and_legends_spell_names_as_papers_do():
     columns = {"iteration": [1, 2], "exploitability": [1.0, 0.5]}
-    curves = dict.fromkeys(["pcfr+", "cfr+, external sampling", "mine"], columns)
-    axes = display.convergence(curves)
+    axes = display.convergence(dict.fromkeys(["pcfr+", "cfr+, external sampling", "mine"], columns))
     assert axes.get_ylabel() == "exploitability (units of payoff)"
     assert legend_of(axes) == ["PCFR+", "CFR+, external sampling", "mine"]
-    both = {"r": {"iteration": [1], "nash_conv": [1.0], "gap": [2.0]}}
-    assert display.convergence(both).get_ylabel() == "NashConv (units of payoff)"
-    correlated = {"r": {"iteration": [1], "efce_gap": [1.0]}}
-    assert display.convergence(correlated).get_ylabel() == "EFCE gap (units of payoff)"
+    for columns, label in (
+        ({"nash_conv": [1.0], "gap": [2.0]}, "NashConv (units of payoff)"),
+        ({"efce_gap": [1.0]}, "EFCE gap (units of payoff)"),
+    ):
+        assert display.convergence({"r": {"iteration": [1]} | columns}).get_ylabel() == label
+    for name, title in {
+        "leduc_poker": "Leduc poker",
+        "liars_dice": "Liar's dice",
+        "kuhn_poker(deck=4, players=3)": "Kuhn poker (deck=4, players=3)",
+        "kuhn_poker, dcfr": "Kuhn poker, DCFR",
+        "my_game": "my_game",
+    }.items():
+        assert title_of(name) == title
 
 
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("leduc_poker", "Leduc poker"),
-        ("liars_dice", "Liar's dice"),
-        ("kuhn_poker(deck=4, players=3)", "Kuhn poker (deck=4, players=3)"),
-        ("kuhn_poker, dcfr", "Kuhn poker, DCFR"),
-        ("my_game", "my_game"),
-    ],
-)
-def test_games_and_algorithms_have_their_usual_names(name, title):
-    assert title_of(name) == title
+def test_several_runs_of_one_name_are_a_median_and_a_band_between_quartiles():
+    runs = [{"iteration": [1, 2, 4], "gap": [4.0, 2.0, 1.0]}]
+    runs += [{"iteration": [1, 4], "gap": [height, 2.0]} for height in (8.0, 16.0, 20.0, 24.0)]
+    axes = display.convergence({"cfr": runs, "cfr+": {"iteration": [1, 4], "gap": [3.0, 1.0]}})
+    [band], line = axes.collections, axes.get_lines()[0]
+    np.testing.assert_allclose(line.get_xdata(), [1, 2, 4])
+    np.testing.assert_allclose(line.get_ydata()[::2], [16.0, 2.0])
+    assert {tuple(point) for point in band.get_paths()[0].vertices} >= {(1, 8), (1, 20), (4, 2)}
+    short = [{"iteration": [1, 8], "gap": [1.0, 0.5]}, {"iteration": [2, 4], "gap": [1.0, 0.5]}]
+    line = display.convergence({"cfr": short}).get_lines()[0]
+    np.testing.assert_allclose(line.get_xdata(), [2, 4])  # where all runs are
 
 
-def test_plots_obey_the_parameters_of_matplotlib():
+def test_plots_obey_the_parameters_of_matplotlib_and_given_axes():
     look = {
-        "figure.figsize": (5.0, 3.0),
-        "lines.linewidth": 3.5,
-        "axes.prop_cycle": plt.cycler(color=["#123456", "#654321"]),
-        "axes.edgecolor": "#abcdef",
+        **{"figure.figsize": (5.0, 3.0), "lines.linewidth": 3.5, "grid.color": "#222222"},
+        **{"axes.prop_cycle": plt.cycler(color=["#123456"]), "axes.edgecolor": "#abcdef"},
         "axes.facecolor": "#111111",
-        "grid.color": "#222222",
     }
     with plt.rc_context(look):
         line = display.convergence({"cfr": measured()}).get_lines()[0]
         lines = display.simplex(np.eye(3)).get_lines()
-
     assert tuple(line.figure.get_size_inches()) == (5.0, 3.0)
     assert (line.get_linewidth(), line.get_color()) == (3.5, "#123456")
     assert line.axes.get_xgridlines()[0].get_color() == "#222222"
     assert lines[9].get_color() == "#abcdef"
     assert to_rgb(lines[-2].get_markerfacecolor()) == to_rgb("#111111")
-
-
-HOLD_EM = games.hold_em()
-
-
-def test_figures_are_drawn_on_the_given_axes():
+    plt.close("all")
     (_, ax), (_, axes) = plt.subplots(), plt.subplots(2, 3)
     assert display.convergence({"cfr": measured()}, ax=ax) is ax
     assert (display.trajectories(moved(), axes=axes) == axes).all()
@@ -215,46 +181,40 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
         display.heat_map(Profile([tree.relative_interior_point()], [tree]), title=name),
     ]
     for axes in drawn:
-        texts = ["".join(text.itertext()) for text in ET.fromstring(file_of(axes.figure)).iter()]
-        assert any(re.search("a.*b", text) for text in texts)
+        shown = ["".join(text.itertext()) for text in ET.fromstring(file_of(axes.figure)).iter()]
+        assert any(re.search("a.*b", text) for text in shown)
 
 
-# TrajectoryRecorder
+# Trajectories
 
 
 def moved(keys=("J", "Qb"), iterations=40, rule=rk.RegretMatching):
-    record = TrajectoryRecorder(keys)
-    game = games.kuhn_poker()
+    record, game = TrajectoryRecorder(keys), games.kuhn_poker()
     run = SelfPlay(game, [rk.CFR(tree, rule) for tree in game.domains])
     run.run(iterations, callbacks=[At(every(2), record)])
     return record
 
 
-def sixteen():
-    record = TrajectoryRecorder()
-    cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
-    return record
+def no_regrets(simplices):
+    return rk.PerDecisionPoint(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
 
 
 def test_each_panel_shows_one_kind_at_one_information_set():
     record = moved()
-
     axes = display.trajectories(record)
-
     assert axes.shape == (2, 3)
     for row, place in zip(axes, ("J", "Qb"), strict=True):
         for ax, kind in zip(row, ("strategy", "average", "regret"), strict=True):
-            for line, action, path in zip(
-                ax.get_lines(), ("p", "b"), record.path(place, kind).T, strict=True
-            ):
+            paths = record.path(place, kind).T
+            for line, action, path in zip(ax.get_lines(), ("p", "b"), paths, strict=True):
                 assert line.get_label() == action
-                np.testing.assert_array_equal(line.get_xdata(), record.iterations)
-                np.testing.assert_array_equal(line.get_ydata(), path)
+                np.testing.assert_array_equal(line.get_xydata().T, [record.iterations, path])
     assert [row[0].get_ylabel() for row in axes] == ["J (player 0)", "Qb (player 1)"]
     assert [ax.get_xlabel() for ax in axes[1]] == ["iterations"] * 3
-    titles = [ax.get_title() for ax in axes[0]]
-    assert [title.split()[-1].strip("()") for title in titles] == ["probability"] * 2 + ["payoff"]
+    titles = [ax.get_title().split()[-1].strip("()") for ax in axes[0]]
+    assert titles == ["probability"] * 2 + ["payoff"]
     assert legend_of(axes[0, 2]) == ["p", "b"]
+    assert display.trajectories(moved(rule=no_regrets)).shape == (2, 2)
 
 
 def test_iterations_that_grow_are_drawn_on_a_logarithmic_axis():
@@ -265,14 +225,6 @@ def test_iterations_that_grow_are_drawn_on_a_logarithmic_axis():
     cfr.start(games.kuhn_poker()).run(100, callbacks=[At(geometric(), record)])
     assert display.trajectories(record)[0, 0].get_xscale() == "log"
     assert display.trajectories(record, log=False)[0, 0].get_xscale() == "linear"
-
-
-def test_rules_without_regrets_have_no_panel_of_them():
-    assert display.trajectories(moved(rule=_no_regrets)).shape == (2, 2)
-
-
-def _no_regrets(simplices):
-    return rk.PerDecisionPoint(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
 
 
 # The simplex
@@ -287,48 +239,29 @@ def heights(points):
 
 
 def test_points_of_the_simplex_are_as_far_from_the_sides_as_they_are_probable():
-    path = np.random.default_rng(3).dirichlet(np.ones(3), size=50)
-    axes = display.simplex(path)
-    drawn = curves_of(axes)["path"]
-    np.testing.assert_allclose(heights(drawn), path, rtol=0, atol=1e-12)
+    paths = dict(zip("ab", np.random.default_rng(3).dirichlet(np.ones(3), (2, 50)), strict=True))
+    axes = display.simplex(paths, title="a game")
+    assert legend_of(axes) == ["a", "b"]
+    for name, path in paths.items():
+        np.testing.assert_allclose(heights(curves_of(axes)[name]), path, rtol=0, atol=1e-12)
 
 
-def test_corners_are_named_after_their_actions_and_names_do_not_overlap():
+def test_corners_have_the_names_of_actions_and_a_path_begins_hollow_and_ends_filled():
     names = ["rock", "paper", "scissors"]
     axes = display.simplex(np.eye(3), actions=names)
-    axes.figure.canvas.draw()
-
-    # What is always played is the corner itself.
-    corners = curves_of(axes)["path"]
-    assert [text.get_text() for text in axes.texts] == names
+    assert not overlapping(axes, axes.texts)
+    corners, paper = curves_of(axes)["path"], axes.figure.bbox
+    assert texts(axes.texts) == names
     for text, corner in zip(axes.texts, corners, strict=True):
         np.testing.assert_array_equal(text.xy, corner)
-        box, figure = text.get_window_extent(), axes.figure.bbox
-        assert figure.x0 <= box.x0 <= box.x1 <= figure.x1
-        assert figure.y0 <= box.y0 <= box.y1 <= figure.y1
-    assert not overlapping(axes, axes.texts)
+        box = text.get_window_extent()
+        assert paper.x0 <= box.x0 <= box.x1 <= paper.x1
+        assert paper.y0 <= box.y0 <= box.y1 <= paper.y1
     assert axes.get_aspect() == 1.0
-
-
-def test_a_path_begins_hollow_and_ends_filled():
-    axes = display.simplex([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     begin, end = axes.get_lines()[-2:]
     assert to_rgb(begin.get_markerfacecolor()) == (1.0, 1.0, 1.0)
     assert end.get_markerfacecolor() == COLORS[0]
-    np.testing.assert_array_equal(begin.get_xydata(), [[0.0, 0.0]])
-    np.testing.assert_array_equal(end.get_xydata(), [[1.0, 0.0]])
-
-
-def test_several_paths_have_names():
-    game = games.biased_rock_paper_scissors()
-    record = TrajectoryRecorder()
-    players = [rk.RegretMatching(3), rk.RegretMatching(3)]
-    SelfPlay(game, players, order=Simultaneous()).run(30, callbacks=[record])
-    paths = {kind: record.path((0, 0), kind) for kind in ("strategy", "average")}
-    axes = display.simplex(paths, actions=record.actions((0, 0)), title="a game")
-    assert legend_of(axes) == ["strategy", "average"]
-    for name, path in paths.items():
-        np.testing.assert_allclose(heights(curves_of(axes)[name]), path, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal([*begin.get_xydata(), *end.get_xydata()], corners[[0, 2]])
 
 
 # Heat maps
@@ -345,90 +278,59 @@ def mesh_of(axes):
 
 def test_cells_are_the_probabilities_of_the_profile():
     profile = average()
-
     axes = display.heat_map(profile, title="Kuhn poker")
-
-    rows = [text.get_text() for text in axes.get_yticklabels()]
+    rows = texts(axes.get_yticklabels())
     assert len(rows) == 12
     for label, cells in zip(rows, mesh_of(axes), strict=True):
         player, name = label.split(": ")
         np.testing.assert_array_equal(cells, profile[int(player), name])
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["p", "b"]
+    assert texts(axes.get_xticklabels()) == ["p", "b"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("action", "player: information set")
-    # From top to bottom, each name beside its row.
-    assert axes.get_ylim() == (12.0, 0.0)
+    assert axes.get_ylim() == (12.0, 0.0)  # from top to bottom, each name beside its row
     np.testing.assert_array_equal(axes.get_yticks(), np.arange(12) + 0.5)
     assert axes.collections[0].get_clim() == (0.0, 1.0)
+    certain = display.heat_map(Profile([np.array([0.0, 1.0])], [rk.Simplices(2)]))
+    assert [text.get_color() for text in certain.texts] == ["black", "white"]
 
 
 def test_of_hundreds_of_information_sets_the_most_mixed_are_drawn():
-    profile = average("leduc_poker", 3)
-    entropies = {}
+    profile, entropies = average("leduc_poker", 3), {}
     for player, domain in enumerate(profile.domains):
         unreached = set(profile.unreached(player).tolist())
         for index in set(range(domain.simplices.blocks)) - unreached:
             played = profile[player, index]
             label = f"{player}: {domain.simplices.labels.block(index)}"
             entropies[label] = float(-np.sum(played * np.log(np.maximum(played, 1e-300))))
-
     axes = display.heat_map(profile)
-
     assert mesh_of(axes).shape == (60, 3)
     assert axes.get_ylabel() == "player: information set, the 60 most mixed of 936"
-    named = [text.get_text() for text in axes.get_yticklabels()]
+    named = texts(axes.get_yticklabels())
     drawn = sorted((entropies[name] for name in named), reverse=True)
     np.testing.assert_allclose(drawn, sorted(entropies.values(), reverse=True)[:60], atol=1e-12)
     assert [name[0] for name in named] == sorted(name[0] for name in named)
-    assert mesh_of(display.heat_map(profile, limit=5)).shape[0] == 5
+    every = display.heat_map(profile, limit=1_000)
+    assert mesh_of(every).shape == (936, 3)
+    assert not every.texts
+    assert every.figure.get_figheight() < 20.0
+    assert len(every.get_yticklabels()) > 50
+    assert not overlapping(every, every.get_yticklabels())
 
 
-def test_what_was_visited_without_a_tree_is_drawn():
-    run = rk.solve(games.load_rules("kuhn_poker"), "mccfr", 50, seed=1)
-    cells = mesh_of(display.heat_map(run.average))
-    profile = run.average
-    expected = [profile[i, k] for i, tree in enumerate(profile.domains) for k in range(tree.points)]
-    np.testing.assert_allclose(cells, expected)
-
-
-def test_hundreds_of_information_sets_are_named_as_far_as_there_is_room():
-    axes = display.heat_map(average("leduc_poker", 3), limit=1_000)
-    assert mesh_of(axes).shape == (936, 3)
-    assert not axes.texts
-    assert axes.figure.get_figheight() < 20.0
-    named = axes.get_yticklabels()
-    assert len(named) > 50
-    assert not overlapping(axes, named)
-
-
-def test_there_is_no_cell_where_there_is_no_such_action():
-    game = games.leduc_poker()
-    profile = average("leduc_poker", 3)
+def test_cells_without_an_action_or_without_a_tree_or_never_reached():
+    game, profile = games.leduc_poker(), average("leduc_poker", 3)
     axes = display.heat_map(profile, information_sets=[(0, 0), (1, 0)])
-    columns = [text.get_text() for text in axes.get_xticklabels()]
+    columns = texts(axes.get_xticklabels())
     for player, cells in enumerate(mesh_of(axes)):
-        actions = game.tree.actions[player][0]
-        assert [columns[i] for i in np.flatnonzero(np.isfinite(cells))] == [
-            name for name in columns if name in actions
-        ]
-
-
-def test_the_users_colormap_is_obeyed_and_numbers_in_it_can_be_read():
-    profile = Profile([np.array([0.0, 1.0])], [rk.Simplices(2)])
-    colors = []
-    for settings in ({"image.cmap": "gray"}, {"image.cmap": "gray_r"}, {}):
-        with plt.rc_context(settings):
-            axes = display.heat_map(profile)
-        colors.append([text.get_color() for text in axes.texts])
-    assert colors == [["white", "black"], ["black", "white"], ["black", "white"]]
-
-
-def test_unreached_information_sets_are_hatched():
+        there = [name for name in columns if name in game.tree.actions[player][0]]
+        assert [columns[i] for i in np.flatnonzero(np.isfinite(cells))] == there
+    visited = rk.solve(games.load_rules("kuhn_poker"), "mccfr", 50, seed=1).average
+    every = [visited[i, k] for i, tree in enumerate(visited.domains) for k in range(tree.points)]
+    np.testing.assert_allclose(mesh_of(display.heat_map(visited)), every)
     game = games.kuhn_poker()
     folding = [tree.sequence_form(np.tile([0.0, 1.0], 6)) for tree in game.domains]
-    profile = Profile(folding, game.domains)
-    axes = display.heat_map(profile)
-    hatched = {int(patch.get_y()) for patch in axes.patches if patch.get_hatch()}
-    assert hatched == set(profile.unreached(0)) == {3, 4, 5}
+    folded = Profile(folding, game.domains)
+    hatched = {int(p.get_y()) for p in display.heat_map(folded).patches if p.get_hatch()}
+    assert hatched == set(folded.unreached(0)) == {3, 4, 5}
 
 
 # All of them
@@ -461,22 +363,6 @@ def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
     assert paper.y0 - 0.005 <= drawn.y0 < drawn.y1 <= paper.y1 + 0.005
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: display.convergence({"a": {"iteration": [1], "gap": [1.0]}}),
-        lambda: display.trajectories(TrajectoryRecorder()),
-        lambda: display.simplex(np.eye(3)),
-        lambda: display.heat_map(average()),
-        lambda: display.draw_game(games.kuhn_poker()),
-    ],
-)
-def test_without_matplotlib_the_error_names_the_extra(draw, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"display\.\w+ needs matplotlib; .*'regretkit\[plot\]'"):
-        draw()
-
-
 # Of people who lack one of three receptors (Machado, Oliveira and Fernandes 2009), in linear RGB.
 SEEN = {
     "everything": np.eye(3),
@@ -503,58 +389,47 @@ def lab(rgb):
 
 
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
-@pytest.mark.parametrize("colors", [COLORS, (*PLAYERS, CHANCE_COLOR)], ids=["lines", "players"])
-def test_the_colors_are_distinguishable_with_every_color_vision(colors, seen):
-    points = [lab(np.array(seen) @ linear(color)) for color in colors]
-    apart = min(np.linalg.norm(x - y) for x, y in itertools.combinations(points, 2))
-    assert apart > 15.0  # and 2.3 is what one just notices
-
-
-def test_white_text_can_be_read_on_the_players_colors():
-    for color in (*PLAYERS, CHANCE_COLOR):
-        assert 1.05 / (XYZ[1] @ linear(color) + 0.05) > 3.0  # as WCAG asks of bold or large text
-
-
-# Bands over seeds
-
-
-def test_several_runs_of_one_name_are_a_median_and_a_band_between_quartiles():
-    runs = [{"iteration": [1, 2, 4], "gap": [4.0, 2.0, 1.0]}]
-    runs += [{"iteration": [1, 4], "gap": [height, 2.0]} for height in (8.0, 16.0, 20.0, 24.0)]
-    ax = display.convergence({"cfr": runs, "cfr+": {"iteration": [1, 4], "gap": [3.0, 1.0]}})
-    [band] = ax.collections
-    line = ax.get_lines()[0]
-    np.testing.assert_allclose(line.get_xdata(), [1, 2, 4])
-    np.testing.assert_allclose(line.get_ydata()[::2], [16.0, 2.0])
-    vertices = {tuple(point) for point in band.get_paths()[0].vertices}
-    assert vertices >= {(1, 8), (1, 20), (4, 2)}
-
-
-def test_a_band_ends_where_a_run_ends_and_rows_are_one_run():
-    runs = [
-        [{"iteration": 1, "gap": 1.0}, {"iteration": 8, "gap": 0.5}],
-        [{"iteration": 2, "gap": 1.0}, {"iteration": 4, "gap": 0.5}],
-    ]
-    line = display.convergence({"cfr": runs}).get_lines()[0]
-    np.testing.assert_allclose(line.get_xdata(), [2, 4])
-    alone = display.convergence({"cfr": runs[0]})
-    assert not alone.collections
-    np.testing.assert_allclose(alone.get_lines()[0].get_xdata(), [1, 8])
+def test_the_colors_are_distinguishable_with_every_color_vision(seen):
+    for colors in (COLORS, (*PLAYERS, CHANCE_COLOR)):
+        points = [lab(np.array(seen) @ linear(color)) for color in colors]
+        apart = min(np.linalg.norm(x - y) for x, y in itertools.combinations(points, 2))
+        assert apart > 15.0  # and 2.3 is what one just notices
+    for color in (*PLAYERS, CHANCE_COLOR):  # white text on it, as WCAG asks of bold or large text
+        assert 1.05 / (XYZ[1] @ linear(color) + 0.05) > 3.0
 
 
 # What cannot be drawn
 
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for draw in (
+        lambda: display.convergence({"a": {"iteration": [1], "gap": [1.0]}}),
+        lambda: display.trajectories(TrajectoryRecorder()),
+        lambda: display.simplex(np.eye(3)),
+        lambda: display.heat_map(average()),
+        lambda: display.draw_game(games.kuhn_poker()),
+    ):
+        with pytest.raises(ImportError, match=r"display\.\w+ needs matplotlib; .*regretkit\[plot"):
+            draw()
+
+
+def sixteen():
+    record = TrajectoryRecorder()
+    cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
+    return record
+
+
 COLUMNS = {"iteration": [1], "a": [1], "b": [1]}
+UNEQUAL = {"iteration": [1, 2], "gap": [1.0]}
 PROFILE = Profile([np.array([0.0, 1.0])], [rk.Simplices(2)])
 test_what_cannot_be_drawn_is_refused = refusals(
     (lambda: display.convergence({}), TypeError, "curves must map the names of runs"),
     (lambda: display.convergence({"run": 3}), TypeError, r"curves\['run'\] must be a Recorder"),
+    (lambda: display.convergence({"r": Recorder()}), ValueError, "Recorder without rows"),
     (lambda: display.convergence({"r": {"gap": [1.0]}}), ValueError, "no column 'iteration'"),
     (lambda: display.convergence({"r": COLUMNS}), ValueError, "y must be one of 'a', 'b'"),
-    (
-        lambda: display.convergence({"r": {"iteration": [1, 2], "gap": [1.0]}}),
-        *(ValueError, "columns of different lengths"),
-    ),
+    (lambda: display.convergence({"r": UNEQUAL}), ValueError, "columns of different lengths"),
     (lambda: display.trajectories(moved(), kinds=["speed"]), ValueError, "kinds must be"),
     (lambda: display.trajectories(moved(), axes=np.empty((2, 2))), ValueError, r"\(2, 3\), got"),
     (lambda: display.trajectories(sixteen()), ValueError, "16 information sets to draw"),
