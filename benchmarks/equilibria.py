@@ -1,5 +1,6 @@
 """How long it takes to an equilibrium: exactly by linear programs, or to a gap by iterations."""
 
+import functools
 import math
 import multiprocessing
 import time
@@ -19,7 +20,6 @@ from benchmarks.runs import tree_game
 from regretkit import evaluation
 from regretkit.evaluation import (
     ExactSolution,
-    best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     solve_zero_sum,
@@ -236,7 +236,10 @@ def look(call: str, quick: bool) -> Figures:
     return {**figures, "ratio": best["look"] / best["iteration"]}
 
 
-KINDS = {"CE": best_correlated_equilibrium, "CCE": best_coarse_correlated_equilibrium}
+KINDS = {
+    "CE": best_correlated_equilibrium,
+    "CCE": functools.partial(best_correlated_equilibrium, coarse=True),
+}
 
 
 @benchmark([f"{kind} {n}" for n in (5, 10, 20, 40) for kind in KINDS], quick=["CE 5", "CCE 5"])

@@ -34,9 +34,6 @@ from regretkit.evaluation.correlated._distributions import (
     CorrelatedEquilibrium as CorrelatedEquilibrium,
 )
 from regretkit.evaluation.correlated._distributions import (
-    best_coarse_correlated_equilibrium as best_coarse_correlated_equilibrium,
-)
-from regretkit.evaluation.correlated._distributions import (
     best_correlated_equilibrium as best_correlated_equilibrium,
 )
 from regretkit.evaluation.correlated._distributions import cce_gaps as cce_gaps
@@ -60,5 +57,4 @@ from regretkit.evaluation.exact._finish import finish as finish
 from regretkit.evaluation.exact._linear_programs import ExactSolution as ExactSolution
 from regretkit.evaluation.exact._linear_programs import SecurityLevel as SecurityLevel
 from regretkit.evaluation.exact._linear_programs import maxmin as maxmin
-from regretkit.evaluation.exact._linear_programs import minmax as minmax
 from regretkit.evaluation.exact._linear_programs import solve_zero_sum as solve_zero_sum

@@ -52,10 +52,10 @@ def local_best_response(
 
         q[a] = u[a] + sum of V over the decision points after a,    V[j] = <c_j, q_j>
 
-    With ``lookahead`` d it optimizes over its next d decisions, which may lower the value. That
-    is in units of payoff and at most that of ``best_response``, to which it is equal if
-    ``lookahead`` is the depth of the tree; with the player's own strategy for ``continuation`` it
-    is at least the value of that strategy.
+    With ``lookahead`` d it optimizes over its next d decisions, which may lower the value. The
+    value is at most that of ``best_response``, and equal to it if ``lookahead`` is the depth of the
+    tree. If ``continuation`` is the player's own strategy, it is at least the value of that
+    strategy.
 
     Parameters
     ----------
@@ -80,8 +80,7 @@ def local_best_response(
     References
     ----------
     Lisý and Bowling (2017), "Equilibrium approximation quality of current no-limit poker bots",
-    AAAI workshop on computer poker, where ``continuation`` is to check and call until the end. Its
-    text could not be checked; the lower bound holds for any strategy.
+    AAAI workshop on computer poker, where ``continuation`` is to check and call until the end.
     """
     check_game(game)
     check_player(player, len(game.domains))
@@ -119,8 +118,8 @@ def sampled_local_best_response(
     It is ``local_best_response`` with a look-ahead of 1 for games of any size. The player
     enumerates the possible histories, weighted by the others' probabilities of playing to them, and
     evaluates each of its actions by ``rollouts`` plays to the end. It keeps its decision at an
-    information set for all later games, and so has one strategy, whose value is at most that of a
-    best response: the lower end of an interval around the estimate is a lower bound of it.
+    information set for all later games, so it plays one strategy. The lower end of an interval
+    around the estimate is a lower bound of the value of a best response.
 
     Parameters
     ----------
@@ -130,15 +129,15 @@ def sampled_local_best_response(
     strategies
         The strategies of all players, as ``sampled_value`` takes them.
     generator
-        Draws the actions of chance and of the players, also in rollouts; or its seed.
+        Draws the actions of chance and of the players, also in rollouts, or its seed.
     rollouts
-        Number of plays for each action; None to enumerate all continuations instead.
+        Number of plays for each action. None enumerates all continuations instead.
     continuation
         Strategy assumed after the action, by default the player's own.
     bounds
-        The least and the most that the player may earn, as ``sampled_value`` takes it.
+        The least and the most that the player may earn, as ``sampled_value`` takes them.
     time_limit
-        Seconds after which no further game is begun.
+        Seconds after which no further game begins.
 
     Examples
     --------
@@ -203,8 +202,8 @@ class _Response:
             belief = self._consistent(previous, known)
             if not belief:
                 raise ValueError(
-                    f"player {self.player} reaches {quote(str(known))}, which cannot follow its "
-                    "earlier actions and observations; a local best response needs perfect recall"
+                    f"player {self.player} reaches {quote(str(known))}, which does not follow its "
+                    "earlier actions and observations: it must have perfect recall"
                 )
             values = [self._value(belief, action) for action in actions]
             chosen = int(np.argmax(values))

@@ -11,7 +11,14 @@ from attrs import frozen
 from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import as_generator, floats, quote, whole_number
+from regretkit._util._validate import (
+    above_zero,
+    as_generator,
+    floats,
+    must_be,
+    quote,
+    whole_number,
+)
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,
@@ -72,16 +79,12 @@ class Estimate:
         """
         drawn: Vector = floats(samples, "samples")
         if drawn.ndim != 1 or not drawn.size or not np.isfinite(drawn).all():
-            raise ValueError(
-                f"samples must be finite numbers, at least one, got an array of shape {drawn.shape}"
-            )
+            raise ValueError(f"samples must be one finite number or several, got {quote(samples)}")
         if bounds is not None:
-            bounds = check_bounds(bounds, "bounds")
-            low, high = bounds
+            low, high = bounds = check_bounds(bounds, "bounds")
             if not low <= drawn.min() <= drawn.max() <= high:
                 raise ValueError(
-                    f"samples must lie within bounds, from {low} to {high}, but range from "
-                    f"{drawn.min()} to {drawn.max()}; widen the bounds"
+                    f"bounds must contain all samples, {drawn.min()} to {drawn.max()}, got {bounds}"
                 )
         spread = float(drawn.var(ddof=1)) if drawn.size > 1 else math.nan
         return cls(float(drawn.mean()), spread, drawn.size, bounds)
@@ -96,8 +99,8 @@ class Estimate:
 
             mean  -+  z sqrt(variance / n)
 
-        with z the quantile of the normal distribution. It is an approximation for many samples,
-        without a guarantee for few samples or rare large payoffs.
+        with z the quantile of the normal distribution. It approximates well for many samples, not
+        for few samples or rare large payoffs.
         """
         radius = NormalDist().inv_cdf(1.0 - self._tail(confidence)) * self.standard_error
         return self.mean - radius, self.mean + radius
@@ -118,10 +121,7 @@ class Estimate:
         """
         tail = self._tail(confidence)
         if self.bounds is None:
-            raise ValueError(
-                "the bounds of the samples are unknown, without which no bound holds: give "
-                "payoff_bounds, the least and the largest payoff"
-            )
+            raise ValueError("a Bernstein interval needs bounds, the least and largest sample")
         low, high = self.bounds
         # A tail of d / 2 on either side; theorem 4 has the logarithm of 2 over its tail
         scale = math.log(2.0 / tail)
@@ -130,10 +130,9 @@ class Estimate:
         return max(self.mean - radius, low), min(self.mean + radius, high)
 
     def _tail(self, confidence: float) -> float:
-        if isinstance(confidence, bool) or not isinstance(confidence, float | int):
-            raise TypeError(f"confidence must be a number between 0 and 1, got {quote(confidence)}")
-        if not 0.0 < confidence < 1.0:
-            raise ValueError(f"confidence must lie between 0 and 1, got {quote(confidence)}")
+        above_zero(confidence, "confidence")
+        if not confidence < 1.0:
+            raise ValueError(f"confidence must be below 1, got {quote(confidence)}")
         if self.samples < 2:
             raise ValueError("a single sample has no variance estimate; draw more")
         return (1.0 - confidence) / 2.0
@@ -141,29 +140,23 @@ class Estimate:
     def __str__(self) -> str:
         if self.samples < 2:
             return f"{self.mean:.6g}, of one sample"
-        mean, low, high = with_interval(self.mean, self.normal_interval())
-        return f"{mean} in about ({low}, {high}), of {self.samples:,} samples"
-
-
-def with_interval(mean: float, interval: Bounds) -> list[str]:
-    """Return a mean and the ends of its interval, to two digits of the half of its length."""
-    values, radius = (mean, *interval), (interval[1] - interval[0]) / 2.0
-    if not 0.0 < radius < math.inf:
-        return [f"{value:.6g}" for value in values]
-    places = max(1 - math.floor(math.log10(radius)), 0)
-    return [f"{round(value, places) + 0.0:.{places}f}" for value in values]
+        low, high = self.normal_interval()
+        radius, texts = (high - low) / 2.0, [f"{v:.6g}" for v in (self.mean, low, high)]
+        if 0.0 < radius < math.inf:  # two digits of it
+            places = max(1 - math.floor(math.log10(radius)), 0)
+            texts = [f"{round(v, places) + 0.0:.{places}f}" for v in (self.mean, low, high)]
+        return f"{texts[0]} in about ({texts[1]}, {texts[2]}), of {self.samples:,} samples"
 
 
 def check_bounds(bounds: Bounds, name: str) -> Bounds:
-    """Return the bounds if they are two finite numbers in order."""
+    """Require two finite numbers in order."""
+    wanted = "two finite numbers in order, the least and the largest"
     try:
         low, high = map(float, bounds)
     except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"{name} must be two numbers, the least and the largest, got {quote(bounds)}"
-        ) from error
+        raise TypeError(must_be(name, wanted, bounds)) from error
     if not -math.inf < low <= high < math.inf:
-        raise ValueError(f"{name} must be two finite numbers in order, got {quote(bounds)}")
+        raise ValueError(must_be(name, wanted, bounds))
     return low, high
 
 
@@ -177,21 +170,20 @@ def sampled_value(
 ) -> tuple[Estimate, ...]:
     """Estimate the expected payoff of every player by playing the game many times.
 
-    With a tree in memory all games are played in batches. With rules alone the cost of a game is
-    its length, and the tree may be of any size.
+    With a tree in memory all games are played in batches. With rules alone, one game after the
+    other is played, and the tree may have any size.
 
     Parameters
     ----------
     game
         A game, its tree, or its rules: ``Rules`` or the empty ``History``.
     strategies
-        A profile, or for each player a function of an information set and its actions that returns
-        their probabilities, or a dict from information sets to such probabilities.
+        A profile, or for each player a function that returns the probabilities of an information
+        set and its actions, or a dict from information sets to probabilities.
     generator
-        Draws the actions of chance and of the players; or its seed.
+        Draws the actions of chance and of the players, or its seed.
     bounds
-        Least and largest payoff, for valid confidence intervals; by default those of all terminals,
-        where these are in memory.
+        Least and largest payoff, for Bernstein intervals. By default those of the game, if known.
 
     Examples
     --------
@@ -210,10 +202,12 @@ def sampled_value(
     if isinstance(game, ImperfectRecallGame):
         game = game.refinement if isinstance(strategies, Profile) else game.tree
     vectors = _vectors(game, strategies)
-    if vectors is not None and isinstance(game, ExtensiveFormGame):
+    if isinstance(game, ExtensiveFormGame) and vectors is not None:
         drawn = _on_tree(game, vectors, samples, generator)
-    elif vectors is not None and isinstance(game, NormalFormGame):
-        drawn = _on_table(game, vectors, samples, generator)
+    elif isinstance(game, NormalFormGame) and vectors is not None:
+        positive = [np.maximum(x, 0.0) for x in vectors]
+        actions = [generator.choice(x.size, samples, p=x / x.sum()) for x in positive]
+        drawn = game.payoffs[(slice(None), *actions)].T
     else:
         root, played = as_history(game), behaviors(strategies, game)
         payoffs = [play_out(root, played, generator) for _ in range(samples)]
@@ -225,16 +219,12 @@ def estimates(
     drawn: Vector, known: tuple[Bounds, ...] | None, bounds: Bounds | None
 ) -> tuple[Estimate, ...]:
     """Return an estimate for each column of ``drawn``, with given bounds or known ones."""
-    if bounds is not None:
-        bounds = check_bounds(bounds, "bounds")
-    return tuple(
-        Estimate.of(payoffs, bounds if bounds is not None or known is None else known[player])
-        for player, payoffs in enumerate(drawn.T)
-    )
+    ranges = (known or (None,) * drawn.shape[1]) if bounds is None else (bounds,) * drawn.shape[1]
+    return tuple(map(Estimate.of, drawn.T, ranges))
 
 
 def _vectors(game: Playable, strategies: ProfileLike) -> list[Vector] | None:
-    """Return vectors of the players' sets, None if strategies are something else."""
+    """Return vectors of the players' sets, or None for strategies in other forms."""
     if not isinstance(game, ExtensiveFormGame | NormalFormGame):
         return None
     if not isinstance(strategies, Sequence) or any(map(is_behavior, strategies)):
@@ -257,9 +247,7 @@ def play_out(
         history = history.child(actions[pick(probabilities, generator)])
     payoffs = payoffs_of(history)
     if len(payoffs) != len(played):
-        raise ValueError(
-            f"strategies must be one for each of the {len(payoffs)} players, got {len(played)}"
-        )
+        raise ValueError(f"strategies must have one per player, {len(payoffs)}, got {len(played)}")
     return payoffs
 
 
@@ -270,9 +258,7 @@ def choices(history: History[Action], played: Sequence[Behavior]) -> tuple[list[
         outcomes = outcomes_of(history)
         return [action for action, _ in outcomes], np.array([chance for _, chance in outcomes])
     if not 0 <= player < len(played):
-        raise ValueError(
-            f"player {player} acts, but strategies has {len(played)} entries; pass one for each"
-        )
+        raise ValueError(f"strategies must have one per player, got {len(played)} for {player}")
     actions = list(actions_of(history))
     return actions, played[player](history.information_set(), actions)
 
@@ -332,13 +318,3 @@ def _children(
         undrawn = undrawn[(remaining[undrawn] >= 0.0) & (child[undrawn] < last[undrawn])]
         child[undrawn] += 1
     return child
-
-
-def _on_table(
-    game: NormalFormGame, strategies: Sequence[Vector], samples: int, generator: np.random.Generator
-) -> Vector:
-    played = [np.maximum(strategy, 0.0) for strategy in strategies]
-    index: list[slice | Indices] = [slice(None)]
-    index += [generator.choice(x.size, samples, p=x / x.sum()) for x in played]
-    payoffs: Vector = game.payoffs[tuple(index)].T
-    return payoffs

@@ -1,6 +1,7 @@
 """Correlated equilibria of normal forms: next to whole histories, and to all corners."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from refusals import refusals
 from regretkit import Hedge, NormalFormGame, SelfPlay, games, matrix_game
 from regretkit.evaluation import (
     CorrelatedPlay,
-    best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
     cce_gaps,
     ce_gaps,
@@ -103,7 +103,7 @@ def test_gibsons_distribution_is_coarsely_correlated_but_not_correlated():
 
 # The best ones
 
-BEST = {False: best_correlated_equilibrium, True: best_coarse_correlated_equilibrium}
+BEST = {coarse: partial(best_correlated_equilibrium, coarse=coarse) for coarse in (False, True)}
 each_kind = pytest.mark.parametrize("coarse", [False, True], ids=["ce", "cce"])
 
 # Cooperate, defect or stay at home: to be told to cooperate is a temptation to defect.
@@ -184,7 +184,7 @@ def test_whom_it_is_best_for_gets_more_where_less_is_asked(seed):
         assert max(nash, default=fine) <= fine + 1e-12
         assert fine <= coarse + 1e-12
         assert coarse <= game.payoffs[player].max() + 1e-12
-        worst = -best_coarse_correlated_equilibrium(game, -np.eye(2)[player]).value
+        worst = -BEST[True](game, -np.eye(2)[player]).value
         assert maxmin(game, player).value <= worst + 1e-12
 
 
@@ -235,7 +235,7 @@ def test_what_is_no_joint_strategy_or_weight_is_not_added_not_even_in_part():
 
 
 test_other_distributions_games_and_objectives_are_refused = refusals(
-    (ce_gaps, (PENNIES, np.ones((2, 3)) / 6), ValueError, r"shape \(2, 2\) of the outcomes"),
+    (ce_gaps, (PENNIES, np.ones((2, 3)) / 6), ValueError, r"shape \(2, 2\), got"),
     (cce_gaps, (PENNIES, [[1.5, -0.5], [0.0, 0.0]]), ValueError, "nonnegative and sum to one"),
     (ce_gaps, (games.kuhn_poker(), [[1.0]]), TypeError, "game must be a NormalFormGame, .*Corr"),
     (BEST[False], (PENNIES, "wellfare"), ValueError, "objective must be 'welfare', a player or"),

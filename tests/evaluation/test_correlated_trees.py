@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from naive_correlation import Definition, information_sets
 from naive_games import chance, decision, end, random_game
+from refusals import refusals
 
 from regretkit import (
     CFR,
@@ -257,27 +258,25 @@ def test_a_recorder_measures_gaps_of_all_iterations_by_name():
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("deviations", "error", "message"),
-    [
-        ("efce", TypeError, "deviations must be a sequence of 'efcce', .*, got 'efce'"),
-        (["EFCI"], ValueError, "each of deviations must be one of .*, got 'efci'.*did you mean"),
-        ([3], TypeError, r"deviations must be a sequence of .*, got \[3\]"),
-    ],
+def played(*deviations, game=games.kuhn_poker()):
+    play = CorrelatedPlay(game, deviations)
+    play.add([tree.relative_interior_point() for tree in game.domains])
+    return play
+
+
+test_what_has_no_gap_is_refused = refusals(
+    (
+        lambda: CorrelatedPlay(games.kuhn_poker(), "efce"),
+        TypeError,
+        "must be a sequence of 'efcce'",
+    ),
+    (lambda: played("EFCI"), ValueError, "must be a sequence of .* got 'efci'; did you mean"),
+    (
+        lambda: played(game=games.load(GAMES / "absent_minded_driver.efg")),
+        ValueError,
+        "imperfect recall: player 0 cannot tell",
+    ),
+    (lambda: CorrelatedPlay(games.kuhn_poker()).gaps("cce"), ValueError, "nothing was played yet"),
+    (lambda: played("efce").gaps("linear"), ValueError, r"notion must be .*'efce'.* got 'linear'"),
+    (lambda: played().gaps("ce"), TypeError, "CE gaps are those of a normal form"),
 )
-def test_deviations_that_are_none_are_refused(deviations, error, message):
-    with pytest.raises(error, match=message):
-        CorrelatedPlay(games.kuhn_poker(), deviations)
-
-
-def test_gaps_that_were_not_asked_for_are_refused():
-    with pytest.raises(ValueError, match="imperfect recall: player 0 cannot tell"):
-        CorrelatedPlay(games.load(GAMES / "absent_minded_driver.efg"), ["efce"])
-    play = CorrelatedPlay(games.kuhn_poker(), ["efce"])
-    with pytest.raises(ValueError, match="nothing was played yet"):
-        play.gaps("efce")
-    play.add([tree.relative_interior_point() for tree in play.game.domains])
-    with pytest.raises(ValueError, match=r"notion must be .*'efce'.* got 'linear'; build Correl"):
-        play.gaps("linear")
-    with pytest.raises(TypeError, match="game must be in normal form for its CE gaps"):
-        play.gaps("ce")

@@ -16,7 +16,6 @@ from regretkit.evaluation import (
     best_response,
     finish,
     maxmin,
-    minmax,
     nash_conv,
     security_value,
     solve_zero_sum,
@@ -223,10 +222,9 @@ def test_what_players_of_known_games_are_sure_of(game, player, value, strategy):
 def test_both_are_the_value_that_fractions_give_to_the_players_own_payoffs(game, player):
     payoffs = game.payoffs[0] if player == 0 else game.payoffs[1].T
     expected = pytest.approx(float(value_of_matrix(payoffs)), abs=1e-12)
-    sure, held = maxmin(game, player), minmax(game, player)
-    assert sure.value == expected
-    assert held.value == expected
-    assert sure.gap == held.gap == pytest.approx(0.0, abs=1e-12)
+    level = maxmin(game, player)
+    assert level.value == expected
+    assert level.gap == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 2)], ids=str)
@@ -234,15 +232,15 @@ def test_no_joint_action_of_the_others_earns_a_player_less(shape):
     game = NormalFormGame(np.random.default_rng(0).normal(size=(len(shape), *shape)))
     for player in range(len(shape)):
         payoffs = np.moveaxis(game.payoffs[player], player, 0)
-        sure, held = maxmin(game, player), minmax(game, player)
+        sure = maxmin(game, player)
         opponents = itertools.product(*(range(n) for n in payoffs.shape[1:]))
         minimum = min(sure.strategy @ payoffs[(slice(None), *actions)] for actions in opponents)
-        maximum = max((held.strategy * payoffs[action]).sum() for action in range(len(payoffs)))
+        maximum = max((sure.opponents * own).sum() for own in payoffs)
         assert sure.value == pytest.approx(minimum, abs=1e-13)
-        assert held.value == pytest.approx(maximum, abs=1e-13)
-        assert held.strategy.shape == payoffs.shape[1:]
+        assert sure.value + sure.gap == pytest.approx(maximum, abs=1e-13)
+        assert sure.opponents.shape == payoffs.shape[1:]
         # Mixed strategies and the minimax theorem
-        assert sure.value == pytest.approx(held.value, abs=1e-12)
+        assert sure.gap == pytest.approx(0.0, abs=1e-12)
         assert sure.value == pytest.approx(security_value(game, player, sure.strategy), abs=1e-13)
 
 
@@ -255,13 +253,11 @@ def test_in_a_tree_it_is_the_value_of_the_game_in_which_the_other_only_harms(see
         payoffs = np.stack([own, -own] if player == 0 else [-own, own], axis=1)
         solution = solve_zero_sum(with_payoffs(game, payoffs))
 
-        sure, held = maxmin(game, player), minmax(game, player)
-
-        value = (-1) ** player * solution.value
+        sure, value = maxmin(game, player), (-1) ** player * solution.value
         assert sure.value == pytest.approx(value, abs=1e-12)
-        assert held.value == pytest.approx(value, abs=1e-12)
+        assert sure.gap == pytest.approx(0.0, abs=1e-12)
         assert security_value(game, player, sure.strategy) == pytest.approx(value, abs=1e-12)
-        profile = [sure.strategy, held.strategy][:: (-1) ** player]
+        profile = [sure.strategy, sure.opponents][:: (-1) ** player]
         assert best_response(game, player, profile)[0] == pytest.approx(value, abs=1e-12)
 
 
@@ -275,7 +271,7 @@ test_what_has_no_value_is_refused = refusals(
     (lambda: solve_zero_sum(THREE), ValueError, "game must have two players, got 3"),
     (lambda: solve_zero_sum(games.hold_em()), TypeError, "a NormalFormGame or an ExtensiveForm"),
     (lambda: maxmin(games.chicken(), 2), ValueError, "player must be one of 0 to 1, got 2"),
-    (lambda: minmax(THREE, 0), ValueError, "two players in extensive form, got 3: what several"),
+    (lambda: maxmin(THREE, 0), ValueError, "two players in extensive form, got 3: what several"),
 )
 
 

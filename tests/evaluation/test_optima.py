@@ -14,7 +14,6 @@ import regretkit as rk
 from regretkit.evaluation import (
     CorrelatedPlay,
     MediatorGame,
-    best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     maxmin,
@@ -90,7 +89,7 @@ def test_in_one_move_they_are_the_equilibria_of_the_normal_form(shape):
     generator = np.random.default_rng(sum(shape))
     game = NormalFormGame(generator.normal(size=(len(shape), *shape)))
     weights, tree = generator.normal(size=len(shape)), from_root(as_history(game))
-    coarse = best_coarse_correlated_equilibrium(game, weights).value
+    coarse = best_correlated_equilibrium(game, weights, coarse=True).value
     correlated = best_correlated_equilibrium(game, weights).value
     for concept, value in zip(CONCEPTS, [coarse, coarse, correlated], strict=True):
         assert best(tree, weights, concept=concept).value == pytest.approx(value, abs=1e-8)
@@ -315,7 +314,7 @@ test_bad_input_is_refused = refusals(
         "sequences of correlated plans",
     ),
     (lambda: team_maxmin(KUHN, 2), ValueError, "opponent must be one of 0 to 1"),
-    (lambda: best(KUHN).plan.probability([0]), ValueError, "sequences must have for each of"),
+    (lambda: best(KUHN).plan.probability([0]), ValueError, "sequences must be one for each of"),
     (lambda: MediatorGame(KUHN, penalty=-1.0), ValueError, "penalty must be"),
     (lambda: MediatorGame(KUHN, "none", penalty=1.0), ValueError, "objective must be"),
 )

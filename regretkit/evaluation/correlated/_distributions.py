@@ -1,4 +1,4 @@
-"""Correlated equilibria of normal forms: gaps of a distribution, and the best by programming."""
+"""Correlated equilibria of normal forms: gaps of a distribution, and optimal equilibria."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
-from regretkit._util._validate import floats, must_be, shorten, vector
+from regretkit._util._validate import floats, must_be, vector
 from regretkit.evaluation.exact._linear_programs import (
     check_form,
     exponent_of,
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     """Return what each player gains over a joint distribution by one fixed action.
 
-    A coarse correlated equilibrium is a distribution at which no player gains. Shape
-    ``(players,)``, in units of payoff.
-
+    No player gains at a coarse correlated equilibrium. The gains have shape ``(players,)``.
     ``distribution`` is the probability of every outcome, shape ``(n_0, n_1, ...)``.
 
     Examples
@@ -45,8 +43,7 @@ def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
 def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     """Return what each player gains over a joint distribution by a rule "play f(a) for a".
 
-    A correlated equilibrium is a distribution at which no player gains. Arguments and shape are
-    those of ``cce_gaps``.
+    No player gains at a correlated equilibrium. Arguments and shape are those of ``cce_gaps``.
 
     Examples
     --------
@@ -78,7 +75,7 @@ def check_distribution(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     check_form(game, NormalFormGame, hint="for play in other games use CorrelatedPlay")
     mu, shape = floats(distribution, "distribution"), game.payoffs.shape[1:]
     if mu.shape != shape:
-        raise ValueError(f"distribution must have shape {shape} of the outcomes, got {mu.shape}")
+        raise ValueError(f"distribution must have shape {shape}, got {mu.shape}")
     return check_probabilities(mu, "distribution")
 
 
@@ -86,13 +83,12 @@ def check_probabilities(mu: Vector, name: str) -> Vector:
     """Require probabilities that sum to one."""
     if not (mu >= 0.0).all() or not abs(mu.sum() - 1.0) <= 1e-9:
         raise ValueError(
-            f"{name} must be nonnegative and sum to one within 1e-9, got {shorten(str(mu))} "
-            f"with sum {mu.sum()}"
+            must_be(name, "nonnegative and sum to one within 1e-9", mu, f"their sum is {mu.sum()}")
         )
     return mu
 
 
-# The best ones
+# Optimal equilibria
 
 Objective: TypeAlias = Literal["welfare"] | int | ArrayLike
 """``"welfare"``, the number of a player, or a weight for each player's payoff."""
@@ -105,11 +101,11 @@ class Optimum:
     value: float
     """The objective: the welfare, a player's payoff, or the weighted sum."""
     bound: float
-    """The dual value, which bounds the objective; rounding may put it a little below ``value``."""
+    """The dual value, an upper bound; rounding may put it a little below ``value``."""
     payoffs: Vector
     """Expected payoff of every player, shape ``(players,)``."""
     gaps: Vector = field(repr=False)
-    """What each player gains by a deviation of this kind of equilibrium, up to rounding none."""
+    """What each player gains by a deviation of the concept, none up to rounding."""
 
     @property
     def gap(self) -> float:
@@ -125,7 +121,7 @@ class Optimum:
 
 @frozen(eq=False)
 class CorrelatedEquilibrium(Optimum):
-    """A correlated equilibrium, coarse or not, and the bound that proves it optimal.
+    """A correlated equilibrium and the bound that proves it optimal.
 
     Examples
     --------
@@ -136,11 +132,11 @@ class CorrelatedEquilibrium(Optimum):
     """
 
     distribution: Vector = field(repr=False)
-    """Probability of every outcome, shape ``(n_0, n_1, ...)``; any one of several optima."""
+    """Probability of every outcome, shape ``(n_0, n_1, ...)``, any one of several optima."""
 
 
 def best_correlated_equilibrium(
-    game: NormalFormGame, objective: Objective = "welfare"
+    game: NormalFormGame, objective: Objective = "welfare", *, coarse: bool = False
 ) -> CorrelatedEquilibrium:
     """Return the correlated equilibrium with the largest welfare, or payoff of one player.
 
@@ -150,13 +146,16 @@ def best_correlated_equilibrium(
         maximize    sum over o of mu[o] w(o)
         subject to  sum over o with o_i = a of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
 
-    The gains that HiGHS leaves are in ``gaps``; ``bound - value`` is the primal-dual gap.
+    A player chooses a deviation to a coarse equilibrium before its recommendation, so that the sum
+    is over all o. ``gaps`` are the gains that HiGHS leaves, ``bound - value`` the primal-dual gap.
 
     Parameters
     ----------
     objective
         ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
-        weight for each player; with -1 for every player it is the worst equilibrium.
+        weight for each player. With -1 for every player it is the worst equilibrium.
+    coarse
+        Whether to return a coarse correlated equilibrium.
 
     Examples
     --------
@@ -170,46 +169,22 @@ def best_correlated_equilibrium(
     >>> best.payoffs
     array([5.25, 5.25])
 
+    Cooperate, defect, or stay at home: a player gains by defecting after the recommendation to
+    cooperate, but not before:
+
+    >>> table = np.array([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    >>> game = NormalFormGame([table, table.T])
+    >>> [round(best_correlated_equilibrium(game, coarse=c).value, 9) for c in (False, True)]
+    [2.0, 3.0]
+
     References
     ----------
     Aumann (1987), "Correlated equilibrium as an expression of Bayesian rationality",
     Econometrica 55(1).
-    """
-    return _best(game, objective, coarse=False)
 
-
-def best_coarse_correlated_equilibrium(
-    game: NormalFormGame, objective: Objective = "welfare"
-) -> CorrelatedEquilibrium:
-    """Return the coarse correlated equilibrium with the largest welfare, or payoff of one player.
-
-    As ``best_correlated_equilibrium``, but a deviation is chosen before the recommendation is
-    known: for every player i and its actions b,
-
-        sum over o of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
-
-    Examples
-    --------
-    Cooperate, defect, or stay at home: a player gains by defecting once it is told to cooperate,
-    but not before.
-
-    >>> table = np.array([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
-    >>> game = NormalFormGame([table, table.T])
-    >>> round(best_correlated_equilibrium(game).value, 9)
-    2.0
-    >>> best = best_coarse_correlated_equilibrium(game)
-    >>> round(best.value, 9), best.distribution.diagonal()
-    (3.0, array([0.5, 0. , 0.5]))
-
-    References
-    ----------
     Moulin and Vial (1978), "Strategically zero-sum games: the class of games whose completely
     mixed equilibria cannot be improved upon", International Journal of Game Theory 7(3-4).
     """
-    return _best(game, objective, coarse=True)
-
-
-def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> CorrelatedEquilibrium:
     from scipy.sparse import csr_array, vstack
 
     hint = "for a tree use best_extensive_form_correlated_equilibrium"
@@ -246,9 +221,8 @@ def weighted_payoffs(payoffs: Vector, objective: Objective) -> Vector:
     elif isinstance(objective, str) and objective == "welfare":
         weights = np.ones(players)
     elif isinstance(objective, str | bool) or np.ndim(objective) == 0:
-        raise ValueError(
-            must_be("objective", "'welfare', a player or a weight for each", objective)
-        )
+        wanted = "'welfare', a player or a weight for each"
+        raise ValueError(must_be("objective", wanted, objective))
     with np.errstate(over="ignore", invalid="ignore"):
         values: Vector = vector(weights, players, "objective") @ payoffs
         spread = values.max() - values.min()

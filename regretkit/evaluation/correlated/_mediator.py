@@ -23,18 +23,17 @@ from regretkit.sets import StrategySet
 class MediatorGame(Game[StrategySet]):
     """A game whose equilibria are the optimal correlated equilibria of another, to learn them.
 
-    Player 0 is a mediator, who plays a distribution p of joint plans, a point of a correlation DAG.
-    Player 1 + i is the deviator of player i, who mixes no deviation and triggers with
-    continuations, in c_i. With w the objective and g_i what a deviation gains,
+    Player 0 is a mediator, which plays a distribution p of joint plans, a point of a correlation
+    DAG. Player 1 + i is the deviator of player i. It mixes no deviation and triggers with
+    continuations, in c_i. With w the objective and g_i the gain of a deviation,
 
         the mediator earns   w(p) - penalty * sum over i of g_i(p, c_i)
         deviator i earns     penalty * g_i(p, c_i)
 
-    ``nash_conv`` is the distance between the two bounds on the value of the zero-sum game that the
-    mediator plays against all deviators, and the upper one bounds the objective of every
-    equilibrium, for any penalty. Above some penalty, which depends on the game, the value is
-    the optimum; below it, gains remain. Where they do, a larger penalty is needed; a much larger
-    one slows down learning.
+    ``nash_conv`` is the distance between the two bounds on the value of the zero-sum game of the
+    mediator against all deviators. The upper bound holds for the objective of every equilibrium and
+    for any penalty. Above some penalty, which depends on the game, the value is the optimum. Below
+    it, gains remain, and a larger penalty is needed. A much larger penalty slows down learning.
 
     Parameters
     ----------
@@ -103,9 +102,9 @@ class MediatorGame(Game[StrategySet]):
         return np.array([self._objective @ plan - sum(gains), *gains])
 
     def equilibrium(self, profile: Sequence[Vector]) -> ExtensiveFormCorrelatedEquilibrium:
-        """Return what the mediator recommends, with the bound that the deviators prove.
+        """Return the mediator's recommendations with the bound that the deviators prove.
 
-        ``gaps`` say how far it is from an equilibrium.
+        ``gaps`` are its distances from an equilibrium.
         """
         plan = as_strategies(self, profile)[0]
         bound, _ = self.domains[0].best_response(self.utility(0, profile))

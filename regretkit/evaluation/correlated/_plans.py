@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import as_generator, whole_numbers
+from regretkit._util._validate import as_generator, must_be, whole_numbers
 from regretkit.games import ExtensiveFormGame, Profile
 from regretkit.games._memory_budget import MemoryBudget, count_text
 from regretkit.games.tree._sequences import sorted_columns
@@ -21,28 +21,24 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-_LEARN = "learn an equilibrium, as solve(game, 'efce', ...) does"
-
 _BYTES_A_COMPONENT = 1000
 """Memory of a component and its sequences, without the bits of its events."""
 
 
 @frozen(eq=False)
 class CorrelationDAG:
-    """What a mediator decides, as far as the probabilities of some events go.
+    """The decisions of a mediator that determine the probabilities of some events.
 
-    An event is one sequence for each player: that the joint plan contains them all. The mediator
-    decides one information set at a time, the earliest first. What it decides contradicts some
-    events; the others fall apart into components that share no undecided information set, and go
-    on independently. A component, which is its events and its undecided information sets, is a
-    decision point. The probability of an event is the sum of the sequences that complete it.
+    An event is one sequence for each player: the joint plan contains them all. The mediator decides
+    one information set at a time, the earliest first. Each decision contradicts some events. The
+    others split into components that share no undecided information set and continue
+    independently. A decision point is a component: its events and undecided information sets. The
+    probability of an event is the sum of the sequences that complete it.
     """
 
     domain: DecisionDAG
     information_sets: Indices
     """Player and number of the information set of each decision point, shape ``(2, points)``."""
-    levels: Indices
-    """Decision points at which levels begin, after their parents; and last their number."""
     events: "csr_array"
     """Probability of each event by the point of ``domain``, shape ``(events, dimension)``."""
 
@@ -71,7 +67,7 @@ def correlation_dag(
 
     proceed((1 << distinct.shape[1]) - 1, (1 << len(mentioned)) - 1, 0)
     parents: list[list[int]] = []
-    decided, levels, dimension = list[int](), [0], 1
+    decided, dimension = list[int](), 1
     bytes_a_component = _BYTES_A_COMPONENT + distinct.shape[1] // 2
     while waiting:
         for (alive, undecided), sequences in waiting.pop().items():
@@ -84,20 +80,20 @@ def correlation_dag(
             if not len(parents) % 1000:
                 needed = (len(parents) + sum(map(len, waiting))) * bytes_a_component
                 size = f"more than {count_text(dimension)} sequences of correlated plans"
-                budget.require(size, needed, [_LEARN, *budget.hints])
-        levels.append(len(parents))
+                learn = "learn an equilibrium, as solve(game, 'efce', ...) does"
+                budget.require(size, needed, [learn, *budget.hints])
     rows, columns = _completed(complete)
     found = csr_array((np.ones(rows.size), (rows, columns)), shape=(distinct.shape[1], dimension))
     number = np.empty_like(groups)
     number[order] = groups
     domain = DecisionDAG(parents, [len(contradicted[number]) for number in decided])
-    return CorrelationDAG(domain, sets[:, decided], np.unique(levels), csr_array(found[number]))
+    return CorrelationDAG(domain, sets[:, decided], csr_array(found[number]))
 
 
 def _contradicted(game: ExtensiveFormGame, events: Indices) -> tuple[Indices, list[list[int]]]:
-    """Return the information sets that events mention, and which events each action contradicts.
+    """Return the information sets that events mention, and the events each action contradicts.
 
-    The sets are columns of player and number, the earliest first; events are bits of an integer.
+    The sets are columns of player and number, the earliest first. Events are bits of an integer.
     """
     tree, sets, masks = game.tree, [], []
     moves = np.array([tree.player, tree.information_set])[:, tree.player >= 0]
@@ -115,7 +111,7 @@ def _contradicted(game: ExtensiveFormGame, events: Indices) -> tuple[Indices, li
 
 
 def ancestors(domain: DecisionTree) -> NDArray[np.bool_]:
-    """Return for each sequence which sequences it contains, itself too, as a square matrix."""
+    """Return for each sequence the sequences that it contains, itself included."""
     contains = np.eye(domain.dimension, dtype=np.bool_)
     for parent, first, size in zip(
         domain.parent_sequence, domain.first_sequence, domain.sizes, strict=True
@@ -143,7 +139,7 @@ def _components(alive: int, undecided: int, mentioned: list[int]) -> list[tuple[
 
 
 def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
-    """Return the events that are decided, and by which sequences."""
+    """Return the decided events, and the sequences that decide them."""
     rows, columns = [], []
     for sequence, events in complete:
         bits = np.frombuffer(events.to_bytes(-(-events.bit_length() // 8), "little"), np.uint8)
@@ -156,9 +152,9 @@ def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
 class CorrelatedPlan:
     """A distribution over joint plans: pure strategies that a mediator recommends.
 
-    The mediator draws a joint plan once, and tells each player at every information set that it
-    reaches which action the plan has there. Information sets that matter for no recommendation
-    and no deviation are drawn uniformly.
+    The mediator draws a joint plan once. It recommends the plan's action to each player at every
+    information set that it reaches. Information sets that affect no recommendation and no deviation
+    are drawn uniformly.
 
     Examples
     --------
@@ -175,7 +171,7 @@ class CorrelatedPlan:
 
     game: ExtensiveFormGame
     players: tuple[int, ...]
-    """The players to whom plans are recommended."""
+    """The players with recommendations."""
     weights: Vector = field(repr=False)
     """The mediator's strategy, a point of the DAG."""
     _dag: CorrelationDAG = field(repr=False)
@@ -186,18 +182,16 @@ class CorrelatedPlan:
         Parameters
         ----------
         sequences
-            The coordinate of a sequence for each of ``players``, 0 for the empty one.
+            The coordinate of a sequence for each of ``players``, 0 for the empty sequence.
         """
         dag, domain, share = self._dag, self._dag.domain, 1.0
         values = np.ones(domain.dimension)
         numbers = whole_numbers(sequences, "sequences")
         trees = [self.game.domains[player] for player in self.players]
-        maximum = [tree.dimension - 1 for tree in trees]
-        if numbers.size != len(maximum) or not ((numbers >= 0) & (numbers <= maximum)).all():
-            raise ValueError(
-                f"sequences must have for each of players {self.players} one of 0 to {maximum}, "
-                f"got {numbers}; 0 is for a player that may play anything"
-            )
+        largest = [tree.dimension - 1 for tree in trees]
+        if numbers.size != len(trees) or not ((numbers >= 0) & (numbers <= largest)).all():
+            wanted = f"one for each of players {self.players}, from 0 to {largest}"
+            raise ValueError(must_be("sequences", wanted, numbers))
         for player, tree, last in zip(self.players, trees, numbers.tolist(), strict=True):
             while last:
                 number = int(np.searchsorted(tree.first_sequence, last, side="right")) - 1
@@ -207,15 +201,12 @@ class CorrelatedPlan:
                 values[expand_ranges(first, np.full(first.size, size))] = 0.0
                 values[first + action] = size  # what an undecided set contributes to `share`
                 share, last = share / size, int(tree.parent_sequence[number])
-        mixed, first = domain.behavior(self.weights), domain.first_sequence
-        edges = np.append(0, np.cumsum(domain.parent_counts))
+        mixed = np.append(0.0, domain.behavior(self.weights))
         # Components are independent: the last ones first, their probabilities multiply.
-        for begin, end in zip(dag.levels[-2::-1], dag.levels[:0:-1], strict=True):
-            actions = slice(first[begin], first[end - 1] + domain.sizes[end - 1])
-            weighted = np.append(0.0, mixed)[actions] * values[actions]
-            found = np.add.reduceat(weighted, first[begin:end] - first[begin])
-            into = domain.parent_sequences[edges[begin] : edges[end]]
-            np.multiply.at(values, into, np.repeat(found, domain.parent_counts[begin:end]))
+        for level in reversed(domain.levels):
+            found = level.simplices.sum(mixed[level.sequences] * values[level.sequences])
+            counts = domain.parent_counts[level.points]
+            np.multiply.at(values, level.sources, np.repeat(found, counts))
         return float(values[0] * share)
 
     def draw(self, generator: np.random.Generator | int) -> Profile:

@@ -1,9 +1,9 @@
-"""Gaps of correlated play: how far what was played together is from correlated equilibria."""
+"""Gaps of correlated play: its distance from correlated equilibria."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import define, field
@@ -18,28 +18,8 @@ from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._game import check_linear
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
-
-class PlayedRun(Protocol):
-    """A run that holds the strategies of its last iteration."""
-
-    @property
-    def iteration(self) -> int: ...
-
-    @property
-    def horizon(self) -> int | None: ...
-
-    @property
-    def last_profile(self) -> Sequence[Vector]: ...
-
-
-class Weights(Protocol):
-    """The weights of iterations t, from 1, such as those of an averaging scheme."""
-
-    def weight(self, t: int, horizon: int | None) -> float: ...
-
-
 Deviations: TypeAlias = str | Callable[[DecisionTree], DeviationSet]
-"""``"efcce"``, ``"efce"``, ``"linear"``, or what makes a set of maps for a player's tree."""
+"""``"efcce"``, ``"efce"``, ``"linear"``, or a function from a player's tree to a set of maps."""
 
 _DEVIATIONS: Mapping[str, Callable[[DecisionTree], DeviationSet]] = {
     "efcce": partial(TriggerDeviations, coarse=True),
@@ -49,20 +29,19 @@ _DEVIATIONS: Mapping[str, Callable[[DecisionTree], DeviationSet]] = {
 
 
 def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
-    given = None if isinstance(value, str) or not isinstance(value, Iterable) else [*value]
-    if given is None or not all(isinstance(each, str) or callable(each) for each in given):
-        wanted = f"a sequence of {', '.join(map(repr, _DEVIATIONS))} or functions of a DecisionTree"
+    wanted = f"a sequence of {', '.join(map(repr, _DEVIATIONS))} or functions of a DecisionTree"
+    if isinstance(value, str):
         raise TypeError(must_be("deviations", wanted, value))
-    asked = tuple(each.lower() if isinstance(each, str) else each for each in given)
-    for each in asked:
-        if isinstance(each, str) and each not in _DEVIATIONS:
-            told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", each)
-            raise ValueError(told + did_you_mean(each, _DEVIATIONS))
-    return asked
+    given = tuple(each.lower() if isinstance(each, str) else each for each in value)
+    for each in given:
+        if not callable(each) and each not in _DEVIATIONS:
+            close = did_you_mean(str(each), _DEVIATIONS)
+            raise ValueError(must_be("deviations", wanted, each) + close)
+    return given
 
 
 def _as_tree(domain: StrategySet) -> DecisionTree:
-    """Return the tree of a player, in a normal form that of actions chosen side by side."""
+    """Return the tree of a player, in a normal form with all actions side by side."""
     if isinstance(domain, Simplices):
         return DecisionTree([0] * domain.blocks, domain.sizes)
     if not isinstance(domain, DecisionTree):
@@ -75,24 +54,24 @@ class CorrelatedPlay(Stateful):
     """The empirical distribution of play, as sums over iterations.
 
     Iteration t plays the joint strategy (x_t, y_t, ...) with independent randomness; the average
-    over iterations is a correlated distribution. With u_t the utility of player i, it keeps
+    over iterations is a correlated distribution. With u_t the utility of player i, the sums are
 
         the sum of u_t,    the sum of <u_t, x_t>
 
-    in a normal form the sum of x_t u_t^T, and for each set of deviations the sum of what its
-    coefficients would have earned. So its memory does not grow with the iterations. It is a
+    in a normal form also the sum of x_t u_t^T, and for each set of deviations the sum of the
+    utilities of its coefficients. Memory does not grow with the iterations. ``CorrelatedPlay`` is a
     callback: pass it to a run, or call ``add`` in a loop.
 
     Parameters
     ----------
     game
-        The game that is played.
+        The game.
     deviations
-        Of which gaps are wanted besides those to a coarse correlated equilibrium: ``"efcce"``,
-        ``"efce"`` and ``"linear"``, or functions that return a ``DeviationSet`` for a tree.
+        Further gaps besides those to a coarse correlated equilibrium: ``"efcce"``, ``"efce"`` and
+        ``"linear"``, or functions that return a ``DeviationSet`` for a tree.
     averaging
-        The weights of a run's iterations, by default all the same: an ``Averaging``, or any object
-        with its method ``weight``.
+        The weights of a run's iterations, by default equal: an ``Averaging``, or any object with
+        its method ``weight(t, horizon)``.
 
     Attributes
     ----------
@@ -116,14 +95,14 @@ class CorrelatedPlay(Stateful):
 
     game: Game = field(repr=False)
     deviations: tuple[Deviations, ...] = field(default=(), converter=_as_deviations)
-    averaging: Weights | None = field(default=None, kw_only=True)
+    averaging: Any = field(default=None, kw_only=True)
     total_weight: float = field(default=0.0, init=False)
     _earned: Vector = field(init=False, repr=False)
     _sums: dict[str, Vector] = field(init=False, repr=False)
     """By name and player: utilities, their products with strategies, and for each of
-    ``deviations`` what its coefficients would have earned."""
+    ``deviations`` the utilities of its coefficients."""
     _maps: tuple[tuple[DeviationSet, ...], ...] = field(init=False, repr=False, metadata=NOT_STATE)
-    """For each of ``deviations``, those of each player."""
+    """For each of ``deviations``, the maps of each player."""
 
     def __attrs_post_init__(self) -> None:
         check_linear(self.game)
@@ -147,7 +126,7 @@ class CorrelatedPlay(Stateful):
         profile
             A strategy for each player.
         weight
-            How much it counts, at least 0. An infinite weight discards all that was added before.
+            The weight, at least 0. An infinite weight discards all earlier joint strategies.
         """
         discards = weight == math.inf
         weight = 1.0 if discards else number(weight, "weight", minimum=0.0)
@@ -177,7 +156,7 @@ class CorrelatedPlay(Stateful):
             self._earned[i] += weight * (domain.value(utility, x) if value is None else value)
         self.total_weight += weight
 
-    def __call__(self, run: PlayedRun) -> None:
+    def __call__(self, run: Any) -> None:
         """Add the joint strategy of a run's last iteration."""
         weight = 1.0
         if self.averaging is not None:
@@ -185,40 +164,35 @@ class CorrelatedPlay(Stateful):
         self.add(run.last_profile, weight)
 
     def payoffs(self) -> Vector:
-        """Return what each player earned in the mean, shape ``(players,)``."""
+        """Return each player's mean payoff, shape ``(players,)``."""
         self._check_played()
         return self._earned / self.total_weight
 
     def gaps(self, notion: Deviations, *, largest: bool = False) -> Vector:
         """Return what each player gains by the best deviation, shape ``(players,)``.
 
-        In units of payoff; each is a regret over the number of iterations:
+        In units of payoff. Each gain is a regret divided by the number of iterations:
 
         - ``"cce"``: by one fixed strategy, the external regret. In an extensive form it is the gap
           to a normal-form coarse correlated equilibrium, NFCCE.
         - ``"ce"``: by a rule "play f(a) for a", the swap regret; in normal form only.
-        - ``"efce"``: by triggers. A player follows recommendations, decision point by decision
-          point, until it is recommended an action that is a trigger for it; from that decision
-          point on it ignores them.
-        - ``"efcce"``: the same, but it decides at a decision point before it knows what is
-          recommended there.
+        - ``"efce"``: by triggers. A player follows recommendations until it meets one that is a
+          trigger for it. From that decision point on it ignores recommendations.
+        - ``"efcce"``: the same, but the player decides before it knows the recommendation.
         - ``"linear"``: by a linear map of its strategies to themselves, the linear swap regret.
 
         Parameters
         ----------
         notion
-            ``"cce"``, ``"ce"``, or one of the ``deviations`` that the play was built with.
+            ``"cce"``, ``"ce"``, or one of ``deviations``.
         largest
             Let the player choose one trigger, as many papers do, and not all of them at once, each
             with its own continuation. Only with all at once is the gap at least that of ``"cce"``.
         """
         self._check_played()
         if notion not in ("cce", "ce", *self.deviations):
-            _as_deviations([notion])
-            raise ValueError(
-                f"notion must be 'cce', 'ce' or among {quote(self.deviations)}, got "
-                f"{quote(notion)}; build CorrelatedPlay(game, [{quote(notion)}])"
-            )
+            wanted, hint = f"'cce', 'ce' or in {quote(self.deviations)}", "name it in deviations"
+            raise ValueError(must_be("notion", wanted, notion, hint))
         gains = [self._gain(i, notion, largest=largest) for i in range(len(self.game.domains))]
         return np.array(gains) / self.total_weight
 
@@ -229,10 +203,7 @@ class CorrelatedPlay(Stateful):
             return float(best - self._earned[player])
         if notion == "ce":
             if (joint := self._sums.get(f"joint {player}")) is None:
-                raise TypeError(
-                    f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
-                    "in a tree measure 'cce', 'efcce', 'efce' or 'linear'"
-                )
+                raise TypeError(f"CE gaps are those of a normal form, got {quote(self.game)}")
             blocks = map(domain.block, range(domain.blocks))
             return sum(swap_gain(joint[block, block]) for block in blocks)
         place = self.deviations.index(notion)

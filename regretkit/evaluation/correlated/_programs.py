@@ -1,4 +1,4 @@
-"""Optimal correlated equilibria of trees, by linear programming and by learning."""
+"""Optimal correlated equilibria of trees, and teams, by linear programming."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import must_be
 from regretkit.circuits import TriggerDeviations
 from regretkit.evaluation.correlated._distributions import Objective, Optimum, weighted_payoffs
 from regretkit.evaluation.correlated._plans import (
@@ -27,9 +27,7 @@ from regretkit.evaluation.exact._linear_programs import (
     scaled,
 )
 from regretkit.games import ExtensiveFormGame
-from regretkit.games._game import (
-    check_player,
-)
+from regretkit.games._game import check_player
 from regretkit.sets import DecisionTree
 
 if TYPE_CHECKING:
@@ -43,19 +41,19 @@ Concept: TypeAlias = Literal["efce", "efcce", "nfcce"]
 class Deviations:
     """The trigger deviations of one player.
 
-    The first decision point of ``domain`` chooses between no deviation and each trigger; after a
-    trigger comes a copy of the player's tree from there. The utility of a sequence of ``domain`` is
-    the sum of its ``factors``, each times the probability that a plan contains its ``events``: what
-    the continuation earns, or of a trigger what following earns, negative.
+    The first decision point of ``domain`` chooses between no deviation and each trigger. A copy of
+    the player's tree from the trigger on follows. The utility of a sequence of ``domain`` is the
+    sum of its ``factors``, each times the probability that a plan contains its ``events``: the
+    earnings of the continuation, or of a trigger minus those of following.
     """
 
     domain: DecisionTree
     maps: TriggerDeviations | None
-    """The same without "no deviation"; None where the only trigger comes before all decisions."""
+    """The same without "no deviation"; None if the only trigger comes before all decisions."""
     events: Indices
-    """Columns of a sequence for each player; and for each event"""
+    """Columns of a sequence for each player."""
     row: Indices
-    """the sequence of ``domain`` that it belongs to."""
+    """The sequence of ``domain`` of each event."""
     factors: Vector
 
     @classmethod
@@ -96,17 +94,17 @@ class Deviations:
         return cls(tree, maps, events, np.repeat(rows, count), np.repeat(sign, count) * values[z])
 
     def gain(self, utility: Vector) -> float:
-        """Return what the best deviation gains, at as many triggers as it likes."""
+        """Return the gain of the best deviation, at any number of triggers."""
         if self.maps is None:
             return self.domain.best_response(utility)[0]
         return self.maps.best_gain(np.delete(utility, 1))
 
 
 def as_concept(value: str) -> Concept:
-    """Return a concept, whose name may have capitals."""
-    if (lower := str(value).lower()) not in get_args(Concept):
-        raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(value)}")
-    return cast("Concept", lower)
+    """Require the name of a concept."""
+    if value not in get_args(Concept):
+        raise ValueError(must_be("concept", "'efce', 'efcce' or 'nfcce'", value))
+    return cast("Concept", value)
 
 
 @frozen(eq=False)
@@ -134,10 +132,10 @@ class Program:
         concept: Concept,
         memory_limit: float | None = None,
     ) -> "Program":
-        """Build the program, or refuse what has none."""
+        """Build the program."""
         from scipy.sparse import csr_array, diags_array
 
-        check_form(game, ExtensiveFormGame, hint="of a table it is best_correlated_equilibrium")
+        check_form(game, ExtensiveFormGame, hint="a table has best_correlated_equilibrium")
         concept = as_concept(concept)
         ends = Terminals.of(game)
         values = weighted_payoffs(ends.payoffs + ends.offsets[:, None], objective)
@@ -158,11 +156,9 @@ class Program:
     def equilibrium(
         self, weights: Vector, value: float, bound: float
     ) -> "ExtensiveFormCorrelatedEquilibrium":
-        """Return what is known of a point of ``plans``."""
-        gains = [
-            deviations.gain(utilities @ weights)
-            for deviations, utilities in zip(self.deviations, self.gains, strict=True)
-        ]
+        """Return a point of ``plans`` with its payoffs and gaps."""
+        pairs = zip(self.deviations, self.gains, strict=True)
+        gains = [own.gain(utilities @ weights) for own, utilities in pairs]
         return ExtensiveFormCorrelatedEquilibrium(
             value,
             bound,
@@ -189,9 +185,8 @@ class Program:
         # Weak duality: at an equilibrium no mixture of deviations gains, so that the objective
         # minus its gain is no smaller. The multipliers are mixtures, up to HiGHS's tolerance.
         ends = np.cumsum([own.domain.dimension - 2 for own in self.deviations])[:-1]
-        for deviations, part, own in zip(
-            self.deviations, rows, np.split(prices, ends), strict=True
-        ):
+        pieces = zip(self.deviations, rows, np.split(prices, ends), strict=True)
+        for deviations, part, own in pieces:
             mixture = repaired(np.concatenate([[1.0, 0.0], own]), deviations.domain)
             total = own[: deviations.domain.sizes[0] - 1].sum()
             reduced = reduced - total * (part.T @ mixture[2:])
@@ -212,7 +207,7 @@ class ExtensiveFormCorrelatedEquilibrium(Optimum):
     """
 
     plan: CorrelatedPlan = field(repr=False)
-    """What the mediator recommends; any one of several optima."""
+    """The recommendations of the mediator, any one of several optima."""
 
 
 def best_extensive_form_correlated_equilibrium(
@@ -224,10 +219,10 @@ def best_extensive_form_correlated_equilibrium(
 ) -> ExtensiveFormCorrelatedEquilibrium:
     """Return the equilibrium of a tree with the largest welfare, or payoff of one player.
 
-    A mediator draws a joint plan, and recommends it. The concept says when a player may stop
-    following, which is a *trigger*, and what it knows then; after it, no more is recommended:
+    A mediator draws a joint plan and recommends it. A *trigger* is where a player may stop
+    following, without further recommendations. The concept says when, and what the player knows:
 
-    - ``"efce"``: at an information set, knowing what is recommended there;
+    - ``"efce"``: at an information set, knowing the recommendation there;
     - ``"efcce"``: at an information set, before that;
     - ``"nfcce"``: before the first one.
 
@@ -242,14 +237,14 @@ def best_extensive_form_correlated_equilibrium(
 
     P is linear in the flow through a DAG, in which the mediator decides one information set at a
     time. That is exact for any number of players and any chance. The DAG grows exponentially with
-    what players know privately: that of Kuhn poker for 3 players has 33,000 sequences.
+    the players' private information: Kuhn poker for 3 players has 33,000 sequences.
 
     Parameters
     ----------
     objective
         As in ``best_correlated_equilibrium``.
     memory_limit
-        Largest number of bytes that building the DAG may take, by default all that are available.
+        Largest number of bytes for the DAG, by default all that are available.
 
     Examples
     --------
@@ -283,7 +278,7 @@ def best_extensive_form_correlated_equilibrium(
 
 @frozen(eq=False)
 class TeamMaxmin:
-    """What a team guarantees that agrees beforehand, and how.
+    """The payoff that a team guarantees with a joint plan, and the plan.
 
     Examples
     --------
@@ -300,7 +295,7 @@ class TeamMaxmin:
     plan: CorrelatedPlan = field(repr=False)
     """A distribution over joint plans of the team."""
     strategy: Vector = field(repr=False)
-    """The opponent's, against which the team earns at most ``value + gap``."""
+    """The opponent's strategy, against which the team earns at most ``value + gap``."""
 
 
 def team_maxmin(
@@ -310,15 +305,15 @@ def team_maxmin(
 
         max over p of min over y of u(p, y)
 
-    All players but the opponent are the team, which earns the sum of their payoffs. They draw a
-    joint plan p before the game, and do not communicate during it.
+    All players but the opponent are the team, which earns the sum of their payoffs. The team draws
+    a joint plan p before the game, and does not communicate during it.
 
     Parameters
     ----------
     opponent
         The player that is not in the team; its own payoffs do not matter.
     memory_limit
-        Largest number of bytes that building the DAG may take, by default all that are available.
+        Largest number of bytes for the DAG, by default all that are available.
 
     Examples
     --------

@@ -143,7 +143,7 @@ def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vecto
 
 @frozen(eq=False)
 class SecurityLevel:
-    """A payoff that a strategy guarantees, and the strategy.
+    """The payoff that a strategy guarantees, and the opponents' strategy that allows no more.
 
     Examples
     --------
@@ -155,15 +155,21 @@ class SecurityLevel:
     value: float
     """The payoff of the player that ``strategy`` guarantees."""
     gap: float
-    """Bound on the improvement by a better strategy; rounding may make it negative."""
+    """``opponents`` limits the payoff to ``value + gap``; rounding may make it negative."""
     strategy: Vector = field(repr=False)
-    """The player's of ``maxmin``, the others' of ``minmax``."""
+    """The strategy of the player."""
+    opponents: Vector = field(repr=False)
+    """The strategy of the others, who act together.
+
+    Several others have a probability for every joint action, shape ``(n_0, n_1, ...)`` without the
+    player's axis.
+    """
 
 
 def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
     """Return the largest payoff that a player can guarantee against all strategies of the others.
 
-        max over x of min over y of u(x, y)
+        max over x of min over y of u(x, y)  =  min over y of max over x of u(x, y)
 
     with x a mixed strategy of the player and y a joint strategy of the others, whose own payoffs
     do not matter. The game is in normal form or has two players.
@@ -171,34 +177,14 @@ def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
     Examples
     --------
     >>> from regretkit.games import battle_of_the_sexes
-    >>> sure = maxmin(battle_of_the_sexes(), 0)
-    >>> round(sure.value, 12), sure.strategy
-    (1.2, array([0.4, 0.6]))
+    >>> level = maxmin(battle_of_the_sexes(), 0)
+    >>> round(level.value, 12), level.strategy, level.opponents
+    (1.2, array([0.4, 0.6]), array([0.4, 0.6]))
     """
-    strategy, _, lower, upper = _saddle_of_player(game, player)
-    return SecurityLevel(lower, upper - lower, strategy)
-
-
-def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
-    """Return the minmax value of a player: the least to which the others can limit its payoff.
-
-        min over y of max over x of u(x, y)
-
-    It equals ``maxmin``, up to the gap. ``strategy`` is that of the others, who act together.
-    Several others have a probability for every joint action, an array of shape ``(n_0, n_1, ...)``
-    without the player's axis.
-
-    Examples
-    --------
-    >>> from regretkit.games import battle_of_the_sexes
-    >>> held = minmax(battle_of_the_sexes(), 0)
-    >>> round(held.value, 12), held.strategy
-    (1.2, array([0.4, 0.6]))
-    """
-    _, correlated, lower, upper = _saddle_of_player(game, player)
+    strategy, opponents, lower, upper = _saddle_of_player(game, player)
     if isinstance(game, NormalFormGame):
-        correlated = correlated.reshape(np.delete(game.payoffs.shape[1:], player))
-    return SecurityLevel(upper, upper - lower, correlated)
+        opponents = opponents.reshape(np.delete(game.payoffs.shape[1:], player))
+    return SecurityLevel(lower, upper - lower, strategy, opponents)
 
 
 def check_form(game: Game, *forms: type, hint: str = "") -> Any:
