@@ -62,10 +62,6 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
     (0.1, array([0., 1., 0.]))
     """
     check_game(game)
-    if isinstance(player, Sequence):
-        raise TypeError(
-            "player must be a number, got strategies; the player comes before the profile"
-        )
     check_player(player, len(game.domains))
     domain = game.domains[player]
     values = _in_machine_code(game, profile, player)

@@ -2,7 +2,6 @@
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import number
@@ -56,24 +55,17 @@ def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]
     check_form(game, NormalFormGame)
     payoffs = game.payoffs.reshape(game.players, -1).T
     distinct, outcome = np.unique(payoffs, axis=0, return_inverse=True)
-    optimal = _undominated(distinct)[outcome.ravel()]
-    return _outcomes(np.argwhere(optimal.reshape(game.payoffs.shape[1:])))
-
-
-def _undominated(points: Vector) -> NDArray[np.bool_]:
-    """Return which of the distinct, sorted rows are not dominated by another row."""
-    undominated = np.zeros(len(points), dtype=bool)
-    remaining = np.arange(len(points))
+    optimal, remaining = np.zeros(len(distinct), dtype=bool), np.arange(len(distinct))
     while remaining.size:
-        # The last in order could only be dominated by a later row, and none remains.
+        # Rows are sorted, so that only a later row could dominate the last one.
         best = remaining[-1]
-        undominated[best] = True
-        remaining = remaining[(points[remaining] > points[best]).any(axis=1)]
-    return undominated
+        optimal[best] = True
+        remaining = remaining[(distinct[remaining] > distinct[best]).any(axis=1)]
+    return _outcomes(np.argwhere(optimal[outcome].reshape(game.payoffs.shape[1:])))
 
 
 def _outcomes(indices: Indices) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(action) for action in outcome) for outcome in indices)
+    return tuple(map(tuple, indices.tolist()))
 
 
 # Dominance
@@ -100,15 +92,15 @@ def dominated_actions(
     Parameters
     ----------
     by_mixed
-        Whether x may be mixed. Comparisons with pure x are exact; a mixed x is found by a linear
-        program for each action that is left.
+        Whether x may be mixed. Comparisons with pure x are exact; a linear program for each other
+        action finds a mixed x.
     rtol
-        For mixed x only: the least gain that counts, relative to the range of the player's payoffs.
-        HiGHS may accept a loss of 1e-10.
+        The least gain of a mixed x, relative to the range of the player's payoffs. HiGHS may accept
+        a loss of 1e-10.
 
     Examples
     --------
-    The last row is worse than half of each of the others, but than neither of them:
+    The last row is worse than half of each of the others, but than neither row:
 
     >>> from regretkit.games import matrix_game
     >>> game = matrix_game([[4.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
@@ -122,8 +114,8 @@ def dominated_actions(
     tolerance = rtol * (payoffs.max() - payoffs.min())
     found: list[int] = []
     for action in range(len(payoffs)):
-        # Dominated actions are left out of later comparisons: what dominates them does so as well,
-        # and two nearly equal actions are not both found within a tolerance.
+        # Dominated actions leave the comparison: what dominates them dominates the others too, and
+        # two nearly equal actions do not dominate each other within a tolerance.
         gains = np.delete(payoffs, [*found, action], axis=0) - payoffs[action]
         pure = (gains > 0.0).all(axis=1)
         if not strictly:
@@ -160,10 +152,10 @@ def eliminate_dominated(
     """Remove dominated actions repeatedly, until no action is dominated.
 
     Each round removes all dominated actions of all players at once. With strict dominance the
-    result does not depend on the order, and keeps every Nash and correlated equilibrium; in a game
+    result does not depend on the order and keeps every Nash and correlated equilibrium. In a game
     of two players it consists of the rationalizable actions. With weak dominance the result may
-    depend on the order, and equilibria may be lost, though never all of them. The options are those
-    of ``dominated_actions``.
+    depend on the order, and some equilibria may be lost, but never all. The options are those of
+    ``dominated_actions``.
 
     Examples
     --------
@@ -203,8 +195,8 @@ def eliminate_dominated(
 def _best_gain(gains: Vector, strictly: bool) -> float:
     """Return how much a mixture of the rows can gain.
 
-    Strictly it is the least gain of the maximin mixture against a joint action of the others; else
-    the largest, of the mixture with the largest sum of gains that are all at least zero.
+    Strictly, that is the least gain of the maximin mixture. Weakly, it is the largest gain of the
+    mixture with the largest sum of gains that are all at least zero.
     """
     from scipy.sparse import csr_array
 

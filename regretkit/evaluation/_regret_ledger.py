@@ -1,6 +1,6 @@
 """The regret ledger: the exact regret of every node of a circuit, checked against its bound."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from attrs import define, field
 
@@ -15,19 +15,17 @@ from regretkit.minimizer import RegretMinimizer
 class RegretLedger:
     """Tracks the exact regret of a minimizer and of all its parts, from now on.
 
-    It keeps sums and no history. Every circuit states a bound about its regret, given that of its
-    parts; ``check`` verifies it.
-
-    Internal and swap regret take a sum for each pair of actions of a decision. They are tracked,
-    from the top on, while all nodes together have 10,000,000 pairs at most.
+    A ledger keeps sums and no history. Every circuit bounds its regret by that of its parts, and
+    ``check`` verifies the bounds. Internal and swap regret take a sum for each pair of actions of a
+    decision: from the top on, the nodes with at most 10,000,000 pairs together have them.
 
     Parameters
     ----------
     subject
         A minimizer, or a run of several.
     strict
-        Check every bound after each iteration of a minimizer at the top, and raise if one is
-        violated. It costs more than the iteration itself.
+        Call ``check`` after each iteration of a minimizer at the top, which takes longer than the
+        iteration itself.
     rtol
         Tolerance for rounding in a bound, relative to the sum of all magnitudes added.
 
@@ -60,9 +58,7 @@ class RegretLedger:
         self._nodes = dict(_nodes(self.subject))
         taken = [name for name, node in self._nodes.items() if node._tracker is not None]
         if taken:
-            raise ValueError(
-                f"{taken[0]} is already tracked by another ledger; detach that one first"
-            )
+            raise ValueError(f"{taken[0]} has another ledger; detach that one first")
         left = LARGEST
         for name, node in self._nodes.items():
             joint = isinstance(node, PhiRegret)
@@ -103,21 +99,18 @@ class RegretLedger:
     def check(self) -> None:
         """Raise ``AssertionError`` if a bound is violated by more than rounding."""
         for name, bound in self.regret_bounds().items():
-            allowed = self.rtol * self._size(self._nodes[name])
+            node = self._nodes[name]
+            own = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
+            allowed = self.rtol * sum(self.tracker(member).size for member in (node, *own))
             for row in (bound, *bound.also):
                 if not row.gap <= allowed:
                     raise AssertionError(
-                        f"{name}, {quote(self._nodes[name])}, violates {quote(row.statement)}: "
-                        f"its regret is {quote(row.regret)}, and the bound is {quote(row.bound)}"
+                        f"{name}, {quote(node)}, violates {quote(row.statement)}: its regret is "
+                        f"{row.regret!r}, and the bound is {row.bound!r}"
                     )
 
-    def _size(self, node: RegretMinimizer) -> float:
-        """Return the sum of magnitudes to which the rounding of a node's bound is relative."""
-        minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
-        return sum(self.tracker(member).size for member in (node, *minimizers))
-
     def _table(self) -> tuple[list[tuple[str, ...]], list[str]]:
-        """Return rows of texts, and a sentence for each node of external regret alone."""
+        """Return rows of texts, and a sentence for each node without internal regret."""
         rows: list[tuple[str, ...]] = [("node", "external", "internal", "swap", "bound")]
         omissions, bounds = [], self.regret_bounds()
         for name, node in self._nodes.items():
@@ -156,17 +149,14 @@ class RegretLedger:
 
 
 def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
-    if isinstance(subject, RegretMinimizer):
-        yield from _below("top", subject)
-        return
-    players = getattr(subject, "minimizers", None)
-    if not isinstance(players, Sequence) or not all(
-        isinstance(player, RegretMinimizer) for player in players
-    ):
-        hint = "pass what you play with, as RegretMatching(3), and not its class"
-        raise TypeError(must_be("subject", "a minimizer or a run of several", subject, hint))
-    for player, minimizer in enumerate(players):
-        yield from _below(f"player {player}", minimizer)
+    players = [("top", subject)]
+    if not isinstance(subject, RegretMinimizer):
+        several = getattr(subject, "minimizers", [subject])
+        players = [(f"player {i}", minimizer) for i, minimizer in enumerate(several)]
+    for name, minimizer in players:
+        if not isinstance(minimizer, RegretMinimizer):
+            raise TypeError(must_be("subject", "a minimizer or a run of several", subject))
+        yield from _below(name, minimizer)
 
 
 def _below(name: str, node: Stateful) -> Iterator[tuple[str, RegretMinimizer]]:

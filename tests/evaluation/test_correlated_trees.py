@@ -258,9 +258,9 @@ def test_a_recorder_measures_gaps_of_all_iterations_by_name():
 # Refusals
 
 
-def played(*deviations, game=games.kuhn_poker()):
-    play = CorrelatedPlay(game, deviations)
-    play.add([tree.relative_interior_point() for tree in game.domains])
+def played(*deviations, game=None):
+    play = CorrelatedPlay(game or games.kuhn_poker(), deviations)
+    play.add([tree.relative_interior_point() for tree in play.game.domains])
     return play
 
 

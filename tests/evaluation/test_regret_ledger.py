@@ -174,7 +174,7 @@ def test_what_stands_in_no_ledger_or_in_another_is_refused():
     ledger = RegretLedger(player)
     with pytest.raises(ValueError, match="is not tracked by this ledger"):
         ledger.external(rk.RegretMatching(2))
-    with pytest.raises(ValueError, match="top is already tracked by another ledger"):
+    with pytest.raises(ValueError, match="top has another ledger"):
         RegretLedger(player)
     for wrong in (None, [player], types.SimpleNamespace(minimizers=[player, 3])):
         with pytest.raises(TypeError, match="subject must be a minimizer or a run"):

@@ -207,8 +207,7 @@ def _saddle_of_player(
     check_form(game)
     check_player(player, game.players)
     opponent = only_opponent(game, player) if isinstance(game, ExtensiveFormGame) else None
-    matrix: Any
-    matrix, offset = payoff_matrix(game, player)
+    matrix, offset = _payoff_matrix(game, player)
     opponents: Any = Simplices(matrix.shape[1]) if opponent is None else game.domains[opponent]
     x, y, lower, upper = saddle_point(matrix, game.domains[player], opponents, time_limit)
     return x, y, offset + lower, offset + upper
@@ -266,11 +265,8 @@ def constraints(domain: Constrained) -> tuple["csr_array", Vector]:
     if isinstance(domain, Simplices):
         entries = np.ones(block.size), (block, np.arange(block.size))
         return csr_array(entries, shape=(domain.blocks, block.size)), np.ones(domain.blocks)
-    if isinstance(domain, DecisionTree):
-        parents, entered = domain.parent_sequence, np.arange(domain.points)
-    else:
-        parents = domain.parent_sequences
-        entered = np.repeat(np.arange(domain.points), domain.parent_counts)
+    parents = domain.parent_sequences
+    entered = np.repeat(np.arange(domain.points), domain.parent_counts)
     # Row 0 is the empty sequence; row 1 + j is the flow out of decision point j minus the flow in.
     rows, dimension = np.concatenate([[0], 1 + block, 1 + entered]), domain.dimension
     signs = np.repeat([1.0, -1.0], [dimension, parents.size])
@@ -288,23 +284,22 @@ def repaired(point: Vector, domain: Constrained) -> Vector:
 
 def payoff_rows(game: NormalFormGame, player: int) -> Vector:
     """Return a player's payoffs, shape ``(actions, joint actions of the others)``."""
-    payoffs = np.moveaxis(game.payoffs[player], player, 0)
-    rows: Vector = payoffs.reshape(len(payoffs), -1)
-    return rows
+    payoffs: Vector = np.moveaxis(game.payoffs[player], player, 0)
+    return payoffs.reshape(len(payoffs), -1)
 
 
 @frozen(eq=False)
 class Terminals:
-    """The terminals that chance may reach; of a normal form, all outcomes."""
+    """The terminals that chance may reach, or all outcomes of a normal form."""
 
     sequences: Indices
-    """Last sequence of each player, or its action, shape ``(players, terminals)``."""
+    """Last sequence or action of each player, shape ``(players, terminals)``."""
     chance: Vector
     """Probability of chance's moves, shape ``(terminals,)``."""
     payoffs: Vector
     """Payoffs without ``offsets``, shape ``(players, terminals)``."""
     offsets: Vector
-    """The payoff of each player that is nearest to zero, so that small differences count."""
+    """The payoff of each player nearest to zero, so that small differences count."""
 
     @classmethod
     def of(cls, game: NormalFormGame | ExtensiveFormGame) -> "Terminals":
@@ -322,9 +317,7 @@ class Terminals:
         return cls(sequences, chance, paid - offsets[:, None], offsets)
 
 
-def payoff_matrix(
-    game: NormalFormGame | ExtensiveFormGame, player: int
-) -> tuple["csr_array", float]:
+def _payoff_matrix(game: NormalFormGame | ExtensiveFormGame, player: int) -> tuple[Any, float]:
     """Return payoffs by a player's coordinates and the others' joint ones, and their offset."""
     from scipy.sparse import csr_array
 
