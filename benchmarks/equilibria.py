@@ -236,7 +236,7 @@ def look(call: str, quick: bool) -> Figures:
     return {**figures, "ratio": best["look"] / best["iteration"]}
 
 
-KINDS = {
+KINDS: dict[str, Callable[..., Any]] = {
     "CE": best_correlated_equilibrium,
     "CCE": functools.partial(best_correlated_equilibrium, coarse=True),
 }

@@ -207,7 +207,7 @@ def sampled_value(
     elif isinstance(game, NormalFormGame) and vectors is not None:
         positive = [np.maximum(x, 0.0) for x in vectors]
         actions = [generator.choice(x.size, samples, p=x / x.sum()) for x in positive]
-        drawn = game.payoffs[(slice(None), *actions)].T
+        drawn = np.moveaxis(game.payoffs, 0, -1)[tuple(actions)]
     else:
         root, played = as_history(game), behaviors(strategies, game)
         payoffs = [play_out(root, played, generator) for _ in range(samples)]
