@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
 
 from regretkit._state import Stateful, attrs_fields, parts
+from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind
 from regretkit.display._style import (
+    aligned,
     axes_for,
     escaped,
     number,
@@ -34,7 +36,7 @@ _MOST = 12
 _FEW = 5
 """Arrays of fewer numbers are shown."""
 _BUILDERS = ("local", "expert", "make")
-"""Arguments that build parts, which are shown themselves."""
+"""Arguments that build parts."""
 
 
 @frozen
@@ -42,28 +44,21 @@ class Node:
     """A minimizer as it is shown."""
 
     role: str
-    """What it is to the one around it, as ``members[0]``; empty at the top."""
+    """Its name in its circuit, as ``members[0]``; empty at the top."""
     name: str
     """Its class, and hyperparameters that are not the default ones."""
     domain: str
-    """The set on which it plays,"""
     dimension: int
-    """and the dimension of that."""
     parts: tuple["Node", ...]
 
     @property
-    def title(self) -> str:
-        """Its role and its name."""
-        return f"{self.role}: {self.name}" if self.role else self.name
-
-    @property
     def place(self) -> str:
-        """Its set, and the dimension."""
+        """Its set with the dimension."""
         return f"{self.domain}, dimension {self.dimension:,}"
 
 
 def outline(minimizer: RegretMinimizer, role: str = "") -> Node:
-    """Return what is shown of a minimizer and its parts; equal neighbors are shown as one."""
+    """Return a minimizer and its parts as they are shown; equal neighbors are one node."""
     inner = [outline(p, at) for at, p in parts(minimizer) if isinstance(p, RegretMinimizer)]
     grouped: list[Node] = []
     for _, group in groupby(inner, key=partial(evolve, role="")):
@@ -71,9 +66,8 @@ def outline(minimizer: RegretMinimizer, role: str = "") -> Node:
         first, last = alike[0].role, alike[-1].role.rpartition("[")[2].rstrip("]")
         text = f"{first.rstrip(']')} to {last}], {len(alike):,} alike"
         grouped.append(evolve(alike[0], role=text if len(alike) > 1 else first))
-    remaining = len(grouped) - _MOST
-    if remaining > 1:
-        hidden = Node("", f"... {remaining:,} more", "", 0, ())
+    if len(grouped) > _MOST + 1:
+        hidden = Node("", f"... {len(grouped) - _MOST:,} more", "", 0, ())
         grouped = [*grouped[:_MOST], hidden]
     return Node(
         role.lstrip("_"),
@@ -99,7 +93,7 @@ def _arguments(minimizer: RegretMinimizer) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a hyperparameter as text; nothing of parts and of sets."""
+    """Return a hyperparameter as text, empty for parts and sets."""
     if isinstance(value, Stateful | StrategySet | tuple | list) or value is None:
         return ""
     if isinstance(value, bool | str):
@@ -130,19 +124,14 @@ def _set(domain: StrategySet) -> str:
 
 
 def circuit_text(minimizer: RegretMinimizer) -> str:
-    """Return a line for each minimizer, indented below the one that it is a part of."""
-    rows = list(_rows(outline(minimizer), 0))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    """Return a line for each minimizer, parts indented below their circuit."""
+    return "\n".join(aligned([*_rows(outline(minimizer), 0)]))
 
 
 def _rows(node: Node, depth: int) -> Iterator[tuple[str, str, str]]:
     dimension = f"dimension {node.dimension:,}" if node.domain else ""
-    yield "  " * depth + node.title, node.domain, dimension
+    title = f"{node.role}: {node.name}" if node.role else node.name
+    yield "  " * depth + title, node.domain, dimension
     for part in node.parts:
         yield from _rows(part, depth + 1)
 
@@ -158,7 +147,7 @@ _LEAF = "border-color: #009E73; background: rgba(0, 158, 115, 0.12)"
 
 
 def circuit_html(minimizer: RegretMinimizer) -> str:
-    """Return nested boxes: each minimizer holds those that it is made of."""
+    """Return nested boxes: each circuit holds its parts."""
     return f'<div style="overflow-x: auto; white-space: nowrap">{_box(outline(minimizer))}</div>'
 
 
@@ -174,74 +163,53 @@ def _box(node: Node) -> str:
 # Figures
 
 
-class CircuitFigure:
-    """The positions of the boxes of minimizers, in points, y downwards.
+class _Box(NamedTuple):
+    """A minimizer in a figure, in points, y downwards."""
 
-    A box stands right of the one that it is a part of, and amid its own parts.
-    """
+    node: Node
+    level: int
+    lines: list[str]
+    middle: float
+    parts: list[float]
+    """The middles of its parts, which are on the next level."""
 
-    def __init__(self, node: Node) -> None:
-        self.size = text_size()
-        self.boxes: list[tuple[Node, int, float]] = []
-        self.edges: list[tuple[int, int]] = []
-        self.height = 0.0
-        self._add(node, 0)
-        levels = max(level for _, level, _ in self.boxes) + 1
-        self.widths = [0.0] * levels
-        for node, level, _ in self.boxes:
-            widest = max(width_of(text, self.size, "bold") for text in self.lines(node))
-            self.widths[level] = max(self.widths[level], widest + 1.6 * self.size)
-        gap = 3.0 * self.size
-        lefts = np.cumsum([0.0, *(width + gap for width in self.widths[:-1])])
-        self.lefts: list[float] = lefts.tolist()
-        self.width = self.lefts[-1] + self.widths[-1]
 
-    def lines(self, node: Node) -> list[str]:
-        """Return the lines of text in a box."""
-        role = [plain(node.role)] if node.role else []
-        place = [plain(node.place, 60)] if node.domain else []
-        return [*role, plain(node.name, 60), *place]
+def _place(node: Node, level: int, top: float, size: float, boxes: list[_Box]) -> float:
+    """Append the boxes of a node and its parts below ``top``, and return their bottom."""
+    role = [plain(node.role)] if node.role else []
+    place = [plain(node.place, 60)] if node.domain else []
+    lines, first, bottom = [*role, plain(node.name, 60), *place], len(boxes), top
+    for part in node.parts:
+        bottom = _place(part, level + 1, bottom, size, boxes)
+    own = size * (1.35 * len(lines) + 1.9)
+    parts = [box.middle for box in boxes[first:] if box.level == level + 1]
+    middle = (parts[0] + parts[-1]) / 2.0 if parts else top + own / 2.0
+    boxes.append(_Box(node, level, lines, middle, parts))
+    return max(bottom, top + own)  # a box may be taller than its parts
 
-    def _add(self, node: Node, level: int) -> int:
-        """Place a node below all before it, and return its number."""
-        at, top = len(self.boxes), self.height
-        self.boxes.append((node, level, 0.0))
-        numbers = [self._add(part, level + 1) for part in node.parts]
-        own = self.size * (1.35 * len(self.lines(node)) + 1.9)
-        if not numbers:
-            self.height += own
-        self.height = max(self.height, top + own)  # a box may be taller than its parts
-        ends = [self.boxes[n][2] for n in (numbers or [at])]
-        middle = (ends[0] + ends[-1]) / 2.0 if numbers else top + own / 2.0
-        self.boxes[at] = node, level, middle
-        self.edges += [(at, child) for child in numbers]
-        return at
 
-    def draw(self, ax: "Axes") -> None:
-        """Draw the boxes; a unit of the axes is a point."""
-        import matplotlib as mpl
-        from matplotlib.patches import FancyBboxPatch
+def _draw(ax: "Axes", boxes: list[_Box], lefts: Vector, widths: Vector, size: float) -> None:
+    """Draw boxes; a unit of the axes is a point."""
+    import matplotlib as mpl
+    from matplotlib.patches import FancyBboxPatch
 
-        color = mpl.rcParams["grid.color"]
-        for parent, child in self.edges:
-            (_, level, top), (_, _, y) = self.boxes[parent], self.boxes[child]
-            start = self.lefts[level] + self.widths[level]
-            end, bend = self.lefts[level + 1], start + 1.2 * self.size
-            ax.plot([start, bend, bend, end], [top, top, y, y], color=color, zorder=0.5)
-        for node, level, middle in self.boxes:
-            lines, look = self.lines(node), style(0 if node.parts else 2)["color"]
-            height = self.size * (1.35 * len(lines) + 0.8)
-            corner, width = (self.lefts[level], middle - height / 2.0), self.widths[level]
-            box = {"boxstyle": f"round,pad=0,rounding_size={0.5 * self.size}", "edgecolor": look}
-            if node.domain:
-                ax.add_patch(FancyBboxPatch(corner, width, height, facecolor=(look, 0.1), **box))
-            first = middle - 0.675 * self.size * (len(lines) - 1)
-            for index, line in enumerate(lines):
-                is_name = line == plain(node.name, 60)
-                place = corner[0] + 0.8 * self.size, first + 1.35 * self.size * index
-                weight = "bold" if is_name and node.domain else "normal"
-                size = self.size if is_name else 0.9 * self.size
-                ax.text(*place, line, fontsize=size, weight=weight, va="center")
+    rounded = f"round,pad=0,rounding_size={0.5 * size}"
+    for node, level, lines, middle, inner in boxes:
+        left, width = lefts[level], widths[level]
+        start, bend = left + width, left + width + 1.2 * size
+        for y in inner:
+            path = [start, bend, bend, lefts[level + 1]], [middle, middle, y, y]
+            ax.plot(*path, color=mpl.rcParams["grid.color"], zorder=0.5)
+        look, height = style(0 if node.parts else 2)["color"], size * (1.35 * len(lines) + 0.8)
+        if node.domain:
+            box: Any = {"boxstyle": rounded, "edgecolor": look, "facecolor": (look, 0.1)}
+            ax.add_patch(FancyBboxPatch((left, middle - height / 2.0), width, height, **box))
+        first = middle - 0.675 * size * (len(lines) - 1)
+        for index, line in enumerate(lines):
+            is_name = index == bool(node.role)
+            weight = "bold" if is_name and node.domain else "normal"
+            place, letters = (left + 0.8 * size, first + 1.35 * size * index), 0.9 + 0.1 * is_name
+            ax.text(*place, line, fontsize=letters * size, weight=weight, va="center")
 
 
 def draw_circuit(
@@ -251,23 +219,18 @@ def draw_circuit(
     figsize: tuple[float, float] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw what a minimizer is made of, from left to right.
+    """Draw a minimizer and its parts, from left to right.
 
     A box is a minimizer: its role in the one on its left, its class with the hyperparameters that
-    are not the default ones, and the set on which it plays with the dimension. Circuits and leaves
-    differ in color. Parts that are alike stand in one box.
+    are not the default ones, and its set with the dimension. Circuits and leaves differ in color.
+    Equal parts share one box.
 
     Parameters
     ----------
     minimizer
-        Any.
+        Any minimizer.
     title, figsize, ax
         As in all figures, see ``display``.
-
-    Raises
-    ------
-    TypeError
-        When ``minimizer`` is none.
 
     Examples
     --------
@@ -287,13 +250,19 @@ def draw_circuit(
     """
     require_matplotlib("display.draw_circuit")
     check_kind(minimizer, RegretMinimizer, "minimizer", "RegretMatching(3)")
-    picture = CircuitFigure(outline(minimizer))
-    size, heading = text_size(), None if title is None else plain(title, 80)
+    boxes, size = list[_Box](), text_size()
+    height = _place(outline(minimizer), 0, 0.0, size, boxes)
+    widths = np.zeros(max(box.level for box in boxes) + 1)
+    for box in boxes:
+        widest = max(width_of(line, size, "bold") for line in box.lines)
+        widths[box.level] = max(widths[box.level], widest + 1.6 * size)
+    lefts = np.cumsum(widths + 3.0 * size) - widths - 3.0 * size
+    heading = None if title is None else plain(title, 80)
     margin = 2.4 * size * (heading is not None)
-    width = max(picture.width, width_of(heading or "", 1.4 * size)) + 0.4 * size
-    ax = axes_for(ax, figsize, ((width + 2.0 * size) / 72.0, (picture.height + margin) / 72.0))
-    ax.set(xlim=(-0.2 * size, width), ylim=(picture.height, 0.0))
-    picture.draw(ax)
+    width = max(lefts[-1] + widths[-1], width_of(heading or "", 1.4 * size)) + 0.4 * size
+    ax = axes_for(ax, figsize, ((width + 2.0 * size) / 72.0, (height + margin) / 72.0))
+    ax.set(xlim=(-0.2 * size, width), ylim=(height, 0.0))
+    _draw(ax, boxes, lefts, widths, size)
     ax.set_axis_off()
     if heading is not None:
         ax.set_title(heading, loc="left")

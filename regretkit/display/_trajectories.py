@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-"""Where the actions are: a triangle of side 1, standing on the edge of the first two."""
+"""The corners of the actions: a triangle of side 1 on the edge of the first two."""
 
 _ATOL = 1e-6
 _THIN = 1.0
@@ -41,17 +41,16 @@ def simplex(
 ) -> "Axes":
     """Draw the path of a strategy of three actions through the simplex.
 
-    Each corner is an action that is always played, and the nearer a point is to a corner, the
-    more probable that action: the probability is one minus the distance, in heights of the
-    triangle, from that corner's level. A hollow circle is where a path begins, a filled one where
-    it ends.
+    A corner is a pure strategy. The probability of an action is the distance from the side opposite
+    to its corner, in heights of the triangle. A path begins at a hollow circle and ends at a filled
+    one.
 
     Parameters
     ----------
     paths
         Strategies in order, shape ``(points, 3)``; or several such paths by their names.
     actions
-        What the corners are called, bottom left, bottom right, and top; by default 0, 1 and 2.
+        The names of the corners, bottom left, bottom right, and top; by default 0, 1 and 2.
     title, figsize, ax
         As in all figures, see ``display``.
 
@@ -66,21 +65,15 @@ def simplex(
            [0.45, 0.26]])
     """
     require_matplotlib("display.simplex")
-    multiple = isinstance(paths, Mapping)
     named = dict(paths) if isinstance(paths, Mapping) else {"path": paths}
-    if not named:
-        raise ValueError("paths must hold at least one path, got none")
-    points = {
-        name: _points(path, f"paths[{quote(name)}]" if multiple else "paths")
-        for name, path in named.items()
-    }
+    points = {name: _points(path, f"paths[{quote(name)}]") for name, path in named.items()}
     corners = strings(actions if actions is None else list(actions), 3, "actions")
     ax = axes_for(ax, figsize, (4.6, 4.4))
     _frame(ax, corners or ("0", "1", "2"))
     for index, (name, path) in enumerate(points.items()):
         _draw_path(ax, index, plain(title_of(str(name))), path)
     label_axes(ax, title=title)
-    if multiple:
+    if isinstance(paths, Mapping):
         below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.02), "frameon": False}
         ax.legend(ncols=min(len(points), 3), **below)
     return ax
@@ -129,7 +122,7 @@ _TITLES = {
     "regret": "regret (units of payoff)",
 }
 _MOST = 12
-"""More information sets than this are not drawn below one another."""
+"""The most information sets in one figure."""
 
 
 def trajectories(
@@ -143,24 +136,24 @@ def trajectories(
 ) -> "NDArray[np.object_]":
     """Draw how strategies, averages and regrets move over time: one line an action.
 
-    Each row is an information set; its columns are the current strategy, the average, and the
-    regrets that the rule there holds.
+    Each row is an information set. Its columns are the current strategy, the average, and the
+    regrets of the rule there.
 
     Parameters
     ----------
     record
-        What was written down.
+        Has watched a run.
     information_sets
-        Which of those that were looked at, at most 12; by default all.
+        At most 12 of those in the record; by default all.
     kinds
-        Which of ``"strategy"``, ``"average"`` and ``"regret"``; by default all, but regrets only
-        where a rule holds some.
+        Some of ``"strategy"``, ``"average"`` and ``"regret"``; by default all, but regrets only if
+        a rule has some.
     log
-        Whether the scale of the iterations is logarithmic; by default where steps between the
-        recorded iterations grow, as with ``geometric``.
+        Whether the scale of the iterations is logarithmic; by default if steps between the recorded
+        iterations grow, as with ``geometric``.
     figsize, axes
-        As in all figures, see ``display``; ``axes`` has shape
-        ``(information sets, kinds)``, and so has the result.
+        As in all figures, see ``display``; ``axes`` has shape ``(information sets, kinds)``, and so
+        has the result.
 
     Examples
     --------
@@ -177,12 +170,16 @@ def trajectories(
     if not record.iterations:
         raise ValueError("record is empty: pass it to a run, as in run(100, callbacks=[record])")
     places = list(record.seen if information_sets is None else information_sets)
-    kinds = _kinds(record, places, kinds)
     if not 1 <= len(places) <= _MOST:
         raise ValueError(
             f"there are {len(places)} information sets to draw, and room for 1 to {_MOST}; choose "
             "some, as in information_sets=['K', (1, 'Kb')]"
         )
+    if kinds is None:
+        held = any(np.isfinite(record.path(place, "regret")).any() for place in places)
+        kinds = KINDS if held else KINDS[:2]
+    if not kinds or {*kinds} - {*KINDS}:
+        raise ValueError(f"kinds must be some of {', '.join(KINDS)}, got {quote(kinds)}")
     steps = np.diff(record.iterations)
     log = bool(steps.size > 1 and steps[-1] > 2 * steps[0]) if log is None else log
     grid = _panels(axes, len(places), len(kinds), figsize)
@@ -210,20 +207,6 @@ def _draw(ax: "Axes", record: TrajectoryRecorder, place: Place, kind: str, log: 
         label_log_axis(ax.xaxis)
     ax.grid(True, linewidth=0.5)
     ax.set_axisbelow(True)
-
-
-def _kinds(
-    record: TrajectoryRecorder, places: list[Place], asked: Sequence[str] | None
-) -> list[str]:
-    """Return the kinds to draw, as asked, or all of which there is something to draw."""
-    if asked is not None:
-        wrong = [kind for kind in asked if kind not in KINDS]
-        if isinstance(asked, str) or wrong or not asked:
-            known = ", ".join(map(repr, KINDS))
-            raise ValueError(f"kinds must be a sequence of some of {known}, got {quote(asked)}")
-        return list(asked)
-    held = any(np.isfinite(record.path(place, "regret")).any() for place in places)
-    return list(KINDS) if held else list(KINDS[:2])
 
 
 def _panels(

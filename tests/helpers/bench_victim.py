@@ -30,7 +30,7 @@ class Mine(rk.SimplexRule):
 """
 
 
-def experiment(rule, iterations=200):
+def experiment(rule, iterations=60):
     algorithms = f"cfr+, dcfr(alpha=1|2), mccfr, {rule}:Mine(power=1|2)"
     games = ["kuhn_poker", "random_matrix_game(5, seed=1|2)"]
     return Experiment(games, algorithms, iterations, measures=MEASURES, seeds=2)

@@ -30,27 +30,20 @@ def names(text, of="algorithms"):
     return list(dict.fromkeys(task.names[of == "algorithms"] for task in made.tasks))
 
 
-@pytest.mark.parametrize(
-    ("text", "points"),
-    [
-        ("cfr+", ["cfr+"]),
-        ("dcfr(alpha=1:3:0.5)", [f"dcfr(alpha={a})" for a in ("1", "1.5", "2", "2.5", "3")]),
-        ("dcfr(alpha=2:1:-0.5)", [f"dcfr(alpha={a})" for a in ("2", "1.5", "1")]),
-        (
-            "dcfr(alpha=.1:.3:.1|7, beta=0|1)",
-            [f"dcfr(alpha={x},beta={y})" for x in (0.1, 0.2, 0.3, 7) for y in "01"],
-        ),
-        ("dcfr(alpha=1e-3,beta=-1), cfr", ["dcfr(alpha=1e-3,beta=-1)", "cfr"]),
-    ],
-)
-def test_a_grid_is_all_combinations_of_its_values(text, points):
-    assert names(text) == points
-
-
-def test_games_are_grids_as_well():
-    text = "battleship(lengths=[1, 2]|[2])"
-    assert names(text, "games") == [f"battleship(lengths={x})" for x in ("[1, 2]", "[2]")]
-    assert names(["kuhn_poker", KUHN.name + "(2, deck=3|13)"], "games") == [
+def test_a_grid_is_all_combinations_of_its_values():
+    for text, points in {
+        "cfr+": ["cfr+"],
+        "dcfr(alpha=1:3:0.5)": [f"dcfr(alpha={a})" for a in ("1", "1.5", "2", "2.5", "3")],
+        "dcfr(alpha=2:1:-0.5)": [f"dcfr(alpha={a})" for a in ("2", "1.5", "1")],
+        "dcfr(alpha=.1:.2:.1|7, beta=0|1)": [
+            f"dcfr(alpha={x},beta={y})" for x in (0.1, 0.2, 7) for y in "01"
+        ],
+        "dcfr(alpha=1e-3,beta=-1), cfr": ["dcfr(alpha=1e-3,beta=-1)", "cfr"],
+    }.items():
+        assert names(text) == points
+    lengths = [f"battleship(lengths={x})" for x in ("[1, 2]", "[2]")]
+    assert names("battleship(lengths=[1, 2]|[2])", "games") == lengths
+    assert names(["kuhn_poker", "kuhn_poker(2, deck=3|13)"], "games") == [
         *("kuhn_poker", "kuhn_poker(2,deck=3)", "kuhn_poker(2,deck=13)")
     ]
 
@@ -131,10 +124,9 @@ def test_the_best_iterate_is_the_least_of_the_last_ones():
 
 
 def test_a_run_ends_at_its_gap_or_when_its_time_is_up():
-    [run] = Experiment("kuhn_poker", "cfr+", 10_000, target_gap=0.01).run(workers=0).runs
+    [run] = Experiment("kuhn_poker", "cfr+", target_gap=0.01).run(workers=0).runs
     assert run.columns["nash_conv"][-2] > 0.01 >= run.last
-    assert run.columns["iteration"][-1] < 200
-    [run] = Experiment("kuhn_poker", "cfr+", 10**9, time_limit=0.05).run(workers=0).runs
+    [run] = Experiment("kuhn_poker", "cfr+", time_limit=0.05).run(workers=0).runs
     assert 0.05 <= run.columns["seconds"][-1] < 5.0
 
 
@@ -153,14 +145,6 @@ def test_without_a_tree_runs_are_those_of_solve_and_end_with_a_sampled_gap():
     [run] = often.run(workers=0).runs
     assert run.columns["iteration"][:3] == [1, 2, 3]
     assert run.columns["local_best_response"][-1:] == record.values["local_best_response"]
-
-
-@pytest.mark.deep
-def test_a_game_whose_tree_does_not_fit_is_played_without_it_by_what_samples():
-    found = Experiment("phantom_tic_tac_toe", "mccfr(sampling=outcome), cfr", 20).run(workers=0)
-    [run], [place] = found.runs, found.failures
-    assert place == ("phantom_tic_tac_toe", "cfr", None)
-    assert run.measure == "local_best_response"
 
 
 def test_imperfect_recall_is_played_where_it_is_accepted():
@@ -230,17 +214,14 @@ def test_a_rule_that_is_edited_while_a_bench_runs_is_that_of_its_beginning(rule,
 
 @pytest.mark.parametrize("extra", ["", " + float(str(self.regrets[0])[:1] == '-')"])
 def test_a_rule_at_a_prompt_that_is_defined_again_is_run_again(extra, tmp_path):
-    def defined(power):
+    def made(power):
         space = {}
         exec(bench_victim.RULE.replace("self.power", f"({power}{extra})"), space)
-        return space["Mine"]
+        return Experiment("kuhn_poker", {"mine": space["Mine"]}, 40)
 
-    assert fresh(Experiment("kuhn_poker", {"mine": defined(1.0)}, 40)) != []
     for power in (1.0, 3.0):
-        made = Experiment("kuhn_poker", {"mine": defined(power)}, 40)
-        assert gaps(made.run(tmp_path, workers=0)) == fresh(made)
-        same = Experiment("kuhn_poker", {"mine": defined(power)}, 40)
-        assert gaps(same.run(tmp_path, workers=0)) == fresh(made)
+        assert gaps(made(power).run(tmp_path, workers=0)) == fresh(made(power))
+        assert gaps(made(power).run(tmp_path, workers=0)) == fresh(made(power))
 
 
 def test_a_constant_in_another_file_counts(rule, tmp_path):
@@ -349,28 +330,6 @@ def test_a_rule_that_ends_its_process_costs_its_own_runs_alone(tmp_path):
     assert [run.algorithm for run in found.runs] == ["cfr", "cfr+"]
     [reason] = found.failures.values()
     assert "process ended" in reason
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_file_system_that_is_full_loses_nothing(workers, tmp_path):
-    tiny = tmp_path / "tiny"
-    tiny.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(tiny)]
-    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("only root mounts a file system that is soon full")
-    try:
-        made = Experiment("kuhn_poker(deck=3:8:1)", "cfr, cfr+", 100)
-        with pytest.raises(OSError, match="No space left"):
-            made.run(tiny / "results", workers=workers)
-        written = read_results(tiny / "results").runs
-        assert 0 < len(written) < 12
-        subprocess.run(["mount", "-o", "remount,size=1m", str(tiny)], check=True)
-        found = made.run(tiny / "results", workers=workers).runs
-        assert len(found) == 12
-        assert all(run in found for run in written)  # with their clocks
-    finally:
-        subprocess.run(["umount", str(tiny)], check=True)
 
 
 def test_damaged_changed_and_swapped_files_are_left_out_and_run_again(tmp_path):

@@ -31,7 +31,7 @@ def rule(tmp_path):
 
 
 def test_processes_and_any_executor_write_the_files_of_this_process(rule, tmp_path):
-    made = bench_victim.experiment(rule, 60)
+    made = bench_victim.experiment(rule)
     here = made.run(tmp_path / "here", workers=0)
     assert len(here.runs) == 3 * 7
     seen = []

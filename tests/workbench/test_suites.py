@@ -17,36 +17,27 @@ ALL = {entry.game: entry for name in suite_names() for entry in suite(name)}
 LARGE = 10_000
 
 
-def each_game(entries):
-    """Return the mark of a test of several games, the large ones of which are deep."""
-    params = [
-        pytest.param(entry, marks=pytest.mark.deep if (entry.histories or 0) > LARGE else ())
-        for entry in entries
-    ]
-    return pytest.mark.parametrize("entry", params, ids=lambda entry: entry.game)
-
-
-@each_game(ALL.values())
-def test_a_game_has_the_size_in_the_suite(entry):
-    tree = getattr(game_of(entry), "tree", None)
-    assert (tree and tree.histories) == entry.histories
-    assert entry.source
-
-
 def game_of(entry):
     """Return a game of a suite, in extensive form if it is a public one."""
     game = load(entry.game)
     return game.to_tree() if hasattr(game, "to_tree") else game
 
 
-VALUED = [entry for entry in ALL.values() if entry.value is not None]
+LARGE_ONES = [
+    pytest.param(entry, marks=pytest.mark.deep if (entry.histories or 0) > LARGE else ())
+    for entry in ALL.values()
+]
 
 
-@each_game(entry for entry in VALUED if (entry.histories or 0) < 300_000)
-def test_a_game_has_the_value_in_the_suite(entry):
-    # By a linear program, which knows nothing of where the value comes from.
-    value = solve_zero_sum(game_of(entry)).value
-    assert value == pytest.approx(float(Fraction(entry.value)), abs=1e-8)
+@pytest.mark.parametrize("entry", LARGE_ONES, ids=lambda entry: entry.game)
+def test_a_game_has_the_size_and_the_value_in_the_suite(entry):
+    game = game_of(entry)
+    assert entry.source
+    assert ((hasattr(game, "tree") and game.tree.histories) or None) == entry.histories
+    if entry.value is not None and (entry.histories or 0) < 300_000:
+        # By a linear program, independent of the source of the value.
+        value = solve_zero_sum(game).value
+        assert value == pytest.approx(float(Fraction(entry.value)), abs=1e-8)
 
 
 def test_suites_are_what_they_are_said_to_be():
@@ -80,9 +71,6 @@ def test_random_payoffs_are_what_numpy_draws():
     uniform = load("random_matrix_game(200, seed=1)").payoffs[0]
     assert np.abs(uniform).max() <= 1.0
     assert abs(uniform.mean()) < 5 * (1 / 3 / uniform.size) ** 0.5
-    for wrong in ("distribution='beta'", "rows=0", "seed=-1", "columns=0"):
-        with pytest.raises(ValueError, match=wrong.partition("=")[0]):
-            load(f"random_matrix_game({wrong})")
 
 
 # A file of one's own
