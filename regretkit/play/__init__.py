@@ -39,7 +39,6 @@ from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Schedule as Schedule
 from regretkit.play._callbacks import StopAtGap as StopAtGap
 from regretkit.play._callbacks import StopAtTime as StopAtTime
-from regretkit.play._callbacks import StopWhenConverged as StopWhenConverged
 from regretkit.play._callbacks import every as every
 from regretkit.play._callbacks import geometric as geometric
 from regretkit.play._checkpoint import Checkpoint as Checkpoint
@@ -58,11 +57,9 @@ from regretkit.play._orders import Extragradient as Extragradient
 from regretkit.play._orders import Order as Order
 from regretkit.play._orders import RandomPlayer as RandomPlayer
 from regretkit.play._orders import Simultaneous as Simultaneous
-from regretkit.play._orders import UpdateContext as UpdateContext
 from regretkit.play._orders import UpdateSchedule as UpdateSchedule
 from regretkit.play._recorder import Recorder as Recorder
 from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
-from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
 from regretkit.play._run import Run as Run
 from regretkit.play._sampled import Sampled as Sampled
 from regretkit.play._self_play import SelfPlay as SelfPlay

@@ -17,7 +17,6 @@ from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._validate import must_be, number, positive, whole_number
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
-from regretkit.play._measures import StrategyChange
 
 if TYPE_CHECKING:
     from regretkit.play._run import Run
@@ -222,38 +221,6 @@ class StopAtTime(Stateful):
     def next_call(self, run: Any) -> int:
         """Return the next iteration at which to read the clock."""
         return int(run.iteration + run.pace)
-
-
-@define(eq=False)
-class StopWhenConverged(Stateful):
-    """Stop once no coordinate of the average moved further than a tolerance since the last call.
-
-    An average of t iterations moves by one over t at most, so it grows still in any case: call this
-    by a schedule, and measure the gap of the result. Play that starts at an equilibrium by chance,
-    as uniform play is in many matrix games, never moves at all.
-
-    Parameters
-    ----------
-    atol
-        Largest change of a coordinate, positive, a probability.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import solve
-    >>> still = At(every(100), StopWhenConverged(atol=1e-3))
-    >>> run = solve(kuhn_poker(), "cfr+", iterations=100_000, callbacks=[still])
-    >>> run.iteration < 10_000
-    True
-    """
-
-    atol: float = field(validator=positive, kw_only=True)
-    _change: StrategyChange = field(factory=StrategyChange, init=False, repr=False)
-
-    def __call__(self, run: "SelfPlay") -> bool:
-        """Compare with the last call, and say whether to stop."""
-        change = self._change(run)
-        return change is not None and change <= self.atol
 
 
 # Progress

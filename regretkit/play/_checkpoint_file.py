@@ -18,6 +18,7 @@ from regretkit._state import Stateful, attributes, with_parts
 from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._validate import quote, shorten
 from regretkit.games import fingerprint, load, load_rules, names
+from regretkit.play._callbacks import begin
 
 _VERSION = 2
 _ARRAY = "<array>"
@@ -114,10 +115,11 @@ class SavedRun:
             )
         if (parts := _parts(run)) != self.parts:
             raise ValueError(f"{self.path} is of {', '.join(self.parts)}, not {', '.join(parts)}")
-        saved = [callback for callback in callbacks if isinstance(callback, Stateful)]
+        saved: list[Any] = [each for each in callbacks if isinstance(each, Stateful)]
         kinds = [type(callback).__qualname__ for callback in saved]
         if kinds and kinds != self.callbacks:
             raise ValueError(f"{self.path} has the callbacks {self.callbacks}, not {kinds}")
+        begin(saved, run)  # so that measures have the parts of their state
         try:
             run.load_state_dict(self.state["run"])
             for callback, state in zip(saved, self.state["callbacks"], strict=False):

@@ -298,7 +298,7 @@ class Infosets:
             state[name] for name in ("place", "cells", "known", "actions", "minimizers")
         )
         if not self.numbered:
-            known, actions = (_objects(_read(names)) for names in (known, actions))
+            known, actions = (_objects(names) for names in (known, actions))
         self.count, self.used, self.named = place.size, cells.size, actions.size
         self.width = known.size // max(self.count, 1) if self.count else self.width
         for name, given in (("place", place), ("known", known), ("actions", actions)):
@@ -312,30 +312,12 @@ class Infosets:
                 self.minimizers[at].load_state_dict(minimizers[str(at)])
 
     def _check(self) -> None:
-        """Raise a ValueError if records overlap or follow no sequence of their player."""
-        ends, place = np.append(self.place, self.used), self.place
-        if self.count and (place[0] != 0 or (np.diff(ends) < HEAD).any()):
-            raise ValueError("records must follow one another")
-        kinds = self._kinds(slice(None))
-        kinds_of_rules, which = np.unique(kinds & (1 << PARENT_BITS) - 1, return_inverse=True)
-        pairs = [(kind >> SIZE_BITS, kind & SIZE) for kind in kinds_of_rules.tolist()]
-        if any(player >= len(self.rules) or size == 0 for player, size in pairs):
-            raise ValueError("records must be of players, and have actions")
-        rules = [self.point(player, size) for player, size in pairs]
-        lengths = np.array([HEAD + len(rule.initial) for rule in rules], np.int64)
-        wrong = (lengths[which] != np.diff(ends)).any() or (kinds & SIZE).sum() != self.named
-        if wrong or self.known.size != self.count * max(self.width, 0):
-            raise ValueError("columns must have the lengths of their information sets")
-        numbers = np.setdiff1d(np.arange(self.used), np.add.outer(place, np.arange(3)))
-        if not np.isfinite(self.cells[numbers]).all():
-            raise ValueError("cells must be finite")
-        for player in range(len(self.rules)):
-            rows = self.of_player(player)
-            sizes, parent, action = self.sequences(rows)
-            first, begins = parent < 0, self._kinds(rows) >> PARENT_BITS == 0
-            fits = (parent < np.arange(rows.size)) & (action >= 0) & (action < sizes[parent])
-            if (np.where(first, begins, fits) == 0).any():
-                raise ValueError("an information set must follow an earlier one of its player")
+        """Raise a ValueError if the records are not of these rules."""
+        lengths = [HEAD + len(self.rule_at(place).initial) for place in self.place.tolist()]
+        sizes = self._kinds(slice(None)) & SIZE
+        fits = np.array_equal(np.cumsum([0, *lengths]), np.append(self.place, self.used))
+        if not fits or sizes.sum() != self.named:
+            raise ValueError("records must be of these rules")
 
     def __deepcopy__(self, memo: object) -> Self:
         return self.of_state(self.state_dict(), self.rules, numbered=self.numbered)
@@ -350,31 +332,23 @@ def _text(names: list[Any]) -> str:
     """Return names as JSON, or as literals of Python."""
     if all(type(name) is str for name in names):
         return json.dumps(names)
-    wrong = next((name for name in names if not _is_literal(name)), None)
-    if wrong is not None:
+    try:
+        whole = ast.literal_eval(repr(names)) == names
+    except (ValueError, SyntaxError):
+        whole = False
+    if not whole:
         raise TypeError(
-            f"{wrong!r} names an information set or an action, and a file can only hold names made "
-            "of texts, numbers, truth values and tuples"
+            "a file holds names of information sets and actions that are made of texts, numbers, "
+            "truth values and tuples only"
         )
     return repr(names)
 
 
-def _is_literal(name: object) -> bool:
-    try:
-        return bool(ast.literal_eval(repr(name)) == name)
-    except (ValueError, SyntaxError):
-        return False
-
-
-def _read(text: str) -> list[Any]:
+def _objects(text: str) -> Any:
     try:
         names = json.loads(text)
     except ValueError:
         names = ast.literal_eval(text)
-    return list(names)
-
-
-def _objects(names: list[Any]) -> Any:
     column = np.empty(len(names), object)
     for k, name in enumerate(names):  # NumPy would take tuples apart
         column[k] = name

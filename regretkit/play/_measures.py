@@ -1,8 +1,7 @@
 """What can be measured of a run by name."""
 
 import math
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
@@ -12,7 +11,7 @@ import numpy as np
 from attrs import define, field
 
 from regretkit._regret_tracker import RegretTracker
-from regretkit._state import NOT_STATE, StateDict, Stateful, leaves
+from regretkit._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
 from regretkit.circuits import CFR
@@ -42,34 +41,25 @@ _GAMES, _ROLLOUTS = 100, 10
 
 @define(eq=False)
 class StrategyChange(Stateful):
-    """How far a coordinate of the average moved since the last call, None at the first of a run."""
+    """The largest change of a coordinate of the average since the last call, None at the first."""
 
     _last: tuple[Vector, ...] = field(default=(), init=False, repr=False)
-    _iteration: int = field(default=-1, init=False, repr=False)
-    """That of the last call, -1 before."""
-    _run: "weakref.ref[SelfPlay] | None" = field(
-        default=None, init=False, repr=False, metadata=NOT_STATE
-    )
-    """The run of the last call, None once this was restored: then it is the first that comes."""
+
+    def begin(self, run: "SelfPlay") -> None:
+        """Forget the strategies of an earlier run."""
+        check_tree(run, "strategy_change")
+        if run.iteration == 0:
+            self._last = ()
 
     def __call__(self, run: "SelfPlay") -> float | None:
-        check_tree(run, "strategy_change")
-        same_run = self._run is None or self._run() is run
-        continued = same_run and 0 <= self._iteration <= run.iteration
-        strategies = tuple(run.average)
-        last, self._last = self._last, strategies
-        self._run, self._iteration = weakref.ref(run), run.iteration
-        if not continued:
-            return None
-        return float(max(np.abs(x - y).max() for x, y in zip(strategies, last, strict=True)))
-
-    def _restored(self) -> None:
-        self._run = None
+        last, self._last = self._last, tuple(run.average)
+        changes = [np.abs(x - y).max() for x, y in zip(self._last, last, strict=bool(last))]
+        return float(max(changes)) if changes else None
 
 
 @define(eq=False)
 class BestGap(Stateful):
-    """The least NashConv of last iterates among those that were measured."""
+    """The least measured NashConv of last iterates."""
 
     _minimum: float = field(default=math.inf, init=False)
 
@@ -84,49 +74,44 @@ class Regret(Stateful):
 
     kind: str
     _sums: list[object] = field(factory=list, init=False, repr=False)
-    """What the trackers of a run have added up when its state was read or put back."""
+    """The sums of the trackers, when the state was read or restored."""
     _trackers: tuple[RegretTracker, ...] = field(
         default=(), init=False, repr=False, metadata=NOT_STATE
     )
 
     def begin(self, run: "SelfPlay") -> None:
-        """Track a run from its first iteration on, unless a ledger does, or from where it was."""
+        """Track the minimizers of a new run, or of one whose sums were restored."""
         check_tree(run, f"{self.kind}_regret")
-        restored = iter([] if self._trackers or not run.iteration else self._sums)
+        simplices = all(isinstance(minimizer.domain, Simplices) for minimizer in run.minimizers)
+        if self.kind == "swap" and not simplices:
+            raise TypeError(
+                "swap_regret is over pairs of actions of a normal form; measure 'external_regret' "
+                "or 'efce_gap'"
+            )
+        sums = iter(self._sums if run.iteration and not self._trackers else ())
+        if run.iteration and next(iter(self._sums), 0) != run.iteration:
+            return
         trackers = []
         for minimizer in run.minimizers:
-            if self.kind == "swap" and not isinstance(minimizer.domain, Simplices):
-                raise TypeError(
-                    f"swap_regret is over pairs of actions of a normal form, got play on "
-                    f"{quote(minimizer.domain)}; measure 'external_regret' or 'efce_gap'"
-                )
-            if self._held(minimizer, run) is not None:
-                continue
-            self._track(minimizer, run, restored)
-            trackers += [] if minimizer._tracker is None else [minimizer._tracker]
+            if self._held(minimizer, run) is None:
+                tracker = RegretTracker(minimizer.domain)
+                restored = [*islice(sums, len(tracker.sums()))]
+                if minimizer._tracker is None and not restored:
+                    self._check_engine(run)
+                if restored:
+                    tracker.load(restored)
+                if minimizer._tracker is None or restored:
+                    minimizer._tracker = tracker
+                trackers.append(minimizer._tracker)
         self._trackers = tuple(trackers)
 
-    def _track(self, minimizer: RegretMinimizer, run: "SelfPlay", restored: Iterator[Any]) -> None:
-        tracker, other = RegretTracker(minimizer.domain), minimizer._tracker
-        empty = tracker.sums()
-        sums = [*islice(restored, len(empty))]
-        if sums:
-            if sums[0] != run.iteration or [*map(np.shape, sums)] != [*map(np.shape, empty)]:
-                raise _unwatched(f"{self.kind}_regret")
-            if other is not None and other.contiguous and other.iterations == run.iteration:
-                return
-            tracker.load(sums)
-        elif run.iteration or other is not None:
-            return
-        elif run._requested_engine not in ("auto", "numpy"):
+    def _check_engine(self, run: "SelfPlay") -> None:
+        if run._requested_engine not in ("auto", "numpy"):
             gap = "cce_gap" if self.kind == "external" else "ce_gap"
             raise ValueError(
-                f"{self.kind}_regret of {quote(minimizer)} is summed up in every iteration, "
-                f"which engine {run._requested_engine} does not show; leave out engine, or "
-                f"measure {gap}, which is the regret over the number of iterations where "
-                "players learn simultaneously from exact utilities"
+                f"{self.kind}_regret is summed up in every iteration, which engine "
+                f"{run._requested_engine} does not show; leave out engine, or measure {gap}"
             )
-        minimizer._tracker = tracker
 
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
         if self._trackers:
@@ -140,13 +125,12 @@ class Regret(Stateful):
         """Return the regret that regret matching holds, None if it is another rule.
 
         CFR's regret against a strategy x is the sum over decision points of the local regrets
-        against x there, times the probability with which x comes there.
+        against x there, times the probability with which x reaches there.
         """
         on_tree = isinstance(minimizer, CFR) and isinstance(minimizer.domain, DecisionTree)
         rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
-        if self.kind == "swap" or type(rule) is not RegretMatching:
-            return None
-        if minimizer.iteration > run.iteration:  # it had learned before
+        earlier = minimizer.iteration > run.iteration  # it learned before the run
+        if self.kind == "swap" or type(rule) is not RegretMatching or earlier:
             return None
         regrets = rule.regrets
         return minimizer.domain.best_response(np.append(0.0, regrets) if on_tree else regrets)[0]
@@ -164,53 +148,22 @@ class Regret(Stateful):
 
 
 def _unwatched(name: str) -> ValueError:
-    return ValueError(
-        f"{name} is over all iterations, and this run was not watched from its first one on; pass "
-        "the Recorder to a new run"
-    )
+    return ValueError(f"{name} is over all iterations; pass the Recorder to a new run")
 
 
 @define(eq=False)
 class SharedPlay(Stateful):
-    """The play that all correlated gaps of a Recorder are measured of."""
+    """The play that all correlated gaps of a Recorder measure."""
 
     deviations: list[str] = field(factory=list, init=False, metadata=NOT_STATE)
-    _sums: list[object] = field(factory=list, init=False)
-    """What the play has added up when its state was read or put back."""
-    _add: Callable[..., object] | None = field(default=None, init=False, metadata=NOT_STATE)
-    """The method of the play that adds an iteration: of another game it has other sums."""
+    play: CorrelatedPlay | None = field(default=None, init=False)
 
-    @property
-    def of_run(self) -> CorrelatedPlay | None:
-        """The play, None before a run has begun."""
-        return getattr(self._add, "__self__", None)
-
-    def begin(self, run: "SelfPlay") -> CorrelatedPlay | None:
-        """Return the play of a run that was watched from its first iteration on, or begins."""
-        play = self.of_run
-        restored = play is None and len(self._sums) > 0 and run.iteration > 0
-        if run.iteration == 0 and (play is None or play.total_weight or play.game is not run.game):
-            play = CorrelatedPlay(run.game, self.deviations)
-        if restored:
-            play = CorrelatedPlay(run.game, self.deviations)
-            play.load_state_dict(_filled(play.state_dict(), iter(self._sums)))
-        self._add = None if play is None else play.__call__
-        return play if play is not None and play.game is run.game else None
-
-    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
-        if self.of_run is not None:
-            self._sums = [value for _, value in leaves(self.of_run.state_dict())]
-        return super()._access(writes=writes)
-
-    def _restored(self) -> None:
-        self._add = None
-
-
-def _filled(state: StateDict, leaves: Iterator[Any]) -> StateDict:
-    """Return a state with other numbers and arrays, in the same order."""
-    return {
-        k: _filled(v, leaves) if isinstance(v, dict) else next(leaves) for k, v in state.items()
-    }
+    def begin(self, run: "SelfPlay") -> None:
+        """Start anew at the first iteration of a run."""
+        play = self.play
+        fresh = play is not None and not play.total_weight and play.game is run.game
+        if run.iteration == 0 and not fresh:
+            self.play = CorrelatedPlay(run.game, self.deviations)
 
 
 @define(eq=False)
@@ -227,18 +180,16 @@ class CorrelatedGap:
     def begin(self, run: "SelfPlay") -> list[CorrelatedPlay]:
         """Watch a run from its first iteration on."""
         check_tree(run, self.name)
-        play = self.shared.begin(run)
-        return [] if play is None else [play]
+        self.shared.begin(run)
+        play = self.shared.play
+        return [] if play is None or play.game is not run.game else [play]
 
     def __call__(self, run: "SelfPlay") -> float:
-        play = self.shared.of_run
+        play = self.shared.play
         if play is None or play.total_weight != run.iteration or play.game is not run.game:
             raise _unwatched(self.name)
         return play.gap(self.name.removesuffix("_gap"))
 
-
-AXES = "iteration", "visited", "seconds"
-"""What gaps are drawn against."""
 
 GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
 """The gaps of ``CorrelatedPlay`` that are measures."""
@@ -305,29 +256,27 @@ def sampled_gap(run: Any, time_limit: float | None = None) -> float:
 
 
 def as_measures(measures: object) -> dict[str, Measure]:
-    """Return functions by name, or refuse what came."""
+    """Return functions by name."""
     named: object = [measures] if isinstance(measures, str) else measures
     if isinstance(named, Sequence) and all(isinstance(name, str) for name in named):
         named = {name: name for name in named}
     if not isinstance(named, Mapping):
         raise TypeError(
             "measures must be names such as ['nash_conv', 'seconds'], or map names to functions of "
-            f"the run, got {quote(measures)}; pass {{'gap': measure}}"
+            f"the run, got {quote(measures)}"
         )
     shared = SharedPlay()
     return {name: _measure(name, measure, shared) for name, measure in named.items()}
 
 
 def _measure(name: str, measure: object, shared: SharedPlay) -> Measure:
-    if isinstance(measure, str):
-        if measure not in MEASURES:
-            raise ValueError(
-                f"there is no measure {quote(measure)}, only {', '.join(map(repr, MEASURES))}"
-                f"{did_you_mean(measure.lower(), MEASURES)}"
-            )
-        return MEASURES[measure](shared)
-    if not callable(measure):
+    if callable(measure):
+        return measure
+    if not isinstance(measure, str):
         raise TypeError(
             f"measures[{quote(name)}] must be a name or a function of the run, got {quote(measure)}"
         )
-    return measure
+    if measure not in MEASURES:
+        known, hint = ", ".join(map(repr, MEASURES)), did_you_mean(measure.lower(), MEASURES)
+        raise ValueError(f"there is no measure {quote(measure)}, only {known}{hint}")
+    return MEASURES[measure](shared)

@@ -1,53 +1,21 @@
-"""Orders of play: who learns when, and from what."""
+"""Orders of play: who learns when."""
 
 import abc
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from attrs import field, frozen
 
 from regretkit._state import Stateful
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Indices
 from regretkit._util._validate import as_generator, whole_number
 
-
-class UpdateContext(Protocol):
-    """The players as an order of play sees them: it can read strategies and update minimizers.
-
-    Examples
-    --------
-    A custom order, in which only player 0 is updated:
-
-    >>> class OnlyTheFirst(Order):
-    ...     def iterate(self, context: UpdateContext) -> None:
-    ...         context.learn(0, context.profile())
-    """
-
-    @property
-    def players(self) -> int:
-        """Number of players."""
-        ...
-
-    def strategy(self, player: int) -> Vector:
-        """Return what a player would play now; after it learned, that is its next strategy."""
-        ...
-
-    def profile(self) -> list[Vector]:
-        """Return what all players would play now, in a list of which entries may be replaced."""
-        ...
-
-    def learn(self, player: int, profile: Sequence[Vector]) -> None:
-        """Let a player observe its utility while the others play ``profile``."""
-        ...
-
-    def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
-        """Tell a player to expect its utility while the others play ``profile``, or nothing."""
-        ...
+if TYPE_CHECKING:
+    from regretkit.play._self_play import SelfPlay
 
 
 class UpdateSchedule(NamedTuple):
-    """Who learns in some iterations, each once at most.
+    """The players that learn in some iterations, each at most once.
 
     Examples
     --------
@@ -56,33 +24,36 @@ class UpdateSchedule(NamedTuple):
     """
 
     players: Indices
-    """The players updated, in turn, then -1, shape ``(iterations, players)``."""
+    """The updated players, in turn, then -1, shape ``(iterations, players)``."""
     simultaneous: bool
-    """Whether all use this iteration's profile, and not the new strategies of those before them."""
+    """Whether all use this iteration's profile, not the new strategies of earlier players."""
 
 
 class Order(abc.ABC):
-    """What happens in one iteration.
+    """What happens in one iteration of ``SelfPlay``.
 
     Examples
     --------
-    >>> isinstance(Alternating(), Order)
-    True
+    An order that updates player 0 alone:
+
+    >>> class OnlyTheFirst(Order):
+    ...     def iterate(self, run):
+    ...         run.learn(0, run.profile())
     """
 
     @abc.abstractmethod
-    def iterate(self, context: UpdateContext) -> None:
-        """Let the players at ``context`` go through one iteration."""
+    def iterate(self, run: "SelfPlay") -> None:
+        """Update the players of ``run`` in one iteration."""
 
     def check_players(self, players: int) -> None:
-        """Refuse a number of players that this order cannot lead; any will do by default."""
+        """Raise a ValueError for a number of players that this order does not support."""
         return
 
     def schedule(self, players: int, iterations: int) -> UpdateSchedule | None:
-        """Return who learns in each of the next iterations, None if it is more than that.
+        """Return who learns in each of the next iterations, for machine code.
 
-        What says it can be compiled. To be asked is to go through those iterations: an order that
-        draws players has drawn them.
+        None, the default, if an iteration is more than that. A call advances the order's random
+        state.
         """
         return None
 
@@ -97,10 +68,10 @@ class Simultaneous(Order):
     Simultaneous()
     """
 
-    def iterate(self, context: UpdateContext) -> None:
-        profile = context.profile()
-        for player in range(context.players):
-            context.learn(player, profile)
+    def iterate(self, run: "SelfPlay") -> None:
+        profile = run.profile()
+        for player in range(run.players):
+            run.learn(player, profile)
 
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         return UpdateSchedule(np.tile(np.arange(players), (iterations, 1)), simultaneous=True)
@@ -108,7 +79,7 @@ class Simultaneous(Order):
 
 @frozen
 class Alternating(Order):
-    """One after the other, each learns from the newest strategies of the rest.
+    """Players learn in turn, each from the newest strategies of the others.
 
     Player i sees the strategies of iteration t + 1 of those before it, and those of iteration t
     of those after it.
@@ -138,13 +109,13 @@ class Alternating(Order):
         if not self.first < players:
             raise ValueError(f"first must be a player, one of 0 to {players - 1}, got {self.first}")
 
-    def iterate(self, context: UpdateContext) -> None:
-        self.check_players(context.players)
-        profile = context.profile()
-        for turn in range(context.players):
-            player = (self.first + turn) % context.players
-            context.learn(player, profile)
-            profile[player] = context.strategy(player)
+    def iterate(self, run: "SelfPlay") -> None:
+        self.check_players(run.players)
+        profile = run.profile()
+        for turn in range(run.players):
+            player = (self.first + turn) % run.players
+            run.learn(player, profile)
+            profile[player] = run.strategy(player)
 
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         order = (self.first + np.arange(players)) % players
@@ -153,7 +124,7 @@ class Alternating(Order):
 
 @frozen(eq=False)
 class RandomPlayer(Order, Stateful):
-    """One player, drawn at random, learns; the others stay as they are.
+    """One player, drawn at random, learns.
 
     Parameters
     ----------
@@ -167,9 +138,9 @@ class RandomPlayer(Order, Stateful):
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)
 
-    def iterate(self, context: UpdateContext) -> None:
-        profile = context.profile()
-        context.learn(int(self.generator.integers(context.players)), profile)
+    def iterate(self, run: "SelfPlay") -> None:
+        profile = run.profile()
+        run.learn(int(self.generator.integers(run.players)), profile)
 
     def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         order = np.full((iterations, players), -1)
@@ -187,8 +158,7 @@ class Extragradient(Order):
 
     Examples
     --------
-    Extragradient regret matching+ in a game of three by three, in which regret matching+ turns in
-    circles:
+    Extragradient regret matching+ in a game in which the strategies of regret matching+ cycle:
 
     >>> from regretkit import SelfPlay, matrix_game
     >>> from regretkit.evaluation import duality_gap
@@ -205,13 +175,13 @@ class Extragradient(Order):
     Matecon 12.
     """
 
-    def iterate(self, context: UpdateContext) -> None:
-        players = range(context.players)
+    def iterate(self, run: "SelfPlay") -> None:
+        players = range(run.players)
         for player in players:
-            context.expect(player, None)
-        unaided = context.profile()
+            run.expect(player, None)
+        unaided = run.profile()
         for player in players:
-            context.expect(player, unaided)
-        proposed = context.profile()
+            run.expect(player, unaided)
+        proposed = run.profile()
         for player in players:
-            context.learn(player, proposed)
+            run.learn(player, proposed)

@@ -1,13 +1,14 @@
-"""Numbers about a run, and how strategies, averages and regrets move over time, written down."""
+"""Recorders: numbers about a run, and strategies, averages and regrets over time."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+import abc
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
 
 from regretkit._state import Stateful
-from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe, write_csv
+from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
 from regretkit.circuits import CFR
@@ -29,55 +30,44 @@ KINDS = ("strategy", "average", "regret")
 """What is written down about each action."""
 
 
-class TrajectoryRow(NamedTuple):
-    """What was seen of one action of one information set after one iteration.
+COLUMNS = ("iteration", "player", "information_set", "label", "action", *KINDS)
+"""The columns of a table of trajectories."""
 
-    Examples
-    --------
-    >>> TrajectoryRow(10, 0, 2, "K", "bet", strategy=1.0, average=0.75, regret=2.5).average
-    0.75
-    """
 
-    iteration: int
-    player: int
-    information_set: int
-    label: str | None
-    action: str
-    strategy: float
-    """Probability of the action in the strategy of the next iteration."""
-    average: float
-    """Probability of the action in the average."""
-    regret: float | None
-    """What the rule holds as the regret of the action, None where it holds none."""
+class _Table(abc.ABC):
+    """A table in other forms."""
+
+    @property
+    @abc.abstractmethod
+    def _columns(self) -> Sequence[str]:
+        """The names of the columns."""
+
+    @abc.abstractmethod
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the table: a dict for each row."""
+
+    def to_csv(self, path: FilePath) -> None:
+        """Write the table of ``to_rows`` into a file, for spreadsheets."""
+        rows_to_csv(path, self._columns, self.to_rows())
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the table of ``to_rows`` as a data frame of pandas."""
+        return rows_to_dataframe(self._columns, self.to_rows())
 
 
 def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
-    if value is None:
-        return None
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(
-            f"information_sets must be a sequence such as ['K', (1, 'Kb')], got {quote(value)}"
-        )
-    places = tuple(value)
-    for place in places:
-        pair = isinstance(place, tuple) and len(place) == 2 and isinstance(place[1], int | str)
-        if not (pair or isinstance(place, str)):
-            raise TypeError(
-                "an information set is given by its label, as 'K', or with its player, as "
-                f"(0, 'K') or (0, 2), got {quote(place)}"
-            )
-    if len(set(places)) < len(places):
+    places = None if value is None else (value,) if isinstance(value, str) else tuple(value)
+    if places and len(set(places)) < len(places):
         raise ValueError(f"information_sets must name each once, got {quote(places)}")
     return places
 
 
 @define(eq=False)
-class TrajectoryRecorder(Stateful):
-    """Write down what is played at information sets, as it moves over time.
+class TrajectoryRecorder(_Table, Stateful):
+    """Record what is played at information sets over time.
 
-    At each call, for each action there: its probability in the current strategy and in the
-    average, and its regret as the rule holds it, which is none where a rule holds no regrets.
-    Called by ``At`` and a schedule, it costs nothing in between.
+    Each call records, for each action: its probability in the current strategy and in the average,
+    and its regret, where the rule has regrets. ``At`` and a schedule choose the iterations.
 
     Parameters
     ----------
@@ -88,7 +78,7 @@ class TrajectoryRecorder(Stateful):
     Attributes
     ----------
     iterations
-        When something was written down.
+        The recorded iterations.
 
     Examples
     --------
@@ -108,15 +98,16 @@ class TrajectoryRecorder(Stateful):
     information_sets: Sequence[Place] | None = field(default=None, converter=_places)
     iterations: list[int] = field(factory=list, init=False, repr=False)
     _identity: dict[str, list[Any]] = field(init=False, repr=False)
-    """What each action is that is looked at: one entry for each of them."""
+    """The columns that identify each recorded action."""
     _looks: dict[str, list[Vector]] = field(init=False, repr=False)
-    """Of each kind, one entry for each look: a number for each action."""
+    """For each kind and call, a number for each action."""
 
     def __attrs_post_init__(self) -> None:
-        self._identity, self._looks = _identity([], []), {kind: [] for kind in KINDS}
+        self._identity = {name: [] for name in COLUMNS[1:5]}
+        self._looks = {kind: [] for kind in KINDS}
 
     def __call__(self, run: SelfPlay) -> None:
-        """Look, and write down."""
+        """Record the next strategies and the average."""
         current, average = run.current, run.average
         if self.information_sets is None:
             counts = [simplices_of(domain, i).blocks for i, domain in enumerate(current.domains)]
@@ -126,109 +117,92 @@ class TrajectoryRecorder(Stateful):
         regrets = [_regrets(run.minimizers[player], current, player, n) for player, n in places]
         identity = _identity(current.domains, places)
         if self.iterations and identity != self._identity:
-            raise ValueError(
-                "these trajectories were begun in a game with other information sets; use a new "
-                "TrajectoryRecorder for this one"
-            )
+            raise ValueError("the information sets changed; use a new TrajectoryRecorder")
         self._identity = identity
         self.iterations.append(run.iteration)
         seen = [current[place] for place in places], [average[place] for place in places], regrets
         for looks, parts in zip(self._looks.values(), seen, strict=True):
             looks.append(np.concatenate([np.zeros(0), *parts]))
 
+    @property
+    def _columns(self) -> Sequence[str]:
+        return COLUMNS
+
     def path(self, information_set: Place, kind: str = "average") -> Vector:
-        """Return what was seen of one information set, shape ``(looks, actions)``.
+        """Return the recorded numbers of an information set, shape ``(calls, actions)``.
 
         Parameters
         ----------
         information_set
             Which one.
         kind
-            ``"strategy"``, ``"average"`` or ``"regret"``; a regret that no rule holds is NaN.
+            ``"strategy"``, ``"average"`` or ``"regret"``; a regret is NaN where the rule has none.
         """
         if kind not in KINDS:
-            raise ValueError(
-                f"kind must be one of {', '.join(map(repr, KINDS))}, got {quote(kind)}"
-            )
-        columns = self._columns(information_set)
-        return np.array([look[columns] for look in self._looks[kind]])
+            raise ValueError(f"kind must be one of {KINDS}, got {quote(kind)}")
+        actions = self._actions(information_set)
+        return np.array([look[actions] for look in self._looks[kind]])
 
     def actions(self, information_set: Place) -> tuple[str, ...]:
         """Return the names of an information set's actions, in the order of ``path``."""
-        return tuple(self._identity["action"][at] for at in self._columns(information_set))
+        return tuple(self._identity["action"][k] for k in self._actions(information_set))
 
     def title(self, information_set: Place) -> str:
-        """Return what to call an information set where people see it: its label and its player."""
-        player, number, label, _ = self._known[self._columns(information_set)[0]]
+        """Return the label and the player of an information set, for figures."""
+        k = self._actions(information_set)[0]
+        player, number, label, _ = (column[k] for column in self._identity.values())
         return f"{number if label is None else label} (player {player})"
 
     @property
     def seen(self) -> tuple[tuple[int, int], ...]:
-        """The information sets that were looked at, each by its player and its number."""
-        return tuple(dict.fromkeys((player, number) for player, number, *_ in self._known))
+        """The recorded information sets, each by its player and its number."""
+        players, numbers, *_ = self._identity.values()
+        return tuple(dict.fromkeys(zip(players, numbers, strict=True)))
 
-    @property
-    def _known(self) -> list[tuple[int, int, str | None, str]]:
-        """What each action is: its player, its information set, the label of that, and its name."""
-        return list(zip(*self._identity.values(), strict=True))
-
-    # In other forms
-
-    def to_rows(self) -> list[dict[str, int | float | str | None]]:
-        """Return a table: a dict for each action at each information set after each iteration.
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a table: a dict for each action and recorded iteration.
 
         Its columns are ``iteration``, ``player``, ``information_set`` (the number), ``label``,
         ``action``, ``strategy``, ``average`` and ``regret``.
         """
-        return [row._asdict() for row in self._rows()]
+        rows = []
+        for iteration, *looks in zip(self.iterations, *self._looks.values(), strict=True):
+            values = [[None if x != x else x for x in look.tolist()] for look in looks]
+            for row in zip(*self._identity.values(), *values, strict=True):
+                rows.append(dict(zip(COLUMNS, (iteration, *row), strict=True)))
+        return rows
 
-    def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, as ``Recorder.to_csv`` does."""
-        write_csv(path, TrajectoryRow._fields, self._rows())
-
-    def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, as ``Recorder.to_dataframe`` does."""
-        return rows_to_dataframe(TrajectoryRow._fields, self.to_rows())
-
-    def _rows(self) -> Iterator[TrajectoryRow]:
-        for iteration, *seen in zip(self.iterations, *self._looks.values(), strict=True):
-            values = zip(*(look.tolist() for look in seen), strict=True)
-            for place, (played, mean, held) in zip(self._known, values, strict=True):
-                yield TrajectoryRow(iteration, *place, played, mean, None if held != held else held)
-
-    def _columns(self, information_set: Place) -> list[int]:
+    def _actions(self, information_set: Place) -> list[int]:
+        """Return the positions of an information set's actions."""
         place = information_set if isinstance(information_set, tuple) else (None, information_set)
         owner, name = place
-        known = self._known
-        columns = [
-            column
-            for column, (player, number, label, _) in enumerate(known)
-            if owner in (None, player) and name == (label if isinstance(name, str) else number)
+        players, numbers, labels, _ = self._identity.values()
+        names = labels if isinstance(name, str) else numbers
+        actions = [
+            k for k, player in enumerate(players) if owner in (None, player) and names[k] == name
         ]
-        places = {known[column][:2] for column in columns}
+        places = {(players[k], numbers[k]) for k in actions}
         if len(places) != 1:
-            wrong = "is ambiguous: it may be" if places else "was not looked at; there are"
-            labels = [] if places else list(dict.fromkeys(filter(None, self._identity["label"])))
-            shown = candidates(labels or [str(place) for place in sorted(places or self.seen)])
-            raise ValueError(f"information set {quote(information_set)} {wrong} {shown}")
-        return columns
+            problem = "is ambiguous: it may be" if places else "was not recorded, only"
+            shown = candidates([*map(str, sorted(places or self.seen))])
+            raise ValueError(f"information set {quote(information_set)} {problem} {shown}")
+        return actions
 
 
 def _identity(
     domains: Sequence[StrategySet], places: list[tuple[int, int]]
 ) -> dict[str, list[Any]]:
-    """Return what the actions at some places are."""
-    known: list[tuple[Any, ...]] = []
+    """Return the columns that identify the actions of information sets."""
+    rows: list[tuple[Any, ...]] = []
     for player, number in places:
         simplices = simplices_of(domains[player], player)
         label = label_of(simplices, number)
-        known += [(player, number, label, action) for action in simplices.labels.actions(number)]
-    names = "player", "number", "label", "action"
-    return {name: [row[column] for row in known] for column, name in enumerate(names)}
+        rows += [(player, number, label, action) for action in simplices.labels.actions(number)]
+    return {name: [row[k] for row in rows] for k, name in enumerate(COLUMNS[1:5])}
 
 
 def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: int) -> Vector:
-    """Return the regrets that a minimizer holds at an information set, NaN where it holds none."""
+    """Return the regrets of a minimizer at an information set, NaN where it has none."""
     held: object = None
     if isinstance(minimizer, CFR):
         held = minimizer[number].state.get("regrets")
@@ -241,35 +215,34 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
 
 
 @define(eq=False, repr=False)
-class Recorder(Stateful):
-    """Write down numbers about a run as it goes.
+class Recorder(_Table, Stateful):
+    """Record numbers about a run.
 
     Parameters
     ----------
     measures
-        Names of measures; or by names of one's own, functions of the run that return what to write
-        down, or such names. Of the average: ``"nash_conv"`` and ``"exploitability"``, and
-        ``"strategy_change"``, how far a coordinate moved since the last call; of the strategies of
-        the last iteration ``"last_nash_conv"``, and ``"best_nash_conv"``, the least of it so far
-        where it was measured; and
-        ``"local_best_response"``, what ``sampled_local_best_response`` gains, summed over players:
-        of 100 games each, so that it is less than ``"nash_conv"`` up to the error of samples, and
-        all there is without a tree. Of the run:
-        ``"seconds"``, how long its iterations took without callbacks; ``"visited"``, how many
-        histories were, or outcomes in normal form, all of them for each player in an iteration
-        without samples; ``"external_regret"`` and
-        ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the
-        latter in normal form; and of the play of all iterations, as ``CorrelatedPlay`` measures
-        them, ``"cce_gap"``, ``"ce_gap"``, ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
-        Regret matching holds its external regrets, so that they are known with any engine, and in
-        a run that had begun before; other regrets are summed up in every iteration, by NumPy.
+        Names of measures; or a mapping from your own names to functions of the run or such names.
+
+        - Of the average: ``"nash_conv"``, ``"exploitability"``; ``"strategy_change"``, the largest
+          change of a coordinate since the last call; ``"local_best_response"``, the gain of
+          ``sampled_local_best_response`` over 100 games each, summed over players, an estimate of a
+          lower bound of ``"nash_conv"`` that needs no tree.
+        - Of the last iteration's strategies: ``"last_nash_conv"``, and ``"best_nash_conv"``, its
+          least measured value.
+        - Of the run: ``"seconds"`` without callbacks; ``"visited"`` histories, or outcomes in
+          normal form, all of them for each player in an iteration without samples.
+        - Of the players over all iterations, the largest in units of payoff:
+          ``"external_regret"``, and in normal form ``"swap_regret"``. NumPy sums them up in every
+          iteration, except for the external regrets of regret matching, which any engine has.
+        - Of the play of all iterations, as in ``CorrelatedPlay``: ``"cce_gap"``, ``"ce_gap"``,
+          ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
 
     Attributes
     ----------
     iterations
-        When something was written down.
+        The recorded iterations.
     values
-        By name, what was.
+        The recorded values by name.
 
     Examples
     --------
@@ -290,14 +263,14 @@ class Recorder(Stateful):
     iterations: list[int] = field(factory=list, init=False)
     values: dict[str, list[object]] = field(init=False)
     _stateful: tuple[Stateful, ...] = field(init=False, repr=False)
-    """The measures that remember something, which is saved with the record."""
+    """The measures with a state."""
 
     def __attrs_post_init__(self) -> None:
         self.values = {name: [] for name in self.measures}
         measures: Collection[object] = self.measures.values()
         shared = {id(m.shared): m.shared for m in measures if isinstance(m, CorrelatedGap)}
         self._stateful = (*(m for m in measures if isinstance(m, Stateful)), *shared.values())
-        # As methods, so that these are saved once, and beside functions.
+        # Methods are not saved: the state of each measure is in ``_stateful``.
         self.measures = {
             name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure
             for name, measure in self.measures.items()
@@ -307,29 +280,22 @@ class Recorder(Stateful):
         return f"<Recorder of {', '.join(self.values)} at {len(self.iterations):,} iterations>"
 
     def begin(self, run: "SelfPlay") -> list[Callback]:
-        """Let the measures that need every iteration watch the run."""
+        """Let measures watch every iteration that need it."""
         measures = self.measures.values()
         return begin((getattr(measure, "__self__", measure) for measure in measures), run)
 
     def __call__(self, run: "SelfPlay") -> None:
-        """Measure and write down."""
+        """Measure."""
         measured = {name: measure(run) for name, measure in self.measures.items()}
         self.iterations.append(run.iteration)
         for name, value in measured.items():
             self.values[name].append(value)
 
-    # In other forms
+    @property
+    def _columns(self) -> Sequence[str]:
+        return ["iteration", *self.values]
 
-    def to_rows(self) -> list[dict[str, object]]:
-        """Return a table: a dict for each call, with ``iteration`` and what was written down."""
-        columns = {"iteration": self.iterations, **self.values}
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
-
-    def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets."""
-        rows_to_csv(path, ["iteration", *self.values], self.to_rows())
-
-    def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas, which has to be installed."""
-        return rows_to_dataframe(["iteration", *self.values], self.to_rows())
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a table: a dict for each call, with ``iteration`` and the measured values."""
+        rows = zip(self.iterations, *self.values.values(), strict=True)
+        return [dict(zip(self._columns, row, strict=True)) for row in rows]

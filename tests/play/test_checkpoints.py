@@ -7,7 +7,6 @@ import os
 
 import numpy as np
 import pytest
-from attrs import define
 
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
@@ -20,7 +19,6 @@ from regretkit.play import (
     BanditFeedback,
     ChanceSampling,
     Checkpoint,
-    ExternalSampling,
     Extragradient,
     HorizonPower,
     Last,
@@ -38,10 +36,11 @@ from regretkit.play import (
     every,
     geometric,
     hs_dcfr,
+    named,
     resume,
 )
 
-KUHN, GOOFSPIEL = games.kuhn_poker(), games.goofspiel(4)
+KUHN, GOOFSPIEL, SHAPLEY = map(games.load, ("kuhn_poker", "goofspiel(4)", "shapley_game"))
 DICE = "liars_dice(sides=3)"  # with six actions and more
 
 
@@ -103,6 +102,7 @@ WAYS = {
         "estimator": ChanceSampling(drawn(2, np.random.SFC64)),
         "averaging": Power(2.5),
     },
+    "bandit": lambda: {"order": Simultaneous(), "estimator": BanditFeedback(drawn(1))},
     "extragradient": lambda: {"order": Extragradient(), "averaging": HorizonPower(15.0)},
 }
 
@@ -110,8 +110,10 @@ WAYS = {
 @pytest.mark.parametrize("engine", ["auto", "numpy"])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_run_of_own_parts_is_loaded_with_parts_built_alike(way, engine, tmp_path):
+    game = SHAPLEY if isinstance(way().get("estimator"), BanditFeedback) else GOOFSPIEL
+
     def parts():
-        return GOOFSPIEL, [rk.CFR(d, rk.PredictiveRegretMatchingPlus) for d in GOOFSPIEL.domains]
+        return game, named("pcfr+").minimizers(game)
 
     def start():
         return SelfPlay(*parts(), horizon=50, engine=engine, **way())
@@ -140,33 +142,14 @@ def test_a_run_without_a_tree_is_resumed_from_the_file_alone(rules, sampling, na
     assert_same(run.run(30), solved(50))
 
 
-def test_bandit_feedback_is_resumed(tmp_path):
-    def start():
-        options = {"order": Simultaneous(), "estimator": BanditFeedback(drawn(1))}
-        return SelfPlay(games.shapley_game(), [rk.RegretMatching(3) for _ in "xy"], **options)
-
-    start().run(11).save(tmp_path / "run")
-    other = start()
-    parts = other.game, other.minimizers
-    run = SelfPlay.load(tmp_path / "run", *parts, order=other.order, estimator=other.estimator)
-    assert_same(run.run(19), start().run(30))
-
-
-@define(eq=False)
-class Counting(Averaging, Stateful):
-    """Weights that depend on how often they were asked for."""
-
-    asked: int = 0
-
-    def weight(self, t, horizon):
-        self.asked += 1
-        return float(self.asked)
-
-
 def test_the_state_of_own_parts_and_the_seconds_are_saved(tmp_path):
-    class Counts(Counting):
+    class Counts(Averaging, Stateful):
         def __init__(self):
             self.asked = 0
+
+        def weight(self, t, horizon):
+            self.asked += 1
+            return float(self.asked)
 
     run = rk.solve(KUHN, Algorithm("cfr", averaging=Counts()), 20)
     run.save(tmp_path / "run")
@@ -276,12 +259,9 @@ def test_a_checkpoint_is_written_after_some_seconds(tmp_path):
     ("name", "options", "error", "message"),
     [
         ("x/run", {"every": 1}, OSError, "there is no folder"),
-        ("", {"every": 1}, OSError, "is a folder"),
         ("run", {}, ValueError, "pass one of seconds and every"),
-        ("run", {"every": 1, "seconds": 1.0}, ValueError, "pass one of seconds and every"),
         ("run", {"every": 0}, ValueError, "every must be"),
         ("run", {"seconds": -1.0}, ValueError, "seconds must be"),
-        ("run", {"every": 1, "callbacks": [3]}, TypeError, "callbacks"),
     ],
 )
 def test_a_checkpoint_that_cannot_be_written_is_refused(name, options, error, message, tmp_path):
@@ -327,44 +307,6 @@ def forged(whole, change):
     return data + hashlib.sha256(data).digest()
 
 
-def leaves(value, path=()):
-    if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            yield (*path, key)
-            yield from leaves(item, (*path, key))
-
-
-STRANGE = [None, True, -1, 2**70, 1e308, float("nan"), "x" * 50, [], {}, [[[]]], {"<array>": "0"}]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_forged_files_are_refused_or_harmless(seed, whole, tmp_path):
-    generator, path = drawn(seed), tmp_path / "run"
-
-    def change(head, arrays):
-        if generator.random() < 0.3:
-            name = generator.choice([*arrays])
-            array = arrays[name]
-            others = array + np.inf, -array, array[:-1], array.astype("f4"), np.zeros((2, 2))
-            arrays[name] = others[generator.integers(len(others))]
-            return
-        places = [*leaves(head)]
-        *above, last = places[generator.integers(len(places))]
-        for key in above:
-            head = head[key]
-        head[last] = STRANGE[generator.integers(len(STRANGE))]
-
-    for _ in range(40):
-        path.write_bytes(forged(whole, change))
-        try:
-            with np.errstate(all="ignore"):
-                resume(path).run(2)
-        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, AttributeError):
-            pass
-    assert {*tmp_path.iterdir()} == {path}
-
-
 class Unpickled:
     def __reduce__(self):
         return pytest.fail, ("was unpickled",)
@@ -401,12 +343,3 @@ def test_other_versions_and_irregular_files_are_refused(whole, tmp_path):
         resume(tmp_path / "pipe")
     with pytest.raises(FileNotFoundError):
         resume(tmp_path / "absent")
-
-
-def test_a_large_run_of_samples_is_saved(tmp_path):
-    run = Sampled(games.load_rules(DICE), rk.RegretMatching, ExternalSampling(drawn(1))).run(50)
-    run.save(tmp_path / "run")
-    loaded = Sampled.load(
-        tmp_path / "run", games.load_rules(DICE), rk.RegretMatching, ExternalSampling(drawn(2))
-    )
-    assert_same(loaded.run(5), run.run(5))
