@@ -224,7 +224,7 @@ def verdict(found: Found) -> str:
 @benchmark(
     [*ROWS],
     quick=[name for name in ROWS if name not in LONG],
-    head="beside an iteration of CFR+",
+    head="endgame",
     fresh=True,
     conclude=verdict,
     page=PAGE,

@@ -109,7 +109,7 @@ def sampling(row: str, quick: bool) -> Figures:
     return {"histories an iteration": begun, **speed}
 
 
-@benchmark([*ROWS], quick=QUICK, page=CURVES)
+@benchmark([*ROWS], quick=QUICK)
 def sampling_without_tree(row: str, quick: bool) -> Figures:
     """How many histories ``Sampled`` visits in a second on OpenSpiel's states, next to OpenSpiel.
 

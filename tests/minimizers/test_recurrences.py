@@ -342,6 +342,18 @@ def test_a_rule_comes_to_another_one_in_the_limit(special, plain):
     same_play(special(4), plain(4), atol=1e-12)
 
 
+def test_discounting_after_adding_as_in_the_paper_plays_the_same():
+    rng, rule, total = np.random.default_rng(1), rk.DiscountedRegretMatching(4), np.zeros(4)
+    for t in range(1, 51):
+        positive = np.maximum(total, 0.0)
+        paper = positive / positive.sum() if positive.any() else np.full(4, 0.25)
+        np.testing.assert_allclose(rule.next_strategy(), paper, rtol=0.0, atol=1e-13)
+        utility = rng.normal(size=4)
+        rule.observe_utility(utility)
+        total += utility - utility @ paper
+        total *= np.where(total > 0.0, t**1.5 / (t**1.5 + 1.0), 0.5)
+
+
 def test_discounting_by_one_and_one_plays_as_linear_regret_matching():
     discounted = rk.DiscountedRegretMatching(4, alpha=1.0, beta=1.0)
     linear = rk.LinearRegretMatching(4)
