@@ -36,7 +36,7 @@ _GAMES = 5
 
 label = option(
     "--label labels",
-    "What to call an algorithm, as in 'my_rule.py:MyRule(beta=0.5)=Momentum'; by default its text "
+    "A name for an algorithm, as in 'my_rule.py:MyRule(beta=0.5)=Momentum'; by default its text "
     "without the file. May be given several times.",
     metavar="A=NAME",
     multiple=True,
@@ -45,12 +45,14 @@ experiment_options = types.together(
     types.limits,
     option(
         "--measures",
-        "What to measure, as a Recorder takes it; the first is shown.",
+        "The measures, as a Recorder takes them; the first is shown.",
         metavar="A,B,...",
         default="nash_conv",
     ),
-    option("--sample sampling", "Let all sample utilities.", click.Choice(types.SAMPLINGS)),
-    option("--seeds", "Run what samples with N seeds, from 0 on.", COUNT, default=1),
+    option(
+        "--sample sampling", "Let all algorithms sample utilities.", click.Choice(types.SAMPLINGS)
+    ),
+    option("--seeds", "Run algorithms that sample with N seeds, from 0 on.", COUNT, default=1),
     types.imperfect_recall,
     label,
     types.quiet,
@@ -95,7 +97,7 @@ def _carried_out(
 
 
 def _labeled(labels: Sequence[str]) -> dict[str, str]:
-    """Return what to call algorithms, by their names."""
+    """Return labels of algorithms by their names."""
     pairs = [text.rpartition("=") for text in labels]
     for text, _, name in pairs:
         if not (text and name):
@@ -104,7 +106,7 @@ def _labeled(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[str]:
-    """Yield a line for each algorithm that failed, with the reason on the first of its games."""
+    """Yield a line for each failed algorithm, with the reason on its first game."""
     groups: dict[str, dict[str, str]] = {}
     for (game, algorithm, _), cause in failures.items():
         groups.setdefault(algorithm, {}).setdefault(game, cause)
@@ -138,11 +140,11 @@ def compare(
 ) -> int:
     """Run every algorithm on every game in this process, and compare how their gaps fall.
 
-    The limits are those of each run; without one it is a thousand iterations. A rule that fails
-    does not stop the others, and Ctrl-C keeps the runs that are finished.
+    Limits are for each run; the default is a thousand iterations. A rule that fails does not stop
+    the others, and Ctrl-C keeps the finished runs.
 
-    Games whose trees do not fit are compared by --sample external or outcome, and at the end of
-    each run by sampled local best responses, which gain no more than the gap.
+    Games whose trees do not fit need --sample external or outcome. Their runs are compared at the
+    end by sampled local best responses, which gain at most the gap.
     """
     code, results, lines = _carried_out(games, algorithms, running={"workers": 0}, **options)
     if out is not None:
@@ -174,7 +176,7 @@ def compare(
     multiple=True,
 )
 @option("--out", "The folder of the results.", metavar="FOLDER", default="results")
-@option("--workers", "Processes; as many as there are cores by default.", types.FROM_ZERO)
+@option("--workers", "Processes, by default one for each core.", types.FROM_ZERO)
 @option("--on", "'ray', or the address of a Ray cluster.", metavar="ray|HOST:PORT")
 @experiment_options
 def bench(
@@ -189,10 +191,10 @@ def bench(
 ) -> int:
     """Run every algorithm on every game, in parallel, and keep the results in a folder.
 
-    An algorithm is a name, or a rule of yours as my_rule.py:MyRule, with hyperparameters if needed:
-    'dcfr(alpha=1:3:0.5,gamma=2|4)' is a grid, of a range and of alternatives.
+    An algorithm is a name, or a rule of yours as my_rule.py:MyRule, with hyperparameters if needed.
+    'dcfr(alpha=1:3:0.5,gamma=2|4)' is a grid of a range and two alternatives.
 
-    What has a result in the folder is not run again, and an edited rule is. After Ctrl-C, or
+    Runs with a result in the folder are not repeated; an edited rule runs again. After Ctrl-C, or
     any other end, the same command continues. A rule that fails costs its own runs only.
     """
     if not suites and not games:
@@ -223,7 +225,7 @@ def bench(
 def _chosen(
     folder: str, games: Sequence[str], algorithms: str | None, labels: Sequence[str]
 ) -> Comparison:
-    """Return the results in a folder, of some games and algorithms or of all."""
+    """Return the results in a folder, of some or all games and algorithms."""
     with reporting("FOLDER"):
         results = read_results(folder)
         if not results.runs:
@@ -256,13 +258,13 @@ choice = types.together(
 )
 @option(
     "--kind",
-    "What to draw; a ranking is printed.",
+    "Curves, a performance profile, or a ranking.",
     click.Choice(["curves", "profile", "ranking"]),
     default="curves",
 )
 @option("--width", "In a paper of two columns.", click.Choice(["column", "page"]), default="page")
 @option("--gap", "The gap of the table, in units of payoff.", POSITIVE, default=1e-3)
-@option("--share", "The share of the first gap that a profile is about.", POSITIVE, default=1e-3)
+@option("--share", "The share of the first gap for a profile.", POSITIVE, default=1e-3)
 @choice
 def figure(
     folder: str,
@@ -275,11 +277,11 @@ def figure(
 ) -> int:
     """Draw the results that regretkit bench has written into FOLDER.
 
-    Small panels have the median over seeds of each algorithm, and a band between the quartiles. A
-    performance profile says for how many games an algorithm needs at most a multiple of what the
-    best one needs to reach a share of the first gap. A ranking, which is printed, has average ranks
-    of the last gaps, with the tests of Friedman and Nemenyi. A table says what it takes to reach a
-    gap.
+    Curves are one panel for each game, with the median over seeds of each algorithm and a band
+    between the quartiles. A performance profile shows the share of games where an algorithm reaches
+    a share of the first gap with at most a multiple of the least work. A ranking, which is printed,
+    has average ranks of the last gaps, with the tests of Friedman and Nemenyi. A table has the work
+    to reach a gap.
     """
     chosen, kind = _chosen(folder, games, algorithms, labels), options["kind"]
     with reporting("FOLDER"):
@@ -311,9 +313,9 @@ def report(
 ) -> int:
     """Write the results that regretkit bench has written into FOLDER as one page of HTML.
 
-    It has all curves, with their values under the pointer; boxes and sliders that choose games,
-    algorithms and hyperparameters; and a table with the command that plays each result again. A
-    browser shows it without server or network.
+    It has all curves, with their values under the pointer. Boxes and sliders choose games,
+    algorithms and hyperparameters. A table has the command that plays each result again. A browser
+    shows the page without server or network.
     """
     chosen = _chosen(folder, games, algorithms, labels)
     with reporting("FOLDER"):

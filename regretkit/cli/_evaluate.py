@@ -43,7 +43,7 @@ certificate_out = option(
 )
 
 
-@click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
+@click.command(short_help="Report value and gap of a strategy.", epilog=GAME_HELP)
 @types.game_or_rules
 @click.argument("strategy", metavar="STRATEGY")
 @option(
@@ -69,13 +69,13 @@ def evaluate(
     out: Path | None,
     imperfect_recall: bool,
 ) -> int:
-    """Report the value of a strategy, and what each player could gain against it.
+    """Report the value of a strategy, and the gain of a best response of each player.
 
-    STRATEGY is a JSON file that solve or exact wrote; uniform, which plays all actions with the
-    same probability; or equilibrium.
+    STRATEGY is a JSON file of solve or exact; uniform, with the same probability for all actions;
+    or equilibrium.
 
-    Where the tree does not fit, both are estimated: the value by playing the game, and the gains by
-    sampled local best responses, which gain less than best responses.
+    Without a tree both are estimates: the value from plays of the game, and the gains from sampled
+    local best responses, which gain less than best responses.
     """
     game.accept(imperfect_recall)
     minimum = 1.0 if purify else minimum
@@ -142,16 +142,16 @@ def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Repo
 @types.game
 @option(
     "--concept",
-    "Of a game in extensive form, report the correlated equilibrium of largest welfare too.",
+    "In extensive form: the correlated equilibrium of largest welfare.",
     click.Choice(["efce", "efcce", "nfcce"]),
 )
-@option("--finish", "Of a zero-sum game: play to the end.", is_flag=True)
+@option("--finish", "In a zero-sum game: solve by play that is finished exactly.", is_flag=True)
 @option(
     "--linear-program program",
-    "Of a zero-sum game: solve a linear program; by default what is faster.",
+    "In a zero-sum game: solve a linear program. By default the faster of the two.",
     is_flag=True,
 )
-@option("--time seconds", "Play, or look for a proof, for S seconds at most.", types.POSITIVE)
+@option("--time seconds", "Play, or search for a proof, for S seconds at most.", types.POSITIVE)
 @option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
 @certificate_out
 @types.strategy_out
@@ -166,12 +166,12 @@ def exact(
     certificate: Path | None,
     out: Path | None,
 ) -> int:
-    """Report what is known exactly about a game.
+    """Solve a game exactly.
 
-    For a two-player zero-sum game that is its value, with strategies that prove it. For any other
-    two-player game, and any in normal form, it is the security level of each player; and in normal
-    form pure equilibria, dominated actions, and the correlated equilibrium of largest welfare.
-    In extensive form --concept asks for that, efce, efcce or nfcce, of any number of players.
+    For a two-player zero-sum game, report its value and strategies that prove it. For other
+    two-player games, and in normal form, report the security level of each player. In normal form,
+    also report pure equilibria, dominated actions, and the correlated equilibrium of largest
+    welfare. In extensive form, --concept computes the last for any number of players.
     """
     if game.forgets:
         raise Refusal(f"GAME: {game.game.recall_violation}; solve --imperfect-recall plays it")
@@ -316,10 +316,9 @@ def _short(value: Fraction) -> str:
 @types.game
 @types.as_json
 def verify(certificate: str, game: NamedGame) -> int:
-    """Compute again, in fractions and from the game alone, what CERTIFICATE proves.
+    """Check CERTIFICATE, a file of exact or evaluate, in fractions and from the game alone.
 
-    CERTIFICATE is a file that exact or evaluate wrote with --certificate. That of a public game is
-    of its tree.
+    The certificate of a public game is of its tree.
     """
     try:
         proof = Certificate.from_json(certificate)

@@ -1,4 +1,4 @@
-"""``regretkit games``, ``show``, ``convert`` and ``trace``: what games and rules are."""
+"""``regretkit games``, ``show``, ``convert`` and ``trace``: games and rules."""
 
 import inspect
 import re
@@ -172,12 +172,12 @@ def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
     return told.write()
 
 
-@click.command("trace", short_help="Show what a rule is compiled to.")
+@click.command("trace", short_help="Show the code that a rule is compiled to.")
 @click.argument("name", metavar="NAME")
-@click.option("--driver", is_flag=True, help="Show the iterations that call it as well.")
+@click.option("--driver", is_flag=True, help="Show the iterations that call it, too.")
 @types.as_json
 def show_trace(name: str, driver: bool) -> int:
-    """Show what the rule NAME is compiled to: its graph, and the loops that are made of it.
+    """Show the machine code of the rule NAME: its graph, and the loops made of it.
 
     NAME is an algorithm, such as cfr+, or a rule of yours as my_rule.py:MyRule, with
     hyperparameters if needed, as in 'my_rule.py:MyRule(power=2)'.

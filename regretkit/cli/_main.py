@@ -18,10 +18,10 @@ from regretkit.cli._solve import resume, solve
 _TRACEBACK = "--traceback"
 _EXIT_CODES = """\b
 Exit codes:
-  0    done; also when a match is ended by the end of the input
+  0    done, also after the end of the input
   1    failed: a file cannot be written, a package is missing, a rule failed
-  2    refused: an argument or a file is invalid
-  3    iterations or time were used up before the gap was reached
+  2    an argument or a file is invalid
+  3    iterations or time ended before the gap was reached
   130  Ctrl-C: the result so far is reported, and saved with --checkpoint
 """
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}

@@ -38,8 +38,8 @@ from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_m
 @option("--rounds", "Stop after N rounds; by default when you leave.", COUNT)
 @option(
     "--seat",
-    "Which player you are, from 0; with --matches, which one the first strategy is. By default "
-    "seats rotate after every round.",
+    "Your player, from 0; with --matches, that of the first strategy. By default seats rotate "
+    "after every round.",
     types.FROM_ZERO,
 )
 @option("--seed", "The seed; by default 0 with --matches, else a new one.", types.FROM_ZERO)
@@ -55,16 +55,15 @@ def play(
 ) -> int:
     """Play GAME at the terminal against strategies, or let strategies play against each other.
 
-    STRATEGY is a JSON file that solve or exact wrote; equilibrium, the default where the tree fits;
-    or uniform, which plays all actions with the same probability. One strategy plays for all the
-    others, with --matches for all players; more are one for each of them, in order.
+    STRATEGY is a JSON file of solve or exact; equilibrium, the default if the tree fits; or
+    uniform, with the same probability for all actions. One strategy plays for all other players,
+    with --matches for all players. Or name one for each of them, in order.
 
-    Answer with the name of an action or the beginning of it. You leave with Ctrl-D, which is the
-    end of the input, or with Ctrl-C. Both report what you have earned.
+    Answer with the name of an action or the beginning of it. Ctrl-D, the end of the input, and
+    Ctrl-C leave the game and report your earnings.
 
-    With --matches, the report has the mean payoff of each strategy per match, an interval that
-    contains the expectation with a confidence of about 95 %, and the exact expectation over the
-    same seatings, if the game's tree fits.
+    With --matches, the report has the mean payoff of each strategy per match, an interval of about
+    95 % confidence for its expectation, and the exact expectation if the game's tree fits.
     """
     players, others = game.players, game.players - (matches is None)
     if seat is not None and seat >= players:
@@ -82,7 +81,7 @@ def play(
 
 
 def _seatings(players: int, seat: int | None) -> Iterator[list[int]]:
-    """Yield which participant each player is, in the rounds until all have rotated."""
+    """Yield the participant of each player, in the rounds until all have rotated."""
     if seat is None:
         for turn in range(players):
             yield [(player - turn) % players for player in range(players)]

@@ -41,8 +41,8 @@ outputs = types.together(
     option("--plot", "Draw how the gap fell, as .svg, .pdf or .png.", types.figure_file),
     option(
         "--measure",
-        "Measure this gap of the play of all iterations as well, to a correlated equilibrium; may "
-        "be given several times.",
+        "Measure this gap to a correlated equilibrium too, of the play of all iterations. May be "
+        "given several times.",
         click.Choice(types.GAPS),
         multiple=True,
     ),
@@ -206,7 +206,7 @@ class _Session:
 @types.imperfect_recall
 @option(
     "--engine",
-    "How to run the iterations.",
+    "What runs the iterations.",
     metavar="auto|compiled|numpy",
     default="auto",
 )
@@ -225,10 +225,10 @@ def solve(
 ) -> int:
     """Solve a game by self-play, and report the gap of the average strategies.
 
-    Without a limit it plays a thousand iterations; of several, the first one stops it. Ctrl-C ends
-    the run between two iterations, saves the checkpoint, and reports the result so far.
+    Without a limit it plays a thousand iterations; the first of several limits stops it. Ctrl-C
+    ends the run between two iterations, saves the checkpoint, and reports the result so far.
 
-    With --sample external or outcome, a game whose tree does not fit is played by its rules alone.
+    With --sample external or outcome, the run needs the rules of a game alone and no tree.
     """
     game.accept(imperfect_recall)
     if not (iterations or target_gap or time_limit):
@@ -314,9 +314,9 @@ def resume(
 
 
 def meaning_of_gap(imperfect_recall: bool) -> str:
-    """Return what a gap is, in words."""
+    """Return the meaning of a gap."""
     recall = " with perfect recall" if imperfect_recall else ""
-    return f"in units of payoff: what best responses{recall} would gain, summed over players"
+    return f"in units of payoff: the gain of best responses{recall}, summed over players"
 
 
 def write_strategy(profile: Any, path: Path | None) -> None:

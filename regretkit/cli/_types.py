@@ -1,4 +1,4 @@
-"""What the commands take: games, strategies, algorithms, numbers, files, and shared options."""
+"""Arguments of commands: games, strategies, algorithms, files, and shared options."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ POSITIVE = click.FloatRange(min=0.0, max=1e300, min_open=True)
 
 
 class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A file whose name has one of the endings; what cannot be written later is refused now."""
+    """A file to write, with one of the endings; its folder is checked at once."""
 
     name = "file"
 
@@ -70,7 +70,7 @@ def _name(parameter: Parameter) -> str:
 
 @frozen
 class NamedGame:
-    """A game, or the rules of one whose tree does not fit, and the text that named it."""
+    """A game, or its rules if its tree does not fit, and its text."""
 
     text: str
     game: Any
@@ -78,7 +78,7 @@ class NamedGame:
 
     @property
     def by_rules(self) -> bool:
-        """Whether there are only the rules."""
+        """Whether the game has its rules alone."""
         return isinstance(self.game, History)
 
     @property
@@ -88,7 +88,7 @@ class NamedGame:
 
     @property
     def played(self) -> Any:
-        """The game that runs play: the perfect-recall refinement where recall is imperfect."""
+        """The game of runs: the perfect-recall refinement if recall is imperfect."""
         return self.game if self.by_rules else self.game.refinement
 
     @property
@@ -119,26 +119,22 @@ class NamedGame:
             raise Refusal(f"GAME: {told}, without a convergence guarantee")
 
     def refuse_without_tree(self, options: Mapping[str, object]) -> None:
-        """Refuse options that need the tree where it does not fit."""
+        """Refuse options that need the tree if it does not fit."""
         for option, value in options.items():
             if value and self.by_rules:
                 raise Refusal(f"{option}: needs the tree of {self.text}, which does not fit")
 
     def strategy(self, text: str) -> Any:
-        """Return the profile that a text names, one strategy for each original information set."""
+        """Return the profile of a text, with one strategy for each original information set."""
         with reporting("STRATEGY"):
             if text == EQUILIBRIUM:
                 return self.coarsen(self._equilibrium())
-            if self.by_rules:
-                if text == UNIFORM:
-                    none = [DecisionTree([], [])] * self.players  # visited
-                    return Profile([np.ones(1)] * len(none), none, self.game, [()] * len(none))
-                return Profile.from_json(text, self.game)
-            uniform = text == UNIFORM
-            played = self.played
-            return self.coarsen(
-                Profile.uniform(played) if uniform else Profile.from_json(text, played)
-            )
+            if text != UNIFORM:
+                return self.coarsen(Profile.from_json(text, self.played))
+            if not self.by_rules:
+                return self.coarsen(Profile.uniform(self.played))
+            none = [DecisionTree([], [])] * self.players  # visited
+            return Profile([np.ones(1)] * len(none), none, self.game, [()] * len(none))
 
     def _equilibrium(self) -> Any:
         if self.by_rules:
@@ -151,7 +147,7 @@ class NamedGame:
 
 
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A game of the catalogue, in a file, of OpenSpiel or one's own; or rules without a tree."""
+    """A game of the catalogue, a file, OpenSpiel or the user; or its rules alone."""
 
     name = "game"
 
@@ -198,7 +194,7 @@ def algorithm_from(name: str | None, rule: str | None, sample: str | None) -> Al
 
 
 def option(names: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
-    """Return an option; files are refused first, before a large game is built."""
+    """Return an option; files are checked before a large game is built."""
     eager = isinstance(kind, OutputFile)
     return click.option(*names.split(), type=kind, help=text, is_eager=eager, **settings)
 
@@ -211,7 +207,7 @@ _NOTED: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _n
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a decorator that adds several options, which are listed in this order."""
+    """Return a decorator that adds several options in this order."""
     return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
 
 
@@ -225,8 +221,8 @@ strategy_out = option(
 figure_file = OutputFile(".svg", ".pdf", ".png")
 imperfect_recall = option(
     "--imperfect-recall",
-    "Accept games of imperfect recall: strategies are shared within each information set, and "
-    "there is no convergence guarantee.",
+    "Accept games of imperfect recall, with one strategy for each information set and without "
+    "convergence guarantee.",
     is_flag=True,
 )
 limits = together(
@@ -242,24 +238,24 @@ limits = together(
 rule_options = together(
     option(
         "--algorithm",
-        f"One of {', '.join(ALGORITHMS)}, or a rule as after --rule, or one for each player with "
-        "commas between them; by default cfr+, and lcfr with --sample.",
+        f"One of {', '.join(ALGORITHMS)}, or a rule as after --rule; or one for each player, with "
+        "commas. By default cfr+, and lcfr with --sample.",
         metavar="NAME",
     ),
     option(
         "--rule",
-        "A rule of yours is my_rule.py:MyRule or module:MyRule, with hyperparameters if needed, as "
-        "in 'my_rule.py:MyRule(power=2)'. It may also be a function from simplices to a minimizer, "
-        "or an Algorithm.",
+        "A rule of yours, my_rule.py:MyRule or module:MyRule, with hyperparameters as in "
+        "'my_rule.py:MyRule(power=2)'; also a function from simplices to a minimizer, or an "
+        "Algorithm.",
         metavar="FILE.py:CLASS",
     ),
 )
 sample = option(
     "--sample",
-    "Sample utilities: the chance moves, all actions but a player's own, or one play of the game, "
-    "with a baseline or without; external if none is named. By default utilities are exact.",
+    "Sample utilities: external, all actions but a player's own, is the default; outcome, one play "
+    "of the game, without or with a learned baseline; chance, the chance moves.",
     click.Choice(SAMPLINGS),
     is_flag=False,
     flag_value="external",
 )
-seed = option("--seed", "The seed of what is drawn at random; 0 by default.", FROM_ZERO)
+seed = option("--seed", "The seed of random draws; 0 by default.", FROM_ZERO)

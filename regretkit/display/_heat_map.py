@@ -170,7 +170,7 @@ def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
             cell = Rectangle((column, index), 1, 1, fc="0.93", ec="0.55", hatch="////", lw=0.0)
             ax.add_patch(cell)
         if len(rows) <= _FEW and len(columns) <= _WIDE:
-            color = "white" if probability > 0.6 and reached else "black"
+            color = "white" if probability > 0.65 and reached else "black"
             place, text = (column + 0.5, index + 0.5), f"{probability:.2f}"
             ax.text(*place, text, color=color, ha="center", va="center", fontsize="small")
 
