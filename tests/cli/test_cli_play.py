@@ -54,7 +54,7 @@ def test_mean_payoffs_agree_with_expected_payoffs_over_the_seats(report, seat):
     assert rows[0]["mean"] == pytest.approx(-rows[1]["mean"])
 
 
-@pytest.mark.parametrize("matches", [1, 2, 10, 3_000])
+@pytest.mark.parametrize("matches", [1, 2, 3_000])
 def test_three_strategies_take_turns_at_every_seat(report, matches):
     game, names = "kuhn_poker(players=3)", ["three_bets.json", "three_passes.json", "uniform"]
     rows = report("play", game, *names, "--matches", matches)["results"]
@@ -118,7 +118,6 @@ def test_a_seed_deals_the_same_cards_again(run, monkeypatch):
         answered(monkeypatch, "c\n" * 100)
         out = run("play", "leduc_poker", "uniform", "--rounds", 10, "--seed", seed)[1]
         dealt.append([moves[:2] for _, moves, _ in rounds_in(out)])
-    assert len(dealt[0]) == 10
     assert dealt[0] == dealt[1] != dealt[2]
 
 

@@ -91,6 +91,10 @@ def test_a_figure_has_a_box_for_each_part_that_holds_its_text_and_no_other_box()
             for box in extents
         ]
         assert sum(holding) == 1
+    # A circuit is amid its parts, which are one column to the right.
+    places = sorted((round(box.x0), (box.y0 + box.y1) / 2) for box in extents)
+    (_, top), (_, rule), (_, last), _, (_, first) = places[:5]
+    assert top == pytest.approx(rule) == pytest.approx((first + last) / 2)
 
 
 def test_a_figure_obeys_figsize_axes_and_settings():

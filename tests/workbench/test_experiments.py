@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from functools import partial
+from itertools import pairwise
 
 import bench_victim
 import pytest
@@ -107,8 +108,9 @@ def test_each_run_is_that_of_solve():
     for run in found.runs:
         same = expected[run.algorithm, run.seed]
         assert run.last == same.exploitability()
-        assert run.columns["iteration"][:3] == [1, 2, 3]
-        assert run.columns["iteration"][-1] == 40
+        at = run.columns["iteration"]
+        assert (at[:3], at[-1]) == ([1, 2, 3], 40)
+        assert all(after <= 1.25 * before + 1 for before, after in pairwise(at))
         histories = 58 * 2 * 40 if run.seed is None else same.estimator.visited
         assert run.columns["visited"][-1] == histories
     assert len(found.runs) == 3
