@@ -1,6 +1,6 @@
 """The games and the solvers that are compared, as every library calls them.
 
-Nothing is imported before a process needs it: in each of them there is one library.
+Nothing is imported before a process needs it: each process holds one library.
 """
 
 import os
@@ -8,57 +8,43 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
-
-ALGORITHMS = ("cfr+", "cfr")
-PACKAGES = (
-    *("regretkit", "numpy", "llvmlite", "scipy"),
-    *("numba", "open_spiel", "LiteEFG", "noregret"),
-)
 
 # Games
 
 
 @frozen
 class Contest:
-    """A game, and how much faster than others regretkit means to be at it."""
+    """A game by its names."""
 
-    title: str
     call: str
-    """Its name in regretkit."""
+    """In regretkit."""
     openspiel: str
-    """Its name in OpenSpiel."""
-    over_open_spiel: float
-    """Floor for OpenSpiel's C++ over the compiled engine, both in time per iteration."""
-    over_lite_efg: float
-    """Floor for LiteEFG over the compiled engine."""
-    own_over_open_spiel: float
-    """Goal for OpenSpiel's C++ over RM+ as a user writes it."""
+    """In OpenSpiel."""
 
 
-def _liars_dice(sides: int, *marks: float) -> Contest:
-    call, openspiel = f"liars_dice(sides={sides})", f"liars_dice(dice_sides={sides})"
-    return Contest(f"Liar's dice, {sides} sides", call, openspiel, *marks)
+def _liars_dice(sides: int) -> Contest:
+    return Contest(f"liars_dice(sides={sides})", f"liars_dice(dice_sides={sides})")
 
 
-def _goofspiel(cards: int, *marks: float) -> Contest:
+def _goofspiel(cards: int) -> Contest:
     inner = f"goofspiel(imp_info=true,num_cards={cards},points_order=descending)"
     call = f"goofspiel(cards={cards}, information='hidden')"
-    openspiel = f"turn_based_simultaneous_game(game={inner})"
-    return Contest(f"Goofspiel, {cards} cards", call, openspiel, *marks)
+    return Contest(call, f"turn_based_simultaneous_game(game={inner})")
 
 
-GAMES: dict[str, Contest] = {
-    "kuhn": Contest("Kuhn poker", "kuhn_poker", "kuhn_poker", 70, 25, 100),
-    "goofspiel4": _goofspiel(4, 260, 40, 400),
-    "leduc": Contest("Leduc poker", "leduc_poker", "leduc_poker", 320, 110, 550),
-    "liars4": _liars_dice(4, 185, 95, 370),
-    "goofspiel5": _goofspiel(5, 310, 220, 700),
-    "liars5": _liars_dice(5, 170, 280, 350),
-    "liars6": _liars_dice(6, 145, 370, 300),
+CONTESTS: dict[str, Contest] = {
+    "Kuhn poker": Contest("kuhn_poker", "kuhn_poker"),
+    "Goofspiel, 4 cards": _goofspiel(4),
+    "Leduc poker": Contest("leduc_poker", "leduc_poker"),
+    "Liar's dice, 4 sides": _liars_dice(4),
+    "Goofspiel, 5 cards": _goofspiel(5),
+    "Liar's dice, 5 sides": _liars_dice(5),
+    "Liar's dice, 6 sides": _liars_dice(6),
 }
+QUICK = ("Kuhn poker", "Leduc poker")
 
 # Solvers
 
@@ -96,12 +82,6 @@ class Ours:
 
     def gap(self) -> float:
         return float(self._gap(self._play.game, self._play.average))
-
-
-def plain_loop(contest: Contest, algorithm: str) -> Solver:
-    from benchmarks.plain_loop import PlainLoop
-
-    return PlainLoop(contest.call, algorithm)
 
 
 class OpenSpiel:
@@ -192,24 +172,14 @@ class NoRegret:
         return 2.0 * float(self._game.exploitability(*averages))
 
 
-@frozen
-class Peer:
-    """A solver, and the modules that are loaded before anything is timed."""
-
-    title: str
-    start: Callable[[Contest, str], Solver]
-    modules: Sequence[str]
-
-
+Start: TypeAlias = Callable[[Contest, str], Solver]
 IN_PYTHON = "open_spiel.python.algorithms.cfr"
-PEERS: dict[str, Peer] = {
-    "compiled": Peer("regretkit, compiled", Ours, ("llvmlite.binding", "benchmarks.runs")),
-    "plain loop": Peer("plain loop", plain_loop, ("numba", "benchmarks.plain_loop")),
-    "OpenSpiel C++": Peer("OpenSpiel, C++", partial(OpenSpiel, module="pyspiel"), ("pyspiel",)),
-    "OpenSpiel Python": Peer(
-        "OpenSpiel, Python", partial(OpenSpiel, module=IN_PYTHON), ("pyspiel", IN_PYTHON)
-    ),
-    "LiteEFG": Peer("LiteEFG", LiteEFG, ("LiteEFG", "pyspiel")),
-    # Its versions for Python 3.11, up to 0.0.0.dev3, have no kernels, and another interface.
-    "noregret": Peer("noregret", NoRegret, ("noregret.kernels",)),
+PEERS: dict[str, tuple[Start, Sequence[str]]] = {
+    "regretkit": (Ours, ("llvmlite.binding", "benchmarks.runs")),
+    "OpenSpiel, C++": (partial(OpenSpiel, module="pyspiel"), ("pyspiel",)),
+    "OpenSpiel, Python": (partial(OpenSpiel, module=IN_PYTHON), ("pyspiel", IN_PYTHON)),
+    "LiteEFG": (LiteEFG, ("LiteEFG", "pyspiel")),
+    # The versions for Python 3.11, up to 0.0.0.dev3, have another interface and no kernels.
+    "noregret": (NoRegret, ("noregret.kernels",)),
 }
+"""Solvers, and the modules that are loaded before anything is timed."""

@@ -7,27 +7,6 @@ import time
 from benchmarks.harness import Figures, benchmark
 from regretkit.workbench import Experiment, read_results
 
-ASKED = {
-    "two cores over one, 16 equal runs": "1.8 at least",
-    "a run beside its iterations, ms": "50 at most",
-    "10,000 results opened, s": "2 at most",
-}
-
-
-@benchmark([*ASKED], head="what")
-def workbench(row: str, quick: bool) -> Figures:
-    """What experiments cost: on two cores, for each run, and when results are opened.
-
-    Wall time, the best of three but for the first row. Equal runs are of external sampling on Leduc
-    poker with other seeds, and the processes are begun within the time. What a run costs beside its
-    iterations is to find its name, build it, measure NashConv some twenty times and write the file,
-    for DCFR on Kuhn poker in one process that has begun. Results are those of one iteration.
-    """
-    take = {"two": two_cores, "a run": overhead, "10,000": opened}
-    [measure] = [take[begin] for begin in take if row.startswith(begin)]
-    turns = 1 if quick or measure is two_cores else 3
-    return {"measured": min(measure(quick) for _ in range(turns)), "asked": ASKED[row]}
-
 
 def carried_out(made: Experiment, workers: int) -> tuple[float, float]:
     """Return how long an experiment takes in seconds, and how long its iterations."""
@@ -66,3 +45,21 @@ def opened(quick: bool) -> float:
         start = time.perf_counter()
         read_results(folder)
         return time.perf_counter() - start
+
+
+ROWS = {
+    "two cores over one, 16 equal runs": two_cores,
+    "a run beside its iterations, ms": overhead,
+    "10,000 results opened, s": opened,
+}
+
+
+@benchmark([*ROWS], head="what")
+def workbench(row: str, quick: bool) -> Figures:
+    """What experiments cost by the clock: on two cores, for each run, and when they are opened.
+
+    Equal runs are of external sampling on Leduc poker with other seeds, and the processes start
+    within the time. The cost of a run is that of DCFR on Kuhn poker with some twenty measures of
+    NashConv in one process that has started. Results are those of one iteration.
+    """
+    return {"measured": ROWS[row](quick)}
