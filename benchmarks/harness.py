@@ -205,19 +205,22 @@ def number(value: float, digits: int = 3) -> str:
 
 def draw(path: Path, panels: Mapping[str, Curves], x: str, y: str) -> None:
     """Draw curves on logarithmic scales, a panel for each title."""
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
+
+    from regretkit.display import convergence
+    from regretkit.display._style import file_of
 
     columns = math.ceil(math.sqrt(len(panels)))
     rows = math.ceil(len(panels) / columns)
-    size = (7.0, 4.5) if len(panels) == 1 else (4.5 * columns, 3.75 * rows)
-    figure = Figure(size, layout="tight")
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
-        for place, (name, (x_values, y_values)) in enumerate(curves.items()):
-            marker = "os^"[place // 10 % 3]  # colours come again after ten
-            axes.loglog(x_values, y_values, marker=marker, markersize=4, label=name)
-        axes.set(xlabel=x, ylabel=y, title=title)
-    grid.flat[0].legend(fontsize=8)
-    with rc_context({"svg.hashsalt": "regretkit"}):
-        figure.savefig(path, metadata={"Date": None})
+    size = (7.0, 4.8) if len(panels) == 1 else (4.5 * columns, 3.5 * rows + 0.6)
+    figure = Figure(size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, (title, curves) in zip(grid, panels.items(), strict=False):
+        tables = {name: {x: across, y: heights} for name, (across, heights) in curves.items()}
+        convergence(tables, x=x, y=y, title=title, ax=axes)
+        if axes.get_legend():
+            axes.get_legend().remove()
+    lines, names = grid[0].get_legend_handles_labels()  # all panels have the same curves
+    fitting = int(72 * size[0] / (5.3 * max(map(len, names)) + 45))
+    figure.legend(lines, names, loc="outside upper center", ncols=fitting, frameon=False)
+    path.write_bytes(file_of(figure))

@@ -45,7 +45,7 @@ RulesLike: TypeAlias = History | Rules
 
 
 _FINISHED = 4_500
-"""Sequences of a tree from which on to finish, by ``python -m benchmarks exact_choice``."""
+"""Sequences of a tree from which on to finish, by ``python -m benchmarks finish``."""
 _ITERATIONS = 12_000
 """Iterations, at most, before the linear program, which takes about as long."""
 _ROUNDING = 1e-12
