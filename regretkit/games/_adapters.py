@@ -2,28 +2,26 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._typing import Indices
-from regretkit._util._validate import floats, quote
+from regretkit._util._validate import floats
 from regretkit.games._game import Game
 from regretkit.games.bridges._openspiel_states import (
-    OpenSpielGame,
-    OpenSpielState,
     is_openspiel,
     openspiel_history,
 )
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import TERMINAL, History, check_methods
-from regretkit.games.tree._rules import Batch, Rules, is_rules
+from regretkit.games.tree._history import TERMINAL, History, check_history
+from regretkit.games.tree._rules import Batch, Rules
 
 if TYPE_CHECKING:
     from regretkit.games._normal_form import NormalFormGame
 
-Playable: TypeAlias = Game[Any] | GameTree | Rules | History | OpenSpielGame | OpenSpielState
+Playable: TypeAlias = Game[Any] | GameTree | Rules | History | Any
 """Every representation of a game that can be played history by history."""
 
 
@@ -57,29 +55,17 @@ def as_history(game: Playable) -> History:
         return TreeHistory(game)
     if isinstance(game, Rules):
         return RulesHistory(game)
-    if isinstance(game, History) and is_rules(game):
-        return game
     if is_openspiel(game, "Game", "State"):
         return openspiel_history(game)
-    check_methods(game)
-    raise TypeError(
-        "game must be a game in extensive or normal form, a PublicGame, a GameTree, a "
-        f"Rules, a History, or a game or a state of OpenSpiel, got {quote(game)}; pass "
-        "games.load('kuhn_poker'), matrix_game(A) or games.openspiel_history('leduc_poker')"
-    )
+    check_history(game, "game")
+    return cast("History", game)
 
 
 def has_rules_alone(game: object) -> bool:
-    """Return whether something is a game that is given by its rules, without a tree.
-
-    What lacks a few of the methods raises a TypeError.
-    """
-    if isinstance(game, Game):
-        return False
-    known = is_rules(game) or is_openspiel(game, "Game", "State")
-    if not known:
-        check_methods(game)
-    return known
+    """Return whether something is a game that is given by its rules, without a tree."""
+    if not isinstance(game, Game | Rules) and not is_openspiel(game, "Game", "State"):
+        check_history(game, "game")
+    return not isinstance(game, Game)
 
 
 def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:

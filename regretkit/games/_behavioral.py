@@ -11,7 +11,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, did_you_mean, floats, must_be, quote
 from regretkit.games._game import Game, as_strategies, check_linear, check_strategy
 from regretkit.games._profile import Profile
-from regretkit.games._profile_table import asked_everywhere
+from regretkit.games._profile_table import vector_of
 from regretkit.sets import StrategySet
 
 BehavioralStrategy: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLike]
@@ -126,4 +126,4 @@ def as_vector(strategy: Vector | BehavioralStrategyLike, domain: StrategySet, pl
     if not is_behavior(strategy):
         return strategy
     behavior: Any = strategy
-    return asked_everywhere(Behavior(behavior, player), domain, player)
+    return vector_of(Behavior(behavior, player), domain, player)

@@ -130,18 +130,14 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
         self.sequences, self.payoffs = merge_terminals(last, weights, self.tree.payoffs)
 
     @classmethod
-    def from_rules(
-        cls, rules: Rules, *, name: str | None = None, memory_limit: float | None = None
-    ) -> "ExtensiveFormGame":
+    def from_rules(cls, rules: Rules, *, name: str | None = None) -> "ExtensiveFormGame":
         """Build a game from its rules; see ``GameTree.from_rules``."""
-        return cls(GameTree.from_rules(rules, memory_limit=memory_limit), name=name)
+        return cls(GameTree.from_rules(rules), name=name)
 
     @classmethod
-    def from_history(
-        cls, root: History, *, name: str | None = None, memory_limit: float | None = None
-    ) -> "ExtensiveFormGame":
+    def from_history(cls, root: History, *, name: str | None = None) -> "ExtensiveFormGame":
         """Build a game from its empty history; see ``GameTree.from_history``."""
-        return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
+        return cls(GameTree.from_history(root), name=name)
 
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
         """Return the utility of each sequence of ``player``, shape ``(dimension,)``.

@@ -2,7 +2,7 @@
 
 import hashlib
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -10,13 +10,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
 from regretkit.games._adapters import as_history
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import Game, check_game
 from regretkit.games._normal_form import NormalFormGame
-from regretkit.games._registry import load, names
-from regretkit.games.public import PublicGame
 from regretkit.games.tree._history import (
     CHANCE,
     History,
@@ -39,10 +36,9 @@ def fingerprint(game: Game | History | Rules) -> str:
     """Return 32 hexadecimal digits that identify a game independently of its name.
 
     Two games share them if all their numbers are equal: the payoffs of a game in normal form, the
-    histories, probabilities and payoffs of one in extensive form, the public tree and the deal of a
-    public game. Names of games, information sets and actions do not matter. Other games are
-    identified by the players' sets and by a few utilities, to six digits; and rules alone by the
-    histories of some random plays, names included.
+    histories, probabilities and payoffs of one in extensive form. Names of games, information sets
+    and actions do not matter. Other games are identified by the players' sets and by a few
+    utilities, to six digits; and rules alone by the histories of some random plays, names included.
 
     Examples
     --------
@@ -65,8 +61,6 @@ def _parts(game: Game) -> Iterable[Part]:
     """Return what identifies a game."""
     if isinstance(game, NormalFormGame):
         return [("normal form", game.payoffs)]
-    if isinstance(game, PublicGame):
-        return game._numbers()
     if not isinstance(game, ExtensiveFormGame):
         return _by_utilities(game)
     tree = game.tree
@@ -78,48 +72,6 @@ def _parts(game: Game) -> Iterable[Part]:
         ("probability", tree.probability),
         ("payoffs", tree.payoffs),
     ]
-
-
-def describe(game: Game | History | Rules) -> dict[str, str | None]:
-    """Return the description of a game in files."""
-    name = getattr(game, "name", None)
-    return {"name": name if isinstance(name, str) else None, "fingerprint": fingerprint(game)}
-
-
-def is_description(value: object) -> bool:
-    """Return whether a value has the form of a result of ``describe``."""
-    if not isinstance(value, dict) or value.keys() != {"name", "fingerprint"}:
-        return False
-    return isinstance(value["fingerprint"], str) and isinstance(value["name"], str | None)
-
-
-def check_described(
-    game: Game | History | Rules, described: Mapping[str, str | None], source: str
-) -> None:
-    """Raise a ValueError unless a game has the fingerprint in a file."""
-    if (found := fingerprint(game)) != described["fingerprint"]:
-        raise ValueError(
-            f"{source} belongs to the game {_shown(described['name'])} (fingerprint "
-            f"{_shown(described['fingerprint'])}), but this is {quote(game)} (fingerprint {found})"
-        )
-
-
-def find_described(described: Mapping[str, str | None], source: str) -> Game:
-    """Return the registered game that a file names; the name of another file is refused."""
-    name = described["name"] or ""
-    belongs = f"{source} belongs to the game {_shown(name)}"
-    if name.partition("(")[0] not in names():
-        raise ValueError(f"{belongs}, and no registered game is called so; pass it as game")
-    try:
-        game = load(name)
-    except (TypeError, ValueError, MemoryError) as error:
-        raise ValueError(f"{belongs}, which cannot be built: {error}; pass it as game") from error
-    check_described(game, described, source)
-    return game
-
-
-def _shown(name: str | None) -> str:
-    return ascii(name)[1:-1][:150] if name else "without a name"
 
 
 def _digest(parts: Iterable[Part]) -> str:

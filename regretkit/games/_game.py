@@ -18,8 +18,7 @@ from regretkit._util._validate import (
     ordered,
     quote,
 )
-from regretkit.games.tree._history import History, check_methods
-from regretkit.games.tree._rules import is_rules
+from regretkit.games.tree._history import History
 from regretkit.sets import DecisionTree, StrategySet
 
 Domain = TypeVar("Domain", bound=StrategySet, default=StrategySet, covariant=True)
@@ -165,14 +164,9 @@ def check_game(game: object) -> None:
         return
     if isinstance(game, str):
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
-    hint = "pass one such as games.load('kuhn_poker')"
     if isinstance(game, np.ndarray | list | tuple):
-        hint = "pass matrix_game(A), or NormalFormGame(A, B)"
-    elif is_rules(game):
-        hint = "build its tree with ExtensiveFormGame.from_rules or from_history"
-    else:
-        check_methods(game)
-    raise TypeError(must_be("game", "a Game", game, hint))
+        raise TypeError(must_be("game", "a Game", game, "pass matrix_game(A)"))
+    raise TypeError(must_be("game", "a Game", game, "build one with ExtensiveFormGame.from_rules"))
 
 
 def tree_hint(game: object) -> str:
@@ -223,17 +217,11 @@ def as_profile(
         ordered(profile, "profile")
         strategies = [floats(strategy, "a strategy") for strategy in profile]
     except (TypeError, ValueError) as error:
-        hint = "Profile.from_labels(game, ...) makes one of probabilities by information set"
-        if not any(isinstance(domain, DecisionTree) for domain in domains):
-            hint = "pass [[0.5, 0.5], ...], a probability for each action"
-        for name in ("average", "profile"):
-            if hasattr(profile, name):
-                hint = f"pass its {name}"
+        hint = "pass its average" if hasattr(profile, "average") else ""
         raise TypeError(must_be("profile", "one vector for each player", profile, hint)) from error
     if len(strategies) != len(domains):
         raise ValueError(
-            f"profile has {len(strategies)} strategies, but the game has {len(domains)} players; "
-            "pass one strategy for each"
+            f"profile has {len(strategies)} strategies, but the game has {len(domains)} players"
         )
     for player, (strategy, domain) in enumerate(zip(strategies, domains, strict=True)):
         _check_entry(strategy, domain, player, finite=player != ignored_player)
@@ -245,14 +233,10 @@ def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: 
     if strategy.shape != (domain.dimension,):
         raise ValueError(
             f"profile[{player}] has shape {strategy.shape}, but player {player} plays in "
-            f"dimension {domain.dimension}; pass shape ({domain.dimension},)"
-            + (f", of a profile run.average[{player}]" * (strategy.ndim > 1))
-            + _sequence_form(domain)
+            f"dimension {domain.dimension}{_sequence_form(domain)}"
         )
     if finite and not is_finite(strategy):
-        raise ValueError(
-            f"profile[{player}] must be finite, got {format_array(strategy)}; repair it"
-        )
+        raise ValueError(f"profile[{player}] must be finite, got {format_array(strategy)}")
 
 
 def as_strategies(
@@ -315,10 +299,7 @@ def check_payoffs(payoffs: NDArray[np.float64], describe: Callable[[tuple[int, .
         wrong = np.argwhere(~(np.abs(payoffs) <= LARGEST))
         first = tuple(int(i) for i in wrong[0])
         wanted = f"at most {LARGEST:g} in size" if np.isfinite(payoffs[first]) else "finite"
-        raise ValueError(
-            f"payoffs must be {wanted}, got {payoffs[first]} at {describe(first)}; "
-            "rescale or repair them"
-        )
+        raise ValueError(f"payoffs must be {wanted}, got {payoffs[first]} at {describe(first)}")
 
 
 def constant(totals: NDArray[np.float64], payoffs: NDArray[np.float64]) -> float | None:

@@ -147,24 +147,13 @@ class GraphGame(Game[Simplices]):
         self._chance_levels = max(np.flatnonzero(by_chance).tolist(), default=-1) + 1
 
     @classmethod
-    def from_rules(
-        cls, rules: Rules, *, name: str | None = None, memory_limit: float | None = None
-    ) -> "GraphGame":
+    def from_rules(cls, rules: Rules, *, name: str | None = None) -> "GraphGame":
         """Build the graph of a game from its rules and their ``state``, visiting each node twice.
 
         Two histories of each node are compared, and their children; a ``state`` that ignores what
         matters only much later may pass unnoticed.
-
-        Parameters
-        ----------
-        rules
-            The rules of the game, with a method ``state``.
-        name
-            Name of the game.
-        memory_limit
-            Largest number of bytes that building may take, by default all that are available.
         """
-        return cls(graph_of(rules, memory_limit), name)
+        return cls(graph_of(rules), name)
 
     @classmethod
     def from_history(
@@ -173,14 +162,13 @@ class GraphGame(Game[Simplices]):
         state: Callable[[Any], Hashable] | None = None,
         *,
         name: str | None = None,
-        memory_limit: float | None = None,
     ) -> "GraphGame":
         """Build the graph of a game from its empty history, as ``from_rules`` does.
 
         ``state`` is called with a history and returns a key: histories with equal keys have equal
         continuations. By default it is the history's method ``state()``.
         """
-        return cls(graph_of(Objects(root, state), memory_limit), name)
+        return cls(graph_of(Objects(root, state)), name)
 
     @classmethod
     def from_tree(cls, tree: GameTree, *, name: str | None = None) -> "GraphGame":

@@ -3,16 +3,13 @@
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Sequence
+from contextlib import suppress
 from mmap import PAGESIZE
-from numbers import Real
 from pathlib import Path
 
 import numpy as np
 
-from regretkit._util._validate import must_be
 from regretkit.games.tree._history import TERMINAL, check_length
 from regretkit.games.tree._rules import Objects, Rules
 
@@ -37,60 +34,44 @@ _NUMBERS = 300_000
 _ENOUGH = 1e18
 """Histories that are no longer counted; no memory holds the tree of more."""
 
-_cap: ContextVar[float] = ContextVar("_cap", default=math.inf)
-"""The smallest limit of all enclosing ``memory_capped`` blocks, in bytes."""
+
+def check_histories(
+    histories: float,
+    players: int,
+    limit: float | None = None,
+    about: str = "more than",
+    slack: float = 1.0,
+) -> None:
+    """Raise a MemoryError if a tree takes ``slack`` times more bytes than ``limit`` or are left."""
+    left = available() if limit is None else limit
+    most = min(_NUMBERED, left / (BYTES_A_HISTORY + BYTES_A_PLAYER * players))
+    if histories > slack * most:
+        raise MemoryError(
+            f"the game has {about} {_count(int(histories))} histories, and memory is left for "
+            f"{_count(int(most))}; choose a smaller game, or {PLAY_BY_RULES}, or {_PUBLIC_FORM}"
+        )
 
 
-@contextmanager
-def memory_capped(limit: float | None) -> Iterator[None]:
-    """Cap the memory, in bytes, of every game that is built within the block; None for no cap."""
-    previous = _cap.set(min(_cap.get(), _bytes(limit)))
-    try:
-        yield
-    finally:
-        _cap.reset(previous)
+def check_payoffs(outcomes: int) -> None:
+    """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
+    require(f"{_count(outcomes)} outcomes", min(outcomes, 10**18) * _BYTES_AN_OUTCOME)
 
 
-class MemoryBudget:
-    """The memory that building one game may take: at most ``limit`` bytes.
-
-    By default what is available, and no more than the enclosing ``memory_capped`` blocks allow.
-    """
-
-    def __init__(self, limit: float | None = None) -> None:
-        given = available() if limit is None else _bytes(limit)
-        self._limit = min(given, _cap.get())
-        raisable = limit is None and given <= _cap.get()
-        self.hints = ["pass memory_limit=math.inf to try anyway"] * raisable
-
-    def check_histories(
-        self, histories: float, players: int, about: str = "more than", slack: float = 1.0
-    ) -> None:
-        """Raise a MemoryError if a tree of this many histories is ``slack`` times too large."""
-        size = f"{about} {count_text(int(histories))} histories"
-        if histories > slack * _NUMBERED:
-            raise MemoryError(
-                f"the game has {size}, of which {_NUMBERED:,} can be numbered; choose a smaller "
-                f"game, or {PLAY_BY_RULES}, or {_PUBLIC_FORM}"
-            )
-        needed = histories * (BYTES_A_HISTORY + BYTES_A_PLAYER * players)
-        if needed > slack * self._limit:
-            self.require(size, needed, [PLAY_BY_RULES, _PUBLIC_FORM, *self.hints])
-
-    def check_payoffs(self, outcomes: int) -> None:
-        """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
-        self.require(f"{count_text(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
-
-    def require(
-        self, size: str, needed: float, hints: Sequence[str] = (), when: str = "while it is built"
-    ) -> None:
-        """Raise a MemoryError if a game of some size needs more bytes than it may."""
-        if needed > self._limit:
-            problem = (
-                f"the game has {size}, which take about {_size(needed)} of memory {when}, but "
-                f"there are {_size(self._limit)}; choose a smaller game"
-            )
-            raise MemoryError(", or ".join([problem, *hints]))
+def require(
+    size: str,
+    needed: float,
+    hints: Sequence[str] = (),
+    when: str = "while it is built",
+    limit: float | None = None,
+) -> None:
+    """Raise a MemoryError if a game of some size needs more bytes than ``limit`` or are left."""
+    left = available() if limit is None else limit
+    if needed > left:
+        problem = (
+            f"the game has {size}, which take about {needed / 2**20:.4g} MiB of memory {when}, but "
+            f"there are {left / 2**20:.4g} MiB; choose a smaller game"
+        )
+        raise MemoryError(", or ".join([problem, *hints]))
 
 
 def estimated_size(rules: Rules, plays: int = 1_000) -> float:
@@ -126,30 +107,8 @@ def estimated_size(rules: Rules, plays: int = 1_000) -> float:
     return total
 
 
-def _bytes(value: float | None) -> float:
-    """Return a limit in bytes, infinity where there is none."""
-    if value is None:
-        return math.inf
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(must_be("memory_limit", "a number of bytes", value))
-    if not value > 0:
-        raise ValueError(must_be("memory_limit", "a number of bytes above 0", value))
-    return float(value)
-
-
-def count_text(number: int) -> str:
-    """Return a number for messages, one above 10**15 as a power of ten."""
+def _count(number: int) -> str:
     return f"10**{int(math.log10(number))}" if number >= 10**15 else f"{number:,}"
-
-
-def _size(number: float) -> str:
-    if number >= 2**60:  # more than any machine has
-        return f"10**{int(math.log10(number))} bytes"
-    for unit in ("bytes", "KiB", "MiB"):
-        if number < 1024:
-            return f"{number:.4g} {unit}"
-        number /= 1024
-    return f"{number:,.1f} GiB"
 
 
 def available() -> float:

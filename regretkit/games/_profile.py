@@ -1,5 +1,6 @@
 """A strategy for each player, as vectors and as a table."""
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,20 +11,14 @@ from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
 from regretkit._util._errors import printable
-from regretkit._util._files import rows_to_dataframe, write_csv
+from regretkit._util._files import replace_file, rows_to_dataframe, write_csv
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import candidates, did_you_mean, must_be, quote, vector
 from regretkit.games._adapters import InformationSet
-from regretkit.games._fingerprint import (
-    check_described,
-    describe,
-    find_described,
-    is_description,
-)
+from regretkit.games._fingerprint import fingerprint
 from regretkit.games._game import Game, as_profile, check_game, check_strategy
 from regretkit.games._profile_table import (
     MOST,
-    asked_everywhere,
     behavior_in,
     behavior_of,
     blocks_of,
@@ -36,9 +31,10 @@ from regretkit.games._profile_table import (
     strategy_of,
     table_lines,
     thresholded,
+    vector_of,
     visited_tree,
-    write_json,
 )
+from regretkit.games._registry import load, names
 from regretkit.games.tree._history import History
 from regretkit.games.tree._rules import Rules
 from regretkit.sets import DecisionTree, StrategySet
@@ -56,7 +52,8 @@ _FORMAT, _VERSION = "regretkit strategy", 1
 Key: TypeAlias = int | str | tuple[int, str | int]
 """A player, or an information set: its label, or its player and its label or number."""
 
-Origin: TypeAlias = Game | History | Rules | Mapping[str, str | None] | None
+Stated: TypeAlias = Game | History | Rules
+Origin: TypeAlias = Stated | Mapping[str, str | None] | None
 """The game of a profile, or its rules, or its description in files."""
 
 
@@ -281,12 +278,14 @@ class Profile(tuple[Vector, ...]):
         return Profile, (tuple(self), self.domains, game, keys)
 
     def _description(self) -> Mapping[str, str | None]:
+        """Return the name of the game and its fingerprint, for files."""
         if self._game is None:
-            raise ValueError(
-                "this profile has no game, which a file must name; build it as "
-                "Profile(strategies, game.domains, game)"
-            )
-        return self._game if isinstance(self._game, Mapping) else describe(self._game)
+            raise ValueError("this profile has no game; pass Profile(strategies, domains, game)")
+        if isinstance(self._game, Mapping):
+            return self._game
+        name = getattr(self._game, "name", None)
+        known = name if isinstance(name, str) else None
+        return {"name": known, "fingerprint": fingerprint(self._game)}
 
     # Information sets
 
@@ -384,7 +383,7 @@ class Profile(tuple[Vector, ...]):
         array([], dtype=int64)
         """
         played = [
-            asked_everywhere(self.behavior(player), domain, player)
+            vector_of(self.behavior(player), domain, player)
             for player, (_, domain) in enumerate(zip(self, domains, strict=True))
         ]
         return Profile(played, domains, game)
@@ -422,12 +421,19 @@ class Profile(tuple[Vector, ...]):
         ValueError
             When the profile has no game, or a player's set has no information sets.
         """
+        head = {"format": _FORMAT, "version": _VERSION, "game": dict(self._description())}
+        if self._visited is not None:
+            trees = [domain for domain in self.domains if isinstance(domain, DecisionTree)]
+            head["parents"] = [tree.parent_sequence.tolist() for tree in trees]
         players = [list(self._records(player)) for player in range(len(self))]
-        return {**self._head(), "players": players}
+        return {**head, "players": players}
 
     def to_json(self, path: str | PathLike[str]) -> None:
         """Write ``to_dict`` into a file, which ``from_json`` reads."""
-        write_json(self._head(), map(self._records, range(len(self))), path)
+        data = self.to_dict()
+        players = [",".join("\n" + json.dumps(each) for each in own) for own in data.pop("players")]
+        text = "\n], [".join(players)
+        replace_file(path, [f'{json.dumps(data)[:-1]}, "players": [[{text}\n]]}}\n'.encode()])
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write a table for spreadsheets, with a line for each action.
@@ -443,13 +449,6 @@ class Profile(tuple[Vector, ...]):
         """Return the table of ``to_csv`` for pandas."""
         rows = (dict(zip(_COLUMNS, row, strict=True)) for row in self._rows())
         return rows_to_dataframe(_COLUMNS, rows)
-
-    def _head(self) -> dict[str, Any]:
-        head = {"format": _FORMAT, "version": _VERSION, "game": dict(self._description())}
-        if self._visited is None:
-            return head
-        trees = [domain for domain in self.domains if isinstance(domain, DecisionTree)]
-        return {**head, "parents": [tree.parent_sequence.tolist() for tree in trees]}
 
     def _records(self, player: int) -> Iterator[dict[str, Any]]:
         """Yield what a file holds of each information set of a player."""
@@ -473,16 +472,12 @@ class Profile(tuple[Vector, ...]):
                     yield player, number, label, action, probability, float(reach[number])
 
     @classmethod
-    def from_dict(
-        cls, data: Mapping[str, Any], game: Game | History | Rules | None = None
-    ) -> "Profile":
+    def from_dict(cls, data: Mapping[str, Any], game: Stated | None = None) -> "Profile":
         """Return the profile of the result of ``to_dict``; see ``from_json``."""
         return cls._read(data, game, "data")
 
     @classmethod
-    def from_json(
-        cls, path: str | PathLike[str], game: Game | History | Rules | None = None
-    ) -> "Profile":
+    def from_json(cls, path: str | PathLike[str], game: Stated | None = None) -> "Profile":
         """Return the profile in a file of the format that ``to_json`` writes.
 
         Parameters
@@ -504,34 +499,33 @@ class Profile(tuple[Vector, ...]):
     @classmethod
     def _read(cls, data: Any, game: Any, source: str) -> "Profile":
         try:
-            if not isinstance(data, dict) or not {"game", "players"} <= data.keys():
-                raise ValueError(f"{source} holds no strategy of regretkit")
-            kind = data.get("format"), data.get("version")
-            if kind != (_FORMAT, _VERSION):
-                wanted = f"{quote(_FORMAT)}, version {_VERSION}"
-                raise ValueError(f"{source} must have the format {wanted}, got {quote(kind, 60)}")
+            if (data["format"], data["version"]) != (_FORMAT, _VERSION):
+                raise ValueError(f"{source} must have format {quote(_FORMAT)}, version {_VERSION}")
             described, players = data["game"], data["players"]
-            if not is_description(described):
-                raise ValueError(f"{source}: game must have a name and a fingerprint, both texts")
-            if game is not None:
-                check_described(game, described, source)
             keys, places = None, [f"{source}: players[{i}]" for i in range(len(players))]
+            origin: Origin = game
             if "parents" in data:
                 three = zip(players, data["parents"], places, strict=True)
                 domains: Sequence[StrategySet] = [visited_tree(*each) for each in three]
                 keys = [[record["label"] for record in records] for records in players]
+                origin = {name: described[name] for name in ("name", "fingerprint")}
             else:
-                game = find_described(described, source) if game is None else game
+                origin = game = _named(described["name"], source) if game is None else game
                 domains = game.domains
-            if not isinstance(players, list) or len(players) != len(domains):
+            if game is not None and (found := fingerprint(game)) != described["fingerprint"]:
+                raise ValueError(
+                    f"{source} belongs to the game {quote(described['name'])} (fingerprint "
+                    f"{quote(described['fingerprint'], 60)}), not to {quote(game)} ({found})"
+                )
+            if len(players) != len(domains):
                 raise ValueError(f"{source}: players must be a list of {len(domains)}")
             played = [
                 strategy_of(behavior_in(players[i], simplices_of(domain, i), places[i]), domain)
                 for i, domain in enumerate(domains)
             ]
-            return cls(played, domains, described if game is None else game, keys)
-        except (TypeError, RecursionError) as error:
-            raise ValueError(f"{source} holds no strategy of regretkit: {error}") from error
+            return cls(played, domains, origin if game is None else game, keys)
+        except (TypeError, KeyError, RecursionError) as error:
+            raise ValueError(f"{source} holds no strategy of regretkit: {error!r}") from error
 
     # Display
 
@@ -564,3 +558,13 @@ class Profile(tuple[Vector, ...]):
         from regretkit.display._html import profile_html
 
         return profile_html(self)
+
+
+def _named(name: str | None, source: str) -> Game:
+    """Return the registered game that a file names."""
+    if str(name).partition("(")[0] not in names():
+        raise ValueError(f"{source} belongs to the game {quote(name)}; pass it as game")
+    try:
+        return load(str(name))
+    except (TypeError, ValueError, MemoryError) as error:
+        raise ValueError(f"{source}: {quote(name)} fails: {error}; pass it as game") from error

@@ -1,16 +1,15 @@
-"""Strategies by information set: their distributions, their printed tables, their JSON files."""
+"""Strategies by information set: their distributions, their printed tables, their files."""
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regretkit._util._files import read_file, replace_file
+from regretkit._util._files import read_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, candidates, floats, quote
 from regretkit.games._adapters import InformationSet, distinct
@@ -72,8 +71,8 @@ def label_of(simplices: Simplices, number: int) -> str | None:
     return simplices.labels.block(number) if simplices.labels.named else None
 
 
-def asked_everywhere(
-    answer: Callable[[Hashable, Sequence[Hashable]], Vector], domain: StrategySet, player: int
+def vector_of(
+    behavior_at: Callable[[Hashable, Sequence[Hashable]], Vector], domain: StrategySet, player: int
 ) -> Vector:
     """Return the vector of a player's set that plays a behavioral strategy."""
     simplices = simplices_of(domain, player)
@@ -81,7 +80,7 @@ def asked_everywhere(
     for number in range(simplices.blocks):
         information_set = InformationSet(number, label_of(simplices, number) or "")
         actions = distinct(simplices.labels.actions(number))
-        behavior[simplices.block(number)] = answer(information_set, actions)
+        behavior[simplices.block(number)] = behavior_at(information_set, actions)
     return strategy_of(behavior, domain)
 
 
@@ -148,30 +147,20 @@ def table_lines(rows: Sequence[tuple[str, list[tuple[str, float]], str]]) -> Ite
 
 def behavior_in(records: Any, simplices: Simplices, place: str) -> Vector:
     """Return the distributions in a file, by information set."""
-    if not isinstance(records, list):
-        raise ValueError(f"{place} must be a list of information sets, got {quote(records, 60)}")
-    behavior, read = np.empty(simplices.dimension), np.zeros(simplices.blocks, dtype=np.bool_)
-    for index, record in enumerate(records):
-        at = f"{place}[{index}]"
+    if not isinstance(records, list) or len(records) != simplices.blocks:
+        raise ValueError(f"{place} must be a list of {simplices.blocks} information sets")
+    behavior = np.empty(simplices.dimension)
+    for number, record in enumerate(records):
+        at, actions = f"{place}[{number}]", simplices.labels.actions(number)
         if not isinstance(record, dict) or record.keys() != _RECORD:
             raise ValueError(f"{at} must have the entries {sorted(_RECORD)}")
-        number = record["information_set"]
-        if type(number) is not int or not 0 <= number < read.size or read[number]:
-            raise ValueError(
-                f"{at} must be one of {read.size} information sets, each once, got {quote(number)}"
-            )
-        label, actions = label_of(simplices, number), simplices.labels.actions(number)
-        for name, value in (("label", label), ("actions", list(actions))):
+        known = {"information_set": number, "label": label_of(simplices, number)}
+        for name, value in {**known, "actions": list(actions)}.items():
             if record[name] != value:
                 raise ValueError(
                     f"{at}: {name} must be {quote(value, 60)}, got {quote(record[name], 60)}"
                 )
         behavior[simplices.block(number)] = distribution(record["probabilities"], actions, at)
-        read[number] = True
-    if not read.all():
-        number = int(read.argmin())
-        name = simplices.labels.block(number)
-        raise ValueError(f"{place} lacks information set {number}, {quote(name)}")
     return behavior
 
 
@@ -187,45 +176,9 @@ def visited_tree(records: Any, parents: Any, place: str) -> DecisionTree:
     return tree
 
 
-# JSON files
-
-
-def write_json(
-    head: Mapping[str, Any], players: Iterable[Iterable[object]], path: str | PathLike[str]
-) -> None:
-    """Write a file with a line for each information set of each player."""
-    replace_file(path, _lines(json.dumps(head), players))
-
-
-def _lines(head: str, players: Iterable[Iterable[object]]) -> Iterator[bytes]:
-    yield f'{head[:-1]}, "players": ['.encode("ascii")
-    for player, records in enumerate(players):
-        yield b", [" if player else b"["
-        for number, record in enumerate(records):
-            yield f"{',' if number else ''}\n{json.dumps(record)}".encode("ascii")
-        yield b"\n]"
-    yield b"]}\n"
-
-
 def read_json(path: Path) -> object:
     """Return the value in a JSON file; errors give the file and the line of the fault."""
     try:
-        text = read_file(path).decode()
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-    except RecursionError as error:
-        raise ValueError(f"{path}: nested too deeply") from error
-    except ValueError as error:  # of UTF-8 and of JSON too
+        return json.loads(read_file(path).decode())
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        raise ValueError(
-            f"an entry is a duplicate, among {candidates([name for name, _ in pairs])}"
-        )
-    return entries
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a finite number")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 from regretkit._util._files import replace_file
 from regretkit._util._validate import did_you_mean, must_be, quote
 from regretkit.games._game import Game
-from regretkit.games._memory_budget import PLAY_BY_RULES, memory_capped
+from regretkit.games._memory_budget import PLAY_BY_RULES
 from regretkit.games._normal_form import NormalFormGame
 from regretkit.games.formats._efg import ExtensiveForm, parse_efg, write_efg
 from regretkit.games.formats._nfg import parse_nfg, write_nfg
@@ -85,7 +85,6 @@ def names() -> tuple[str, ...]:
 def load(
     text: str | PathLike[str],
     *arguments: object,
-    memory_limit: float | None = None,
     **options: object,
 ) -> Game:
     """Return the game called ``text``, like ``"kuhn_poker(deck=5)"``, or the game in a file.
@@ -100,9 +99,6 @@ def load(
         ``openspiel:``, see ``from_openspiel``.
     arguments, options
         Arguments of the game called ``text``, in place of those in parentheses.
-    memory_limit
-        Largest number of bytes that building a game by name may take, by default all that are
-        available.
 
     Examples
     --------
@@ -120,12 +116,11 @@ def load(
     if text.startswith(OPENSPIEL):
         from regretkit.games.bridges._openspiel import from_openspiel
 
-        return from_openspiel(text.removeprefix(OPENSPIEL).strip(), memory_limit=memory_limit)
+        return from_openspiel(text.removeprefix(OPENSPIEL).strip())
     name, positional, keywords = _parsed(text)
     if name in _RULES and name not in _FACTORIES:
         raise MemoryError(f"no memory holds the tree of {name}; {PLAY_BY_RULES}")
-    with memory_capped(memory_limit):
-        return _found(_FACTORIES, name, keywords)(*positional, **keywords)
+    return _found(_FACTORIES, name, keywords)(*positional, **keywords)
 
 
 def load_rules(text: str, *arguments: object, **options: object) -> History | Rules:

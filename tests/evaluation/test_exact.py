@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_exact import careless, value_of_matrix, with_payoffs
 from naive_games import chance, decision, end, random_game
-from refusals import refusals
+from refusals import memory_left, refusals
 
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game, solve
 from regretkit.evaluation import (
@@ -20,7 +20,6 @@ from regretkit.evaluation import (
     security_value,
     solve_zero_sum,
 )
-from regretkit.games._memory_budget import memory_capped
 
 LEDUC = -1454920850547486749701863871533 / 16995463438839962469905132501930
 CAI_ET_AL = [[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]]
@@ -315,7 +314,7 @@ def test_a_linear_program_has_limits_of_time_and_memory():
     assert solve_zero_sum(games.kuhn_poker(), time_limit=60.0).gap < 1e-12
     leduc = games.leduc_poker()
     with (
-        memory_capped(1e6),
+        memory_left(1e6),
         pytest.raises(MemoryError, match=r"8,\d+ entries, .* linear program"),
     ):
         solve_zero_sum(leduc)

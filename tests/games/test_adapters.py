@@ -1,8 +1,6 @@
 """Games one history at a time: the same tree comes out, whichever way they went in."""
 
 import itertools
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -122,23 +120,6 @@ def test_a_state_of_openspiel_is_gone_on_from(name, seed):
         np.testing.assert_allclose(value_of(history), known, rtol=0, atol=1e-12)  # it is a copy
 
 
-def test_openspiel_is_neither_needed_nor_loaded_to_refuse_what_is_no_game():
-    code = (
-        "import sys\n"
-        "from regretkit.games import as_history\n"
-        "try:\n"
-        "    as_history('leduc_poker')\n"
-        "except TypeError as error:\n"
-        "    print(error)\n"
-        "print('pyspiel' in sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    said, loaded = done.stdout.splitlines()
-    assert said.endswith("or games.openspiel_history('leduc_poker')")
-    assert loaded == "False"
-
-
 # A short memory
 
 
@@ -177,14 +158,6 @@ def test_the_same_holds_of_bids(memory):
         for one, second in set(numbers):
             dice, *bids = whole.labels[player][one].split()
             assert short.labels[player][second].split() == [dice, *bids[-memory:]]
-
-
-def test_a_memory_is_some():
-    for make in (games.Dudo, LiarsDice):
-        with pytest.raises(ValueError, match="memory"):
-            make(memory=0)
-        with pytest.raises(TypeError, match="memory"):
-            make(memory=1.0)
 
 
 def test_bids_of_more_than_one_word_are_all_observed():

@@ -16,21 +16,6 @@ def test_the_example_of_the_paper_has_its_equilibrium():
     assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.deep_beyond(4)
-@pytest.mark.parametrize("multiplier", [0.0, 2.5])
-@pytest.mark.parametrize(("height", "width"), [(1, 2), (3, 1), (2, 2), (1, 5)])
-def test_one_ship_of_one_cell_is_best_hidden_and_sought_at_random(height, width, multiplier):
-    # The t-th shot finds the ship in one of n cells with probability 1/n, if it comes to it.
-    n = height * width
-    for k in (1, 2):
-        game = load(f"battleship({height}, {width}, shots={k}, loss_multiplier={multiplier})")
-        first = sum((1 - t / n) / n for t in range(k))
-        second = sum((1 - (t + 1) / n) / n for t in range(k))
-        earned = [first - multiplier * second, second - multiplier * first]
-        assert game.value(uniform(game)) == pytest.approx(earned, abs=1e-12)
-        assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
-
-
 @pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("multiplier", [0.0, 0.5, 1.0, 2.0])
 def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multiplier):
@@ -62,14 +47,6 @@ def test_ships_lie_in_rows_or_columns_and_leave_room_for_others(rules, places):
     assert list(play(root, root.actions()[0]).actions()) == places.split()
 
 
-def test_ships_are_placed_in_turn_and_do_not_overlap():
-    root = Battleship(2, 2, [2, 1])
-    history = play(root, "a1-a2", "a1-b1")
-    assert [play(root, "a1-a2").player(), history.player()] == [1, 0]
-    assert list(history.actions()) == ["b1", "b2"]
-    assert list(play(history, "b2").actions()) == ["a2", "b2"]
-
-
 def test_shots_miss_hit_and_sink():
     history = play(Battleship(2, 3, [2, 1], shots=6), "a1-a2", "b1-b2", "b3", "a3")
     assert history.information_set() == "0:a1-a2,b3"
@@ -79,11 +56,6 @@ def test_shots_miss_hit_and_sink():
     assert history.information_set() == "1:b1-b2,a3/b2,b3 sunk,a2,a1 hit,b1,a3 miss,b3"
     assert not history.is_terminal()
     assert play(history, "a2").is_terminal()
-
-
-def test_an_example_of_the_docstring():
-    history = play(Battleship(2, 2, [2]), "b1-b2", "a1-a2", "b1", "a2", "a2")
-    assert (history.player(), history.information_set()) == (1, "1:a1-a2/b1,a2 miss,a2")
 
 
 @pytest.mark.parametrize(
@@ -104,19 +76,3 @@ def test_a_sunk_ship_is_earned_by_one_and_lost_by_the_other_many_times_over(shot
         history = history.child(shot)
     assert history.is_terminal()
     assert history.payoffs() == payoffs
-
-
-def test_a_cell_is_shot_at_once_unless_that_is_allowed():
-    single = play(Battleship(lengths=[2]), "a1-a2", "a1-a2", "a1", "b1")
-    repeated = play(Battleship(lengths=[2], repeated_shots=True), "a1-a2", "a1-a2", "a1", "b1")
-    assert list(single.actions()) == ["a2", "b1", "b2"]
-    assert list(repeated.actions()) == ["a1", "a2", "b1", "b2"]
-    # A cell that was hit before adds nothing.
-    assert play(repeated, "a1", "b1").payoffs() == [0.0, 0.0]
-    assert play(repeated, "a1").child("a1").is_terminal()
-
-
-def test_a_shot_at_a_ship_that_is_sunk_says_so():
-    root = Battleship(2, 2, [2, 1], shots=4, repeated_shots=True)
-    history = play(root, "a1-a2", "a1-a2", "b1", "b1", "a1", "b2", "a2", "b2", "a1", "b2")
-    assert history.information_set() == "0:a1-a2,b1/a1 hit,b2,a2 sunk,b2,a1 sunk,b2"

@@ -1,6 +1,5 @@
 """Dudo has the size, the order of claims and the value that it is known for."""
 
-import itertools
 import math
 
 import pytest
@@ -10,11 +9,6 @@ from test_catalogue import play
 from regretkit import ExtensiveFormGame
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import Dudo, GameTree
-
-
-def test_claims_of_one_die_each_are_in_the_order_of_the_paper():
-    order = "1x2 1x3 1x4 1x5 1x6 1x1 2x2 2x3 2x4 2x5 2x6 2x1"
-    assert play(Dudo(), "1", "1").actions() == tuple(order.split())
 
 
 @pytest.mark.parametrize("dice", [1, 2, 3, 5])
@@ -39,15 +33,6 @@ def test_sizes_are_rolls_times_rising_sequences_of_claims(dice, sides):
     assert tree.histories == 1 + rolls + rolls**2 * (2 * rising - 1)
     assert tree.terminals.size == rolls**2 * (rising - 1)
     assert tree.information_sets == (rolls * rising // 2, rolls * rising // 2)
-
-
-@pytest.mark.parametrize(("dice", "sides"), [(1, 6), (2, 3), (3, 2), (4, 2)])
-def test_a_roll_is_as_likely_as_the_orders_in_which_it_falls(dice, sides):
-    counted = {}
-    for faces in itertools.product("123456"[:sides], repeat=dice):
-        roll = "".join(sorted(faces))
-        counted[roll] = counted.get(roll, 0.0) + 1 / sides**dice
-    assert dict(play(Dudo(dice, sides)).chance_outcomes()) == pytest.approx(counted, abs=1e-15)
 
 
 def test_two_dice_with_the_claims_of_openspiel_are_its_game():
@@ -85,27 +70,3 @@ def test_a_challenge_wins_against_a_false_claim_only_with_ones_wild(actions, win
     history = play(Dudo(), *actions.split())
     assert history.is_terminal()
     assert history.payoffs() == ([1, -1] if winner == 0 else [-1, 1])
-
-
-@pytest.mark.parametrize(
-    ("claim", "true"),
-    [("3x2", True), ("4x2", False), ("4x3", True), ("5x3", False), ("1x1", True), ("2x1", False)],
-)
-def test_the_dice_of_both_count_for_a_claim(claim, true):
-    # On the table are a one, two twos and three threes.
-    history = play(Dudo(3, 3), "123", "233", claim, "dudo")
-    assert history.payoffs() == ([1, -1] if true else [-1, 1])
-
-
-def test_only_stronger_claims_may_follow_and_the_strongest_must_be_challenged():
-    rolled = play(Dudo(), "4", "2")
-    assert len(rolled.actions()) == 12
-    assert "dudo" not in rolled.actions()
-    assert tuple(play(rolled, "2x5").actions()) == ("2x6", "2x1", "dudo")
-    assert tuple(play(rolled, "1x1", "2x1").actions()) == ("dudo",)
-
-
-def test_a_label_has_the_own_dice_and_all_claims():
-    history = play(Dudo(2), "36", "11", "1x2", "3x5")
-    assert (history.player(), history.information_set()) == (0, "36:1x2,3x5")
-    assert play(history, "3x6").information_set() == "11:1x2,3x5,3x6"

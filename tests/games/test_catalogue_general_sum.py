@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from regretkit import evaluation, games
+from regretkit import games
 from regretkit.games import load
 
 # Normal form
@@ -48,13 +48,6 @@ def test_to_bid_ones_value_is_weakly_dominant_at_the_second_price_alone(values):
             for i, value in enumerate(values)
         ]
         assert all(dominant) == (price == "second")
-
-
-def test_an_auction_pays_no_more_than_the_item_is_worth():
-    first = games.sealed_bid_auction((3, 3), "first").payoffs
-    assert first[0, 2, 1] == 1
-    assert first[:, 2, 2].tolist() == [0.5, 0.5]
-    assert games.sealed_bid_auction((3, 3), "second").payoffs[0, 2, 1] == 2
 
 
 # Trees
@@ -120,17 +113,6 @@ def test_the_best_that_two_players_of_tiny_hanabi_can_do_is_10():
     assert best == 10
 
 
-def test_extended_shapley_is_rock_paper_scissors_and_a_bet():
-    game = games.extended_shapley()
-    assert game.tree.payoffs.sum() == pytest.approx(2 * 6 + 3 * 0.003 + 6 * 0.001)
-    beats = {"rock": "scissors", "paper": "rock", "scissors": "paper"}
-    for own, bet, other in product(beats, ["rock", "other"], beats):
-        history = games.as_history(game).child(own).child(bet).child(other)
-        right = (bet == other) * 0.003 + (bet == "other" and other != "rock") * 0.001
-        won = beats[own] == other
-        assert history.payoffs() == pytest.approx((won + right, float(beats[other] == own)))
-
-
 @pytest.mark.parametrize("returns", ["total_points", "win_loss"])
 def test_split_ties_share_the_prize_and_lose_no_points(returns):
     for players, cards in (2, 4), (3, 3):
@@ -145,24 +127,6 @@ def test_split_ties_share_the_prize_and_lose_no_points(returns):
     # In the last, all hold the same cards in the same order: a third each, or nothing
     assert split.payoffs[0] == pytest.approx([total / 3] * 3)
     assert discarded.payoffs[0] == pytest.approx([0.0] * 3)
-
-
-def test_nobody_is_hired_in_equilibrium_without_correlation():
-    game = games.signalling()
-    by_student = {"G": [1, 0], "B": [0, 1]}  # tells its type
-    for answers in product([[1, 0], [0, 1]], repeat=2):
-        profile = game_profile(game, by_student | dict(zip("XY", answers, strict=True)))
-        gap = evaluation.nash_conv(game, profile)
-        assert gap > 0.4 or game.value(profile).tolist() == [0, 6]
-
-
-def game_profile(game, chosen):
-    """Return the profile with these probabilities by information set."""
-    vectors = []
-    for player, domain in enumerate(game.domains):
-        behavior = np.concatenate([chosen[label] for label in game.tree.labels[player]])
-        vectors.append(domain.sequence_form(np.asarray(behavior, dtype=float)))
-    return games.Profile(vectors, game.domains)
 
 
 @pytest.mark.parametrize("abrupt", [False, True])
@@ -211,8 +175,3 @@ def test_phantom_tic_tac_toe_is_played_as_in_openspiel(abrupt):
 def test_games_that_cannot_be_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         load(call)
-
-
-def test_darkness_is_yes_or_no():
-    with pytest.raises(TypeError, match="abrupt must be True or False, got 1"):
-        games.PhantomTicTacToe(abrupt=1)

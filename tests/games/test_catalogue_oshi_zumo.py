@@ -1,7 +1,6 @@
 """Oshi-Zumo is fair, and is played by its rules."""
 
 import pytest
-from test_catalogue import play
 
 from regretkit.games import OshiZumo, as_history
 
@@ -66,20 +65,3 @@ def test_the_higher_bid_pushes_the_wrestler_away(rules, bids, payoffs):
         history = history.child(bid)
     assert history.is_terminal()
     assert history.payoffs() == payoffs
-
-
-def test_bids_are_what_can_be_paid_and_no_less_than_the_least():
-    start = OshiZumo(5, 3, 2)
-    assert list(play(start).actions()) == ["2", "3", "4", "5"]
-    assert list(play(start, "3", "2").actions()) == ["2"]
-    assert list(play(start, "3", "2", "2").actions()) == ["2", "3"]
-    assert list(play(start, "4", "2").actions()) == ["1"]
-    assert list(play(start, "5", "2").actions()) == ["0"]
-
-
-def test_player_1_does_not_see_the_bid_of_its_own_round_and_later_both_do():
-    start = OshiZumo(5, 2)
-    assert play(start, "1").information_set() == play(start, "4").information_set() == "1:"
-    assert play(start, "1", "2").information_set() == "0:1-2"
-    assert play(start, "1", "2", "3").information_set() == "1:1-2"
-    assert play(start, "1", "2", "3", "1").information_set() == "0:1-2,3-1"

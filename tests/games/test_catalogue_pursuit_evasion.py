@@ -4,10 +4,9 @@ from itertools import product
 
 import pytest
 from refusals import refusals
-from test_catalogue import play
 
 from regretkit.evaluation import solve_zero_sum
-from regretkit.games import ExtensiveFormGame, as_history, load, load_rules
+from regretkit.games import ExtensiveFormGame, load
 
 # The same rules for one history: nodes are words, knowledge is a tuple.
 
@@ -73,37 +72,6 @@ def test_the_game_is_that_of_rules_written_for_one_history(turns):
     assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
-def test_more_turns_and_better_goals_are_good_for_the_evader():
-    def value(call):
-        return solve_zero_sum(load(f"pursuit_evasion({call})")).value
-
-    by_turns = [value(f"turns={turns}") for turns in (1, 4, 5)]
-    assert by_turns == sorted(by_turns)
-    assert by_turns[2] > 0.5
-    assert value("5, [5, 10, 3]") == pytest.approx(value("5, [3, 10, 5]"), abs=1e-9)  # mirrored
-    assert value("5, [6, 11, 4]") > by_turns[2]
-
-
-def test_traces_stay_unless_the_evader_waits():
-    root = as_history(load_rules("pursuit_evasion(turns=5)"))
-    seen = play(root, "a1", "2 2", "b1", "1 2", "wait")
-    assert seen.information_set() == "1:2 2,1! 2"
-    hidden = play(root, "a1", "2 2", "wait", "3 2", "b1", "2 2", "wait", "1 2", "wait")
-    assert hidden.information_set() == "1:2 2,3 2,2 2,1 2"
-
-
-def test_the_evader_is_caught_where_both_are_after_their_moves():
-    root = as_history(load_rules("pursuit_evasion"))
-    caught = play(root, "a2", "2 2")
-    assert caught.is_terminal()
-    assert [*caught.payoffs()] == [-1.0, 1.0]
-    passed = play(root, "a2", "1 3")  # the patrol left the node
-    assert not passed.is_terminal()
-    passed = play(passed, "b2", "2 3", "c2", "3 3", "goal2")
-    assert passed.is_terminal()
-    assert [*passed.payoffs()] == [10.0, -10.0]
-
-
 test_what_is_no_game_is_refused = refusals(
     ("pursuit_evasion(turns=0)", "turns must be a whole number from 1 to 1000, got 0"),
     ("pursuit_evasion(goals=[])", "goals must be 1 to 9 numbers, one for each row"),
@@ -112,8 +80,3 @@ test_what_is_no_game_is_refused = refusals(
     call=load,
     error=ValueError,
 )
-
-
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(MemoryError, match="histories"):
-        load("pursuit_evasion(turns=1000)")

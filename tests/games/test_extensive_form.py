@@ -7,7 +7,6 @@ from naive_games import (
     decision,
     end,
     expected_value,
-    nash_conv,
     random_game,
     random_profile,
     utility,
@@ -16,7 +15,6 @@ from naive_levels import Leduc
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.games.tree._sequences import merge_terminals
 
 # First histories of the games below
 ROOTS = {
@@ -74,15 +72,6 @@ def test_utilities_collect_what_ends_after_each_sequence(root):
                 assert total == pytest.approx(expected.get(name, 0.0), abs=1e-13), name
 
 
-@each_game
-def test_the_gap_is_that_of_best_responses_by_information_sets(root):
-    game = game_of(root)
-    profile, behavior = random_profile(np.random.default_rng(5), game)
-    assert evaluation.nash_conv(game, profile) == pytest.approx(
-        nash_conv(root, behavior), abs=1e-12
-    )
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_with_zero_sum_payoffs_values_sum_to_exactly_zero(seed):
     generator = np.random.default_rng(seed)
@@ -91,26 +80,6 @@ def test_with_zero_sum_payoffs_values_sum_to_exactly_zero(seed):
     value = game.value(profile)
     assert value[0] == -value[1] != 0.0
     assert game.constant_sum == pytest.approx(0.0, abs=1e-15)
-
-
-@each_game
-def test_a_players_own_strategy_is_not_looked_at(root):
-    game = game_of(root)
-    profile, _ = random_profile(np.random.default_rng(6), game)
-    for player in range(game.players):
-        blind = [x * np.nan if i == player else x for i, x in enumerate(profile)]
-        np.testing.assert_array_equal(game.utility(player, blind), game.utility(player, profile))
-
-
-@each_game
-def test_decision_points_are_the_information_sets_of_the_tree(root):
-    game = game_of(root)
-    for player, domain in enumerate(game.domains):
-        labels = domain.simplices.labels
-        assert domain.points == game.tree.information_sets[player]
-        for number in range(domain.points):
-            assert labels.block(number) == game.tree.labels[player][number]
-            assert tuple(labels.actions(number)) == game.tree.actions[player][number]
 
 
 def test_merging_suits_changes_no_value_and_no_gap():
@@ -153,32 +122,3 @@ def test_ends_with_the_same_sequences_are_added_up_with_their_chances():
 
     np.testing.assert_array_equal(game.sequences, [[1, 2], [0, 0]])
     np.testing.assert_array_equal(game.payoffs, [[1.0, -4.0], [10.0, -40.0]])
-
-
-@pytest.mark.parametrize("ends", [1, 7, 40, 3000])
-def test_ends_are_merged_in_the_order_of_their_sequences(ends):
-    generator = np.random.default_rng(ends)
-    sequences = generator.integers(4, size=(3, ends)) % np.array([[4], [3], [5]])
-    weights, payoffs = generator.random(ends), generator.normal(size=(ends, 3))
-
-    distinct, merged = merge_terminals(sequences, weights, payoffs)
-
-    total = {}
-    for column, weight, paid in zip(sequences.T.tolist(), weights, payoffs, strict=True):
-        total[tuple(column)] = total.get(tuple(column), 0.0) + weight * paid
-    assert distinct.T.tolist() == [list(column) for column in sorted(total)]
-    np.testing.assert_array_equal(merged.T, [total[column] for column in sorted(total)])
-
-
-@pytest.mark.parametrize(("name", "ends"), [("kuhn_poker", 30), ("leduc_poker", 5520)])
-def test_no_two_terminals_have_the_same_sequences_if_each_move_is_observed_by_a_player(name, ends):
-    game = games.load(name)
-    assert game.sequences.shape == (2, ends)
-    assert np.unique(game.sequences, axis=1).shape == (2, ends)
-
-
-def test_a_games_arrays_are_read_only():
-    game = games.kuhn_poker()
-    for array in (game.payoffs, game.sequences):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0, 0] = 1

@@ -1,7 +1,5 @@
 """Real games, written by many hands: they are read as others read them, and written again."""
 
-import io
-import re
 import time
 from fractions import Fraction
 
@@ -9,16 +7,12 @@ import numpy as np
 import pytest
 from assert_games import assert_same_game
 from corpus import each, place, reference
-from gambit import values
-from naive_gambit import read
-from test_known_values import lp_value
 
 import regretkit as rk
-from regretkit.games import ImperfectRecallGame, read_efg, read_nfg, write_efg, write_nfg
+from regretkit.games import read_efg, read_nfg, write_efg, write_nfg
 
 each_game = each("expected.json")
 each_tree = each("expected.json", lambda known: known["form"] == "efg")
-each_value = each("expected.json", lambda known: "value_float" in known)
 each_bad = each("bad/manifest.json", lambda known: known["verdict"] == "reject")
 each_odd = each("odd/manifest.json")
 
@@ -51,17 +45,6 @@ def test_a_tree_has_the_known_sizes(name):
     assert [sum(map(len, by_set)) for by_set in tree.actions] == known["actions"]
     assert (tree.player == rk.games.CHANCE).sum() == known["chance_nodes"]
     assert (game.name or "") == known["title"]
-
-
-@pytest.mark.deep_beyond(52)
-@each_tree
-def test_a_game_says_whether_it_has_perfect_recall(name):
-    game, known = load(name), known_of(name)
-    if not known["perfect_recall"]:
-        assert isinstance(game, ImperfectRecallGame)
-        assert game.recall_violation.startswith("imperfect recall: player")
-    else:
-        assert [domain.dimension for domain in game.domains] == known["sequences"]
 
 
 @pytest.mark.deep_beyond(26)
@@ -110,30 +93,7 @@ def test_uniform_play_earns_what_is_known_under_imperfect_recall(name):
     )
 
 
-@pytest.mark.deep_beyond(17)
-@each("expected.json", lambda known: known.get("perfect_recall") is not False)
-def test_another_reader_finds_the_same_game(name):
-    found, expected = load(name), read(place(name))
-    if isinstance(found, rk.NormalFormGame):
-        np.testing.assert_array_equal(found.payoffs, expected.payoffs)
-        return
-    for field in ("parent", "player", "information_set", "action", "probability"):
-        np.testing.assert_array_equal(getattr(found.tree, field), getattr(expected.tree, field))
-    # Outcomes on the way are added up as fractions there.
-    np.testing.assert_allclose(found.tree.payoffs, expected.tree.payoffs, rtol=1e-12, atol=1e-12)
-
-
 # The value, by a linear program
-
-
-@pytest.mark.deep_beyond(26)
-@each_value
-def test_a_linear_program_finds_the_known_value(name):
-    game = load(name)
-    # Doubles next to the largest payoff lie this far apart.
-    rounding = np.spacing(np.abs(game.payoffs).max())
-    known = known_of(name)["value_float"]
-    assert lp_value(game)[0] == pytest.approx(known, rel=1e-8, abs=1e-8 + rounding)
 
 
 # What is written
@@ -146,27 +106,6 @@ def test_a_written_game_is_read_as_the_same_game(name):
     normal = isinstance(game, rk.NormalFormGame)
     text = write_nfg(game) if normal else write_efg(game)
     assert_same_game(read_nfg(text) if normal else read_efg(text), game)
-
-
-@each_game
-def test_gambit_reads_what_is_written_as_the_game_that_was_read(name):
-    pygambit = pytest.importorskip("pygambit")
-    game, known = load(name), known_of(name)
-    if isinstance(game, rk.NormalFormGame):
-        text = io.BytesIO(write_nfg(game, for_gambit=True).encode())
-        gambit_game = pygambit.read_nfg(text)
-        profile = gambit_game.mixed_strategy_profile()
-    else:
-        text = io.BytesIO(write_efg(game, for_gambit=True).encode())
-        gambit_game = pygambit.read_efg(text)
-        profile = gambit_game.mixed_behavior_profile()
-    assert gambit_game.title == re.sub(r"[^ -~]", "?", game.name or "")
-    np.testing.assert_allclose(
-        values(profile),
-        numbers(known["uniform_payoffs"]),
-        rtol=1e-9,
-        atol=1e-9,
-    )
 
 
 # What is refused

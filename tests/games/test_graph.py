@@ -152,28 +152,6 @@ def test_there_is_a_node_for_each_state(memory):
     assert (level[graph.edges.child] > level[graph.edges.source]).all()
 
 
-@pytest.mark.parametrize(
-    ("rules", "nodes"),
-    [
-        (Dudo(memory=1), 873),
-        (Dudo(sides=3), 582),
-        (Dudo(sides=3, memory=2), 294),
-        (Dudo(memory=3), 16_713),
-    ],
-    ids=repr,
-)
-def test_sizes_are_as_ever(rules, nodes):
-    assert GraphGame.from_rules(rules).nodes == nodes
-
-
-def test_chances_tell_nodes_apart():
-    toss = [chance([p, 1 - p], h=end(1.0), t=end(0.0)) for p in (0.5, 0.25, 0.5)]
-    tree = GameTree.from_history(decision(0, "x", **dict(zip("abc", toss, strict=True))))
-    graph = GraphGame.from_tree(tree)
-    assert graph.nodes == 5  # a decision, two tosses, two ends
-    assert graph.utility(0, [np.ones(3) / 3]).tolist() == [0.5, 0.25, 0.5]
-
-
 def test_objects_and_columns_make_the_same_graph():
     rules = LiarsDice(sides=3, memory=2)
     by_columns = GraphGame.from_rules(rules)
@@ -187,15 +165,6 @@ def test_objects_and_columns_make_the_same_graph():
     assert [simplices.blocks for simplices in by_columns.domains] == [48, 48]
     behaviors = random_behaviors(by_columns)
     np.testing.assert_array_equal(by_columns.value(behaviors), by_objects.value(behaviors))
-
-
-def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
-    with pytest.raises(MemoryError):
-        games.liars_dice(dice=2)
-    graph = GraphGame.from_rules(LiarsDice(dice=2, sides=4, memory=1))
-    assert graph.nodes < 2**15
-    first, second = graph.value([simplices.uniform() for simplices in graph.domains])
-    assert first == pytest.approx(-second, abs=1e-12)
 
 
 # What chance leaves
@@ -264,7 +233,7 @@ def test_a_game_must_come_to_an_end():
 test_what_makes_no_graph_is_refused = refusals(
     (lambda: GraphGame.from_tree(games.kuhn_poker()), TypeError, "pass game.tree"),
     (lambda: GraphGame.from_rules(games.KuhnPoker()), TypeError, r"no method state\(h\)"),
-    (lambda: GraphGame.from_history(fork()), TypeError, "return a key"),
+    (lambda: GraphGame.from_history(fork()), TypeError, "pass a function as state"),
     (lambda: GraphGame.from_history(chance([0.5], a=end(1)), id), ValueError, "sum to 1"),
     (lambda: GraphGame.from_history(end(np.nan), id), ValueError, "finite"),
     (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from attrs import evolve, frozen
 from naive_levels import AsRules
-from refusals import refusals
+from refusals import memory_left
 
 import regretkit as rk
 from regretkit import games
@@ -101,8 +101,8 @@ def test_a_large_game_is_refused_in_a_second_with_an_estimate_and_two_ways_out(c
         pytest.importorskip("pyspiel")
         games.load("openspiel:kuhn_poker")  # its import is not counted
     start = time.process_time()
-    with pytest.raises(MemoryError) as caught:
-        games.load(call, memory_limit=2**30)
+    with memory_left(2**30), pytest.raises(MemoryError) as caught:
+        games.load(call)
     assert time.process_time() - start < FOREVER
     message = r"(about|more than) ([\d,*]+) histories, .*; choose a smaller game, or play by the"
     found = re.search(message, str(caught.value))
@@ -130,8 +130,8 @@ def test_arguments_out_of_range_are_refused_at_once_as_tree_and_as_rules(call, e
     for load in (games.load, games.load_rules):
         start = time.process_time()
         if error is None and load is games.load:
-            with pytest.raises(MemoryError):
-                load(call, memory_limit=2**30)
+            with memory_left(2**30), pytest.raises(MemoryError):
+                load(call)
         elif error is None:
             load(call)
         else:
@@ -140,28 +140,18 @@ def test_arguments_out_of_range_are_refused_at_once_as_tree_and_as_rules(call, e
         assert time.process_time() - start < FOREVER
 
 
-@pytest.mark.parametrize("build", [GameTree, rk.ExtensiveFormGame, GraphGame])
-def test_a_game_is_refused_while_it_is_built(build):
+def test_a_game_is_refused_while_it_is_built():
     rules = games.Dudo(sides=3)
-    with pytest.raises(MemoryError, match=r"more than [\d,]+ histories, .*there are 19.53 KiB"):
-        build.from_rules(rules, memory_limit=20_000)
-    assert build.from_rules(rules, memory_limit=math.inf)
+    with pytest.raises(MemoryError, match=r"more than [\d,]+ histories, and .* left for 142;"):
+        GameTree.from_rules(rules, memory_limit=20_000)
+    assert GameTree.from_rules(rules, memory_limit=math.inf).histories == 1_147
 
 
-def test_what_memory_is_left_is_the_limit(monkeypatch):
-    monkeypatch.setattr("regretkit.games._memory_budget.available", lambda: 200_000)
-    with pytest.raises(MemoryError, match=r"there are 195.3 KiB; .*pass memory_limit"):
+def test_memory_that_is_left_is_the_limit():
+    with memory_left(200_000), pytest.raises(MemoryError, match="left for 1,428; choose"):
         games.kuhn_poker(4)
-    with pytest.raises(MemoryError, match=r"[\d,]+ outcomes"):
+    with memory_left(200_000), pytest.raises(MemoryError, match=r"outcomes, .* are 0.1907 MiB"):
         games.load("blotto(60, 8)")
-
-
-test_a_limit_that_is_no_number_of_bytes_is_refused = refusals(
-    *((limit, ValueError) for limit in (0, math.nan)),
-    ("8 GiB", TypeError),
-    call=lambda limit: GameTree.from_rules(games.KuhnPoker(), memory_limit=limit),
-    match="memory_limit must be a number of bytes",
-)
 
 
 @pytest.mark.parametrize("call", ["dudo(dice=1e9)", "battleship(width=1e9)", "blotto(1e9)"])

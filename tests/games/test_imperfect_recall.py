@@ -10,9 +10,9 @@ from refusals import refusals
 
 import regretkit as rk
 from regretkit import solve
-from regretkit.circuits import SharedStrategies, SharedStrategy
-from regretkit.games import CHANCE, GameTree, ImperfectRecallGame, kuhn_poker, read_efg
-from regretkit.play import Simultaneous, Uniform, resume
+from regretkit.circuits import SharedStrategy
+from regretkit.games import CHANCE, GameTree, ImperfectRecallGame, read_efg
+from regretkit.play import Simultaneous, Uniform
 from regretkit.play._algorithms import Algorithm
 
 DRIVER = """EFG 2 R "Absent-minded driver" { "Driver" }
@@ -151,15 +151,6 @@ test_without_the_switch_or_for_a_gap_it_is_refused = refusals(
 )
 
 
-def test_the_switch_changes_nothing_with_perfect_recall():
-    first, second = (
-        solve(kuhn_poker(), "cfr+", iterations=20, imperfect_recall=switch)
-        for switch in (True, False)
-    )
-    for found, expected in zip(first.average, second.average, strict=True):
-        np.testing.assert_array_equal(found, expected)
-
-
 def test_shared_strategies_learn_the_sum_and_are_played_everywhere():
     player = SharedStrategy(rk.RegretMatching([2, 3]), [1, 0, 1])
     twin = rk.RegretMatching([2, 3])
@@ -171,23 +162,3 @@ def test_shared_strategies_learn_the_sum_and_are_played_everywhere():
         y = twin.next_strategy()
         x = player.next_strategy()
         np.testing.assert_allclose(x, np.concatenate([y[2:], y[:2], y[2:]]), atol=1e-12)
-
-
-test_groups_that_do_not_fit_are_refused = refusals(
-    ([0, 2], "none left out"),
-    ([0, -1], "none left out"),
-    ([0], "one number for each of the 2 decision points"),
-    ([0, 0], "different numbers of actions"),
-    call=lambda groups: SharedStrategies(rk.RegretMatching, groups)(rk.Simplices([2, 3])),
-    error=ValueError,
-)
-
-
-@pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])
-def test_a_saved_run_resumes_bitwise_identically(algorithm, tmp_path):
-    game = read_efg(DRIVER)
-    whole = solve(game, algorithm, iterations=60, imperfect_recall=True)
-    solve(game, algorithm, iterations=25, imperfect_recall=True).save(tmp_path / "run")
-    rest = resume(tmp_path / "run", game).run(35)
-    for found, expected in zip(rest.average, whole.average, strict=True):
-        np.testing.assert_array_equal(found, expected)

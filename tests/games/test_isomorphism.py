@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from public_games import leduc, on_tree, on_whole, random_profile
 from refusals import refusals
 
-from regretkit.evaluation import hold_em_report, nash_conv, solve_zero_sum
+from regretkit.evaluation import hold_em_report, nash_conv
 from regretkit.games import Profile, fingerprint, hold_em
 from regretkit.games.poker._cards import deck_cards, hand_names, hands_of
 from regretkit.games.public import (
@@ -150,17 +150,6 @@ def test_the_game_tree_is_the_same(case):
     assert_allclose(nash_conv(merged, profile), nash_conv(tree, there), rtol=1e-12)
 
 
-def test_leduc_poker_has_its_value():
-    tree = leduc(3, merged=True).to_tree()
-    assert solve_zero_sum(tree).value == pytest.approx(-0.0856064240784, abs=1e-10)
-
-
-@pytest.mark.deep
-def test_exact_answers_are_those_of_leduc_poker():
-    solution = solve(leduc(3, merged=True), exact=True)
-    assert solution.value == pytest.approx(-0.0856064240784, abs=1e-10)
-
-
 # Play
 
 # mccfr plays trees alone, and the others weigh what is gained at one decision point against others,
@@ -184,13 +173,6 @@ def test_play_is_that_of_the_whole_game(name):
     # One of few random games in which no regrets come close to a tie, where rounding grows; later
     # those of lcfr do
     assert_played_alike("tables", name, "numpy", 60)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("engine", ["numpy", "compiled"])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_turn_is_played_as_the_whole_one(name, engine):
-    assert_played_alike("turn", name, engine, 100 if name == "cfr" else 20)
 
 
 # Suits
@@ -238,26 +220,6 @@ def test_images_have_the_hands_in_other_suits():
     assert {hand(name): about for name, about in second.items()} == both
 
 
-@pytest.mark.parametrize(("one", "other"), ["cd", "ds", "hs"])
-def test_other_suits_permute_everything(one, other):
-    def relabelled(text):
-        return exchanged(text, one, other)
-
-    game = hold_em("2c3d3h4c", ranges(5), 40, 100, **DECK, isomorphism=True)
-    names = [relabelled(name) for name in hand_names(hands_of(deck_cards("2-4")))]
-    weights = [dict(zip(names, row, strict=True)) for row in ranges(5)]
-    there = hold_em(relabelled("2c3d3h4c"), weights, 40, 100, **DECK, isomorphism=True)
-    averages = [solve(each, "cfr+", 5, engine="numpy").average for each in (game, there)]
-    values = [each.value(average) for each, average in zip((game, there), averages, strict=True)]
-    assert_allclose(*values, atol=1e-12)
-    for player, names in enumerate(game.deal.types):
-        place = {hand(name): i for i, name in enumerate(there.deal.types[player])}
-        other_names = [place[hand(relabelled(name))] for name in names]
-        for path in ("", "/check/check/2s/check", "/check/check/2h", "/check/check/4s"):
-            found = there.ev(player, averages[1], relabelled(path))[other_names]
-            assert_allclose(found, game.ev(player, averages[0], path), atol=1e-12)
-
-
 # What is told of types that are merged
 
 
@@ -272,25 +234,6 @@ def test_locked_behavior_holds_for_all_images():
     there = on_whole(locked, expected, profile)
     assert_allclose(locked.value(profile), expected.value(there), atol=1e-12)
     assert_allclose(nash_conv(locked, profile), nash_conv(expected, there), rtol=1e-12)
-
-
-@pytest.mark.parametrize("case", ["leduc", "turn", "river", "strengths"])
-def test_locks_change_no_equity(case):
-    for game in CASES[case]():
-        profile = random_profile(game, 4)
-        decisions = list(map(game.tree.path, np.flatnonzero(game.tree.player >= 0).tolist()))
-        told = {node: game.behavior(profile, node) for node in decisions[::3]}
-        locked = game.lock(told)
-        # Each type takes one action, so that most types fold or do not come to a node
-        pure = {node: np.eye(b.shape[1])[b.argmax(axis=1)] for node, b in told.items()}
-        twice = game.lock(dict(list(pure.items())[::2])).lock(dict(list(pure.items())[1::2]))
-        there = on_whole(game, locked, profile)
-        for node in decisions[:: max(1, len(decisions) // 40)]:
-            for player in (0, 1):
-                dealt, played = (game.equity(player, node, x) for x in (None, profile))
-                for other in (locked, twice):
-                    assert np.array_equal(other.equity(player, node), dealt, equal_nan=True)
-                assert_allclose(locked.equity(player, node, there), played, atol=1e-11)
 
 
 def test_a_locked_opponent_plays_to_a_node_as_told():
@@ -331,34 +274,23 @@ TOLD = Outcome(Free(1), factors=([1, 0], None)), Outcome(Free(-1), factors=([0, 
 
 test_what_is_no_symmetry_is_refused = refusals(
     (lambda: two(symmetries=[([0, 0], [0, 1])]), "symmetries must be permutations of 2 types"),
-    (lambda: two(symmetries=SWAP[1:]), "symmetries must be a group"),
     (
         # Type a would play x and type b y, which share a decision point.
         lambda: made(
             Decision(0, {"x": Chance(dict(zip("ht", TOLD, strict=True))), "y": Free(0)}),
             two(symmetries=SWAP),
         ),
-        r"images of outcome '/x/h' must be all that the deal's symmetries \(0, 1\) make of it",
+        r"images of outcome '/x/h' must be all that symmetries \(0, 1\) of the deal make of it",
     ),
-    (lambda: made(coin(1, ())), r"each equally often, got {} beside symmetries \(0,\)"),
-    (lambda: made(coin(1 / 3, ("t", "u"))), r"each equally often, got {'t': 1, 'u': 1}"),
-    (
-        lambda: leduc(2, merged=True).lock({"/c/c/Qs": [0.5, 0.5], "/c/c/Qh": [0.5, 0.5]}),
-        "behaviors has a node twice: it and its images are locked at once",
-    ),
+    (lambda: made(coin(1 / 3, ("t", "u"))), "must be all that .*, got {'t': 1, 'u': 1}"),
     (
         lambda: two(weights=([1, 1], [1, 2]), symmetries=SWAP),
         r"symmetries\[1\] changes weights or who can meet whom; leave it out",
     ),
     (
-        lambda: made(PAID, two(strengths=([0, 1], [1, 1]), symmetries=SWAP)),
-        r"symmetries\[1\] of the deal changes what is paid at '/b'; leave it out, or pass the",
-    ),
-    (
         lambda: made(coin(), two(strengths=([0, 1], [1, 1]))),
         r"'/h' has symmetries \(0,\) and images {'t': 1}, which must be symmetries \(\) of",
     ),
-    (lambda: coin(images=("h",)), "outcomes must be of different names, with their images"),
     (
         lambda: leduc(2, merged=True).lock({"/": [[0.5, 0.5], [0.4, 0.6], [1, 0], [1, 0]]}),
         "the behavior at '/' differs for types that symmetries of the deal exchange; give them the",

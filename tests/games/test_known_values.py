@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive_games import kuhn_bets, random_game
+from naive_games import kuhn_bets
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
@@ -117,22 +117,6 @@ def test_the_equilibrium_family_of_kuhn_poker_has_no_gap_and_the_known_value(alp
     assert security_value(game, 0, profile[0]) == pytest.approx(-1 / 18, abs=1e-12)
 
 
-@pytest.mark.parametrize("label", kuhn_bets(0.2))
-def test_kuhn_poker_next_to_the_family_has_a_gap(label):
-    game = games.kuhn_poker()
-    for step in (-0.05, 0.05):
-        bets = kuhn_bets(0.2)
-        bets[label] = np.clip(bets[label] + step, 0.0, 1.0)
-        gap = nash_conv(game, kuhn_profile(game, bets))
-        assert gap > 1e-3 or bets == kuhn_bets(0.2)
-
-
-def test_always_passing_in_kuhn_poker_loses_the_pot_to_every_bet():
-    game = games.kuhn_poker()
-    passing = sequence_form(game, [np.tile([1.0, 0.0], 6)] * 2)
-    assert nash_conv(game, passing) == pytest.approx(2.0, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("game", "profile", "value"),
     [
@@ -150,27 +134,7 @@ def test_known_equilibria_have_no_gap_and_others_do(game, profile, value):
     assert nash_conv(game, moved) > 1e-2
 
 
-def test_the_linear_program_finds_the_value_of_kuhn_poker():
-    # So that one may believe it about Leduc.
-    value, strategy = lp_value(games.kuhn_poker())
-    assert value == pytest.approx(-1 / 18, abs=1e-12)
-    assert security_value(games.kuhn_poker(), 0, strategy) == pytest.approx(value, abs=1e-10)
-
-
 each_engine = pytest.mark.parametrize("engine", ["numpy", "compiled"])
-
-
-@pytest.mark.deep_beyond(5)
-@each_engine
-@pytest.mark.parametrize("seed", range(5))
-def test_the_linear_program_agrees_on_random_games(seed, engine):
-    game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed), zero_sum=True))
-    value, strategy = lp_value(game)
-    run = solve(game, "cfr+", target_gap=1e-4, iterations=10_000, engine=engine)
-    first, second = (security_value(game, player, run.average[player]) for player in (0, 1))
-    assert first - 1e-9 <= value <= 1e-9 - second
-    assert -second - first <= 1e-4
-    assert security_value(game, 0, strategy) == pytest.approx(value, abs=1e-9)
 
 
 @each_engine

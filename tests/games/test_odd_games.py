@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from naive_games import chance, decision, end, uniform
+from naive_games import chance, decision, end
 from refusals import refusals
 
 import regretkit as rk
-from regretkit import evaluation, games
+from regretkit import games
 
 
 def game_of(root):
@@ -14,14 +14,6 @@ def game_of(root):
 
 
 # Odd games that are fine
-
-
-def test_a_game_that_is_over_at_once_has_a_value_and_can_be_played():
-    game = game_of(end(3.0, -1.0))
-    players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
-    run = rk.SelfPlay(game, players).run(3)
-    np.testing.assert_array_equal(game.value(run.average), [3.0, -1.0])
-    assert evaluation.nash_conv(game, run.average) == 0.0
 
 
 def test_a_player_who_never_moves_sits_through_a_game():
@@ -61,14 +53,6 @@ def test_an_information_set_with_one_action_is_as_good_as_none():
         np.testing.assert_array_equal(*(run.average["last"] for run in runs))
 
 
-def test_an_outcome_of_probability_zero_is_walked_but_never_counts():
-    game = game_of(
-        chance([0.0, 1.0], no=decision(0, "n", x=end(5.0)), yes=decision(0, "y", x=end(2.0)))
-    )
-    assert game.domains[0].points == 2
-    np.testing.assert_array_equal(game.utility(0, [np.ones(3)]), [0.0, 0.0, 2.0])
-
-
 # Imperfect recall
 
 
@@ -106,19 +90,6 @@ test_forgetting_is_refused_with_two_histories_that_show_it = refusals(
     (BAD_MEMORY, r"player 2 cannot tell 'a' 'l' from 'a' 'r'"),  # among good ones
     call=game_of,
     error=ValueError,
-)
-
-
-def test_only_a_tree_makes_a_game():
-    with pytest.raises(TypeError, match=r"tree must be a GameTree, got .*from_history"):
-        rk.ExtensiveFormGame(games.KuhnPoker())
-
-
-test_a_player_that_is_not_in_the_game_is_refused = refusals(
-    *(-1, 2, "0"),
-    call=lambda player: games.kuhn_poker().utility(player, uniform(games.kuhn_poker())),
-    error=ValueError,
-    match="player must be one of 0 to 1, got",
 )
 
 

@@ -123,13 +123,6 @@ def test_the_loser_pays_half_the_pot_and_its_bets_and_the_winner_a_rake():
     assert bet.children["call"].tie == (-4, -4)
 
 
-def test_after_all_in_on_the_turn_all_rivers_are_dealt():
-    rivers = root(board="2c2d2h3c", bets="a").children["all-in 900"].children["call"].outcomes
-    assert len(rivers) == 48
-    assert rivers["As"].node == Compare(950, -950, order="As")
-    assert all(outcome.probability == 1 / 44 for outcome in rivers.values())
-
-
 # OpenSpiel
 
 
@@ -191,43 +184,10 @@ def test_sizes_are_written_as_they_are_read(text, written):
 
 test_bad_sizes_are_refused = refusals(
     ("50", "bets", "bets has the size '50', which has no known unit; write '50%' of the pot"),
-    ("50$", "bets", "'50\\$', which has no known unit"),
     ("-5%", "bets", "'-5%', which has no known unit"),
-    ("nan%", "bets", "'nan%', which has no known unit"),
     ("0%", "bets", "bets has the size '0%', of no chips; write"),
-    ("0e", "bets", "'0e', of no chips"),
     ("2.5x", "bets", "bets has the size '2.5x', but no bet comes before"),
-    ("2.5y", "raises", "raises has the size '2.5y', which has no known unit"),
     (50, "bets", "bets must be a text such as '50%,a', a pair or a mapping, got 50"),
     call=parse_sizes,
     error=(TypeError, ValueError),
 )
-
-
-def count_read(read, pieces, hints, same):
-    """Read random texts: each is refused in one line with a hint, or counted.
-
-    Every tenth that is read must be the ``same`` again as it is written.
-    """
-    generator, count, refused = np.random.default_rng(3), 0, []
-    for size in generator.integers(1, 9, size=100_000):
-        try:
-            found = read("".join(generator.choice(pieces, size=size)))
-        except ValueError as error:
-            refused.append(str(error))
-        else:
-            count += 1
-            assert count % 10 or same(found)
-    assert all("\n" not in text and any(hint in text for hint in hints) for text in refused)
-    return count
-
-
-@pytest.mark.deep
-def test_any_text_is_a_list_of_sizes_or_refused_in_one_line():
-    def same(found):
-        return parse_sizes(",".join(map(str, found)), "raises") == found
-
-    pieces = [*"0123456789.%xcea, -+", "50%", "2.5x", "100c", "3e200%", "\u0663", "\n", "1e9"]
-    hints = ["; write '50%' of the pot"]
-    read = count_read(lambda text: parse_sizes(text, "raises"), pieces, hints, same)
-    assert 5_000 < read < 90_000

@@ -71,25 +71,6 @@ def test_all_five_card_hands_fall_into_as_many_classes_as_known():
     assert [counts[kind] for kind in range(9)] == expected
 
 
-@pytest.mark.parametrize(
-    "library",
-    ["treys", *(pytest.param(name, marks=pytest.mark.deep) for name in ("phevaluator", "eval7"))],
-)
-@pytest.mark.filterwarnings("ignore")  # of what the libraries themselves import
-def test_random_hands_of_seven_cards_are_in_the_order_of_other_evaluators(library):
-    module = pytest.importorskip(library, reason=f"{library} has no wheel here")
-    hands = random_hands(2000 if library == "treys" else 20_000)
-    names = [card_names(hand).split() for hand in hands.tolist()]
-    if library == "treys":
-        evaluate, card = module.Evaluator().evaluate, module.Card.new
-        found = [-evaluate([*map(card, hand[:2])], [*map(card, hand[2:])]) for hand in names]
-    elif library == "phevaluator":
-        found = [-module.evaluate_cards(*hand) for hand in names]
-    else:
-        found = [module.evaluate([*map(module.Card, hand)]) for hand in names]
-    assert ranked(found) == ranked(strengths(bits_of(hands)).tolist())
-
-
 def test_decks_and_cards_are_named_as_they_are_read():
     assert card_names([card_of(name) for name in ["2c", "Ts", "Ah"]]) == "2c Ts Ah"
     assert [len(deck_cards(deck)) for deck in ("2-A", "6-A", "2-5", "28TAh", "A-Acs")] == [
@@ -108,19 +89,10 @@ test_bad_decks_are_refused = refusals(
 
 test_bad_boards_are_refused = refusals(
     ("Ks Th", "board must be a turn or a river, got 'Ks Th'; write four or five cards"),
-    ("KsTh7s4d2s3c", "board must be a turn or a river"),
     ("", "board must be a turn or a river"),
-    (None, "board must be a turn or a river, got None"),
     (["Ks", "Th", "7s", "4d"], "got \\[.Ks.*; write four or five cards in one text, such as"),
-    ("Ks Th 7s 4d Ks", "has Ks twice; give every card once"),
     ("Ks Th 7s 4d 1s", "has '1s', no card of the deck"),
-    ("Ks Th 7s 4d 2", "has '2', no card of the deck"),
     ("10s Th 7s 4d 2s", "has '10', no card of the deck; .*, where T is a ten"),
     call=lambda text: read_board(text, FULL),
     error=ValueError,
 )
-
-
-def test_a_board_with_a_card_outside_its_deck_is_refused():
-    with pytest.raises(ValueError, match="'Ks', no card of the deck"):
-        read_board("Ks 3c 4d 5d", deck_cards("2-6"))

@@ -172,12 +172,6 @@ def test_kuhns_equilibria_are_written_down_by_hand(a):
     assert kuhn_poker().value(profile)[0] == pytest.approx(-1 / 18)
 
 
-def test_a_player_of_a_normal_form_is_a_key():
-    game = rock_paper_scissors()
-    profile = Profile.from_labels(game, {0: [1, 0, 0], 1: [0, 1, 0]})
-    assert game.value(profile).tolist() == [-1.0, 1.0]
-
-
 test_strategies_by_hand_that_do_not_fit_are_refused = refusals(
     ({"Jpbb": [1, 0]}, ValueError, "did you mean 'Jpb'"),
     ({"J": [1, 0, 0]}, ValueError, r"\['J'\] must have 2 probabilities, of the actions 'p', 'b'"),
@@ -220,16 +214,6 @@ def test_actions_line_up_and_zeros_beyond_three_are_counted():
     shown = str(Profile([[0.25, 0.75], [0.5, 0.25, 0.25, 0, 0, 0, 0, 0]], game.domains))
     assert "go   0.2500  stop 0.7500" in shown
     assert "a 0.5000  b 0.2500  c 0.2500  5 others 0.0000" in shown
-
-
-def test_long_tables_and_lines_are_cut_and_wrapped():
-    wide = kuhn_poker(players=4)  # 40 information sets a player
-    moves = {f"a{i}": decision(0, f"{'after ' * 9}{i}", x=end(0.0)) for i in range(99)}
-    long = str(Profile.uniform(ExtensiveFormGame.from_history(decision(0, "root", **moves))))
-    assert "more information sets" not in str(Profile.uniform(wide))
-    assert long.splitlines()[-1].strip() == "... 40 more information sets"
-    assert all(len(line) <= 80 for line in long.splitlines())
-    assert "a98" in long
 
 
 # Play without a tree

@@ -12,7 +12,6 @@ from assert_games import assert_same_game, assert_same_tree
 from gambit import values
 from naive_games import uniform
 
-import regretkit as rk
 from regretkit import games
 
 pygambit = pytest.importorskip(
@@ -41,25 +40,6 @@ def test_a_game_comes_back_as_it_was_and_has_the_same_values(name):
         assert_same_game(game, games.from_pygambit(each))
         profile = each.mixed_behavior_profile() if tree else each.mixed_strategy_profile()
         np.testing.assert_allclose(values(profile), game.value(uniform(game)), atol=1e-12)
-
-
-def test_the_equilibrium_of_gambit_has_the_known_value():
-    solved = pygambit.nash.lp_solve(games.to_pygambit(games.kuhn_poker()), rational=False)
-    found = solved.equilibria[0] if hasattr(solved, "equilibria") else solved.equilibrium
-    assert values(found) == pytest.approx([-1 / 18, 1 / 18], abs=1e-9)
-
-
-@pytest.mark.parametrize("sizes", [(4,), (2, 3), (2, 3, 4)])
-def test_gambit_reads_plain_files_of_tables(sizes):
-    game = rk.NormalFormGame(np.random.default_rng(1).normal(size=(len(sizes), *sizes)))
-    tables = read_nfg(games.write_nfg(game)).to_arrays()
-    np.testing.assert_array_equal([np.array(table, dtype=float) for table in tables], game.payoffs)
-
-
-def test_exact_numbers_become_the_nearest_doubles():
-    table = 'NFG 1 R "" { "A" "B" } { 1 2 } 1/3 1000000000000000000000000000000 0.1 -2/7'
-    game = games.from_pygambit(read_nfg(table))
-    assert game.payoffs[:, 0].tolist() == [[1 / 3, 0.1], [1e30, -2 / 7]]
 
 
 def test_payoffs_at_inner_nodes_are_paid_on_every_way_through_them():

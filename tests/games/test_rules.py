@@ -1,13 +1,7 @@
 """Rules over columns make the tree of their histories; wrong answers raise errors with a path."""
 
-import copy
-import pickle
-import tracemalloc
-
-import attrs
 import numpy as np
 import pytest
-from assert_games import changed
 from naive_games import decision, end, random_game
 from naive_levels import AsRules, Goofspiel, Leduc, LiarsDice
 from refusals import refusals
@@ -157,47 +151,6 @@ def test_names_are_found_by_number_and_by_label_as_those_that_are_held():
         game.domains[0].simplices.labels.find("5")
 
 
-def test_parts_of_a_tree_keep_the_names():
-    simplices = games.liars_dice(sides=3).domains[0].simplices
-    subset = simplices.select([5, 0])
-    assert subset.labels.block(0) == simplices.labels.block(5)
-    assert subset.labels.actions(1) == simplices.labels.actions(0)
-    assert subset.labels.find(simplices.labels.block(0)) == 1
-
-
-@pytest.mark.parametrize(
-    "duplicated", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))]
-)
-def test_a_game_with_such_names_can_be_copied_and_stored(duplicated):
-    game = games.goofspiel(cards=3, information="hidden")
-    copied = duplicated(game)
-    assert_same_arrays(copied.tree, game.tree)
-    assert copied.tree.labels == game.tree.labels
-    assert copied.tree.actions == game.tree.actions
-    np.testing.assert_array_equal(copied.payoffs, game.payoffs)
-
-
-def test_a_tree_built_from_the_arrays_of_another_is_the_same_and_shares_them():
-    tree = games.liars_dice(sides=3).tree
-    rebuilt = changed(tree)
-    for name in [attribute.name for attribute in attrs.fields(GameTree)]:
-        np.testing.assert_equal(getattr(rebuilt, name), getattr(tree, name))
-    # They are read-only, so that copies are needless.
-    assert np.shares_memory(rebuilt.parent, tree.parent)
-    with pytest.raises(ValueError, match="read-only"):
-        tree.parent[0] = 1
-
-
-def test_no_python_object_is_made_for_a_history():
-    games.liars_dice(sides=3)
-    tracemalloc.start()
-    game = games.liars_dice(sides=5)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    # One int object alone takes 32 bytes, and a history has five numbers and a label.
-    assert peak < 140 * game.tree.histories
-
-
 # What is refused, with a history that shows it
 
 
@@ -293,12 +246,6 @@ test_an_answer_that_does_not_fit_is_refused = refusals(
     call=rounds,
     error=ValueError,
 )
-
-
-def test_payoffs_for_other_players_than_at_the_first_end_are_refused():
-    root = decision(0, "I", a=end(1.0), b=decision(0, "J", c=end(1.0, 2.0)))
-    with pytest.raises(ValueError, match=r"shape \(1, 1\), got \(1, 2\)"):
-        GameTree.from_rules(AsRules(root))
 
 
 test_other_things_are_refused = refusals(

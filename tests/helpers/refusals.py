@@ -1,5 +1,7 @@
 """Tables of what is refused, as tests."""
 
+from contextlib import contextmanager
+
 import pytest
 
 
@@ -20,3 +22,11 @@ def refusals(*rows, call=None, error=None, match=None):
             refused(*row)
 
     return test
+
+
+@contextmanager
+def memory_left(number):
+    """Let a process have this many bytes left."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regretkit.games._memory_budget.available", lambda: number)
+        yield

@@ -162,6 +162,7 @@ HOOKS = {  # the concrete methods that subclasses may override
     "Game": "_value coarsen constant_sum deals history payoff_bounds players realization "
     "refinement size",
     "Rules": "action_name chance label moves state",
+    "Objects": "chance observed",
     "Averaging": "weights",
     "TraversalEstimator": "_parameters _sampling_data",
     "Order": "check_players schedule",

@@ -13,7 +13,7 @@ from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import as_generator, must_be, whole_numbers
 from regretkit.games import ExtensiveFormGame, Profile
-from regretkit.games._memory_budget import MemoryBudget, count_text
+from regretkit.games._memory_budget import require
 from regretkit.games.tree._sequences import sorted_columns
 from regretkit.sets import DecisionDAG, DecisionTree, Simplices
 
@@ -51,7 +51,6 @@ def correlation_dag(
 
     order, groups = sorted_columns(events)
     distinct = events[:, order[np.flatnonzero(np.diff(groups, prepend=-1))]]
-    budget = MemoryBudget(memory_limit)
     sets, contradicted = _contradicted(game, distinct)
     mentioned = [functools.reduce(operator.or_, masks) for masks in contradicted]
     # Components by the number of undecided information sets, which falls along every path
@@ -79,9 +78,9 @@ def correlation_dag(
                 dimension += 1
             if not len(parents) % 1000:
                 needed = (len(parents) + sum(map(len, waiting))) * bytes_a_component
-                size = f"more than {count_text(dimension)} sequences of correlated plans"
+                size = f"more than {dimension:,} sequences of correlated plans"
                 learn = "learn an equilibrium, as solve(game, 'efce', ...) does"
-                budget.require(size, needed, [learn, *budget.hints])
+                require(size, needed, [learn], limit=memory_limit)
     rows, columns = _completed(complete)
     found = csr_array((np.ones(rows.size), (rows, columns)), shape=(distinct.shape[1], dimension))
     number = np.empty_like(groups)

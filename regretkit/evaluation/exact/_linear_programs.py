@@ -14,7 +14,7 @@ from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._game import check_game, check_player, tree_hint
-from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._memory_budget import require
 from regretkit.games.public import PublicGame
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionDAG, DecisionTree, Simplices
@@ -366,7 +366,7 @@ def maximize(
     bounds[domain.dimension :, 0] = -np.inf
     entries = int(nonpositive.nnz + fixed.nnz)
     needed = entries * _BYTES_AN_ENTRY
-    MemoryBudget().require(f"{entries:,} entries", needed, when="in its linear program")
+    require(f"{entries:,} entries", needed, when="in its linear program")
     end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     tolerances = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
     messages, methods = [], ("highs-ds", "highs-ipm")

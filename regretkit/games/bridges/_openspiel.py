@@ -1,13 +1,15 @@
 """Game trees and policies of OpenSpiel."""
 
-from functools import partial
-from typing import Any, cast
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import frozen
 
 from regretkit._util._lazy_import import optional
-from regretkit._util._typing import Indices
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
@@ -16,21 +18,16 @@ from regretkit.games.bridges._openspiel_states import (
     OpenSpielGame,
     OpenSpielHistory,
     OpenSpielPolicy,
-    Row,
-    State,
     as_turn_based,
-    has_strings,
 )
-from regretkit.games.tree._build import built, numbered
-from regretkit.games.tree._game_tree import GameTree, compact
-from regretkit.games.tree._history import CHANCE, History
-from regretkit.games.tree._rules import Objects
+from regretkit.games.tree._build import built
+from regretkit.games.tree._game_tree import GameTree, shared
+from regretkit.games.tree._history import History
+from regretkit.games.tree._rules import Batch, Objects
 from regretkit.sets._labels import LazySequence
 
 
-def from_openspiel(
-    game: str | OpenSpielGame, *, refine: bool = False, memory_limit: float | None = None
-) -> ExtensiveFormGame:
+def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> ExtensiveFormGame:
     """Return a game of OpenSpiel.
 
     Any number of players, with chance or without. Simultaneous moves become sequential moves that
@@ -47,8 +44,6 @@ def from_openspiel(
     refine
         Whether to refine information sets to perfect recall, where information state strings do
         not tell players what they did and observed before. Labels are then not unique.
-    memory_limit
-        Bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -67,33 +62,18 @@ def from_openspiel(
     """
     loaded, turns, by_string = as_turn_based(game)
     name = game if isinstance(game, str) else str(loaded)
-    rules = Objects(OpenSpielHistory(turns.new_initial_state(), by_string))
-    builder = built(rules, memory_limit)
-    arrays, leading = builder.arrays(), builder.leading_actions()
-    numbers = refined_information_sets(GameTree(**arrays))[0] if refine else None
-    numbers = arrays["information_set"] if numbers is None else numbers
-    players, parent = len(arrays["labels"]), compact(arrays["parent"])
-    ordered, positions = _in_order(arrays["player"], numbers, players)
-    names = partial(
-        Names,
-        turns,
-        parent=parent,
-        first=compact(np.searchsorted(parent, np.arange(parent.size + 1))),
-        action=compact(np.array([*rules.names, -1])[leading]),
-    )
-    chance = np.flatnonzero(arrays["player"] == CHANCE)
-    labels = zip(map(list, arrays["labels"]), positions, strict=True)
+    rules = _Named(OpenSpielHistory(turns.new_initial_state(), by_string))
+    arrays = built(rules).arrays()
+    players = range(len(arrays["labels"]))
+    sets: Sequence[Indices] = [np.arange(len(labels)) for labels in arrays["labels"]]
+    if refine:
+        arrays["information_set"], sets = refined_information_sets(GameTree(**arrays))
+    shown = [[rules.shown[i][number] for number in sets[i].tolist()] for i in players]
+    lengths, outcomes = map(len, arrays["outcomes"]), iter(rules.drawn)
     arrays |= {
-        "information_set": compact(ordered),
-        "labels": [
-            [strings[number] for number in arrays["information_set"][histories].tolist()]
-            for strings, histories in labels
-        ],
-        "actions": [
-            LazySequence(histories.size, names(player=actor, positions=histories))
-            for actor, histories in enumerate(positions)
-        ],
-        "outcomes": LazySequence(chance.size, names(player=CHANCE, positions=chance)),
+        "labels": [[arrays["labels"][i][number] for number in sets[i].tolist()] for i in players],
+        "actions": [LazySequence(len(own), _Actions(own, by_string)) for own in shown],
+        "outcomes": shared(tuple(islice(outcomes, length)) for length in lengths),
     }
     try:
         return ExtensiveFormGame(GameTree(**arrays), name=name)
@@ -103,51 +83,44 @@ def from_openspiel(
         raise ValueError(f"{error}, as from_openspiel(..., refine=True) does") from error
 
 
-@frozen(eq=False)
-class Names:
-    """OpenSpiel's names of a player's actions or of chance's outcomes, made when asked for."""
+Shown: TypeAlias = tuple[list[int], tuple[str, ...]]
+"""OpenSpiel's numbers of some actions, and their names."""
 
-    game: OpenSpielGame
-    """The turn-based game."""
-    player: int
-    positions: Indices
-    """The first history of each of the player's information sets, or those of chance."""
-    parent: Indices
-    first: Indices
-    """First child of each history, and one more than the last history."""
-    action: Indices
-    """OpenSpiel's number of the action that leads to each history."""
+
+class _Named(Objects):
+    """The rules of states of OpenSpiel, with the names of actions where they occur first."""
+
+    def __init__(self, root: OpenSpielHistory) -> None:
+        super().__init__(root)
+        self.shown: defaultdict[int, list[Shown]] = defaultdict(list)
+        """For each player, the actions of each information set."""
+        self.drawn: list[str] = []
+        """The outcomes of all chance histories, in order."""
+
+    def observed(self, h: Batch) -> tuple[Indices]:
+        (numbers,) = super().observed(h)
+        shown = self.shown[h.node[0].player()]
+        for x, number in zip(h.node, numbers.tolist(), strict=True):
+            if number == len(shown):
+                actions = list(x.actions())
+                shown.append((actions, tuple(map(x.action_name, actions))))
+        return (numbers,)
+
+    def chance(self, h: Batch, action: Indices) -> Vector:
+        pairs = zip(h.node, action.tolist(), strict=True)
+        self.drawn += [x.action_name(self.names[number]) for x, number in pairs]
+        return super().chance(h, action)
+
+
+@frozen(eq=False)
+class _Actions:
+    """The actions of a player's information sets, and whether OpenSpiel names these sets."""
+
+    shown: list[Shown]
+    by_string: bool
 
     def __call__(self, number: int) -> tuple[str, ...]:
-        """Return the names of the actions of an information set."""
-        state = self._state(int(self.positions[number]))
-        return tuple(state.action_to_string(self.player, action) for action in self.actions(number))
-
-    def actions(self, number: int) -> list[int]:
-        """Return OpenSpiel's numbers of the actions of an information set."""
-        history = int(self.positions[number])
-        actions: list[int] = self.action[self.first[history] : self.first[history + 1]].tolist()
-        return actions
-
-    def _state(self, history: int) -> State:
-        path = []
-        while history:
-            path.append(int(self.action[history]))
-            history = int(self.parent[history])
-        state = self.game.new_initial_state()
-        for action in reversed(path):
-            state.apply_action(action)
-        return state
-
-
-def _in_order(player: Indices, numbers: Indices, players: int) -> tuple[Indices, list[Indices]]:
-    """Return information sets numbered by first occurrence, and the first history of each."""
-    ordered, positions = np.full(player.size, -1), []
-    for actor in range(players):
-        histories = np.flatnonzero(player == actor)
-        ordered[histories], first = numbered(numbers[histories], known=histories[:0])
-        positions.append(histories[first])
-    return ordered, positions
+        return self.shown[number][1]
 
 
 def to_openspiel_policy(
@@ -185,26 +158,24 @@ def to_openspiel_policy(
         _check_strings(game.has_strings)
         return _visited_policy(pyspiel, profile)
     lazy = game.tree.actions if isinstance(game, ExtensiveFormGame) else ()
-    names = [each.make for each in lazy if isinstance(each, LazySequence)]
-    if not names or not all(isinstance(each, Names) for each in names):
+    known: list[Any] = [getattr(each, "make", None) for each in lazy]
+    if not (isinstance(game, ExtensiveFormGame) and isinstance(known[0], _Actions)):
         raise TypeError(must_be("game", "a game of from_openspiel", game))
-    known, built = cast("list[Names]", names), cast("ExtensiveFormGame", game)
-    _check_strings(has_strings(pyspiel, known[0].game))
-    table: dict[str, Row] = {}
-    pairs = zip(built.domains, as_vectors(built, profile), strict=True)
-    for player, (domain, strategy) in enumerate(pairs):
+    _check_strings(known[0].by_string)
+    table: dict[str, list[tuple[int, float]]] = {}
+    four = zip(game.domains, as_vectors(game, profile), game.tree.labels, known, strict=True)
+    for player, (domain, strategy, labels, actions) in enumerate(four):
         behavior = domain.behavior(strategy)
-        for number, label in enumerate(built.tree.labels[player]):
+        for number, label in enumerate(labels):
             probabilities = behavior[domain.simplices.block(number)].tolist()
-            row = list(zip(known[player].actions(number), probabilities, strict=True))
+            row = list(zip(actions.shown[number][0], probabilities, strict=True))
             if table.setdefault(label, row) != row:
                 raise ValueError(
                     f"information state {quote(label)} labels several information sets, one of "
                     f"them player {player}'s number {number}, which are played differently; "
                     "OpenSpiel's policies have one row for all of them"
                 )
-    policy: OpenSpielPolicy = pyspiel.TabularPolicy(table)
-    return policy
+    return pyspiel.TabularPolicy(table)
 
 
 def _check_strings(known: bool) -> None:
@@ -225,5 +196,4 @@ def _visited_policy(pyspiel: Any, profile: object) -> OpenSpielPolicy:
         for records in profile.to_dict()["players"]
         for record in records
     }
-    policy: OpenSpielPolicy = pyspiel.PartialTabularPolicy(table)
-    return policy
+    return pyspiel.PartialTabularPolicy(table)

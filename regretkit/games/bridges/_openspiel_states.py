@@ -1,8 +1,8 @@
 """OpenSpiel's games and states, and its states as histories, for play without a tree."""
 
 import sys
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeAlias, TypeGuard
+from collections.abc import Hashable
+from typing import Any, TypeAlias
 
 from regretkit._util._lazy_import import optional
 from regretkit._util._validate import did_you_mean, must_be, quote
@@ -11,43 +11,10 @@ from regretkit.games.tree._history import History
 END = -4
 """The player at a terminal state, as OpenSpiel numbers it."""
 
-Row: TypeAlias = Sequence[tuple[int, float]]
-"""Actions by OpenSpiel's numbers, each with its probability."""
-
-
-class State(Protocol):
-    """The methods of OpenSpiel's ``pyspiel.State`` that are used, so that types are checked."""
-
-    def current_player(self) -> int: ...
-    def legal_actions(self) -> list[int]: ...
-    def chance_outcomes(self) -> Row: ...
-    def child(self, action: int) -> Self: ...
-    def apply_action(self, action: int) -> None: ...
-    def information_state_string(self) -> str: ...
-    def history_str(self) -> str: ...
-    def history(self) -> list[int]: ...
-    def action_to_string(self, player: int, action: int) -> str: ...
-    def returns(self) -> list[float]: ...
-
-
-class OpenSpielGame(Protocol):
-    """A game, as OpenSpiel's ``pyspiel.Game``."""
-
-    def new_initial_state(self) -> State: ...
-    def num_players(self) -> int: ...
-
-
-class OpenSpielState(State, Protocol):
-    """A state with its game, as OpenSpiel's ``pyspiel.State``."""
-
-    def get_game(self) -> OpenSpielGame: ...
-    def clone(self) -> Self: ...
-
-
-class OpenSpielPolicy(Protocol):
-    """A strategy for every player, as OpenSpiel's ``pyspiel.TabularPolicy``."""
-
-    def policy_table(self) -> Mapping[str, Row]: ...
+# Of pyspiel, which need not be installed
+OpenSpielGame: TypeAlias = Any
+OpenSpielState: TypeAlias = Any
+OpenSpielPolicy: TypeAlias = Any
 
 
 def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int]:
@@ -81,7 +48,7 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
     return OpenSpielHistory(state, by_string)
 
 
-def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSpielState]:
+def is_openspiel(value: object, *kinds: str) -> bool:
     """Return whether a value is of one of these classes of OpenSpiel, without importing it."""
     pyspiel = sys.modules.get("pyspiel")  # imported already if such an object exists
     return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
@@ -90,7 +57,7 @@ def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSp
 class OpenSpielHistory:
     __slots__ = ("_player", "_state", "has_strings")
 
-    def __init__(self, state: State, by_string: bool) -> None:
+    def __init__(self, state: OpenSpielState, by_string: bool) -> None:
         self._state, self.has_strings = state, by_string
         self._player = int(state.current_player())
 
@@ -100,10 +67,10 @@ class OpenSpielHistory:
     def player(self) -> int:
         return self._player
 
-    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
+    def chance_outcomes(self) -> Any:
         return self._state.chance_outcomes()
 
-    def actions(self) -> Sequence[int]:
+    def actions(self) -> Any:
         return self._state.legal_actions()
 
     def child(self, action: int) -> "OpenSpielHistory":
@@ -111,11 +78,14 @@ class OpenSpielHistory:
 
     def information_set(self) -> Hashable:
         if self.has_strings:
-            return self._state.information_state_string()
+            return str(self._state.information_state_string())
         return self._state.history_str() or "start"
 
-    def payoffs(self) -> Sequence[float]:
+    def payoffs(self) -> Any:
         return self._state.returns()
+
+    def action_name(self, action: int) -> str:
+        return str(self._state.action_to_string(self._player, action))
 
 
 def as_turn_based(game: object) -> tuple[Any, Any, bool]:

@@ -1,7 +1,7 @@
 """Games of pygambit; an ImportError names the extra that installs it."""
 
 import io
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from regretkit._util._lazy_import import optional
 from regretkit._util._validate import quote
@@ -11,12 +11,7 @@ from regretkit.games.formats._efg import read_efg, write_efg
 from regretkit.games.formats._nfg import read_nfg, write_nfg
 from regretkit.games.tree._game_tree import GameTree
 
-
-class PygambitGame(Protocol):
-    """A game, as ``pygambit.Game``."""
-
-    def to_efg(self) -> str: ...
-    def to_nfg(self) -> str: ...
+PygambitGame: TypeAlias = Any
 
 
 def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame | NormalFormGame:
@@ -68,5 +63,4 @@ def to_pygambit(
         text, read = write_efg(game, for_gambit=True), pygambit.read_efg
     else:
         raise TypeError(f"game must be in extensive form or in normal form, got {quote(game)}")
-    built: PygambitGame = read(io.BytesIO(text.encode()))
-    return built
+    return read(io.BytesIO(text.encode()))

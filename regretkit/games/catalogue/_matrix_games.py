@@ -8,7 +8,7 @@ import numpy as np
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, must_be, number, whole_number
-from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._memory_budget import check_payoffs
 from regretkit.games._normal_form import NormalFormGame, matrix_game
 from regretkit.games._registry import call_text, register
 
@@ -105,7 +105,7 @@ def random_matrix_game(
         whole_number(rows if columns is None else columns, "columns", minimum=1),
     )
     whole_number(seed, "seed", minimum=0)
-    MemoryBudget().check_payoffs(shape[0] * shape[1])
+    check_payoffs(shape[0] * shape[1])
     generator = np.random.default_rng(seed)
     if distribution not in ("uniform", "normal"):
         raise ValueError(must_be("distribution", "'uniform' or 'normal'", distribution))
@@ -285,7 +285,7 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     fields = whole_number(fields, "fields", minimum=1)
     # comb(n, k) is symmetric in k and n - k, and large enough at _COUNTED to be refused
     chosen = min(soldiers, fields - 1, _COUNTED)
-    MemoryBudget().check_payoffs(math.comb(soldiers + fields - 1, chosen) ** 2)
+    check_payoffs(math.comb(soldiers + fields - 1, chosen) ** 2)
     placed = _placements(soldiers, fields)
     names = ["-".join(map(str, placement)) for placement in placed.tolist()]
     # Field by field, so that only a few matrices are held at a time
@@ -430,7 +430,7 @@ def sealed_bid_auction(
 def _profiles(players: int, actions: int) -> Indices:
     """Return each player's action in all pure profiles, ``(players, actions, actions, ...)``."""
     players = whole_number(players, "players", minimum=1)
-    MemoryBudget().check_payoffs(players * actions ** min(players, _COUNTED))
+    check_payoffs(players * actions ** min(players, _COUNTED))
     return np.indices((actions,) * players)
 
 

@@ -35,9 +35,6 @@ ExtensiveForm: TypeAlias = ExtensiveFormGame | ImperfectRecallGame | GameTree
 
 Declared = TypeVar("Declared", "_InformationSet", "_Outcome")
 
-_MAX_PAYOFFS = 10**7
-"""Number of payoffs that a game may have in any case, beyond 10 for each character of the file."""
-
 
 def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
     """Return the game in extensive form that is written in Gambit's format ``.efg``.
@@ -289,19 +286,12 @@ def _payoffs(
     tokens: Tokens, nodes: _Nodes, order: Indices, parent: Indices, terminal: NDArray[np.bool_]
 ) -> Vector:
     """Return the payoffs at the terminals, sums of the outcomes along the path."""
-    histories, players = order.size, nodes.players
-    if histories * players > max(_MAX_PAYOFFS, 10 * len(tokens.text)):
-        raise tokens.error(
-            f"{histories} nodes and {players} players need a table of payoffs that is out "
-            "of proportion to the file",
-            nodes.position[0],
-        )
     outcome: Indices = np.asarray(nodes.outcome)[order]
     declared: Vector = np.array([entry.payoffs for entry in nodes.outcomes.entries])
     payoffs = declared[outcome[terminal]]
     if outcome[~terminal].any():
         parents = parent[1:].tolist()
-        for player in range(players):
+        for player in range(nodes.players):
             # Node by node: a deep tree may have as many levels as nodes.
             total = declared[outcome, player].tolist()
             for node, parent_node in enumerate(parents, start=1):

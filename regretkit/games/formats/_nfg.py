@@ -19,9 +19,6 @@ from regretkit.games.formats._tokens import (
     write_number,
 )
 
-_MAX_PLAYERS = 31
-"""Before version 2, NumPy has arrays of at most 32 dimensions."""
-
 
 def read_nfg(source: Source) -> NormalFormGame:
     """Return the game in normal form that is written in Gambit's format ``.nfg``.
@@ -44,17 +41,10 @@ def read_nfg(source: Source) -> NormalFormGame:
 def parse_nfg(tokens: Tokens) -> NormalFormGame:
     """Read a game in normal form to the end of the file."""
     title, players = read_header(tokens, "NFG", "1")
-    start = tokens.position
-    if players > _MAX_PLAYERS:
-        raise tokens.error(
-            f"{players} players are more than a table can hold, which is {_MAX_PLAYERS}"
-        )
     actions, sizes = _strategies(tokens, players)
     if tokens.at_name():
         tokens.name("the description of the game")
     cells = math.prod(sizes)
-    if cells > len(tokens.text):
-        raise tokens.error("these strategies make more cells than the file has letters", start)
     table = (_outcomes if tokens.accept("{") else _payoffs)(tokens, players, cells)
     if tokens.current:
         raise tokens.unexpected(f"the end of the file after all {cells} cells of the table")

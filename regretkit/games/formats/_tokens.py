@@ -1,6 +1,5 @@
 """Tokens, headers, names and payoffs, which both of Gambit's formats share."""
 
-import math
 import re
 from collections.abc import Iterable
 from itertools import islice
@@ -103,12 +102,8 @@ class Tokens:
         digits = found.removeprefix("-") if signed else found
         if not (digits.isdigit() and digits.isascii()):
             raise self.unexpected(f"{meaning}, a number such as 1")
-        try:
-            number = int(found)
-        except ValueError as error:
-            raise self.error(f"{meaning} has too many digits: {len(found)}") from error
         self.advance()
-        return number
+        return int(found)
 
     def number(self, meaning: str) -> float:
         """Read a number such as -3, 1/3, .5 or 2.5e-1, and return the nearest double."""
@@ -119,13 +114,8 @@ class Tokens:
         try:
             # The quotient of two integers is rounded once.
             value = int(numerator) / int(denominator) if denominator else float(found)
-        except ZeroDivisionError as error:
-            problem = f"{meaning} must not be divided by 0, got {shortened(found)}"
-            raise self.error(problem) from error
-        except OverflowError:
-            value = math.inf
-        except ValueError as error:
-            raise self.error(f"{meaning} has too many digits: {len(found)}") from error
+        except (ZeroDivisionError, OverflowError) as error:
+            raise self.error(f"{meaning} is not a number: {shortened(found)}") from error
         if abs(value) > LARGEST:
             raise self.error(
                 f"{meaning} must be at most {LARGEST:g} in size, got {shortened(found)}"
@@ -181,24 +171,18 @@ def shortened(text: str) -> str:
 
 def _text_of(source: Source) -> tuple[str, str]:
     """Return how errors name a source, and its text without a byte order mark."""
-    if isinstance(source, str) and source.lower().endswith((".efg", ".nfg")):
-        raise ValueError(
-            f"source must be the text of a game or a pathlib.Path, got {shortened(source)}; "
-            "pass a pathlib.Path for a file"
-        )
     if isinstance(source, str):
+        if source.lower().endswith((".efg", ".nfg")):
+            raise ValueError(f"source must be the text of a game, got {source!r}; pass a Path")
         return "", source.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
     if not isinstance(source, PathLike):
         raise TypeError(f"source must be a text or a pathlib.Path, got {quote(source)}")
-    path = Path(source)
     try:
-        return f"{path}, ", read_file(path).decode("utf-8-sig")
+        return f"{Path(source)}, ", read_file(source).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        prefix = error.object[: error.start].decode()
-        raise ValueError(
-            f"{path}, {_place(prefix, len(prefix))}: byte {error.object[error.start]:#04x} is not "
-            "UTF-8; a game file is text, save it as UTF-8"
-        ) from error
+        before, byte = error.object[: error.start].decode(), error.object[error.start]
+        place = _place(before, len(before))
+        raise ValueError(f"{Path(source)}, {place}: byte {byte:#04x} is not UTF-8") from error
 
 
 def _place(text: str, position: int) -> str:

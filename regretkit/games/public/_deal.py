@@ -1,7 +1,6 @@
 """The deal of a public game: private types, who can meet whom, and how types compare."""
 
 import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -271,21 +270,10 @@ class Deal:
         known = {*map(_key, chosen)}
         return all(_key(_after(*pair)) in known for pair in itertools.product(chosen, repeat=2))
 
-    def makes_all(self, images: Sequence[int], kept: Sequence[int], known: Sequence[int]) -> bool:
-        """Return whether all that ``known`` make of what ``kept`` leave as it is are these images.
-
-        That is whether each of the symmetries ``known`` is equally often one of ``kept``, or one of
-        ``images`` after one of ``kept``: whether the cosets of ``kept`` are equally often there.
-        """
-
-        def distinct(numbers: Sequence[int]) -> dict[bytes, tuple[Indices, Indices]]:
-            identity = np.arange(self.sizes[0]), np.arange(self.sizes[1])
-            return {_key(pair): pair for pair in (identity, *(self.symmetries[i] for i in numbers))}
-
-        left = distinct(kept)
-        made = [_after(self.symmetries[i], pair) for i in images for pair in left.values()]
-        counts = Counter([*left, *map(_key, made)])
-        return counts.keys() == distinct(known).keys() and len({*counts.values()}) == 1
+    def order(self, numbers: Sequence[int]) -> int:
+        """Return how many permutations these symmetries are, the identity included."""
+        identity = np.arange(self.sizes[0]), np.arange(self.sizes[1])
+        return len({_key(identity), *(_key(self.symmetries[number]) for number in numbers)})
 
     def __repr__(self) -> str:
         symmetries = f", {len(self.symmetries)} symmetries" if self.symmetries else ""

@@ -1,6 +1,6 @@
 """Public games: a public tree, private types, and payoffs without a matrix."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -156,14 +156,14 @@ class PublicGame(Game[DecisionTree]):
         utilities = self._terminal_utilities(0)
         return np.array([strategies[0] @ utilities.utility(strategies[1], i) for i in (0, 1)])
 
-    def to_tree(self, *, memory_limit: float | None = None) -> ExtensiveFormGame:
+    def to_tree(self) -> ExtensiveFormGame:
         """Return the same game as a game tree, of one history for each pair of types and node.
 
         Decision points have the same labels, in another order.
         """
         name = self.name and f"{self.name}.to_tree()"
         rules = PublicRules(self.layout)
-        return ExtensiveFormGame.from_rules(rules, name=name, memory_limit=memory_limit)
+        return ExtensiveFormGame.from_rules(rules, name=name)
 
     # Types at a node
 
@@ -243,10 +243,6 @@ class PublicGame(Game[DecisionTree]):
         that were dealt; on average over the moves of chance after the node. NaN for a type that is
         dead or meets no other.
 
-        A locked node counts as a decision: without a ``profile`` equity is that of the game before
-        ``lock``, and with one, locks of the opponent before the node are part of what it plays to
-        it. Types that a lock keeps from the node have an equity there.
-
         Raises
         ------
         ValueError
@@ -254,8 +250,8 @@ class PublicGame(Game[DecisionTree]):
         """
         check_player(player, self.players)
         strategies = None if profile is None else as_strategies(self, profile)
-        (start, image), tree = self._find(node), self.tree.unlocked or self.tree
-        contexts, context_of = self.layout.dealt
+        (start, image), tree = self._find(node), self.tree
+        contexts, context_of = self.layout.contexts, self.layout.context
         orders: dict[int, set[str]] = {}  # after each move of chance
         compared, starts = set(), {start: start}
         for at in range(start, self.layout.ends[start]):
@@ -318,9 +314,7 @@ class PublicGame(Game[DecisionTree]):
             if at:
                 parent, action = self.tree.parent[at], self.tree.action[at]
                 following[parent][self.tree.names[parent][action]] = nodes[at]
-        tree = PublicTree(nodes[0])
-        tree.unlocked = self.tree.unlocked or self.tree
-        return evolve(self, tree=tree)
+        return evolve(self, tree=PublicTree(nodes[0]))
 
     def _locked(
         self,
@@ -367,34 +361,6 @@ class PublicGame(Game[DecisionTree]):
                 for column, (name, node) in zip(full.T, following.items(), strict=True)
             }
         )
-
-    def _numbers(self) -> Iterator[tuple[str, Vector | Indices]]:
-        """Yield all numbers that make up the game, for its fingerprint."""
-        yield "public game", self.tree.parent
-        yield "player", self.tree.player
-        for weights, cards in zip(self.deal.weights, self.deal.cards, strict=True):
-            yield "weights", weights
-            yield "cards", cards
-        for permutations in self.deal.symmetries:
-            yield "symmetry", np.concatenate(permutations)
-        orders: dict[str, int] = {}
-        for at, node in enumerate(self.tree.nodes):
-            if (outcome := self.tree.outcome[at]) is not None:
-                yield "probability", np.array([outcome.probability])
-                if self.deal.symmetries:
-                    yield "images", np.array([*outcome.images.values()])
-                    kept = self.layout.contexts[self.layout.context[at]].symmetries
-                    yield "symmetries", np.array(kept)
-                for factors in outcome.factors:
-                    yield "factors", np.empty(0) if factors is None else factors
-            if isinstance(node, Compare):
-                if node.order not in orders:
-                    orders[node.order] = len(orders)
-                    yield "strengths", np.concatenate(self.deal.strengths[node.order])
-                order = orders[node.order]
-                yield "compare", np.array([*node.win, *node.lose, *node.tie, order])
-            elif isinstance(node, Free | Table):
-                yield "pay", np.array(node.payoff if isinstance(node, Free) else node.payoffs)
 
     def __repr__(self) -> str:
         points = " + ".join(str(domain.points) for domain in self.domains)

@@ -1,5 +1,6 @@
 """Public games by their histories: the types are dealt, and then the public tree is played."""
 
+import itertools
 from collections.abc import Iterator
 from typing import cast
 
@@ -8,51 +9,11 @@ from numpy.typing import NDArray
 
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
-from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.public._deal import Deal
+from regretkit.games._memory_budget import check_payoffs
 from regretkit.games.public._layout import Layout, Matrix
-from regretkit.games.public._tree import Compare, Free, Outcome, PublicTree, Table
+from regretkit.games.public._tree import Compare, Free, Outcome, Table
 from regretkit.games.tree._history import CHANCE
 from regretkit.games.tree._rules import Batch, Column, Mask, Rules
-
-
-class Moves:
-    """The actions of all nodes, images of outcomes among them, node by node.
-
-    Actions at different nodes have one number where they have one name, and one place among those
-    of their node. The types that are dealt follow, those of player 0 first.
-    """
-
-    child: Indices
-    """The node to which each leads,"""
-    symmetry: Indices
-    """and the symmetry of the image, -1 for none."""
-    number: Indices
-    """The number of each as an action, by place and name."""
-    names: list[str]
-    """The names by number, types included."""
-    place: Indices
-    """The place among those of a node, by number."""
-    counts: Indices
-    """How many each node has,"""
-    begin: Indices
-    """and where they begin."""
-
-    def __init__(self, tree: PublicTree, deal: Deal) -> None:
-        of_node: list[list[tuple[str, int, int]]] = [[] for _ in tree.nodes]
-        for child, (parent, action) in enumerate(zip(tree.parent, tree.action, strict=True)):
-            if child:
-                images = {} if (outcome := tree.outcome[child]) is None else outcome.images
-                named = {tree.names[parent][action]: -1, **images}
-                of_node[parent] += [(name, child, symmetry) for name, symmetry in named.items()]
-        keys = [(i, name) for moves in of_node for i, (name, *_) in enumerate(moves)]
-        numbers = {key: number for number, key in enumerate(sorted({*keys}))}
-        self.child, self.symmetry = np.array([move[1:] for moves in of_node for move in moves]).T
-        self.number = np.array([numbers[key] for key in keys])
-        self.place = np.array([i for i, _ in numbers])
-        self.names = [*(name for _, name in numbers), *deal.types[0], *deal.types[1]]
-        self.counts = np.array([len(moves) for moves in of_node])
-        self.begin = np.cumsum(self.counts) - self.counts
 
 
 class PublicRules(Rules):
@@ -64,7 +25,20 @@ class PublicRules(Rules):
     numbered = True
 
     def __init__(self, layout: Layout) -> None:
-        self.layout, self._moves = layout, Moves(layout.tree, layout.deal)
+        self.layout, tree = layout, layout.tree
+        # The actions of all nodes, images of outcomes among them, node by node; then the types
+        of_node: list[list[tuple[int, int, str]]] = [[] for _ in tree.nodes]
+        for child, (parent, action) in enumerate(zip(tree.parent, tree.action, strict=True)):
+            if child:
+                outcome = tree.outcome[child]
+                images = {} if outcome is None else outcome.images
+                of_node[parent].append((child, -1, tree.names[parent][action]))
+                of_node[parent] += [(child, image, name) for name, image in images.items()]
+        self.counts = np.array([*map(len, of_node)])
+        self.begin = np.cumsum(self.counts) - self.counts
+        following, symmetries, names = zip(*itertools.chain(*of_node), strict=True)
+        self.following, self.symmetry = np.array(following), np.array(symmetries)
+        self.names: list[str] = [*names, *layout.deal.types[0], *layout.deal.types[1]]
 
     def start(self) -> Batch:
         return Batch(at=np.zeros((1, 3), dtype=np.int64))
@@ -72,27 +46,32 @@ class PublicRules(Rules):
     def player(self, h: Batch) -> Indices | int:
         return self.layout.tree.player[h.at[:, 0]] if h.length > 1 else CHANCE
 
-    def legal(self, h: Batch) -> Mask:
+    def moves(self, h: Batch) -> tuple[Indices, Indices]:
         """Return which types may be dealt, or which actions and outcomes are possible."""
         if h.length < 2:
             weights, of = self._weights(h)
-            return np.pad(weights[of] > 0.0, [(0, 0), (self._dealt_from(h), 0)])
-        moves, nodes = self._moves, h.at[:, 0]
-        row = np.repeat(np.arange(h.size), moves.counts[nodes])
-        action = moves.number[expand_ranges(moves.begin[nodes], moves.counts[nodes])]
-        possible = np.zeros((h.size, moves.place.size), dtype=np.bool_)
-        by_chance = self.layout.tree.player[nodes[0]] == CHANCE
-        possible[row, action] = not by_chance or self.chance(h[row], action) > 0.0
-        return possible
+            row, types = np.nonzero(weights[of] > 0.0)
+            return row, types + self._dealt_from(h)
+        nodes = h.at[:, 0]
+        row = np.repeat(np.arange(h.size), self.counts[nodes])
+        action = expand_ranges(self.begin[nodes], self.counts[nodes])
+        if self.layout.tree.player[nodes[0]] != CHANCE:
+            return row, action
+        possible = self.chance(h[row], action) > 0.0
+        return row[possible], action[possible]
+
+    def legal(self, h: Batch) -> Mask:
+        row, action = self.moves(h)
+        mask = np.zeros((h.size, len(self.names)), dtype=np.bool_)
+        mask[row, action] = True
+        return mask
 
     def child(self, h: Batch, action: Indices) -> Batch:
         at = h.at.copy()
         if h.length < 2:
             at[:, 1 + h.length] = action - self._dealt_from(h)
             return h.then(at=at)
-        moves = self._moves
-        edges = moves.begin[at[:, 0]] + moves.place[action]
-        at[:, 0], symmetry = moves.child[edges], moves.symmetry[edges]
+        at[:, 0], symmetry = self.following[action], self.symmetry[action]
         # After an image, the types are as if the outcome itself had been dealt.
         for number in np.unique(symmetry[symmetry >= 0]).tolist():
             image = symmetry == number
@@ -127,14 +106,14 @@ class PublicRules(Rules):
         return payoffs_at(self.layout, h.at)
 
     def action_name(self, player: int, action: int) -> str:
-        return self._moves.names[action]
+        return self.names[action]
 
     def label(self, player: int, *observed: int) -> str:
         return self.layout.label(player, observed[0])
 
     def _dealt_from(self, h: Batch) -> int:
         """Return the number of the first type that may be dealt next, as an action."""
-        return self._moves.place.size + h.length * self.layout.deal.sizes[0]
+        return self.following.size + h.length * self.layout.deal.sizes[0]
 
     def _weights(self, h: Batch) -> tuple[Matrix, Indices]:
         """Return weights of the types that may be dealt next, and the row of each history."""
@@ -146,7 +125,7 @@ class PublicRules(Rules):
 
 
 def _by_node(histories: Indices) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Yield the nodes of histories, each with where it stands."""
+    """Yield each node of histories, and which histories are there."""
     for node in np.unique(histories[:, 0]).tolist():
         yield node, histories[:, 0] == node
 
@@ -175,7 +154,7 @@ def pair_payoffs(layout: Layout, player: int = 0) -> tuple[Indices, Indices, Vec
     """
     tree, deal = layout.tree, layout.deal
     contexts = [layout.contexts[number] for number in layout.context[tree.terminals]]
-    MemoryBudget().check_payoffs(sum(c.alive[0].size * c.alive[1].size for c in contexts))
+    check_payoffs(sum(c.alive[0].size * c.alive[1].size for c in contexts))
     pairs, found = deal.pairs(), list[tuple[Indices, Indices, Vector]]()
     for node, context in zip(tree.terminals.tolist(), contexts, strict=True):
         weight = context.priors[0][:, np.newaxis] * pairs * context.priors[1]

@@ -68,8 +68,6 @@ class Layout:
     contexts: list[Context] = field(init=False)
     context: Indices = field(init=False)
     """The context of each node."""
-    dealt: tuple[list[Context], Indices] = field(init=False)
-    """Both as they would be without locks."""
     priors: tuple[Matrix, Matrix] = field(init=False)
     """The weight of each type in each context, shape ``(contexts, types)``,"""
     places: tuple[Indices, Indices] = field(init=False)
@@ -89,9 +87,7 @@ class Layout:
 
     def __attrs_post_init__(self) -> None:
         tree = self.tree
-        self.dealt = self.contexts, self.context = _contexts(tree, self.deal)
-        if tree.unlocked is not None:
-            self.dealt = _contexts(tree.unlocked, self.deal)
+        self.contexts, self.context = _contexts(tree, self.deal)
         self.priors = self._by_context([context.priors for context in self.contexts])
         self.places = self._by_context([context.places for context in self.contexts])
         actions = np.array([len(names) for names in tree.names])
@@ -282,11 +278,11 @@ def _following(
             f"{quote(outcome.images)}, which must be symmetries {quote(known)} of the deal, the "
             "former a group that leaves factors as they are"
         )
-    if not deal.makes_all(images, kept, known):
+    # By the orbit-stabilizer theorem
+    if (1 + len(images)) * deal.order(kept) != deal.order(known):
         raise ValueError(
-            f"images of outcome {tree.place(node)} must be all that the deal's symmetries "
-            f"{quote(known)} make of it, each equally often, got {quote(outcome.images)} beside "
-            f"symmetries {quote(kept)} that leave it as it is"
+            f"images of outcome {tree.place(node)} must be all that symmetries {quote(known)} of "
+            f"the deal make of it, got {quote(outcome.images)}"
         )
     probability = context.probability * outcome.probability * (1 + len(outcome.images))
     return _context(deal, probability, (priors[0], priors[1]), kept)

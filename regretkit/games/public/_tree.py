@@ -15,8 +15,6 @@ from regretkit._util._validate import (
     must_be,
     number,
     quote,
-    whole_number,
-    whole_numbers,
 )
 from regretkit.games._game import check_payoffs, check_player
 from regretkit.games.tree._history import CHANCE, TERMINAL
@@ -182,11 +180,11 @@ def _probability(value: float) -> float:
 
 
 def _images(value: Mapping[str, int]) -> dict[str, int]:
-    return {name: whole_number(image, "images", minimum=0) for name, image in value.items()}
+    return dict(value)
 
 
-def _numbers(value: Iterable[int] | None) -> tuple[int, ...] | None:
-    return None if value is None else tuple(whole_numbers(value, "symmetries").tolist())
+def _kept(value: Iterable[int] | None) -> tuple[int, ...] | None:
+    return None if value is None else tuple(value)
 
 
 @frozen(eq=False)
@@ -228,7 +226,7 @@ class Outcome:
         converter=_both_factors, default=(None, None)
     )
     images: Mapping[str, int] = field(factory=dict, converter=_images)
-    symmetries: tuple[int, ...] | None = field(default=None, converter=_numbers)
+    symmetries: tuple[int, ...] | None = field(default=None, converter=_kept)
 
 
 def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
@@ -293,8 +291,6 @@ class PublicTree:
     """What stands at each node, with the payoffs of terminals."""
     outcome: tuple[Outcome | None, ...]
     """The outcome of chance that leads to each node, None after decisions."""
-    unlocked: "PublicTree | None"
-    """The tree before ``PublicGame.lock``, of the same nodes, None where nothing is locked."""
 
     def __init__(self, root: Decision | Chance) -> None:
         if not isinstance(root, Decision | Chance):
@@ -319,7 +315,6 @@ class PublicTree:
         self.nodes, self.names, self.outcome = tuple(nodes), tuple(names), tuple(outcome)
         self.parent, self.action = read_only(np.array(parent)), read_only(np.array(action))
         self.player = read_only(np.array([_mover(node) for node in nodes]))
-        self.unlocked = None
 
     @property
     def terminals(self) -> Indices:

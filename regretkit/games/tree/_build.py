@@ -11,7 +11,7 @@ from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, quote
 from regretkit.games._game import check_payoffs
-from regretkit.games._memory_budget import MemoryBudget, estimated_size
+from regretkit.games._memory_budget import check_histories, estimated_size
 from regretkit.games.tree._history import (
     CHANCE,
     CHANCE_TOLERANCE,
@@ -27,11 +27,6 @@ _DENSE = 8
 
 _ESTIMATED = 20_000
 """Histories after which the size of the whole game is estimated."""
-
-
-def tree_of(rules: Rules, memory_limit: float | None = None) -> dict[str, Any]:
-    """Return the arguments of the ``GameTree`` of a game."""
-    return built(rules, memory_limit).arrays()
 
 
 class Graph(NamedTuple):
@@ -55,7 +50,7 @@ def built(
     """Return the builder of a game after it has visited all histories."""
     if not isinstance(rules, Rules):
         raise TypeError(f"rules must be the Rules of a game, got {quote(rules)}")
-    builder = Builder(rules, MemoryBudget(memory_limit), states)
+    builder = Builder(rules, memory_limit, states)
     level: Batch | None = rules.start()
     while level is not None:
         level = builder.visit(level)
@@ -212,8 +207,8 @@ class Builder:
     node are continued, so that ``check_states`` can compare them.
     """
 
-    def __init__(self, rules: Rules, budget: MemoryBudget, states: "States | None" = None) -> None:
-        self.rules, self._budget, self.states = rules, budget, states
+    def __init__(self, rules: Rules, limit: float | None, states: "States | None") -> None:
+        self.rules, self._limit, self.states = rules, limit, states
         self.pending, self.visited, self._depth = 1, 0, 0
         self._estimated = False
         self._columns = 0
@@ -233,9 +228,8 @@ class Builder:
         try:
             return self._visit(level)
         except HistoryError as error:
-            fix = f"; {error.fix}" if error.fix else ""
             found = sum(map(len, self._parent)) - self.pending + error.place
-            raise ValueError(f"{error} at {self._path_found(found)}{fix}") from error
+            raise ValueError(f"{error} at {self._path_found(found)}") from error
 
     def _visit(self, level: Batch) -> Batch | None:
         check_length(self._depth)
@@ -359,11 +353,10 @@ class Builder:
 
     def _check_size(self, found: int) -> None:
         players = self._payoffs[0].shape[1] if self._payoffs else 2
-        self._budget.check_histories(found, players)
+        check_histories(found, players, self._limit)
         if found > _ESTIMATED and self.states is None and not self._estimated:
             self._estimated = True
-            estimate = estimated_size(self.rules)
-            self._budget.check_histories(estimate, players, "about", slack=2.0)
+            check_histories(estimated_size(self.rules), players, self._limit, "about", slack=2.0)
 
     def arrays(self) -> dict[str, Any]:
         """Return the arguments of the ``GameTree``."""
@@ -386,24 +379,6 @@ class Builder:
             "actions": [own.moves.names(self.rules, i) for i, own in enumerate(sets)],
             "outcomes": self.chance.names(self.rules, CHANCE),
         }
-
-    def leading_actions(self) -> Indices:
-        """Return the action, as the rules number it, that leads to each history, -1 for none."""
-        parent, player, action = map(_joined, (self._parent, self._player, self._action))
-        leading, begin = np.full(parent.size, -1), np.zeros(parent.size, dtype=np.int64)
-        acting = player[parent]
-        for actor, moves in [
-            (CHANCE, self.chance),
-            *((i, own.moves) for i, own in self.sets.items()),
-        ]:
-            histories, number = np.flatnonzero(player == actor), np.arange(len(moves))
-            if actor != CHANCE:
-                number = _joined(self._information_set)[histories]
-            begin[histories] = (moves.ends - moves.sizes)[number]
-            after = np.flatnonzero(acting == actor)
-            after = after[after > 0]
-            leading[after] = moves.actions[begin[parent[after]] + action[after]]
-        return leading
 
     def path(self, history: int) -> str:
         """Return a visited history in words, for error messages."""
@@ -463,10 +438,10 @@ class States:
         return kept
 
 
-def graph_of(rules: Rules, memory_limit: float | None = None) -> Graph:
+def graph_of(rules: Rules) -> Graph:
     """Return the nodes and edges of a game whose histories with equal states are merged."""
     states = States()
-    builder = built(rules, memory_limit, states)
+    builder = built(rules, states=states)
     arrays = builder.arrays()
     found, visited = _joined(states.found), _joined(states.visited)
     parent, node = arrays["parent"][1:], found[visited]

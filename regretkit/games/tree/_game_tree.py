@@ -12,7 +12,7 @@ from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import check_payoffs
-from regretkit.games.tree._build import check_chance, tree_of
+from regretkit.games.tree._build import built, check_chance
 from regretkit.games.tree._history import (
     CHANCE,
     TERMINAL,
@@ -160,7 +160,7 @@ class GameTree:
             When the tree does not fit into memory, by its size so far or by an estimate of its
             size from random plays.
         """
-        return cls(**tree_of(rules, memory_limit))
+        return cls(**built(rules, memory_limit).arrays())
 
     @classmethod
     def from_history(cls, root: History, *, memory_limit: float | None = None) -> "GameTree":
@@ -169,7 +169,7 @@ class GameTree:
         Labels are ``str`` of information sets and actions. Two lengths of ``History`` objects are
         held at a time.
         """
-        arrays = tree_of(Objects(root), memory_limit)
+        arrays = built(Objects(root), memory_limit).arrays()
         for name in ("labels", "actions"):
             arrays[name] = list(map(tuple, arrays[name]))
         arrays["outcomes"] = shared(arrays["outcomes"])

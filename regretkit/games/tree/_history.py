@@ -1,11 +1,11 @@
 """The rules of a game as histories, one by one or in batches."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, Self, cast, runtime_checkable
 
 from typing_extensions import TypeVar
 
-from regretkit._util._validate import floats, must_be, ordered, quote, shorten
+from regretkit._util._validate import floats, ordered, quote, shorten
 
 CHANCE = -1
 """The player number of chance."""
@@ -85,27 +85,17 @@ class History(Protocol[Action]):
         ...
 
 
-_METHODS = "is_terminal player chance_outcomes actions child information_set payoffs"
-
-
-def _missing(rules: object) -> list[str]:
-    return [method for method in _METHODS.split() if not hasattr(rules, method)]
-
-
-def lacking(name: str, rules: object) -> TypeError:
-    """Return the error about rules that lack methods of a ``History``."""
-    return TypeError(
-        f"{name} must have the methods of a History, got {quote(rules)} without {_missing(rules)}; "
-        "a game without chance has chance_outcomes as well, which is never called"
-    )
-
-
-def check_methods(rules: object) -> None:
-    """Raise a TypeError that names what is missing, if something is nearly the rules of a game."""
-    if hasattr(rules, "history_path"):
-        raise TypeError(must_be("game", "a Game", rules, "pass ExtensiveFormGame(tree)"))
-    if 0 < len(_missing(rules)) < 5 and not hasattr(rules, "legal_actions"):  # of OpenSpiel
-        raise lacking("game", rules)
+def check_history(root: object, name: str) -> None:
+    """Raise a TypeError that names the methods which ``root`` lacks to be a ``History``."""
+    if isinstance(root, type):
+        raise TypeError(f"{name} must be an object, got the class {root.__name__}")
+    methods = [method for method in vars(History) if not method.startswith("_")]
+    missing = [method for method in methods if not hasattr(root, method)]
+    if missing:
+        raise TypeError(
+            f"{name} must be a game, or have the methods of a History, got {quote(root)} without "
+            f"{', '.join(missing)}"
+        )
 
 
 def payoffs_of(history: History) -> list[float]:
@@ -125,26 +115,8 @@ def actions_of(history: History[Action]) -> Sequence[Action]:
 def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
     """Return the outcomes of chance, which must be a sequence."""
     outcomes = history.chance_outcomes()
-    if isinstance(outcomes, Mapping):
-        wanted = "a sequence of pairs of an action and its probability"
-        hint = "return list(outcomes.items())"
-        raise TypeError(must_be("chance_outcomes()", wanted, outcomes, hint))
     ordered(outcomes, "chance_outcomes()")
     return outcomes
-
-
-def no_new_history(action: object, where: str) -> ValueError:
-    """Return the error about a history that is its own child."""
-    return ValueError(
-        f"child({quote(action)}) must be a new history, got the one that it was asked of {where}, "
-        "or one that shares a list with it; change a copy, as of copy.deepcopy"
-    )
-
-
-def shown_by(history: History) -> tuple[bool, int, Hashable]:
-    """Return what a history says of itself, which no move changes."""
-    player = history.player()
-    return history.is_terminal(), player, None if player == CHANCE else history.information_set()
 
 
 def check_length(moves: int) -> None:

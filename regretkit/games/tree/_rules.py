@@ -8,16 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import must_be, quote
 from regretkit.games.tree._history import (
     CHANCE,
     TERMINAL,
     History,
     actions_of,
-    lacking,
-    no_new_history,
+    check_history,
     outcomes_of,
-    shown_by,
 )
 
 Column: TypeAlias = Any
@@ -175,10 +173,7 @@ class Rules(abc.ABC):
         A ``GraphGame`` needs them: histories at which the same player acts, or chance, in one state
         have equal information sets, actions, probabilities and payoffs from there on.
         """
-        raise TypeError(
-            f"{quote(self)} has no method state(h); return columns that are equal for histories "
-            "with equal continuations"
-        )
+        raise TypeError(f"{quote(self)} has no method state(h)")
 
     def action_name(self, player: int, action: int) -> str:
         """Return the name of an action of a player or of ``CHANCE``, for display."""
@@ -206,17 +201,12 @@ class Rules(abc.ABC):
         return row, np.flatnonzero(legal) - row * legal.shape[1]
 
 
-def is_rules(value: object) -> bool:
-    """Return whether a value states the rules of a game: ``Rules``, or a ``History``."""
-    return isinstance(value, Rules | History) and not isinstance(value, type)
-
-
 class HistoryError(ValueError):
     """An error at one history of a batch, whose path the builder adds."""
 
-    def __init__(self, message: str, h: Batch, row: int, fix: str = "") -> None:
+    def __init__(self, message: str, h: Batch, row: int) -> None:
         super().__init__(message)
-        self.place, self.fix = int(h.place[row]), fix
+        self.place = int(h.place[row])
 
 
 class Objects(Rules):
@@ -227,19 +217,14 @@ class Objects(Rules):
     """
 
     def __init__(self, root: Any, key: Callable[[Any], Hashable] | None = None) -> None:
-        if not isinstance(root, History):
-            raise lacking("root", root)
-        if isinstance(root, type):
-            raise TypeError(
-                f"root must be the first history, got its class; pass {root.__name__}()"
-            )
+        check_history(root, "root")
         self.root = root
         self.names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._sets: dict[int, dict[Hashable, int]] = {}
+        self._listed: dict[int, list[Hashable]] = {}
         self._key = getattr(type(root), "state", None) if key is None else key
         self._states: dict[Hashable, int] = {}
-        self._listed: dict[int, list[Hashable]] = {}
 
     def start(self) -> Batch:
         return _of_objects(0, [self.root])
@@ -249,13 +234,10 @@ class Objects(Rules):
         players = np.array(acting)
         if players.dtype.kind not in "iu" or players.min() < CHANCE:
             for row, (x, player) in enumerate(zip(h.node, acting, strict=True)):
-                whole = isinstance(player, int | np.integer) and not isinstance(player, bool)
-                if not (whole and (player >= CHANCE or x.is_terminal())):
-                    raise HistoryError(
-                        f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE},"
-                        f" got {quote(player)}",
-                        *(h, row),
-                    )
+                whole = isinstance(player, int | np.integer)
+                if not whole or (player < CHANCE and not x.is_terminal()):
+                    wanted = f"a player, numbered from 0, or CHANCE, which is {CHANCE}"
+                    raise HistoryError(must_be("player()", wanted, player), h, row)
         return players.astype(np.int64)
 
     def legal(self, h: Batch) -> Mask:
@@ -269,7 +251,7 @@ class Objects(Rules):
         name = "actions()"
         if h.node[0].player() == CHANCE:
             name = "chance_outcomes()"
-            listed = [self._outcomes(x, h, row) for row, x in enumerate(h.node)]
+            listed = [[action for action, _ in outcomes_of(x)] for x in h.node]
         else:
             actions_of(h.node[0])  # which must be in an order
             listed = [x.actions() for x in h.node]
@@ -280,11 +262,9 @@ class Objects(Rules):
                 numbers += [known[action] for action in actions]
             except KeyError:
                 numbers += self._number(actions)
-            if len(set(actions)) < counts[row]:
-                raise HistoryError(f"{name} has duplicates: {quote(list(actions))}", h, row)
-        if not all(counts):
-            fix = "return at least one, or let is_terminal() say that the game is over"
-            raise HistoryError(f"{name} is empty", h, counts.index(0), fix)
+            if not 0 < counts[row] == len(set(actions)):
+                wanted = "at least one, without duplicates"
+                raise HistoryError(must_be(name, wanted, list(actions)), h, row)
         return np.repeat(np.arange(h.size), counts), np.array(numbers, dtype=np.int64)
 
     def _number(self, actions: Sequence[Hashable]) -> list[int]:
@@ -292,18 +272,6 @@ class Objects(Rules):
             if self._numbers.setdefault(action, len(self.names)) == len(self.names):
                 self.names.append(action)
         return [self._numbers[action] for action in actions]
-
-    @staticmethod
-    def _outcomes(x: History, h: Batch, row: int) -> list[Hashable]:
-        outcomes = outcomes_of(x)
-        try:
-            return [action for action, _ in outcomes]
-        except (TypeError, ValueError) as error:
-            raise HistoryError(
-                "chance_outcomes() must be pairs of an action and its probability, got "
-                f"{quote(outcomes)}",
-                *(h, row),
-            ) from error
 
     def chance(self, h: Batch, action: Indices) -> Vector:
         last, drawn, of = None, [], dict[Hashable, float]()
@@ -314,15 +282,14 @@ class Objects(Rules):
         return np.array(drawn, dtype=np.float64)
 
     def child(self, h: Batch, action: Indices) -> Batch:
-        before = list(map(shown_by, h.node)) if h.size < _FEW else None  # it takes time
         names, pairs = self.names, zip(h.node, action.tolist(), strict=True)
         children = [x.child(names[number]) for x, number in pairs]
         kind = type(self.root)
         for row, (x, made) in enumerate(zip(h.node, children, strict=True)):
-            if made is x or (before and shown_by(x) != before[row]):
-                raise no_new_history(names[action[row]], "")
-            if type(made) is not kind and not isinstance(made, History):
-                raise TypeError(f"child() must return a History, got {quote(made)}")
+            if made is x or (type(made) is not kind and not isinstance(made, History)):
+                raise TypeError(
+                    must_be(f"child({quote(names[action[row]])})", "a new History", made)
+                )
         return _of_objects(h.length + 1, children)
 
     def observed(self, h: Batch) -> tuple[Indices]:
@@ -332,11 +299,7 @@ class Objects(Rules):
     def state(self, h: Batch) -> tuple[Indices]:
         known = self._states
         if not callable(self._key):
-            raise TypeError(
-                f"state must be a function of a history, got {quote(self._key)}, and "
-                f"{quote(self.root)} has no method state(); return a key that is equal for equal "
-                "continuations"
-            )
+            raise TypeError(f"{quote(self.root)} has no method state(); pass a function as state")
         return (np.array([known.setdefault(self._key(x), len(known)) for x in h.node]),)
 
     def payoffs(self, h: Batch) -> Vector:
@@ -344,15 +307,12 @@ class Objects(Rules):
         try:
             payoffs: Vector = np.array(paid, dtype=np.float64)
         except (TypeError, ValueError):
-            payoffs = np.zeros((h.size, 0))
+            payoffs = np.zeros(0)
         if payoffs.ndim == 2 and payoffs.shape[1]:
             return payoffs
-        players = list(map(_players, paid))
-        row = next((row for row, number in enumerate(players) if number != players[0]), 0)
-        raise HistoryError(
-            f"payoffs() must be one number for each player, everywhere, got {quote(paid[row])}",
-            *(h, row),
-        )
+        row = next((row for row, each in enumerate(paid) if np.shape(each) != np.shape(paid[0])), 0)
+        wanted = "one number for each player, everywhere"
+        raise HistoryError(must_be("payoffs()", wanted, paid[row]), h, row)
 
     def action_name(self, player: int, action: int) -> str:
         return str(self.names[action])
@@ -362,19 +322,6 @@ class Objects(Rules):
         if len(self._listed.get(player, ())) < len(known):
             self._listed[player] = list(known)
         return str(self._listed[player][observed[0]])
-
-
-def _players(payoffs: object) -> int:
-    """Return how many numbers there are, 0 where these are no numbers."""
-    try:
-        array = np.array(payoffs, dtype=np.float64)
-    except (TypeError, ValueError):
-        return 0
-    return array.size if array.ndim == 1 else 0
-
-
-_FEW = 64
-"""Children of a batch up to which parents are compared before and after."""
 
 
 def _of_objects(length: int, histories: Sequence[Any]) -> Batch:
