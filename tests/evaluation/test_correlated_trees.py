@@ -1,6 +1,5 @@
 """Gaps of correlated play in trees: by their definition, by numbers of others, and in order."""
 
-import itertools
 from pathlib import Path
 
 import naive_efr
@@ -21,13 +20,9 @@ from regretkit import (
 )
 from regretkit.evaluation import CorrelatedPlay
 from regretkit.play import (
-    Alternating,
-    At,
     Last,
     Linear,
-    Recorder,
     Simultaneous,
-    every,
     resume,
     solve,
 )
@@ -159,18 +154,6 @@ def test_learners_of_efce_have_the_pinned_gaps(call, iterations, gaps):
 # What has to hold
 
 
-@pytest.mark.deep_beyond(3)
-@pytest.mark.parametrize(
-    "call", ["signalling", "in_out", "kuhn_poker", "extended_shapley", "goofspiel(3, players=2)"]
-)
-def test_finer_deviations_gain_more(call):
-    for order in Simultaneous(), Alternating():
-        play = watched(games.load(call), 20, RegretMatching, order=order)
-        for coarser, finer in itertools.pairwise(["cce", *ALL]):
-            assert (play.gaps(coarser) <= play.gaps(finer) + 1e-12).all()
-        assert (play.gaps("efce", largest=True) <= play.gaps("efce") + 1e-12).all()
-
-
 def guess_pair():
     """Return a game of one player, who guesses a coin in one of two rooms."""
     guesses = {"right": end(1.0), "wrong": end(0.0)}
@@ -242,17 +225,6 @@ def test_a_checkpoint_holds_what_was_played(tmp_path):
         np.testing.assert_array_equal(again.gaps(name), play.gaps(name))
     with pytest.raises(ValueError, match="_sums"):
         CorrelatedPlay(game, ["efce"]).load_state_dict(play.state_dict())
-
-
-def test_a_recorder_measures_gaps_of_all_iterations_by_name():
-    game, names = games.kuhn_poker(), [f"{name}_gap" for name in ("cce", *ALL)]
-    record, play = Recorder(names), CorrelatedPlay(game, ALL)
-    run = solve(game, "dcfr", iterations=4, callbacks=[play, At(every(2), record)])
-    assert record.iterations == [2, 4]
-    for name in names:
-        assert record.values[name][-1] == play.gap(name.removesuffix("_gap"))
-    with pytest.raises(ValueError, match="efce_gap is over all iterations, and this run was not"):
-        run.run(1, callbacks=[Recorder("efce_gap")])
 
 
 # Refusals

@@ -12,10 +12,8 @@ from refusals import refusals
 
 from regretkit import NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
-    best_correlated_equilibrium,
     dominated_actions,
     eliminate_dominated,
-    maxmin,
     pareto_optimal_outcomes,
     pure_equilibria,
 )
@@ -114,21 +112,6 @@ def test_pure_dominance_is_what_its_definition_says(game, strictly):
         found = dominated_actions(game, player, strictly=strictly, by_mixed=False)
         assert found == tuple(expected)
         assert set(found) <= set(dominated_actions(game, player, strictly=strictly))
-
-
-@each_game
-def test_what_is_strictly_dominated_is_never_played(game):
-    for player in range(game.players):
-        for action in dominated_actions(game, player):
-            # Neither in a pure equilibrium, nor in any correlated one, nor by who is careful
-            assert all(outcome[player] != action for outcome in pure_equilibria(game))
-            mediated = best_correlated_equilibrium(game, player).distribution
-            recommended = np.moveaxis(mediated, player, 0)[action]
-            assert recommended.sum() == pytest.approx(0.0, abs=1e-9)
-            others = np.delete(np.arange(game.payoffs.shape[1 + player]), action)
-            left = NormalFormGame(game.payoffs.take(others, axis=1 + player))
-            level = maxmin(game, player).value
-            assert maxmin(left, player).value == pytest.approx(level, abs=1e-12)
 
 
 def test_a_mixture_dominates_where_no_action_does_and_by_enough():

@@ -5,6 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from naive_games import decision, end, expected_value, moves, random_game, random_profile
+from refusals import refusals
 
 from regretkit import ExtensiveFormGame, games
 from regretkit.evaluation import (
@@ -20,7 +21,8 @@ CATALOGUE = {
     "leduc": games.leduc_poker(),
     "liars dice": games.liars_dice(sides=3),
 }
-SURE = 1 - 1e-6
+SURE, KUHN = 1 - 1e-6, games.kuhn_poker()
+UNIFORM = [domain.relative_interior_point() for domain in KUHN.domains]
 
 each_game = pytest.mark.parametrize("game", CATALOGUE.values(), ids=CATALOGUE)
 
@@ -131,21 +133,13 @@ def test_what_the_player_goes_on_with_matters():
         assert found.mean == earned
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"player": 2}, ValueError, "player must be one of 0 to 1"),
-        ({"lookahead": 0}, ValueError, "lookahead"),
-        ({"continuation": np.ones(3)}, ValueError, "continuation"),
-    ],
+test_what_is_no_question_is_refused = refusals(
+    (lambda: local_best_response(KUHN, 2, UNIFORM), "player must be one of 0 to 1"),
+    (lambda: local_best_response(KUHN, 0, UNIFORM, lookahead=0), "lookahead"),
+    (lambda: local_best_response(KUHN, 0, UNIFORM, continuation=np.ones(3)), "continuation"),
+    (lambda: sampled_local_best_response(KUHN, 0, UNIFORM, 3, 0, rollouts=0), "rollouts"),
+    error=ValueError,
 )
-def test_what_is_no_question_is_refused(change, error, message):
-    game = games.kuhn_poker()
-    uniform = [domain.relative_interior_point() for domain in game.domains]
-    with pytest.raises(error, match=message):
-        local_best_response(**({"game": game, "player": 0, "profile": uniform} | change))
-    with pytest.raises(ValueError, match="rollouts"):
-        sampled_local_best_response(game, 0, uniform, 3, 0, rollouts=0)
 
 
 def test_no_further_game_is_begun_once_the_time_is_over():

@@ -126,28 +126,6 @@ def test_the_optimum_is_that_over_all_joint_plans(players, count):
             np.testing.assert_allclose(game.payoffs @ reach, found.payoffs, atol=1e-12)
 
 
-@each_concept
-def test_without_chance_relevant_pairs_have_the_same_optimum(concept):
-    for game in sheriff(1, 1, 2), ships(2, 1):
-        for weights in [1.0, 1.0], [-1.0, -2.0]:
-            found = best(game, weights, concept=concept)
-            over_pairs = naive_optima.best_over_pairs(game, weights, concept)
-            assert found.value == pytest.approx(over_pairs, abs=1e-9)
-            assert found.plan.weights.size <= len(naive_optima.relevant_pairs(game))
-
-
-@each_concept
-def test_gaps_of_other_plans_are_at_least_those_of_one_trigger(concept):
-    mediator = MediatorGame(drawn_game(7), concept=concept, penalty=1.0)
-    generator = np.random.default_rng(7)
-    found = mediator.equilibrium([random_point(d, generator) for d in mediator.domains])
-    of_one = np.array(naive_optima.gaps(mediator.game, found.plan.probability, concept))
-    assert (found.gaps >= of_one - 1e-12).all()
-    assert of_one.max() > 0.01
-    if concept == "nfcce":
-        np.testing.assert_allclose(found.gaps, of_one.clip(min=0.0), rtol=0.0, atol=1e-12)
-
-
 @pytest.mark.parametrize("players", [2, 3])
 def test_gaps_of_independent_play_are_those_that_a_run_measures(players):
     game = drawn_game(8, players)

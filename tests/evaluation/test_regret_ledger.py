@@ -8,11 +8,6 @@ import pytest
 from test_contract import ROWS
 
 import regretkit as rk
-from regretkit.circuits import (
-    AveragedPowerIterate,
-    DeviationSet,
-    StochasticMatrices,
-)
 from regretkit.evaluation import RegretLedger
 
 
@@ -117,47 +112,6 @@ def test_a_theorem_is_broken_where_a_tracker_is_tampered_with(name, by):
             ledger.check()
     else:
         ledger.check()  # to have earned more breaks no bound
-
-
-class Saying(DeviationSet):
-    """Stochastic matrices that report the earnings that a function returns."""
-
-    def __init__(self, simplices, earned):
-        self.honest, self.earned = StochasticMatrices(simplices), earned
-        self.domain, self.coefficients = self.honest.domain, self.honest.coefficients
-
-    def apply(self, coefficients, point):
-        return self.honest.apply(coefficients, point)
-
-    def utility(self, utility, point):
-        return self.earned(utility, point)
-
-    def fixed_point(self, coefficients):
-        return self.honest.fixed_point(coefficients)
-
-    def regret(self, tracker):
-        return tracker.swap
-
-
-UNTRUE = {
-    "twice": lambda u, x: 2.0 * np.outer(x, u).ravel(),
-    "all alike": lambda u, x: np.repeat(u @ x / 3.0, 9),
-    "transposed": lambda u, x: np.outer(u, x).ravel(),
-}
-
-
-@pytest.mark.parametrize(
-    ("earned", "fixed_point", "relation"),
-    [*((name, (), "=") for name in UNTRUE), ("all alike", [AveragedPowerIterate(100)], "<=")],
-)
-def test_maps_that_earn_something_else_than_their_points_break_the_bound(
-    earned, fixed_point, relation
-):
-    maps = Saying(3, UNTRUE[earned])
-    player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps, *fixed_point)
-    RegretLedger(player, strict=True)
-    with pytest.raises(AssertionError, match=f"R against the maps {relation} R of the minimizer"):
-        play(player)
 
 
 def test_a_run_is_kept_player_by_player():

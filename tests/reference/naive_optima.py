@@ -8,8 +8,6 @@ from naive_games import last_sequences
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from regretkit.games import CHANCE
-
 
 def deviations(sets, concept):
     """Yield what a plan recommends at a trigger, and each way to continue after it."""
@@ -143,51 +141,6 @@ def gaps(game, probability, concept):
         )
         found.append(max(gains, default=0.0))
     return found
-
-
-def relevant_pairs(game):
-    """Return the pairs of sequences of two players that von Stengel and Forges (2008) keep.
-
-    One of the two is empty, or some path goes through the information sets of both.
-    """
-    tree, connected = game.tree, set()
-    for terminal in tree.terminals.tolist():
-        met, history = [set(), set()], terminal
-        while history:
-            history = int(tree.parent[history])
-            if (player := int(tree.player[history])) != CHANCE:
-                met[player].add(int(tree.information_set[history]))
-        connected |= set(itertools.product(*met))
-    first, second = map(Sequences, game.domains)
-    pairs = [(0, 0), *((0, s) for s in second.point_of), *((s, 0) for s in first.point_of)]
-    for j, k in sorted(connected):
-        pairs += itertools.product(first.blocks[j], second.blocks[k])
-    return pairs
-
-
-def best_over_pairs(game, weights, concept):
-    """Return the optimum over distributions of relevant pairs, exact for two players, no chance."""
-    pairs, ends = relevant_pairs(game), terminals(game)
-    equal, unequal = [{(0, 0): 1.0}], []
-    for player, tree in enumerate(map(Sequences, game.domains)):
-        turn = (lambda a, b: (a, b)) if player == 0 else (lambda a, b: (b, a))
-        for pair in pairs:
-            own, other = turn(*pair)
-            if own and own == tree.blocks[tree.point_of[own]][0]:
-                row = {turn(s, other): 1.0 for s in tree.blocks[tree.point_of[own]]}
-                equal.append(row | {turn(tree.parents[tree.point_of[own]], other): -1.0})
-        for number, (told, later, followed) in enumerate(tree.triggers(concept)):
-            name = player, number
-            row = {z: -u[player] for z, u in ends if z[player] in followed}
-            unequal.append(row | {(*name, j): 1.0 for j in tree.first(later)})
-            for j, s in ((k, s) for k in later for s in tree.blocks[k]):
-                row = {turn(told, z[1 - player]): u[player] for z, u in ends if z[player] == s}
-                unequal.append(row | {(*name, k): 1.0 for k in tree.after(s)} | {(*name, j): -1.0})
-    values = sorted({key for row in unequal for key in row if len(key) == 3})
-    place = {key: n for n, key in enumerate([*pairs, *values])}
-    paid = {z: np.dot(weights, u) for z, u in ends}
-    objective = np.array([*(paid.get(pair, 0.0) for pair in pairs), *np.zeros(len(values))])
-    return _maximum(objective, _matrix(unequal, place), _matrix(equal, place), len(values))
 
 
 def _matrix(rows, place):

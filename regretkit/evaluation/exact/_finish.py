@@ -339,10 +339,15 @@ def finish(
     goal, due = allowed * systems.width, min(max(_FIRST, run.iteration), last)
     bests: list[Bounded] = []
     while True:
-        while run.iteration < due:  # in pieces, to end soon after the time limit
-            run.run(min(1 + run.iteration // 8, due - run.iteration))
-            if time.monotonic() >= end:
+        pieces, begun = 1, time.monotonic()
+        while run.iteration < due:
+            run.run(min(pieces, due - run.iteration))
+            now = time.monotonic()
+            if now >= end:
                 break
+            # Twice as many iterations as before, or as many as fit into the time that is left
+            pieces = max(1, int(pieces * min(2.0, (end - now) / max(now - begun, 1e-9))))
+            begun = now
         average, lacking = systems.bounded(*run.average), ""
         bests.append(average)
         if systems.payoffs is not None and average.gap <= _WORTH_A_LOOK * systems.width:
