@@ -320,18 +320,7 @@ def finish(
     end = time.monotonic() + number(time_limit, "time_limit", minimum=0.0)
     last = sys.maxsize if iterations is None else whole_number(iterations, "iterations", minimum=1)
     if isinstance(run, Profile):
-        game = run._game
-        if game is None or isinstance(game, Mapping | History | Rules):
-            raise ValueError(
-                "run is a profile without its game; pass Profile(strategies, game.domains, game)"
-            )
-        systems, method, lacking = Systems.of(game), "finish of a profile", "memory"
-        average = best = systems.bounded(*as_vectors(game, run))
-        if systems.payoffs is not None:
-            above = ([x > 0.0 for x in run.threshold(minimum)] for minimum in _LEAST)
-            supports = itertools.chain([systems.likely_supports(average)], above)
-            best, lacking = _looked(systems, average, supports, 0, allowed * systems.width, end)
-        return _ended(systems, best, method, lacking)
+        return _finished_profile(run, allowed, end)
     if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
         wanted = "a run that can go on, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", wanted, run))
@@ -404,3 +393,19 @@ def _ended(systems: Systems, best: Bounded, method: str, lacking: str) -> ExactS
     if lacking:
         method += f", out of {lacking if systems.payoffs is not None else 'memory'}"
     return ExactSolution.of(systems.game, [best.x, best.y], method)
+
+
+def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
+    """Return the best solution with the supports above each threshold."""
+    game = profile._game
+    if game is None or isinstance(game, Mapping | History | Rules):
+        raise ValueError(
+            "run is a profile without its game; pass Profile(strategies, game.domains, game)"
+        )
+    systems, lacking = Systems.of(game), "memory"
+    average = best = systems.bounded(*as_vectors(game, profile))
+    if systems.payoffs is not None:
+        above = ([x > 0.0 for x in profile.threshold(minimum)] for minimum in _LEAST)
+        supports = itertools.chain([systems.likely_supports(average)], above)
+        best, lacking = _looked(systems, average, supports, 0, allowed * systems.width, end)
+    return _ended(systems, best, "finish of a profile", lacking)
