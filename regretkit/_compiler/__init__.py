@@ -17,10 +17,10 @@ The subset
 *Expressions*
     Arithmetic, comparisons, ``and``, ``or``, ``not`` and conditions of truth values, entries and
     slices of arrays, calls of functions within the subset, ``min``, ``max``, ``abs``, ``len``,
-    ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of ``math``
-    and their namesakes in NumPy, ``generator.random()``, ``tuple`` of a generator over a constant
-    tuple, ``isinstance`` of a tuple. Entries of an array of whole numbers can be called: they are
-    addresses of machine code, which gets whole arrays of the function and numbers.
+    ``round``, conversions by ``int``, ``float``, ``bool`` and NumPy's types, functions of ``math``,
+    ``generator.random()``, ``tuple`` of a generator over a constant tuple, ``isinstance`` of a
+    tuple. Entries of an array of whole numbers can be called: they are addresses of machine code,
+    which gets whole arrays of the function and numbers.
 *Vectors*
     Entries of ``lanes(array, at, stride, width())`` are ``width()`` neighbouring numbers.
     Arithmetic, comparisons, conditions in expressions and functions of ``math`` go lane by lane. A
@@ -37,8 +37,11 @@ a whole number divided by zero is 0, whole numbers wrap around. Entries of narro
 
 Negative indices count from the end, and slices end with their array. No check finds an index past
 the end. Sums and products of numbers that cannot be negative must stay below 2^63 where they are an
-index or divided by ``//``. A variable that is read before its first assignment is zero. Other text
-is refused with its file and line.
+index or divided by ``//``. A variable that is read before its first assignment is zero.
+
+Only kernels of the library and texts that it generates are compiled. A statement, an expression or
+a function outside the subset raises ``CannotCompileError`` with file and line. Types are not
+checked: tests run each kernel in Python and as machine code, and compare bits.
 
 Functions are expanded where they are called. ``separate`` makes one function for each signature
 instead, for what is large and called in several places, or called rarely.

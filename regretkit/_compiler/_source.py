@@ -70,11 +70,9 @@ def _last_line(code: CodeType) -> int:
 
 
 @cache
-def definition_of(code: CodeType, text: str, before: int) -> Definition | None:
-    """Return the definition of the function with this code within a text, None without text."""
-    node = _parsed(text).get(code.co_name)
-    if node is None:
-        return None
+def definition_of(code: CodeType, text: str, before: int) -> Definition:
+    """Return the definition of the function with this code within a text."""
+    node = _parsed(text)[code.co_name]
     body = [item for item in node.body if not _is_text(item)]
     stores, returns = _names(body, ast.Store), [n for n in ast.walk(node) if _is_return(n)]
     direct = not returns or (len(returns) == 1 and returns[0] is body[-1])
@@ -86,11 +84,8 @@ def definition_of(code: CodeType, text: str, before: int) -> Definition | None:
 
 @cache
 def _parsed(text: str) -> dict[str, ast.FunctionDef]:
-    """Return the definitions within a text by name, empty where it cannot be read."""
-    try:
-        nodes = [*ast.walk(ast.parse(textwrap.dedent(text)))]
-    except SyntaxError:
-        return {}
+    """Return the definitions within a text by name."""
+    nodes = [*ast.walk(ast.parse(textwrap.dedent(text)))]
     return {node.name: node for node in reversed(nodes) if isinstance(node, ast.FunctionDef)}
 
 

@@ -63,7 +63,7 @@ class Number(_Unknown):
 class Array(_Unknown):
     """Numbers in memory; ``strides`` are in bytes, None where rows follow each other."""
 
-    __slots__ = "argument", "constant", "data", "dtype", "lanes", "shape", "strides"
+    __slots__ = "argument", "data", "dtype", "lanes", "shape", "strides"
 
     def __init__(
         self,
@@ -72,13 +72,10 @@ class Array(_Unknown):
         shape: Sequence[Any],
         strides: Any = None,
         *,
-        constant: bool = False,
         lanes: bool = False,
         argument: str = "",
     ) -> None:
         self.data, self.dtype, self.shape, self.strides = data, dtype, tuple(shape), strides
-        self.constant = constant
-        """Whether its numbers are part of the code, and cannot be written."""
         self.lanes = lanes
         """Whether an entry is a vector: the number at its place and the next ones."""
         self.argument = argument
@@ -91,7 +88,6 @@ class Array(_Unknown):
             self.dtype,
             shape,
             strides,
-            constant=self.constant,
             lanes=self.lanes,
             argument=self.argument,
         )
@@ -144,7 +140,7 @@ def rebuilt(value: Any, given: Iterator[Any]) -> Any:
     if isinstance(value, Array):
         data, shape = next(given), [next(given) for _ in value.shape]
         strides = value.strides and [next(given) for _ in value.strides]
-        return Array(data, value.dtype, shape, strides, constant=value.constant, lanes=value.lanes)
+        return Array(data, value.dtype, shape, strides, lanes=value.lanes)
     if isinstance(value, tuple):
         items = [rebuilt(item, given) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -156,7 +152,7 @@ def structure(value: Any) -> Any:
     if isinstance(value, NUMBERS):
         return None
     if isinstance(value, Array):
-        flags = value.strides is None, value.constant, value.lanes
+        flags = value.strides is None, value.lanes
         return value.dtype.str, len(value.shape), flags
     if isinstance(value, tuple):
         return (type(value), *map(structure, value))
@@ -208,11 +204,3 @@ def element_type(dtype: "np.dtype[Any]") -> str:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, NUMBERS)
-
-
-def described(value: Any) -> str:
-    if isinstance(value, Number):
-        return value.kind
-    if isinstance(value, Array):
-        return "an array"
-    return f"{type(value).__name__} {value!r}"[:60]

@@ -21,7 +21,6 @@ x ** 2
 x ** y
 max(x, y)
 min(x, 0.5)
-np.maximum(x, y)
 x if x > y else y
 1.0 if x <= 0.5 and y >= 0.2 else 0.0
 1.0 if x < 0.3 or not y < 0.4 else 2.0
