@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit._util._lazy_import import lazy_import
+from regretkit._util._lazy_import import lazy_import, on_first_run
 
 # Everything is imported at its first use: the command line begins before NumPy is imported, and so
 # can end in one line when it is interrupted meanwhile.
@@ -78,3 +78,4 @@ if TYPE_CHECKING:
     from regretkit.workbench import compare as compare
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)
+    on_first_run.append(lambda: __getattr__("engine"))

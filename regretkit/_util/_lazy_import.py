@@ -27,6 +27,16 @@ def lazy_import(
     return load, lambda: sorted({*vars(sys.modules[package]), *home}), sorted(home)
 
 
+on_first_run: list[Callable[[], object]] = []
+"""Imports of layers that register themselves with ``play`` and ``evaluation``."""
+
+
+def import_registered() -> None:
+    """Import what waits for the first run or gap."""
+    while on_first_run:
+        on_first_run.pop()()
+
+
 def optional(package: str, extra: str) -> ModuleType:
     """Import a package, or raise an ImportError that names the extra that installs it."""
     try:

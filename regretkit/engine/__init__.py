@@ -1,10 +1,13 @@
 """Compiled ways to run self-play: they add speed, and no meaning.
 
-``SelfPlay`` imports this package when a run first asks for an engine, and machine code is loaded
-when one is chosen.
+The first run or gap imports this package, which registers with ``play`` and ``evaluation``. Machine
+code is loaded when it is first needed.
 """
 
 from regretkit.engine._compiled import Compiled
+from regretkit.engine._responses import responder
+from regretkit.evaluation._gaps import register_responder
+from regretkit.play._engines import register_engine
 
-ENGINES = (Compiled(),)
-"""The fastest first."""
+register_engine(Compiled())
+register_responder(responder)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from regretkit._machine_code import MachineCode, linkable
+from regretkit._util._errors import warn_once
 from regretkit._util._typing import Vector
 from regretkit.engine._deviations import DeviationArrays, lay_out_deviations, negligible_gains
 from regretkit.engine._executor import KernelExecutor
@@ -41,12 +42,15 @@ from regretkit.engine._support import (
     unsupported_rules,
     unsupported_run,
 )
+from regretkit.engine._without_tree import RulesExecutor
 from regretkit.engine.kernels._deviations import initialize_fixed_points
 from regretkit.engine.kernels._iteration import Arrays, Rules, iterate
 from regretkit.estimators import ChanceSampling
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.play._engines import Engine, Executor
+from regretkit.play._engines import CannotStartError, Engine, Executor, UnsupportedError
+from regretkit.play._sampled import Sampled
 from regretkit.play._self_play import SelfPlay
+from regretkit.trace import UntraceableError
 
 
 class Compiled(Engine):
@@ -63,6 +67,18 @@ class Compiled(Engine):
         if isinstance(run.estimator, TraversalEstimator):
             return SampledExecutor(run, run.estimator)
         return CompiledExecutor(run)
+
+    def start_without_tree(self, run: Sampled, *, required: bool) -> Executor | None:
+        try:
+            return RulesExecutor(run)
+        except UntraceableError as error:
+            if required:
+                raise UnsupportedError(f"engine 'compiled' cannot run this: {error}") from error
+        except CannotStartError as error:
+            if required:
+                raise
+            warn_once(f"{error}; the run is played in Python")
+        return None
 
 
 class CompiledExecutor(KernelExecutor):

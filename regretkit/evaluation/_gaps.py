@@ -1,12 +1,13 @@
 """Best responses, their gains, and the distance of a profile from equilibrium."""
 
-import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from regretkit._util._lazy_import import import_registered
 from regretkit._util._typing import Vector
 from regretkit._util._validate import vector
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
@@ -32,6 +33,14 @@ _FEW = 0.1
 
 _WORK: WeakKeyDictionary[Game, tuple[float, float]] = WeakKeyDictionary()
 """For each game the work of a gap, and of all gaps so far."""
+
+_RESPONDERS: list[Callable[[Any], AbstractContextManager[Any]]] = []
+"""The engine's best responses."""
+
+
+def register_responder(responder: Callable[[Any], AbstractContextManager[Any]]) -> None:
+    """Compute best responses of large games by ``responder(game)``."""
+    _RESPONDERS.append(responder)
 
 
 def expected_value(game: Game, profile: ProfileLike) -> Vector:
@@ -103,9 +112,8 @@ def _in_machine_code(game: Any, profile: Any, player: int | None = None) -> Vect
     _WORK[game] = work, spent + work
     if spent + work < _FEW or not isinstance(profile, Sequence) or any(map(is_behavior, profile)):
         return None
-    # By its name: the engine is above this layer, and most processes do not need it.
-    responder = importlib.import_module("regretkit.engine._responses").responder
-    with responder(game) as lent:
+    import_registered()
+    with _RESPONDERS[0](game) as lent:
         if lent is None:
             return None
         strategies = as_profile(profile, game.domains, ignored_player=player)

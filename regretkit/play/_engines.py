@@ -1,19 +1,19 @@
 """Engines: the ways to run the iterations of self-play, which all mean the same."""
 
 import abc
-import importlib
 from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
 from regretkit._state import with_parts
 from regretkit._util._errors import warn_once
+from regretkit._util._lazy_import import import_registered
 from regretkit._util._validate import did_you_mean, quote
 
 if TYPE_CHECKING:
+    from regretkit.play._sampled import Sampled
     from regretkit.play._self_play import SelfPlay
 
 AUTO = "auto"
@@ -57,6 +57,10 @@ class Engine(abc.ABC):
     def start(self, run: "SelfPlay") -> Executor:
         """Start a run that this engine supports, or raise ``CannotStartError``."""
 
+    def start_without_tree(self, run: "Sampled", *, required: bool) -> Executor | None:
+        """Start a run without a tree, or return None where this is not supported or required."""
+        return None
+
 
 class NumpyEngine(Engine):
     """Everything as it is written, in Python and NumPy: what the other engines must agree with."""
@@ -81,18 +85,24 @@ class _NumpyExecutor(Executor):
             self._run._iterate()
 
 
-@cache
-def _engines() -> tuple[Engine, ...]:
-    """Return all engines, the fastest first; the first call imports them."""
-    engine: Any = importlib.import_module("regretkit.engine")
-    return (*engine.ENGINES, NumpyEngine())
+_ENGINES: list[Engine] = [NumpyEngine()]
+"""All engines, the fastest first."""
 
 
-def executor_without_tree(run: Any, *, required: bool) -> Executor | None:
-    """Return what plays a run of ``Sampled`` in machine code, None where nothing can."""
-    module: Any = importlib.import_module("regretkit.engine._without_tree")
-    executor: Executor | None = module.start_without_tree(run, required=required)
-    return executor
+def register_engine(engine: Engine) -> None:
+    """Offer an engine to runs, as the fastest of all."""
+    _ENGINES.insert(0, engine)
+
+
+def _engines() -> list[Engine]:
+    import_registered()
+    return _ENGINES
+
+
+def executor_without_tree(run: "Sampled", *, required: bool) -> Executor | None:
+    """Return the executor of a run without a tree, None where no engine has one."""
+    found = (engine.start_without_tree(run, required=required) for engine in _engines())
+    return next(filter(None, found), None)
 
 
 def engine_names() -> tuple[str, ...]:
