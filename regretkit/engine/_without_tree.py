@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from regretkit._compiler import CannotCompileError
 from regretkit._machine_code import MachineCode
 from regretkit._state import Stateful
-from regretkit._util._errors import warn_once
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.engine._batch_rules import TracedRules
@@ -20,7 +19,7 @@ from regretkit.estimators._mccfr import NONE
 from regretkit.estimators._traversal import follow_all
 from regretkit.games._adapters import RulesHistory
 from regretkit.games.tree._build import mixed
-from regretkit.play._engines import CannotStartError, Executor, UnsupportedError
+from regretkit.play._engines import CannotStartError, Executor
 from regretkit.play._infosets import (
     HEAD,
     PARENT_BITS,
@@ -290,20 +289,6 @@ class RulesExecutor(Executor):
 _SIZES = [kernels.COUNT, kernels.USED, kernels.NAMED]
 
 
-def start_without_tree(run: Any, *, required: bool) -> RulesExecutor | None:
-    """Return what plays a run in machine code, None where it cannot be and is not required."""
-    try:
-        return RulesExecutor(run)
-    except UntraceableError as error:
-        if required:
-            raise UnsupportedError(f"engine 'compiled' cannot run this: {error}") from error
-    except CannotStartError as error:
-        if required:
-            raise
-        warn_once(f"{error}; the run is played in Python")
-    return None
-
-
 def _common_kernel(points: list[PointRule]) -> Kernel:
     """Return the kernel of a rule for all numbers of actions, or raise ``UntraceableError``."""
     found = [point.kernel for point in points if point.kernel is not None]
@@ -332,14 +317,8 @@ def _initial(points: list[PointRule]) -> Vector:
 
 
 def _views(kernel: Kernel) -> Callable[..., Any]:
-    """Return the function that makes views of a rule's arrays."""
-    learned, workspace = len(kernel.learned), range(kernel.workspace)
-    fixed = len(kernel.constants) + len(kernel.block_constants)
-    parts = [f"store[first + {k} * size : first + {k + 1} * size]" for k in range(learned + fixed)]
-    parts[learned:learned] = [f"workspace[{k} * size : {k + 1} * size]" for k in workspace]
-    parts = parts or ["workspace[0:0]"]
-    text = f"def arrays(store, first, size, workspace):\n    return ({', '.join(parts)},)\n"
-    namespace: dict[str, Any] = {}
-    exec(compile(text, "<arrays of a rule>", "exec"), namespace)
-    namespace["arrays"].source = text
-    return cast("Callable[..., Any]", namespace["arrays"])
+    """Return the function that makes views of a rule's arrays in a record, or in workspace."""
+    learned, fixed = len(kernel.learned), len(kernel.constants) + len(kernel.block_constants)
+    kept = [(True, k) for k in range(learned + fixed)]
+    kept[learned:learned] = [(False, k) for k in range(kernel.workspace)]
+    return kernels.views((*kept,))

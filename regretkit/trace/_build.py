@@ -149,14 +149,7 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
     With ``exact``, what cancels up to rounding is zero, as it is in NumPy.
     """
     names = {per: [n for n in graph.per if graph.per[n] is per] for per in (Per.ACTION, Per.BLOCK)}
-    traits, found = traits_of(graph)
-    slots: dict[Node, None] = {}
-    if found is not None:
-        first, *factors = found
-        names[Per.ACTION].sort(key=lambda name: name != first)
-        slots = dict.fromkeys([*factors])
-        if len(slots) == 1:  # the same for both signs, but two parameters
-            slots = {factors[0]: None, make("add", factors[1], ZERO): None}
+    traits, slots = traits_of(graph), dict[Node, None]()
     order = [*names[Per.ACTION], *names[Per.BLOCK]]
     inputs = [graph.inputs[name] for name in order]
     becomes = {k: graph.learned[name] for k, name in enumerate(order)}
@@ -335,14 +328,15 @@ def combine(kernels: Sequence[Kernel], single: bool) -> KernelSet:
     codes: dict[tuple[object, ...], int] = {}
     begins: list[int] = []
     by_action: list[bool] = []
-    signature: list[tuple[BlockFunction, BlockFunction, int, int]] = []
+    signature: list[tuple[float, BlockFunction, BlockFunction, tuple[int, ...]]] = []
     for kernel in kernels:
         key = kernel.propose, kernel.learn, len(kernel.state), kernel.layout
         if key not in codes:
-            codes[key] = len(codes)
             begins.append(len(by_action))
             by_action += kernel.layout
-            signature.append((kernel.propose, kernel.learn, begins[-1], len(by_action)))
+            rows = (*range(begins[-1], len(by_action)),)
+            signature.append((float(len(codes)), kernel.propose, kernel.learn, rows))
+            codes[key] = len(codes)
     numbers = [codes[k.propose, k.learn, len(k.state), k.layout] for k in kernels]
     begin = tuple(begins[number] for number in numbers)
     if single and len(codes) == 1:
@@ -354,25 +348,32 @@ def combine(kernels: Sequence[Kernel], single: bool) -> KernelSet:
 
 @cache
 def _dispatching(
-    signature: tuple[tuple[BlockFunction, BlockFunction, int, int], ...], arrays: int
+    signature: tuple[tuple[float, BlockFunction, BlockFunction, tuple[int, ...]], ...], arrays: int
 ) -> tuple[BlockFunction, BlockFunction]:
-    namespace: dict[str, BlockFunction] = {}
-    lines = []
-    for kind, arguments in SIGNATURES.items():
-        lines += [
-            f"def {kind}_any({arguments}):",
-            f"    given = parameters[int(state[{arrays + 1}][block]) :]",
-        ]
-        for number, (propose, learn, begin, end) in enumerate(signature):
-            namespace[f"{kind}_{number}"] = propose if kind == "propose" else learn
-            own = "".join(f"state[{k}], " for k in range(begin, end))
-            passed = arguments.replace("state, parameters", f"({own}), given")
-            lines += [
-                f"    if state[{arrays}][block] == {number}.0:",
-                f"        {kind}_{number}({passed})",
-            ]
-    exec(compile("\n".join(lines), "<kernels of a run>", "exec"), namespace)
-    for kind in SIGNATURES:
-        namespace[f"{kind}_any"].__module__ = __name__
-        vars(namespace[f"{kind}_any"])["source"] = "\n".join(lines)
-    return namespace["propose_any"], namespace["learn_any"]
+    """Return functions that call those of each block, whose number is in the last but one array."""
+
+    def propose_any(
+        block: int, first: int, last: int, strategy: Any, state: Any, parameters: Any
+    ) -> None:
+        given = parameters[int(state[arrays + 1][block]) :]
+        for number, propose, _, rows in signature:
+            if state[arrays][block] == number:
+                propose(block, first, last, strategy, tuple(state[k] for k in rows), given)
+
+    def learn_any(
+        block: int,
+        first: int,
+        last: int,
+        utility: Any,
+        value: float,
+        strategy: Any,
+        state: Any,
+        parameters: Any,
+    ) -> None:
+        given = parameters[int(state[arrays + 1][block]) :]
+        for number, _, learn, rows in signature:
+            if state[arrays][block] == number:
+                own = tuple(state[k] for k in rows)
+                learn(block, first, last, utility, value, strategy, own, given)
+
+    return propose_any, learn_any

@@ -14,7 +14,7 @@ from regretkit.sets import Simplices
 from regretkit.trace._build import build_kernel
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
-from regretkit.trace._rule import declared, held_at, held_by, is_plain, owners, refusal, trace_rule
+from regretkit.trace._rule import declared, held_at, held_by, is_plain, owners, trace_rule
 from regretkit.trace._symbols import UntraceableError
 from regretkit.trace._traits import Schedule
 
@@ -48,6 +48,7 @@ def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel
         A rule over simplices, or a circuit around one.
     exact
         Whether what cancels up to rounding is zero, as it is in NumPy.
+
     anew
         Whether a run starts, for which the rule is traced again unless it was traced for this run.
 
@@ -122,21 +123,11 @@ def _kind_of(domain: Any, held: Mapping[str, tuple[object, ...]]) -> Hashable:
 
 
 def _traced(rule: Any, exact: bool) -> Kernel | str:
-    """Return a kernel whose numbers are those of Python, or why there is none.
-
-    Whole numbers are exact in Python alone, as in a linear congruential generator.
-    """
+    """Return the kernel of a rule, or why there is none."""
     try:
-        kernel = build_kernel(trace_rule(rule), exact=exact)
-        schedule = kernel.parameters
-        if isinstance(schedule, Schedule):
-            numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
-            if schedule.loses_digits(numbers, rule.iteration):
-                text = "whole numbers beyond 2**53 are divided (%, //), where floats are not exact"
-                raise refusal(rule, "_learn", f"{text}; keep products smaller")
+        return build_kernel(trace_rule(rule), exact=exact)
     except UntraceableError as error:
         return str(error)
-    return kernel
 
 
 def upcoming_parameters(

@@ -326,10 +326,6 @@ def again(node: Node, args: tuple[Node, ...]) -> Node:
 
 # Numbers of the rule
 
-DIVISIONS = {"remainder", "floor_divide", "fmod"}
-EXACT = 2.0**53
-"""Whole numbers below it are exact as floats, as those of Python always are."""
-
 
 def values_at(
     nodes: Sequence[Node],
@@ -351,10 +347,7 @@ def values_at(
                 values[node] = np.array([node.detail(int(t)) for t in times], np.float64)
             else:
                 given = [values[arg] for arg in node.args]
-                value = ELEMENTWISE[node.op].numpy(*given)
-                if node.op in DIVISIONS and np.any(inexact := np.abs(given[0]) >= EXACT):
-                    value = np.where(inexact, np.nan, value)
-                values[node] = value
+                values[node] = ELEMENTWISE[node.op].numpy(*given)
     rows = [np.broadcast_to(values[node], iterations.shape) for node in nodes]
     return np.array(rows, np.float64).reshape(len(nodes), iterations.size)
 

@@ -21,11 +21,6 @@ class KernelTraits:
         Whether a zero utility leaves a block of the rule bitwise unchanged, its arrays and its
         strategy, in any iteration. Where an iteration visits only a few decision points,
         such a rule need not be updated at the others.
-    only_discounts_on_zero_utility
-        Whether a zero utility only multiplies the first array of ``state``, by ``parameters[0]``
-        where it is positive and by ``parameters[1]``, both at least 0, elsewhere, and leaves the
-        strategy unchanged up to rounding. Where an iteration visits only a few decision points,
-        the factors can then be applied at the others on their next visit.
     ignores_singleton_blocks
         Whether a block with a single action stays bitwise in its initial state, its arrays and its
         strategy, at any utility. Its code then skips such blocks.
@@ -39,7 +34,6 @@ class KernelTraits:
     """
 
     invariant_to_zero_utility: bool = False
-    only_discounts_on_zero_utility: bool = False
     ignores_singleton_blocks: bool = False
 
 

@@ -285,6 +285,8 @@ def trace_rule(rule: Any) -> RuleGraph:
         raise refusal(rule, "_propose", _UNSTEADY)
     if (first.learned, first.numbers) != (other.learned, other.numbers):
         raise refusal(rule, "_learn", _UNSTEADY)
+    if any(map(_loses_digits, nodes_of(first.numbers.values()))):
+        raise refusal(rule, "_learn", _INEXACT)
     if core_path(rule) and any(n.per is Per.BLOCK for n in nodes_of(first.outputs)):
         raise refusal(rule, "_learn", _ALONE)
     return first
@@ -294,6 +296,15 @@ _UNSTEADY = (
     "it computes something else every time, as with random numbers or a global that counts; "
     "compute with what the rule has learned alone"
 )
+
+
+_INEXACT = "a number is multiplied and then divided (%, //), where floats lose digits of integers"
+
+
+def _loses_digits(node: Node) -> bool:
+    """Return whether integers of Python may be exact where floats are not, as in a generator."""
+    divides = node.op in ("remainder", "floor_divide", "fmod")
+    return divides and any(inner.op == "multiply" for inner in nodes_of(node.args[:1]))
 
 
 _ALONE = "around a tree, what is computed of a sequence must depend on that sequence alone"
@@ -475,6 +486,8 @@ class _Tracing:
         """Yield the paths of cached properties; refuse those of what changes."""
         for path, part in self.parts.items():
             for name in _values(part).keys() - self._before[path].keys():
+                if path + name in self.numbers:  # the class has its first value
+                    continue
                 value = getattr(part, name)
                 nodes = nodes_of([value.node]) if isinstance(value, Symbol) else ()
                 if any(node.op in ("input", "iteration") for node in nodes):
@@ -489,7 +502,8 @@ class _Tracing:
     def _take_for_learned(self, path: str) -> None:
         """Let an array or a number that _learn changes count as learned; refuse anything else."""
         prefix, dot, name = path.rpartition(".")
-        value = self._before[prefix + dot].get(name, _of_class(self.rule).get(name))
+        own = self._before[prefix + dot]
+        value = own.get(name, getattr(type(self.parts[prefix + dot]), name, None))
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number and not isinstance(value, np.ndarray):
             raise UntraceableError(
@@ -622,16 +636,6 @@ def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node]
             joined[pair] = elementwise("where", condition, yes, no)
         elif alike and yes.op != "root" and len(yes.args) == len(no.args) > 0:
             joined[pair] = again(yes, tuple(map(either, yes.args, no.args)))
-        elif no.op == "multiply" and yes in no.args:  # by 1 in the other case
-            factor = no.args[1] if no.args[0] is yes else no.args[0]
-            joined[pair] = elementwise("multiply", yes, either(ONE, factor))
-        elif yes.op == "multiply" and no in yes.args:
-            factor = yes.args[1] if yes.args[0] is no else yes.args[0]
-            joined[pair] = elementwise("multiply", no, either(factor, ONE))
-        elif yes.per is Per.RULE and no.op == "where":
-            joined[pair] = elementwise("where", no.args[0], *(either(yes, x) for x in no.args[1:]))
-        elif no.per is Per.RULE and yes.op == "where":
-            joined[pair] = elementwise("where", yes.args[0], *(either(x, no) for x in yes.args[1:]))
         else:
             joined[pair] = elementwise("where", condition, yes, no)
     return joined[pair]

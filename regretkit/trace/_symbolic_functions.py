@@ -71,16 +71,10 @@ class SymbolicSimplices(Simplices):
         return self._trace.symbol(reduction(op, node))
 
     def sum(self, vector: Any) -> Any:
-        node = self._node(vector)
-        if node.op == "multiply" and {*node.args} == {UTILITY, STRATEGY}:
-            return self._trace.symbol(VALUE)
-        return self._reduced("sum", node)
+        return self._reduced("sum", self._node(vector))
 
     def dot(self, left: Any, right: Any) -> Any:
-        nodes = [self._node(left), self._node(right)]
-        if {*nodes} == {UTILITY, STRATEGY}:
-            return self._trace.symbol(VALUE)
-        return self._reduced("sum", elementwise("multiply", *nodes))
+        return self._reduced("sum", elementwise("multiply", self._node(left), self._node(right)))
 
     def max(self, vector: Any) -> Any:
         return self._reduced("max", self._node(vector))

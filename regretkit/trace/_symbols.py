@@ -14,6 +14,7 @@ from regretkit._util._validate import quote
 from regretkit.trace._graph import (
     ELEMENTWISE,
     ITERATION,
+    MATH,
     ONE,
     SIZE,
     ZERO,
@@ -265,7 +266,6 @@ class Symbol(NDArrayOperatorsMixin):
     __copy__ = copy
 
     def __pos__(self) -> "Symbol":
-        _check_booleans(np.positive, (self,), {})
         return self.copy()
 
     def __deepcopy__(self, memo: object) -> "Symbol":
@@ -404,9 +404,8 @@ class Symbol(NDArrayOperatorsMixin):
             raise UntraceableError(
                 f"np.{ufunc.__name__} works on the bits of numbers; use % 2 and //, or compare"
             )
-        _check_booleans(ufunc, inputs, {**options, "out": target})
         if all(node.boolean for node in nodes) and options.get("dtype") is None:
-            name = _OF_BOOLEANS.get(name, name)
+            name = _of_booleans(name)
         if name in _QUOTIENTS and all(node.per is Per.RULE for node in nodes):
             self.trace.raise_if(elementwise("equal", nodes[1], ZERO), DivisorError())
         node = elementwise(name, *nodes)
@@ -436,6 +435,13 @@ class Symbol(NDArrayOperatorsMixin):
         return partial(refusing(f".{name}(){_mixing(name)}"), self)
 
 
+def _of_booleans(name: str) -> str:
+    if name in MATH:
+        text = f"np.{name} of booleans has numbers of 8 or 16 bits; use x.astype(float)"
+        raise UntraceableError(text)
+    return _OF_BOOLEANS.get(name, name)
+
+
 def _check_made(target: Any) -> None:
     if not isinstance(target, Symbol | None):
         raise WrittenError(target)
@@ -450,6 +456,7 @@ _OVER_BLOCKS = {
     **dict.fromkeys(("min", "amin"), "max(-x)"),
     **dict.fromkeys(("dot", "matmul", "vdot", "inner"), "dot(x, y)"),
     **{"sum": "sum(x)", "norm": "norm(x)", "cumsum": "cumulate(x)", "repeat": "repeat(x)"},
+    **dict.fromkeys(("sort", "argsort"), "sort(x)"),
     **{"argmax": "best_response(x)", "mean": "sum(x), divided by self.simplices.sizes"},
 }
 """Operations by block in place of NumPy's over all entries."""
@@ -485,24 +492,6 @@ def _common_mask(values: tuple[Any, ...]) -> Node | None:
 def _check_dtype(dtype: Any) -> None:
     if dtype is not None and np.dtype(dtype) != np.float64:
         raise UntraceableError(f"numbers of {np.dtype(dtype)} are not known; leave out dtype")
-
-
-def _check_booleans(function: Any, inputs: Any, options: Mapping[str, Any]) -> None:
-    """Let NumPy refuse what it does not do with booleans, as it says it itself."""
-    arrays = [x for x in (*inputs, *options.values()) if isinstance(x, Symbol | np.ndarray)]
-    if not any(array.dtype == np.bool_ for array in arrays):
-        return
-    options = {name: _empty(value) for name, value in options.items()}
-    dtype = getattr(function(*map(_empty, inputs), **options), "dtype", None)
-    if dtype in (np.float16, np.int8):
-        raise UntraceableError(
-            f"np.{function.__name__} of booleans has numbers of {dtype}; use x.astype(float)"
-        )
-
-
-def _empty(value: Any) -> Any:
-    """Return an empty array of the same type as a symbol or an array."""
-    return np.empty(0, value.dtype) if isinstance(value, Symbol | np.ndarray) else value
 
 
 # Functions of NumPy that are no ufuncs
@@ -570,9 +559,8 @@ _implements(np.shape)(lambda values: values.shape)
 
 
 @_implements(np.copyto)
-def _copyto(target: Symbol, source: Any, casting: str = "same_kind", where: Any = True) -> None:
+def _copyto(target: Symbol, source: Any, where: Any = True) -> None:
     _check_made(target)
-    _check_booleans(np.copyto, (target, source), {"casting": casting})
     target[...] = source if where is True else apply("where", where, source, target)
 
 

@@ -5,7 +5,6 @@ These are functions of the iteration, and of single numbers that the rule learns
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -14,8 +13,6 @@ from numpy.typing import NDArray
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
 from regretkit.trace._graph import (
-    DIVISIONS,
-    EXACT,
     ONE,
     SIZE,
     ZERO,
@@ -24,7 +21,6 @@ from regretkit.trace._graph import (
     constant,
     elementwise,
     fill,
-    make,
     nodes_of,
     nonnegative_nodes,
     rebuild,
@@ -35,9 +31,6 @@ from regretkit.trace._rule import RuleGraph, number_after, number_before
 from regretkit.trace._symbolic_functions import STRATEGY, UTILITY, VALUE
 
 Numbers = Mapping[str, float]
-
-_TRIED, _LATE = 64, 10**7
-"""Iterations in which numbers are looked at before a kernel is used, at once and later."""
 
 
 @lru_cache(maxsize=8)
@@ -91,15 +84,6 @@ class Schedule:
         rows = values_at(self.nodes, iterations, known).T
         return np.ascontiguousarray(rows), dict(zip(paths, learned[:, -1].tolist(), strict=True))
 
-    def loses_digits(self, numbers: Numbers, passed: int) -> bool:
-        """Return whether a whole number that is divided soon becomes too large to be exact."""
-        nodes = list(nodes_of([*self.nodes, *self.updates.values()]))
-        divided = tuple(node.args[0] for node in nodes if node.op in DIVISIONS)
-        schedule = Schedule(divided, self.updates)
-        starts = [passed] if any(node.op == "call" for node in nodes) else [passed, _LATE]
-        rows = [schedule.following(numbers, start, _TRIED)[0] for start in starts if divided]
-        return any((np.abs(row) >= EXACT).any() for row in rows)
-
     def _learn(self, learned: NDArray[np.float64], iterations: Vector) -> None:
         """Fill in what the numbers are after each iteration, one after the other."""
         waiting = []
@@ -121,31 +105,19 @@ class Schedule:
             learned[waiting, t + 1] = values[:, 0]
 
 
-_DOUBLINGS, _DOUBLINGS_IN_FULL = 40, 16
-_STEEPEST = 4.0
-
-
-Discounts: TypeAlias = tuple[str, Node, Node]
-"""The one array that a zero utility discounts, and the factors by sign."""
-
-
-def traits_of(graph: RuleGraph) -> tuple[KernelTraits, Discounts | None]:
-    """Return what engines may rely on, and what a zero utility discounts if that is all it does."""
+def traits_of(graph: RuleGraph) -> KernelTraits:
+    """Return what engines may rely on."""
     known = {UTILITY: fill(ZERO, Per.ACTION), VALUE: fill(ZERO, Per.BLOCK)}
     learned = _folded(graph.learned.values(), known, nonnegative_arrays(graph))
-    becomes = dict(zip(graph.learned, learned, strict=True))
-    changed = [name for name in becomes if becomes[name] is not graph.inputs[name]]
-    found = _discounts(graph, changed[0], becomes[changed[0]]) if len(changed) == 1 else None
+    unchanged = [graph.inputs[name] for name in graph.learned]
     by_time = any(
         node.op in ("iteration", "call") or (node.op == "input" and node.per is Per.RULE)
         for node in nodes_of([graph.strategy])
     )
-    traits = KernelTraits(
-        invariant_to_zero_utility=not changed and not by_time,
-        only_discounts_on_zero_utility=found is not None,
+    return KernelTraits(
+        invariant_to_zero_utility=learned == unchanged and not by_time,
         ignores_singleton_blocks=_ignores_singletons(graph),
     )
-    return traits, found
 
 
 def nonnegative_arrays(graph: RuleGraph) -> set[str]:
@@ -157,51 +129,6 @@ def nonnegative_arrays(graph: RuleGraph) -> set[str]:
         if kept == known:
             return known
         known = kept
-
-
-def _discounts(graph: RuleGraph, name: str, new: Node) -> Discounts | None:
-    """Return by what an array is discounted if it is.
-
-    Positive numbers must stay positive over any time, and the strategy must be proportional to
-    them: then all of it can be discounted later, at once.
-    """
-    array = graph.inputs[name]
-    if graph.per[name] is not Per.ACTION:
-        return None
-    if new.op != "multiply" or array not in new.args:
-        return None
-    factor = new.args[1] if new.args[0] is array else new.args[0]
-    if factor.op == "where" and factor.args[0] is elementwise("greater", array, ZERO):
-        growth, decay = factor.args[1:]
-    else:
-        growth = decay = factor
-    if growth.per is not Per.RULE or decay.per is not Per.RULE:
-        return None
-    if any(node.op in ("input", "call") for node in nodes_of([growth, decay])):
-        return None  # not known beforehand
-    part = make("normalize", elementwise("maximum", array, ZERO), per=Per.ACTION)
-    if graph.strategy is not part or not _keeps_positive(growth, decay):
-        return None
-    return name, growth, decay
-
-
-def _keeps_positive(growth: Node, decay: Node) -> bool:
-    """Return whether discounts are at least 0, and leave positive numbers positive.
-
-    They do if t iterations leave at least a power of 1 / t: if between t and 2 t the logarithms add
-    up to a number that no t exceeds.
-    """
-    near = 2**_DOUBLINGS_IN_FULL
-    powers = np.ldexp(1.0, np.arange(_DOUBLINGS_IN_FULL, _DOUBLINGS))
-    t = np.concatenate([np.arange(2.0, near), powers])
-    kept, dropped = values_at([growth, decay], t)
-    if not ((kept > 0.0).all() and (dropped >= 0.0).all()):
-        return False
-    lost = -np.log(kept)
-    bounds = np.concatenate([[0.0, 0.0, 0.0], np.cumsum(lost[: near - 2])])  # before each t
-    doubled = np.arange(2, near // 2)
-    steepness = np.concatenate([bounds[2 * doubled] - bounds[doubled], (lost * t)[near - 2 :]])
-    return bool((steepness <= _STEEPEST).all())
 
 
 def _ignores_singletons(graph: RuleGraph) -> bool:

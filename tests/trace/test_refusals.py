@@ -68,7 +68,7 @@ FINE_IN_NUMPY = [
         "return r + 0.001 * GENERATOR.random()",
         "it computes something else every time, as with random numbers",
     ),
-    ("return r + 0.0 * np.sort(r)", "np.sort is not known"),
+    ("return r + 0.0 * np.sort(r)", "np.sort mixes the blocks"),
     (
         "return r / (1 + np.abs(r).sum())",
         r"\.sum\(\) mixes the blocks; use self.simplices.sum\(x\)",
@@ -90,28 +90,20 @@ FINE_IN_NUMPY = [
         "the value of best_response, a sum over all blocks",
     ),
     ("return r.astype(np.float32)", r"astype\(.*float32.*\) rounds numbers; leave it out"),
-    ("try: return np.sort(r) * 0.5 + r\nexcept Exception: return r", "np.sort is not known"),
+    ("try: return np.sort(r) * 0.5 + r\nexcept Exception: return r", "np.sort mixes the blocks"),
     ("return r * self.first", "self.first is computed once, of what changes; write @property"),
     (
         "self.seed = (1103515245 * self.seed + 12345) % 2**31; return r * (self.seed / 2**31)",
-        r"whole numbers beyond 2\*\*53 are divided",
+        "multiplied and then divided",
     ),
     ("self.scale = 2.0; return r", "_learn changes self.scale, which is neither an array"),
     (
         "made = np.arange(float(r.size)); made += np.abs(r); return made",
         "made beforehand is written to; make it with np.zeros_like",
     ),
-    ("return r + np.exp(r > 0)", "of booleans has numbers of float16; use x.astype"),
+    ("return r + np.exp(r > 0)", "of booleans has numbers of 8 or 16 bits; use x.astype"),
 ]
 WRONG_IN_NUMPY = [
-    (
-        "mask = r > 0; mask += 1.0; return mask * 1.0",
-        r"Cannot cast ufunc 'add' .* from dtype\('float64'\) to dtype\('bool'\)",
-    ),
-    ("return -(r > 0) * 1.0", "boolean negative, the `-` operator, is not supported"),
-    ("return ((r > 0) - (r < 0)) * 1.0", "boolean subtract, the `-` operator, is not supported"),
-    ("return np.multiply(r > 0, 0.5, out=r > 0) * 1.0", "Cannot cast ufunc 'multiply' output"),
-    ("mask = r > 0; np.copyto(mask, r); return mask * 1.0", "Cannot cast array data from"),
     ("return r + self.simplices.sum(r)", r"do not fit; use self.simplices.repeat\(x\)"),
     (
         "return r + self.simplices.repeat(self.simplices.repeat(self.total))",
@@ -121,7 +113,7 @@ WRONG_IN_NUMPY = [
 ]
 
 
-HOOK = ("declare", "every time", "beyond 2**53", "computed once")
+HOOK = ("declare", "every time", "multiplied and then", "computed once")
 """What is known of a hook alone, and not of a line in it."""
 
 

@@ -457,6 +457,20 @@ def update_visited(parameters: Vector, play: Play) -> int:
     return DONE
 
 
+def views(arrays: tuple[tuple[bool, int], ...]) -> Callable[..., tuple[Vector, ...]]:
+    """Return a function of the arrays of a rule, each with its place in the record or workspace."""
+
+    def views_of(store: Vector, first: int, size: int, workspace: Vector) -> tuple[Vector, ...]:
+        return tuple(
+            store[first + k * size : first + (k + 1) * size]
+            if kept
+            else workspace[k * size : (k + 1) * size]
+            for kept, k in arrays
+        )
+
+    return views_of
+
+
 # Information sets
 
 
