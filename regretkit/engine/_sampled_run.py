@@ -122,8 +122,10 @@ class SampledExecutor(KernelExecutor):
         """Continue from unsettled sums, unless average or strategy were changed outside."""
         run, sampled, settled = self._run, self._sampled, np.zeros_like(self._sampled.sums)
         places = list(zip(self._sequences, self._points, strict=True))
-        for (sequences, points), lazy in zip(places, run._lazy_averages, strict=True):
-            lazy.load(sampled.sums[sequences], sampled.parent_sums[points])
+        for (sequences, points), average in zip(places, run._averages, strict=True):
+            if average.sums is not None and average.parent_sums is not None:
+                sampled.sums[sequences] = average.sums
+                sampled.parent_sums[points] = average.parent_sums
         self._code.settle_all_sums(self._trees, sampled, settled)
         for (sequences, points), average in zip(places, run._averages, strict=True):
             total = average._total
@@ -146,9 +148,10 @@ class SampledExecutor(KernelExecutor):
             player.store(iterates)
             if player.minimizer.iteration == count:
                 player.forget_utilities()
-            run._averages[number]._total = iterates.total[player.sequences]
-            own = sampled.sums[self._sequences[number]], sampled.parent_sums[self._points[number]]
-            run._lazy_averages[number].store(*own)
+            average = run._averages[number]
+            average._total = iterates.total[player.sequences]
+            average.sums = sampled.sums[self._sequences[number]]
+            average.parent_sums = sampled.parent_sums[self._points[number]]
 
     def _advance(self, count: int, keep_utility: bool = False) -> None:
         run, sampled = self._run, self._sampled

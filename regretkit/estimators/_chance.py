@@ -67,7 +67,7 @@ class ChanceDraws:
         self.sequences = last_sequences(tree)[:, tree.terminals]
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.bool_]:
-        """Return which moves can still occur after chance has drawn.
+        """Return whether each move can still occur after chance has drawn.
 
         The last entry, for no move at all, is True.
         """

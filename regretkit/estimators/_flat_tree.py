@@ -157,7 +157,7 @@ def _side_by_side(*columns: Indices) -> UInt32Array:
 
 
 def distinct_rows(table: Vector) -> tuple[Indices, Vector]:
-    """Return which row each row equals, and these rows, each of them once."""
+    """Return the number of each row among the distinct rows of a table, and these."""
     numbers = np.zeros(len(table), dtype=np.int64)
     for column in table.T:
         values, inverse = np.unique(column, return_inverse=True)

@@ -89,7 +89,7 @@ class TraversalEstimator(Estimator, Stateful):
 
     @abc.abstractmethod
     def _choose(self) -> Choose:
-        """Return what samples actions."""
+        """Return the function that samples actions."""
 
     def _sampling_data(self, game: Game) -> SamplingData:
         """Return the arrays that this depends on and may write to, empty ones by default."""
@@ -122,7 +122,7 @@ class TraversalEstimator(Estimator, Stateful):
         return utility[sequences].copy()
 
     def flat_game(self, game: Game) -> FlatGame:
-        """Return a game in flat arrays, or refuse it."""
+        """Return a game in flat arrays."""
         if self._flat_game is None or self._flat_game.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
@@ -441,7 +441,7 @@ SAMPLINGS: Mapping[str, Callable[[np.random.Generator], Estimator]] = MappingPro
 
 
 def sampling_estimator(sampling: str, seed: int | np.random.Generator = 0) -> Estimator:
-    """Return a new estimator that samples, or refuse the name or the seed."""
+    """Return a new estimator by its name."""
     if not isinstance(sampling, str):
         raise TypeError(
             f"sampling must be a name, got {quote(sampling)}; pass an estimator as estimator="

@@ -49,7 +49,6 @@ from regretkit.play._matches import HumanAgent as HumanAgent
 from regretkit.play._matches import Match as Match
 from regretkit.play._matches import Observation as Observation
 from regretkit.play._matches import Round as Round
-from regretkit.play._matches import RoundObserver as RoundObserver
 from regretkit.play._matches import StrategyAgent as StrategyAgent
 from regretkit.play._matches import play_match as play_match
 from regretkit.play._orders import Alternating as Alternating

@@ -55,20 +55,19 @@ Groups: TypeAlias = Sequence[Indices]
 
 @frozen(init=False)
 class Algorithm:
-    """What a paper names: a local rule, an order of play, an averaging, a sampling and a circuit.
+    """A local rule, an order of play, an averaging, a sampling and a circuit.
 
     Parameters
     ----------
     local
-        A rule: called with simplices, it returns a minimizer on them, as a rule's class or a
-        ``PerDecisionPoint`` does. Or the name of an algorithm, or an ``Algorithm``, whose order,
-        averaging, sampling and circuit are the default of the others. Or a list of these, one for
-        each player.
+        A function that returns a minimizer on simplices, such as a rule's class or
+        ``PerDecisionPoint``. Or an ``Algorithm`` or its name, whose order, averaging, sampling and
+        circuit are the defaults of the others. Or a list of these, one for each player.
     order
-        Who learns when; ``Alternating()`` by default.
+        The order of updates; ``Alternating()`` by default.
     averaging
-        How much each iteration counts; ``Uniform()`` by default, and where the algorithms of a list
-        differ: averages approach an equilibrium if an iteration counts as much for all players.
+        The weights of iterations; ``Uniform()`` by default, and where the algorithms of a list
+        differ, since an iteration must have the same weight for all players.
     sampling
         How utilities are sampled, as ``solve`` takes it; None for exact ones, the default.
     circuit
@@ -136,7 +135,7 @@ class Algorithm:
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.sampling is not None:
-            sampling_estimator(self.sampling)  # refuses now what it does not know
+            sampling_estimator(self.sampling)  # checks the name
 
     def minimizer(self, domain: StrategySet) -> RegretMinimizer:
         """Return a new minimizer on a player's set, a tree or simplices."""
@@ -147,8 +146,8 @@ class Algorithm:
     def minimizers(self, game: Game, groups: Groups | None = None) -> list[RegretMinimizer]:
         """Return a new minimizer for each player of a game.
 
-        ``groups`` says, for each player, which decision points share a strategy, as
-        ``SharedStrategies`` takes them.
+        ``groups`` has, for each player, the groups of decision points that share a strategy, as in
+        ``SharedStrategies``.
         """
         check_game(game)
         players = len(game.domains)
@@ -223,7 +222,7 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
 
 
 def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part) -> Part:
-    """Return what is given, or what the algorithms of a list have in common."""
+    """Return the argument, or the common value of the algorithms of a list."""
     if given is not None:
         return given
     if any(part != parts[0] for part in parts):
@@ -275,7 +274,7 @@ apcfr_plus = Algorithm(AdaptiveAsymmetricRegretMatchingPlus, averaging=Quadratic
 hs_pcfr_plus = Algorithm(PredictiveRegretMatchingPlus, averaging=HorizonPower(30.0))
 """Predictive CFR+ with a schedule for its average: Zhang, McAleer and Sandholm (2026).
 
-It has to be told how many iterations are planned, and so has no place in ``ALGORITHMS``.
+It needs a horizon, so it is not in ``ALGORITHMS``.
 """
 
 
@@ -301,7 +300,7 @@ def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
     Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
     arXiv:2404.09097; see ``HSDiscountedRegretMatching`` and ``HorizonPower``.
     """
-    HSDiscountedRegretMatching(1, horizon=horizon)  # refuses a bad horizon now
+    HSDiscountedRegretMatching(1, horizon=horizon)  # checks the horizon
     local = partial(HSDiscountedRegretMatching, horizon=horizon)
     return Algorithm(local, averaging=HorizonPower(power))
 
@@ -364,7 +363,7 @@ def named(algorithm: AlgorithmLike) -> Algorithm:
 
 
 def call_of(algorithm: Algorithm, estimator: object = None) -> dict[str, Any]:
-    """Return what a file says of an algorithm: its name, or None, and how it samples."""
+    """Return the name of an algorithm, or None, and its sampling, for a file."""
     listed = isinstance(algorithm.local, tuple)
     rules: Any = algorithm.local if listed else (algorithm.local,)
     sampled = {name: evolve(known, sampling=None) for name, known in ALGORITHMS.items()}
@@ -381,11 +380,11 @@ def call_of(algorithm: Algorithm, estimator: object = None) -> dict[str, Any]:
 
 
 def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:
-    """Return the rule of an algorithm of CFR, refuse one whose circuit needs a tree."""
+    """Return the rule of an algorithm of CFR, for play without a tree."""
     if algorithm.circuit is not CFR:
         raise ValueError(
-            f"algorithm's circuit {quote(algorithm.circuit)} needs the game's tree, and there are "
-            "only its rules; pass an algorithm of CFR, such as 'mccfr'"
+            f"algorithm's circuit {quote(algorithm.circuit)} needs the game's tree; pass an "
+            "algorithm of CFR, such as 'mccfr'"
         )
     return algorithm.local
 

@@ -1,4 +1,4 @@
-"""Averaging: how much each iteration counts, and the weighted average of strategies."""
+"""Averaging: the weights of iterations, and the weighted average of strategies."""
 
 import abc
 import math
@@ -23,18 +23,17 @@ _MIN_LOG_WEIGHT = -600.0
 class Averaging(abc.ABC):
     """A scheme of weights for an average over iterations.
 
-    With weights w_t, the gap of the averages is bounded by the players' weighted regret divided by
-    the sum of the weights, so a rule and a scheme go together: equal weights suit every rule whose
-    regret is small, weights that increase only rules whose docstring says so, such as
-    ``RegretMatchingPlus``. If the sum of the weights is finite, no rule's average is
-    guaranteed to approach an equilibrium.
+    With weights w_t, the gap of the averages is at most the players' weighted regret divided by
+    the sum of the weights. Equal weights suit every rule whose regret is small. Increasing weights
+    suit the rules whose docstring says so, such as ``RegretMatchingPlus``. If the sum of the
+    weights is finite, the average need not approach an equilibrium.
 
     Examples
     --------
     >>> [Linear().weight(t, None) for t in (1, 2, 3)]
     [1.0, 2.0, 3.0]
 
-    An averaging that looks at the run: it counts iterations by how surely player 0 plays.
+    An averaging that looks at the run, and weights an iteration by player 0's largest probability:
 
     >>> class BySurety(Averaging):
     ...     def look(self, run):
@@ -50,7 +49,7 @@ class Averaging(abc.ABC):
 
     @abc.abstractmethod
     def weight(self, t: int, horizon: int | None) -> float:
-        """Return how much iteration ``t`` (from 1) counts, at least 0.
+        """Return the weight of iteration ``t`` (from 1), at least 0.
 
         ``horizon`` is the number of iterations planned, None if unknown. An infinite weight
         discards all earlier iterations.
@@ -66,16 +65,15 @@ class Averaging(abc.ABC):
     def look(self, run: Any) -> None:
         """Look at a run before each of its iterations, for a weight that depends on it.
 
-        ``run.current`` are the strategies of the coming iteration, and ``run.minimizers`` what they
-        come from. A run whose averaging has this method plays iteration by iteration, in machine
-        code too. Does nothing by default.
+        ``run.current`` are the strategies of the coming iteration. A run whose averaging has this
+        method plays iteration by iteration, in machine code too.
         """
         return
 
 
 @frozen
 class Uniform(Averaging):
-    """Every iteration counts the same.
+    """All iterations have weight 1.
 
     Examples
     --------
@@ -92,7 +90,7 @@ class Uniform(Averaging):
 
 @frozen
 class Linear(Averaging):
-    """Iteration t counts t times.
+    """Iteration t has weight t.
 
     Examples
     --------
@@ -109,7 +107,7 @@ class Linear(Averaging):
 
 @frozen
 class Quadratic(Averaging):
-    """Iteration t counts t^2 times.
+    """Iteration t has weight t^2.
 
     Examples
     --------
@@ -126,15 +124,14 @@ class Quadratic(Averaging):
 
 @frozen
 class Power(Averaging):
-    """Iteration t counts ``t ** power`` times.
+    """Iteration t has weight ``t ** power``.
 
     Parameters
     ----------
     power
         A number from -1 to 40; 0 is ``Uniform``, 1 ``Linear``, 2 ``Quadratic``.
-        Below -1 the sum of all weights is finite: the first iteration keeps its share of the
-        average for ever, and the average need not converge to an equilibrium. Beyond 40, the
-        weights of ten million iterations exceed double precision.
+        Below -1 the sum of all weights is finite, and the average need not converge to an
+        equilibrium. Beyond 40, the weights of ten million iterations exceed double precision.
 
     Examples
     --------
@@ -156,7 +153,7 @@ class Power(Averaging):
 
 @frozen
 class Last(Averaging):
-    """Only the last iteration counts: the average is x_T.
+    """Discard all iterations but the last: the average is x_T.
 
     Examples
     --------
@@ -174,16 +171,15 @@ class Last(Averaging):
 
 @frozen
 class HorizonPower(Averaging):
-    """Early iterations are forgotten faster than late ones, over a planned number of iterations.
+    """Discount early iterations faster than late ones, over a planned number of iterations.
 
     Before iteration t is added, the weighted sum so far is multiplied by
 
         ((t - 1) / t)^(power - 5 p),    p = (t - 1) / horizon
 
-    so that weights grow as ``t^power`` at first and as ``t^(power - 5)`` in the end, where
-    iteration ``horizon`` has weight 1; from iteration horizon + 1 on, p is 1. HS-DCFR and HS-PCFR+
-    average like this, with a power of 15 or 30. Weights never decrease, as regret matching+ needs
-    it, if the power is at least 5.
+    Weights grow as ``t^power`` at first and as ``t^(power - 5)`` in the end. Iteration ``horizon``
+    has weight 1; after it, p is 1. HS-DCFR and HS-PCFR+ use a power of 15 or 30. Weights never
+    decrease if the power is at least 5, as regret matching+ requires.
 
     Parameters
     ----------
@@ -201,8 +197,7 @@ class HorizonPower(Averaging):
     References
     ----------
     Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
-    arXiv:2404.09097, equation 4, here as two other implementations transcribe it: the paper's
-    own text could not be checked.
+    arXiv:2404.09097, equation 4, as in two other implementations: the text could not be checked.
     """
 
     power: float = field(default=30.0, validator=finite)
@@ -259,12 +254,17 @@ class Average(Stateful):
     iteration: int = field(default=0, init=False)
     _total: Vector | None = field(default=None, init=False, repr=False)
     _weight: float = field(default=0.0, init=False, repr=False)
+    sums: Vector | None = field(default=None, init=False, repr=False)
+    """In sampled runs in machine code, the weighted sum by sequence as of its last visit. The
+    settled sums are rounded, so a run resumes bitwise identically from these alone."""
+    parent_sums: Vector | None = field(default=None, init=False, repr=False)
+    """For each decision point, the sum at its parent sequence as of its last visit."""
 
     def __attrs_post_init__(self) -> None:
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.horizon is not None:
             self.horizon = whole_number(self.horizon, "horizon", minimum=1)
-        # A scheme that cannot do without a horizon raises now, and not in mid-run.
+        # A scheme that needs a horizon raises now.
         self.averaging.weight(1, self.horizon)
 
     def add(self, strategy: Vector) -> None:
@@ -285,10 +285,7 @@ class Average(Stateful):
         self.iteration += 1
 
     def upcoming_weights(self, count: int) -> Vector:
-        """Return the weights of the next strategies, for an engine that adds them itself.
-
-        For each of them, the factors of the sum so far and of the strategy, shape ``(count, 2)``.
-        """
+        """Return the factors of the sum and of each next strategy, shape ``(count, 2)``."""
         weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
         self._check_weight(weights.min(initial=math.inf), count)
         discards = np.isinf(weights)
@@ -303,7 +300,7 @@ class Average(Stateful):
 
     @property
     def has_strategy(self) -> bool:
-        """Whether something of positive weight was added."""
+        """Whether the sum of the weights is positive."""
         return self._total is not None and self._weight > 0.0
 
     @property
@@ -317,8 +314,11 @@ class Average(Stateful):
         weight, total = state["_weight"], state["_total"]
         if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
             raise ValueError(f"the weight of an average must be finite, at least 0, got {weight}")
-        if (total is None and weight != 0.0) or not (total is None or is_finite_array(total)):
-            raise ValueError("the sum of an average must be a vector of finite numbers")
+        sums = [total, state["sums"], state["parent_sums"]]
+        if (total is None and weight != 0.0) or not all(
+            x is None or is_finite_array(x) for x in sums
+        ):
+            raise ValueError("the sums of an average must be vectors of finite numbers")
 
 
 def average_profile(averages: Iterable[Average], game: Game) -> Profile:
@@ -334,34 +334,3 @@ def _normalized(strategy: Vector, domain: StrategySet) -> Vector:
     if isinstance(domain, DecisionTree):
         return domain.sequence_form(domain.behavior(strategy))
     return domain.normalize(strategy) if isinstance(domain, Simplices) else strategy
-
-
-@define(eq=False)
-class LazyAverage(Stateful):
-    """The unsettled sums behind a player's average, with which a sampled run resumes.
-
-    An engine that visits only a few decision points in an iteration adds to the sum at one on its
-    next visit. The weighted sum of an ``Average`` is settled everywhere, and rounded: resuming
-    from it would not be bitwise identical.
-    """
-
-    sums: Vector | None = field(default=None, init=False)
-    """Weighted sum of strategies by sequence, each as of the last visit."""
-    parent_sums: Vector | None = field(default=None, init=False)
-    """For each decision point, the sum at its parent sequence as of the last visit."""
-
-    def _check_state(self, state: Mapping[str, object]) -> None:
-        held = [state["sums"], state["parent_sums"]]
-        if not (all(array is None for array in held) or all(map(is_finite_array, held))):
-            raise ValueError("unsettled sums must be vectors of finite numbers, or both None")
-
-    def store(self, sums: Vector, parent_sums: Vector) -> None:
-        """Keep these arrays, of which an engine may own the memory."""
-        self.sums, self.parent_sums = sums, parent_sums
-
-    def load(self, sums: Vector, parent_sums: Vector) -> None:
-        """Write what was stored, if it has these shapes."""
-        if self.sums is None or self.parent_sums is None:
-            return
-        if self.sums.shape == sums.shape and self.parent_sums.shape == parent_sums.shape:
-            sums[...], parent_sums[...] = self.sums, self.parent_sums

@@ -1,4 +1,4 @@
-"""Checkpoints: runs in files, written as they go, and gone on with."""
+"""Checkpoints: runs in files."""
 
 import time
 from collections.abc import Iterable
@@ -27,33 +27,32 @@ _PLAYED = 9
 
 
 class CheckpointError(OSError):
-    """A checkpoint cannot be written, which is no error of the run."""
+    """A checkpoint cannot be written."""
 
 
 @define(eq=False)
 class Checkpoint:
-    """Save a run while it plays, so that at most the time since the last save is lost.
+    """A callback that saves a run.
 
     The file is whole at every instant: a new checkpoint is written beside it and then replaces it.
-    ``resume`` continues from it, bitwise identically to a run that was never interrupted.
+    A run that ``resume`` returns continues bitwise identically to an uninterrupted one.
 
     Parameters
     ----------
     path
         The file. Its folder must exist.
     seconds
-        Save about as often as this, positive, but at least nine times as long after a save as it
-        took, so that saving takes about a tenth of the time at most.
+        Save about this often, positive, and at most a tenth of the time.
     every
         Save after every this many iterations, at least 1. One of the two is needed.
     callbacks
-        Are called before, in turn, and are saved along: a ``Recorder``, say, or what stops the
-        run. When one of them does, the run is saved as well.
+        Callbacks to call before and to save with the run, such as a ``Recorder``. If one of them
+        stops the run, the run is saved too.
 
     Attributes
     ----------
     iteration
-        Where the run was when it was saved last, None before.
+        The iteration of the last save, None before.
 
     Examples
     --------
@@ -74,16 +73,16 @@ class Checkpoint:
     callbacks: Iterable[Callback] = field(default=(), kw_only=True, converter=as_callbacks)
     iteration: int | None = field(default=None, init=False)
     _saved: float = field(factory=time.monotonic, init=False, repr=False)
-    """When that was, on the clock; before, when this was built."""
+    """The time of the last save, or of construction."""
     _took: float = field(default=0.0, init=False, repr=False)
-    """Seconds that it took."""
+    """Seconds of the last save."""
 
     def __attrs_post_init__(self) -> None:
         if (self.seconds is None) == (self.every is None):
             raise ValueError(
                 f"pass one of seconds and every, got seconds={self.seconds} and every={self.every}"
             )
-        check_target(self.path)  # refuses now what could not be saved later
+        check_target(self.path)
 
     def begin(self, run: Any) -> list[Callback]:
         """Let the callbacks watch the run."""
@@ -144,10 +143,10 @@ def resume(
     estimator: Estimator | None = None,
     callbacks: Iterable[object] = (),
 ) -> "SelfPlay | Sampled":
-    """Return the run in a checkpoint, ready to continue, if an algorithm with a name made it.
+    """Return the run in a checkpoint, if a named algorithm made it.
 
-    ``run.run(run.horizon - run.iteration)`` plays the rest of the iterations that ``solve`` was
-    asked for. ``SelfPlay.load`` continues runs of other parts.
+    ``run.run(run.horizon - run.iteration)`` plays the remaining iterations of ``solve``.
+    ``SelfPlay.load`` loads runs without a named algorithm.
 
     Parameters
     ----------

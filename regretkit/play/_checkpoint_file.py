@@ -48,7 +48,7 @@ class SavedRun:
 
     @classmethod
     def of(cls, run: Any, path: FilePath, callbacks: Iterable[object]) -> "SavedRun":
-        """Return what a checkpoint of a run and of callbacks holds."""
+        """Return the content of a checkpoint of a run and callbacks."""
         run.check_whole()
         game = run.game
         name = getattr(game, "name", None) or repr(getattr(game, "rules", game))
@@ -131,7 +131,7 @@ class SavedRun:
 
 
 def _parts(run: Any) -> list[str]:
-    """Return the classes of a run and its parts; refuse one that draws, but has no state."""
+    """Return the classes of a run and its parts; a part that draws must be Stateful."""
     parts = {name: getattr(run, name) for name in ("order", "averaging", "estimator")}
     for name, part in parts.items():
         draws = any(isinstance(value, np.random.Generator) for _, value in attributes(part))

@@ -18,7 +18,7 @@ from regretkit.games.tree._history import actions_of, check_length, outcomes_of,
 
 @frozen
 class Observation:
-    """What an agent knows when its turn comes, and what it may do.
+    """An agent's information set and its legal actions.
 
     Examples
     --------
@@ -28,11 +28,11 @@ class Observation:
     """
 
     player: int
-    """Which player it plays for."""
+    """The player to act."""
     information_set: Hashable
-    """What that player knows; ``str`` makes of it what people call it."""
+    """The player's information set; ``str`` of it is its name."""
     actions: tuple[Hashable, ...]
-    """What it may do."""
+    """The legal actions."""
 
 
 @runtime_checkable
@@ -53,24 +53,6 @@ class Agent(Protocol):
         ...
 
 
-@runtime_checkable
-class RoundObserver(Protocol):
-    """Receives the outcome of each round; agents of ``play_match`` may implement it.
-
-    Examples
-    --------
-    >>> class Curious:
-    ...     def on_round_end(self, round):
-    ...         self.last = round.payoffs
-    >>> isinstance(Curious(), RoundObserver)
-    True
-    """
-
-    def on_round_end(self, round: "Round") -> None:
-        """Take note of a round that is over."""
-        ...
-
-
 @define(eq=False)
 class StrategyAgent:
     """An agent that plays a strategy.
@@ -78,10 +60,9 @@ class StrategyAgent:
     Parameters
     ----------
     strategy
-        A profile, of which it plays the strategy of the player to act: from a run, or from a
-        file with ``Profile.from_json``. Or a function of an information set and its actions that
-        returns their probabilities, or a dict from information sets to such probabilities: a
-        list of these for each player, or one that it plays for every player.
+        A profile, from a run or from ``Profile.from_json``. Or a function of an information set
+        and its actions that returns their probabilities, or a dict from information sets to
+        probabilities: one for all players, or a list with one for each player.
     generator
         Draws the actions; or its seed.
 
@@ -97,7 +78,7 @@ class StrategyAgent:
     strategy: Profile | BehavioralStrategyLike | Sequence[BehavioralStrategyLike]
     generator: np.random.Generator = field(converter=as_generator, repr=False)
     _parts: dict[int, Behavior] = field(init=False, repr=False)
-    """The strategies of the players for which it has acted."""
+    """The strategy of each player that has acted."""
 
     def __attrs_post_init__(self) -> None:
         known = self.strategy
@@ -105,13 +86,12 @@ class StrategyAgent:
         self._parts = dict(enumerate(parts))
 
     def act(self, situation: Observation) -> int:
-        """Return the index of an action that was drawn."""
+        """Return the index of a drawn action."""
         player = situation.player
         if player not in self._parts:
             if isinstance(self.strategy, Sequence):
                 raise ValueError(
-                    f"the strategy is of {len(self._parts)} players, but plays for player "
-                    f"{player}; it is of another game"
+                    f"a strategy of {len(self._parts)} players plays for player {player}"
                 )
             self._parts[player] = Behavior(self._parts[0].strategy, player)
         distribution = self._parts[player](situation.information_set, situation.actions)
@@ -120,18 +100,18 @@ class StrategyAgent:
 
 @define(eq=False)
 class HumanAgent:
-    """An agent whose actions a person chooses, at a terminal or elsewhere.
+    """An agent whose actions a person chooses.
 
-    An action is answered by its name, or by the beginning of its name where no other begins so,
-    in letters of either case; actions with the same name are numbered. Any other answer is asked
-    for again. What ``ask`` raises, such as ``EOFError`` at the end of the input, ends the match.
+    A person types the name of an action or an unambiguous beginning of it, in letters of either
+    case. Actions with the same name are numbered. After any other answer the question is repeated.
+    An exception of ``ask``, such as ``EOFError`` at the end of the input, ends the match.
 
     Parameters
     ----------
     ask
-        Called with a question, returns the answer: ``input`` will do.
+        Called with a question, returns the answer, as ``input`` does.
     tell
-        Called with a line for the person to read: ``print`` will do.
+        Called with a line of text, as ``print`` is.
 
     Examples
     --------
@@ -152,7 +132,7 @@ class HumanAgent:
     tell: Callable[[str], object] = field(validator=is_callable(), repr=False)
 
     def act(self, situation: Observation) -> int:
-        """Return the index of the action that the person chose."""
+        """Return the index of the person's action."""
         names = [str(action).strip() for action in situation.actions]
         if not all(names) or len(set(names)) < len(names):
             names = [f"{number}. {name}".strip() for number, name in enumerate(names, start=1)]
@@ -170,7 +150,7 @@ class HumanAgent:
             self.tell(f"{no_action} {quote(answer)}.")
 
     def on_round_end(self, round: "Round") -> None:
-        """Tell the person what happened, and what it earned."""
+        """Tell the person the moves and the payoff."""
         self.tell(f"What happened: {' '.join(round.moves)}")
         for agent, payoff in zip(round.agents, round.payoffs, strict=True):
             if agent is self:
@@ -178,7 +158,7 @@ class HumanAgent:
 
 
 def _meant(answer: str, names: list[str]) -> list[int]:
-    """Return which actions an answer may mean."""
+    """Return the actions that an answer may mean."""
     for seen in (str, str.casefold):
         for fits in (str.__eq__, str.startswith):
             meant = [n for n, name in enumerate(names) if fits(seen(name), seen(answer))]
@@ -198,18 +178,18 @@ class Round:
     """
 
     number: int
-    """Which one it is, from 1."""
+    """The number of the round, from 1."""
     moves: tuple[str, ...]
-    """What chance and the players did, in order."""
+    """The actions of chance and the players, in order."""
     agents: tuple[Agent, ...] = field(repr=False)
-    """Who played."""
+    """The agents, in the order of ``play_match``."""
     payoffs: tuple[float, ...]
-    """What each of them earned."""
+    """The payoff of each agent."""
 
 
 @frozen(eq=False)
 class Match:
-    """What agents earned in a match.
+    """The payoffs of agents in a match.
 
     Examples
     --------
@@ -222,21 +202,18 @@ class Match:
     """
 
     payoffs: NDArray[np.float64]
-    """What each agent earned in each round, shape ``(rounds, agents)``."""
+    """The payoff of each agent in each round, shape ``(rounds, agents)``."""
     bounds: tuple[Bounds, ...] | None = None
-    """Bounds on each agent's payoffs, None where none are known."""
+    """Bounds on each agent's payoffs, if known."""
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """What each agent earned per round, shape ``(agents,)``."""
+        """The mean payoff of each agent, shape ``(agents,)``."""
         mean: NDArray[np.float64] = self.payoffs.mean(axis=0)
         return mean
 
     def estimate(self, agent: int) -> Estimate:
-        """Return what an agent earned per round, and intervals around it.
-
-        They are about what it would earn in the long run, if rounds do not depend on each other.
-        """
+        """Return an agent's mean payoff with confidence intervals for its expected payoff."""
         known = None if self.bounds is None else self.bounds[agent]
         return Estimate.of(self.payoffs[:, agent], known)
 
@@ -254,23 +231,24 @@ def play_match(
     rotate: bool = False,
     bounds: Bounds | None = None,
 ) -> Match:
-    """Let agents play a game against each other, and return what they earned.
+    """Let agents play a game against each other, and return their payoffs.
 
     Parameters
     ----------
     game
         A game, its tree, or its rules: ``Rules`` or the empty ``History``.
     agents
-        One for each player, in order; a ``RoundObserver`` among them hears of each round.
+        One for each player, in order. An agent's method ``on_round_end``, if it has one, is called
+        with the ``Round`` after each round.
     rounds
         How many to play, at least 1.
     generator
-        Draws chance's moves; agents draw from generators of their own. Or its seed.
+        Draws the moves of chance; agents have their own generators. Or its seed.
     rotate
         Let agents change places after every round, so that each plays for every player in turn.
     bounds
         The least and the largest payoff of any player, for intervals with guaranteed coverage; by
-        default those among all terminals of the game, where these are in memory.
+        default those of the game's terminals, if it has a tree.
 
     Examples
     --------
@@ -298,14 +276,16 @@ def play_match(
         lowest, highest = min(low for low, _ in known), max(high for _, high in known)
         known = ((lowest, highest),) * len(known)
     payoffs = np.empty((rounds, len(agents)))
-    observers = {id(agent): agent for agent in agents if isinstance(agent, RoundObserver)}
+    notified = [
+        getattr(agent, "on_round_end", None) for agent in {id(a): a for a in agents}.values()
+    ]
     for number in range(rounds):
         places = [(place + number * rotate) % len(agents) for place in range(len(agents))]
         moves, earned = _play(root, [agents[agent] for agent in places], generator)
         payoffs[number, places] = earned
         result = Round(number + 1, tuple(moves), agents, tuple(payoffs[number].tolist()))
-        for observer in observers.values():  # once each
-            observer.on_round_end(result)
+        for notify in filter(None, notified):
+            notify(result)
     payoffs.setflags(write=False)
     match = Match(payoffs, known)
     for agent in range(len(agents)):
@@ -314,16 +294,12 @@ def play_match(
 
 
 def _as_agents(agents: Sequence[Agent]) -> tuple[Agent, ...]:
-    if not isinstance(agents, Sequence):
-        raise TypeError(f"agents must be a sequence, one for each player, got {quote(agents)}")
     for number, agent in enumerate(agents):
         if not isinstance(agent, Agent) or isinstance(agent, type):
             raise TypeError(
                 f"agents[{number}] must have the method act of an Agent, got {quote(agent)}; for a "
-                "strategy, such as uniform_behavior, pass StrategyAgent(strategy, generator)"
+                "strategy pass StrategyAgent(strategy, generator)"
             )
-    if not agents:
-        raise ValueError("agents must be one for each player, got none")
     return tuple(agents)
 
 

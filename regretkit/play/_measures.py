@@ -1,4 +1,4 @@
-"""What can be measured of a run by name."""
+"""The measures of a run that have a name."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
 
 Measure: TypeAlias = Callable[["SelfPlay"], object]
-"""A function of a run, which returns what to write down."""
+"""A function of a run, which returns a value to record."""
 
 
 SAMPLED_GAP = "local_best_response"
@@ -235,7 +235,7 @@ def _visited(run: "SelfPlay") -> int:
 
 
 def check_tree(run: object, name: str) -> None:
-    """Refuse a measure of a run without a tree."""
+    """Raise a TypeError for a run without a tree."""
     if not hasattr(run, "minimizers"):
         raise TypeError(
             f"{name} needs the game's tree, and this run has none; measure {SAMPLED_GAP}, a "
@@ -244,7 +244,7 @@ def check_tree(run: object, name: str) -> None:
 
 
 def sampled_gap(run: Any, time_limit: float | None = None) -> float:
-    """Return what ``sampled_local_best_response`` gains against the average, over all players."""
+    """Return the gain of ``sampled_local_best_response`` against the average, over all players."""
     game, average = run.game, run.average
     options: Any = {"rollouts": _ROLLOUTS, "time_limit": time_limit and time_limit / run.players}
     best = [

@@ -1,4 +1,4 @@
-"""Orders of play: who learns when."""
+"""Orders of play."""
 
 import abc
 from typing import TYPE_CHECKING, NamedTuple
@@ -50,7 +50,7 @@ class Order(abc.ABC):
         return
 
     def schedule(self, players: int, iterations: int) -> UpdateSchedule | None:
-        """Return who learns in each of the next iterations, for machine code.
+        """Return the players that learn in each of the next iterations, for machine code.
 
         None, the default, if an iteration is more than that. A call advances the order's random
         state.
@@ -87,7 +87,7 @@ class Alternating(Order):
     Parameters
     ----------
     first
-        Who learns first; the others follow in turn.
+        The player that learns first; the others follow in turn.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class Run(Stateful, abc.ABC):
     Parameters
     ----------
     order
-        Who learns when.
+        The order of updates.
     averaging
         The weights w_t.
     horizon
@@ -84,7 +84,7 @@ class Run(Stateful, abc.ABC):
     @property
     @abc.abstractmethod
     def average(self) -> Any:
-        """What the players play on average over the iterations, weighted."""
+        """The players' average strategies, weighted."""
 
     @property
     @abc.abstractmethod
@@ -93,7 +93,7 @@ class Run(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def _prepare(self, iterations: int) -> None:
-        """Choose what plays the next iterations, and check what it needs."""
+        """Choose the executor of the next iterations."""
 
     @abc.abstractmethod
     def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
@@ -209,10 +209,10 @@ class Run(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def _results(self) -> dict[str, str]:
-        """Return what is known of the result, by name."""
+        """Return facts of the result, by name."""
 
     def _facts(self) -> dict[str, str]:
-        """Return what ``print`` shows, by name."""
+        """Return the lines of ``print``, by name."""
         call: dict[str, Any] = self.call or {}
         name = call.get("algorithm") or self._made_of()
         sampling = f", {call['sampling']} sampling" if call.get("sampling") else ""
@@ -246,11 +246,11 @@ def title_of(game: Any) -> str:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Raise ``KeyboardInterrupt`` at the end of a block, which may ask whether it is to end.
+    """Defer Ctrl-C to the end of a block; yield a function that returns whether it was pressed.
 
-    Python alone would raise it between any two instructions, as between an update and the line that
-    counts it. A second Ctrl-C is raised at once. Outside the main thread, and where a program
-    handles Ctrl-C in its own way, nothing changes.
+    Python alone would raise ``KeyboardInterrupt`` between any two instructions, such as an update
+    and the line that counts it. A second Ctrl-C is raised at once. Outside the main thread, and
+    with a program's own handler, nothing changes.
     """
     handler, pressed = signal.getsignal(signal.SIGINT), []
 

@@ -52,15 +52,15 @@ _REMEMBERED = 250_000
 class Sampled(Run):
     """Play a game against oneself by its rules, without a tree.
 
-    Monte Carlo CFR: a sample visits a part of the game, and a rule at each information set of the
-    learning player in it observes sampled utilities. An information set is created when its player
-    first learns there, so memory grows with what was visited and not with the size of the game.
+    Monte Carlo CFR: a sample visits a part of the game, and a rule at each visited information set
+    of the learning player observes sampled utilities. An information set is created when its player
+    first learns there, so memory grows with the visited part of the game.
 
     With one seed, samples, strategies and averages equal those of ``SelfPlay`` with the same
     estimator and order on the game's tree, for rules that a zero utility leaves unchanged: regret
-    matching, regret matching+ and their linear forms. Any other rule, such as a discounted or
-    predictive one, learns on a tree at all information sets, from zero utilities where no sample
-    comes. Here it learns at visited information sets only.
+    matching, regret matching+ and their linear forms. On a tree, other rules, such as discounted or
+    predictive ones, also observe a utility of zero at information sets that no sample visits. Here
+    every rule learns at visited information sets only.
 
     Python plays the first 50,000 histories. From then on machine code plays a game that is given
     as ``Rules``, if its rules can be traced, with the same samples and strategies.
@@ -70,9 +70,8 @@ class Sampled(Run):
     game
         The empty history of the game, or anything that ``as_history`` takes, of perfect recall.
     rule
-        Called with simplices of a single block, once for each player and number of actions, returns
-        a new minimizer on them: a rule's class, or any circuit. It must not draw random numbers. Or
-        a tuple of these, one for each player.
+        A function that returns a minimizer on simplices of a single block: a rule's class, or any
+        circuit that draws no random numbers. Or a tuple of these, one for each player.
     estimator
         ``ExternalSampling`` or ``OutcomeSampling``, without a baseline.
     order, averaging, horizon
@@ -143,7 +142,7 @@ class Sampled(Run):
             executor.play(end - self.iteration, interrupted)
 
     def _executor_for(self) -> Executor:
-        """Return what plays the next iterations. Both compute the same numbers."""
+        """Return the executor of the next iterations. Both compute the same numbers."""
         executor = self._executor
         compiled = self.engine == "compiled"
         waits = isinstance(executor, PythonExecutor) and executor.waits
@@ -172,12 +171,12 @@ class Sampled(Run):
 
     @property
     def current(self) -> Profile:
-        """What each player would play next."""
+        """The next strategies, x_{T+1}."""
         return self._profile()
 
     @property
     def average(self) -> Profile:
-        """What each player plays on average over the iterations, weighted."""
+        """The average of x_1 to x_T."""
         return self._profile(self.weight)
 
     def _profile(self, weight: float | None = None) -> Profile:
@@ -253,7 +252,7 @@ class Sampled(Run):
 
 
 class Node:
-    """One history: who acts, and what comes next."""
+    """A history and its children."""
 
     __slots__ = ("actions", "children", "history", "key", "player", "point", "sums", "values")
 
@@ -289,7 +288,7 @@ class Point:
 
 
 class PythonExecutor(Executor):
-    """Draws samples in Python. It keeps histories, as many as there is room for.
+    """Draws samples in Python, and caches the first histories.
 
     The draws are those of the traversal of a tree: depth first, one number where several actions
     are possible, and a single one for the initial chance moves.
@@ -527,6 +526,6 @@ def other_actions(player: int, name: Hashable) -> ValueError:
 def imperfect_recall(player: int, name: Hashable) -> ValueError:
     """Return the error about an information set that follows different sequences."""
     return ValueError(
-        f"imperfect recall: player {player} comes to information set {quote(name)} after "
-        "different actions or knowledge of its own; give what it knows a name that tells them apart"
+        f"imperfect recall: player {player} reaches information set {quote(name)} after different "
+        "actions or information sets of its own; give it different names"
     )

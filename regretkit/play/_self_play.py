@@ -15,7 +15,7 @@ from regretkit.evaluation import exploitability, nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._game import as_profile, as_strategies, check_game, check_strategy
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play._averaging import Average, LazyAverage, average_profile
+from regretkit.play._averaging import Average, average_profile
 from regretkit.play._engines import (
     AUTO,
     EngineReport,
@@ -33,18 +33,17 @@ from regretkit.sets import StrategySet
 class SelfPlay(Run):
     """A game played by minimizers, and the average of what they play.
 
-    In iteration t every player has a strategy x_t; the averages add it with weight w_t; then the
-    order of play updates the players, with utilities from the estimator. The order, the averaging
-    and the estimator may be of any class of their kinds.
+    In iteration t every player has a strategy x_t. The averages add it with weight w_t, and the
+    order updates the players with utilities from the estimator.
 
     Parameters
     ----------
     game
-        What is played.
+        The game.
     minimizers
         One for each player, on the player's set or on a part of it.
     order
-        Who learns when.
+        The order of updates.
     averaging
         The weights w_t.
     estimator
@@ -52,8 +51,8 @@ class SelfPlay(Run):
     horizon
         Number of iterations planned, for averagings that depend on it, at least 1.
     engine
-        How to run the iterations: ``"compiled"``, all of it in machine code; ``"numpy"``, as it is
-        written; ``"auto"``, compiled where it supports the run. They agree up to rounding.
+        ``"compiled"``, in machine code; ``"numpy"``; or ``"auto"``, compiled where it supports the
+        run. They agree up to rounding.
 
     Attributes
     ----------
@@ -88,7 +87,6 @@ class SelfPlay(Run):
     )
     last_profile: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
-    _lazy_averages: list[LazyAverage] = field(init=False, repr=False)
     _last_engine: str | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     """Name of the engine that ran the last iterations."""
     _executor: Executor | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
@@ -101,9 +99,8 @@ class SelfPlay(Run):
         self.order.check_players(self.players)
         check_engine(self._requested_engine)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
-        self._lazy_averages = [LazyAverage() for _ in self.minimizers]
         if self._requested_engine != AUTO:
-            select_engine(self, self._requested_engine)  # refuses now what it cannot run later
+            select_engine(self, self._requested_engine)
 
     def _prepare(self, iterations: int) -> None:
         if self.iteration == 0 and iterations:
@@ -122,7 +119,7 @@ class SelfPlay(Run):
 
     @property
     def engine(self) -> str:
-        """Name of the engine that ran the last iterations; before the first, what was asked for."""
+        """Name of the engine of the last iterations; before the first, the requested one."""
         return self._last_engine or self._requested_engine
 
     def engine_report(self) -> EngineReport:
@@ -155,7 +152,7 @@ class SelfPlay(Run):
         super()._restored()
         self._executor = None  # the state says what to go on with
 
-    # The players, as an order of play sees them
+    # For orders of play
 
     @property
     def players(self) -> int:
@@ -163,11 +160,11 @@ class SelfPlay(Run):
         return len(self.minimizers)
 
     def strategy(self, player: int) -> Vector:
-        """Return what a player would play now, read-only."""
+        """Return a player's next strategy, read-only."""
         return self.minimizers[player].next_strategy()
 
     def profile(self) -> list[Vector]:
-        """Return what all players would play now, in a list of which entries may be replaced."""
+        """Return all players' next strategies, in a new list."""
         strategies = [minimizer.next_strategy() for minimizer in self.minimizers]
         return as_profile(strategies, self.game.domains)
 
@@ -178,14 +175,14 @@ class SelfPlay(Run):
         self.minimizers[player].observe_utility(utility)
 
     def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
-        """Tell a player to expect its utility while the others play ``profile``, or nothing."""
+        """Let a player predict its utility while the others play ``profile``, zero for None."""
         minimizer = self.minimizers[player]
         if profile is None:
             minimizer.expect_utility(np.zeros(minimizer.dimension))
         else:
             minimizer.expect_utility(self.estimator.utility(self.game, player, profile))
 
-    # What came of it
+    # Results
 
     @property
     def current(self) -> Profile:
@@ -200,11 +197,11 @@ class SelfPlay(Run):
         return average_profile(self._averages, self.game)
 
     def nash_conv(self) -> float:
-        """Return ``evaluation.nash_conv`` of ``average``: what best responses gain in all."""
+        """Return ``evaluation.nash_conv`` of ``average``, the sum of the best responses' gains."""
         return nash_conv(self.game, self.average)
 
     def exploitability(self) -> float:
-        """Return ``evaluation.exploitability`` of ``average``: what they gain on average."""
+        """Return ``evaluation.exploitability`` of ``average``, their mean gain."""
         return exploitability(self.game, self.average)
 
     def __repr__(self) -> str:

@@ -113,8 +113,8 @@ def solve(
     Parameters
     ----------
     game
-        The game; or its rules alone, as ``Sampled`` takes them: it is then played without a tree,
-        by external sampling unless another one is given, and no gap is known.
+        The game; or its rules, as in ``Sampled``. Rules are played without a tree, by external
+        sampling by default, and have no gap.
     algorithm
         A name of ``ALGORITHMS``, such as ``"cfr+"``; a rule, such as the class
         ``RegretMatchingPlus``; an ``Algorithm``; or a list of these, one for each player. By
@@ -142,18 +142,14 @@ def solve(
     engine
         How to run it, as ``SelfPlay`` takes it.
     imperfect_recall
-        Whether to accept a game of imperfect recall. The run plays its perfect-recall refinement,
-        with one strategy for each original information set; there is no convergence guarantee.
-        See ``ImperfectRecallGame``.
+        Whether to accept an ``ImperfectRecallGame``. The run plays its perfect-recall refinement,
+        with one strategy for each original information set, without a convergence guarantee.
     exact
-        Return no run, but an ``ExactSolution``: an equilibrium of a two-player constant-sum game,
-        exact up to rounding. Small games and normal forms are solved by ``solve_zero_sum``; trees
-        of 4,500 sequences and more by ``finish`` of a run of DCFR, or of PDCFR+ without chance
-        moves, and where that takes more than 12,000 iterations by the linear program again,
-        unless memory is short; public games by ``finish`` alone. Sizes and iterations decide, no
-        clock. ``method`` of the solution says which it was. With an algorithm, an engine or a time
-        limit ``finish`` solves the game, in at most one minute by default, and warns if the time
-        limit ends it.
+        Return an ``ExactSolution`` instead of a run: an equilibrium of a two-player constant-sum
+        game, exact up to rounding. ``solve_zero_sum`` solves normal forms and small trees.
+        ``finish`` solves trees of 4,500 sequences and more by DCFR, or by PDCFR+ without chance
+        moves; after 12,000 iterations the linear program follows. ``finish`` alone solves public
+        games, and games with an algorithm, an engine or a time limit, by default of one minute.
 
     Notes
     -----
@@ -260,8 +256,7 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
 def likely_first(game: Game) -> str:
     """Return the algorithm that is likely to have the supports of an equilibrium first.
 
-    In the games that were measured that is DCFR where chance deals, and PDCFR+ where it does not,
-    as in Goofspiel. Both in turns take longer in nearly all of them, as both must be played.
+    In measured games, that is DCFR where chance deals, and PDCFR+ where it does not.
     """
     return "dcfr" if game.deals else "pdcfr+"
 
@@ -288,7 +283,7 @@ def start_by_rules(
 
 
 def refuse_tree(**given: object) -> None:
-    """Refuse what needs a tree."""
+    """Raise a ValueError for arguments that need a tree."""
     for name, value in given.items():
         if value:
             raise ValueError(f"{name}={quote(value)} needs the game's tree; leave it out")
@@ -301,7 +296,7 @@ def _sampled(
     estimator: Estimator | None,
     by_rules: bool,
 ) -> Algorithm:
-    """Return the algorithm with its sampling, or refuse what contradicts."""
+    """Return the algorithm with its sampling."""
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
     if estimator is not None and (sampling is not None or seed is not None):
@@ -317,9 +312,9 @@ def _sampled(
 
 
 def default_algorithm(*, sampled: bool) -> str:
-    """Return the name of the algorithm that does well with exact or with sampled utilities.
+    """Return the name of the default algorithm for exact or for sampled utilities.
 
-    By samples, linear CFR has the smaller gaps: in Leduc poker after 10,000 iterations of external
-    sampling its NashConv is 0.42, that of CFR 0.61 and that of CFR+ 0.68.
+    In Leduc poker after 10,000 iterations of external sampling, the NashConv of linear CFR is 0.42,
+    that of CFR 0.61 and that of CFR+ 0.68.
     """
     return "lcfr" if sampled else "cfr+"

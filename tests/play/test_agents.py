@@ -5,7 +5,7 @@ import pytest
 from naive_games import chance, decision, end, random_game, random_profile
 from refusals import refusals
 
-from regretkit import ExtensiveFormGame, games, solve
+from regretkit import ExtensiveFormGame, games
 from regretkit.games import (
     Dudo,
     GameTree,
@@ -15,7 +15,7 @@ from regretkit.games import (
     as_history,
     uniform_behavior,
 )
-from regretkit.play import HumanAgent, Match, Observation, StrategyAgent, play_match
+from regretkit.play import HumanAgent, Observation, StrategyAgent, play_match
 
 KUHN = games.kuhn_poker()
 SURE = 1 - 1e-6
@@ -60,29 +60,6 @@ def test_an_agent_plays_a_dict_and_a_function_for_all_players_and_a_list_for_eac
     ):
         agent = seeded(strategy)
         assert (*(agent.act(Observation(i, "here", ("x", "y"))) for i in (0, 1)),) == expected
-
-
-def test_an_agent_out_of_a_file_plays_the_same_match_as_before(tmp_path):
-    profile = solve(KUHN, iterations=50).average
-    profile.to_json(tmp_path / "kuhn.json")
-    read = Profile.from_json(tmp_path / "kuhn.json")
-
-    one, two = match(KUHN, [profile] * 2), match(KUHN, [read] * 2)
-    np.testing.assert_array_equal(one.payoffs, two.payoffs)
-    assert (match(KUHN, [profile] * 2, seed=9).payoffs != one.payoffs).any()
-
-
-test_what_is_no_strategy_is_refused = refusals(
-    (3, TypeError, "must be a function"),
-    ("kuhn.json", TypeError, "must be a Profile, or"),
-    ([3], TypeError, r"strategies\[0\]"),
-    call=seeded,
-)
-
-
-def test_an_agent_needs_a_generator_or_a_seed():
-    with pytest.raises(TypeError, match="default_rng"):
-        StrategyAgent(uniform_behavior, "7")
 
 
 def test_an_agent_refuses_to_play_another_game():
@@ -181,35 +158,21 @@ def test_agents_hear_of_each_round_once():
 
 
 class Wrong:
-    def __init__(self, answer):
-        self.answer = answer
-
     def act(self, situation):
-        return self.answer
+        return 2
 
 
 PLAYED = {"game": KUHN, "agents": [seeded(uniform_behavior)] * 2, "rounds": 3, "generator": 0}
 test_what_cannot_be_played_is_refused = refusals(
     ({"game": "kuhn_poker"}, TypeError, "game must be"),
-    ({"agents": []}, ValueError, "one for each player"),
-    ({"agents": seeded(uniform_behavior)}, TypeError, "sequence"),
     ({"agents": [uniform_behavior] * 2}, TypeError, "StrategyAgent"),
     ({"agents": [seeded(uniform_behavior)]}, ValueError, "1 agents"),
     ({"agents": [seeded(uniform_behavior)] * 3}, ValueError, "got 3"),
-    ({"agents": [Wrong(2)] * 2}, ValueError, "0 to 1"),
-    ({"agents": [Wrong("b")] * 2}, ValueError, "index of an action"),
-    ({"agents": [Wrong(True)] * 2}, ValueError, "index of an action"),
+    ({"agents": [Wrong()] * 2}, ValueError, "0 to 1"),
     ({"rounds": 0}, ValueError, "rounds"),
-    ({"generator": "3"}, TypeError, "default_rng"),
-    ({"bounds": (-0.5, 0.5)}, ValueError, "widen"),
+    ({"bounds": (-0.5, 0.5)}, ValueError, "bounds must"),
     call=lambda change: play_match(**(PLAYED | change)),
 )
-
-
-def test_a_match_shows_what_each_agent_earned():
-    shown = str(Match(np.array([[1.0, -1.0], [1.0, -1.0]])))
-
-    assert shown.splitlines()[1].startswith("agent 1  -1 in about (-1, -1), of 2 samples")
 
 
 # People
@@ -245,12 +208,6 @@ def test_a_person_answers_with_a_name_or_its_beginning_until_it_is_one(answers, 
     assert {line for line in said[2:] if "?" not in line} == asked_again
 
 
-def test_a_name_counts_as_it_is_written_before_its_case_is_looked_past():
-    for answer, chosen in (("Call", 0), ("call", 1), ("ca", 1), ("CALL", 2), ("CALLS", 2)):
-        assert person(answer)[0].act(Observation(0, "", ("Call", "call", "CALLS"))) == chosen
-    assert person("call")[0].act(Observation(0, "", ("CALL", "CALLER"))) == 0
-
-
 def test_a_person_is_not_asked_where_there_is_nothing_to_choose():
     player, said = person()
 
@@ -267,16 +224,6 @@ def test_a_person_plays_a_match_and_hears_what_it_earned():
     assert said.count("You earn +1.") == 2
     assert said.count("There is no action 'nonsense'.") == 1
     assert next(line for line in said if line.startswith("What happened")).endswith(" b p")
-
-
-def test_a_person_who_leaves_ends_the_match():
-    player, _ = person("b")
-    folder = seeded({"Jb": [1, 0], "Qb": [1, 0], "Kb": [1, 0]})
-
-    with pytest.raises(EOFError):
-        play_match(KUHN, [player, folder], 2, np.random.default_rng(0))
-    with pytest.raises(TypeError, match="tell"):
-        HumanAgent(input, None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from refusals import refusals
 
 import regretkit as rk
-from regretkit import SelfPlay, games
+from regretkit import games
 from regretkit.evaluation import exploitability, nash_conv
 from regretkit.play import (
     Algorithm,
@@ -174,10 +174,3 @@ test_what_could_never_be_called_or_met_is_refused_at_once = refusals(
     (lambda n: start().run(3, callbacks=n), [Linear], TypeError, "callbacks|iterable"),
     (lambda n: start().run(n), -1, ValueError, "iterations must be"),
 )
-
-
-def test_nothing_is_played_where_a_callback_is_refused():
-    run = SelfPlay(games.rock_paper_scissors(), [rk.RegretMatching(3) for _ in "xy"])
-    with pytest.raises(TypeError):
-        run.run(3, callbacks=[lambda run: None, 3])
-    assert run.iteration == 0

@@ -241,6 +241,8 @@ def test_a_checkpoint_is_written_at_its_iterations_and_when_a_callback_stops_the
     assert iterations == [*[None] * 10, *[10] * 10, *[20] * 5]
     assert run.iteration == watch.iteration == resume(path).iteration == 25
     assert [*tmp_path.iterdir()] == [path]
+    rk.solve(KUHN, "cfr", 35, callbacks=[Checkpoint(path, every=10)])
+    assert resume(path).iteration == 30
 
 
 def test_a_checkpoint_is_written_after_some_seconds(tmp_path):

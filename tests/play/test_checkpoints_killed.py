@@ -66,14 +66,3 @@ def test_a_run_killed_at_random_moments_is_resumed_to_the_same_bits(
 
     assert sum(left < crash_victim.ITERATIONS for left in lefts) >= unfinished
     assert len(set(lefts)) >= different
-
-
-@pytest.mark.slow
-def test_a_process_that_is_killed_again_and_again_never_spoils_the_file(whole, tmp_path):
-    # Each begins anew and writes over what the one before it left.
-    path = tmp_path / "run"
-    for delay in np.random.default_rng(3).uniform(0.0, 0.3, size=10):
-        kill_one(path, delay)
-        assert_resumed(path, whole)
-    left = {file.name for file in tmp_path.iterdir()} - {"run"}
-    assert all(name.startswith(".run.") and name.endswith(".part") for name in left)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive_games import decision, random_game
+from naive_games import random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, games
@@ -12,7 +12,6 @@ from regretkit.games import (
     GameTree,
     GraphGame,
     ImperfectRecallGame,
-    as_history,
     uniform_behavior,
 )
 from regretkit.play import (
@@ -75,19 +74,6 @@ def test_a_known_number_comes_out():
     assert gap(run, game) == pytest.approx(0.05134947169, abs=1e-10)
 
 
-def test_what_does_not_matter_changes_nothing():
-    # Before Kuhn poker player 0 makes a move that no information set records.
-    kuhn = as_history(games.kuhn_poker())
-    root = decision(0, "before the deal", hello=kuhn, well=kuhn)
-    graph = GraphGame.from_history(root, lambda history: getattr(history, "number", "before"))
-    alone = GraphGame.from_tree(games.kuhn_poker().tree)
-    first, second = (solve(game, "cfr", iterations=50).average for game in (graph, alone))
-
-    for player, known in ((0, "J"), (0, "Qpb"), (1, "Jp"), (1, "Qb")):
-        np.testing.assert_allclose(first[player, known], second[player, known], atol=1e-12)
-    assert first[0, "before the deal"].tolist() == [0.5, 0.5]
-
-
 @pytest.mark.parametrize("memory", [2, 3])
 def test_with_some_memory_the_gap_goes_down_as_on_the_tree(memory):
     graph, game = forgetful(3, memory)
@@ -131,11 +117,6 @@ def test_a_saved_run_continues_bitwise_identically(sampling, tmp_path):
     loaded = resume(tmp_path / "run", graph)
     for found, expected in zip(loaded.run(7).average, whole.average, strict=True):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_callbacks_see_a_run_and_may_stop_it():
-    run = start(forgetful(2, 1)[0]).run(20, callbacks=[lambda run: run.iteration == 7])
-    assert run.iteration == 7
 
 
 @pytest.mark.parametrize(

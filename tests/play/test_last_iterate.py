@@ -96,14 +96,6 @@ def test_the_last_iterate_converges(make, order):
         np.testing.assert_allclose(strategy, equilibrium, atol=1e-10)
 
 
-def test_norm_keeping_does_not_depend_on_the_unit_of_payoff():
-    run = play(NORM, Simultaneous(), 300)
-    scaled = play(NORM, Simultaneous(), 300, rk.matrix_game(PAYOFF * 2.0**40))
-
-    for x, y in zip(run.current, scaled.current, strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
 def test_the_norms_saturate():
     # They never fall, and what they still grow by vanishes: the step size comes to rest.
     run, lengths = rk.SelfPlay(CIRCLING, [NORM(3), NORM(3)], order=Simultaneous()), []
@@ -123,91 +115,6 @@ def test_the_norms_saturate():
 # are multiples of the equilibrium are fixed points, stable or unstable as the eigenvalues of the
 # derivative are all inside of the unit circle or not. Longer regrets make for smaller steps, and a
 # floor keeps them long.
-
-
-def iteration_without_restarts(place):
-    """Return where the regrets Q, R and the last gains of both players go, by the formula."""
-    Q, R, v, w = place.reshape(4, 3)
-    x, y = np.maximum(Q + v, 0.0), np.maximum(R + w, 0.0)
-    x, y = x / x.sum(), y / y.sum()
-    v, w = PAYOFF @ y - x @ PAYOFF @ y, x @ PAYOFF @ y - x @ PAYOFF
-    return np.concatenate([np.maximum(Q + v, 0.0), np.maximum(R + w, 0.0), v, w])
-
-
-def factor_at_rest(lengths):
-    """Return by what factor a small distance changes in an iteration, in the long run."""
-    rest = [length * x for length, x in zip(lengths, EQUILIBRIUM, strict=True)]
-    place = np.concatenate([*rest, np.zeros(6)])
-    slopes = [
-        (iteration_without_restarts(place + step) - iteration_without_restarts(place - step)) / 2e-6
-        for step in 1e-6 * np.eye(12)
-    ]
-    sizes = np.abs(np.linalg.eigvals(np.array(slopes)))
-    # Longer regrets of either player are at rest as well: two of the eigenvalues are 1.
-    neutral = np.abs(sizes - 1.0) < 1e-6
-    assert neutral.sum() == 2
-    return sizes[~neutral].max()
-
-
-def factor_measured(distances):
-    """Return the factor between the peaks of what swings while it grows or falls."""
-    triples = zip(distances, distances[1:], distances[2:], strict=False)
-    peaks = [t for t, (before, now, after) in enumerate(triples, 1) if before < now > after]
-    first, last = peaks[len(peaks) // 5], peaks[-1]
-    return (distances[last] / distances[first]) ** (1.0 / (last - first))
-
-
-def distance(run):
-    return max(np.abs(x - e).max() for x, e in zip(run.current, EQUILIBRIUM, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("lengths", "attracts"),
-    [((6.0, 17.0), False), ((4.0, 26.5), False), ((6.0, 18.0), True), ((20.0, 28.0), True)],
-)
-def test_the_equilibrium_attracts_stable_play_where_regrets_are_long(lengths, attracts):
-    run, noise = play(stable(0.1), Simultaneous(), 0), np.random.default_rng(1)
-    for player, length, x in zip(run.minimizers, lengths, EQUILIBRIUM, strict=True):
-        state = player.state_dict()
-        state["regrets"] = length * x * (1.0 + 1e-8 * noise.normal(size=3))
-        player.load_state_dict(state)
-
-    distances = [distance(run.run(1))]
-    while 1e-12 < distances[-1] < 1e-4:
-        distances.append(distance(run.run(1)))
-
-    factor = factor_at_rest(lengths)
-    assert (factor < 1.0) == (distances[-1] < 1e-12) == attracts
-    assert np.log(factor_measured(distances)) == pytest.approx(np.log(factor), rel=0.1)
-
-
-@pytest.mark.parametrize("floor", [5.0, 10.0])
-def test_a_high_floor_makes_regrets_so_long_that_play_is_attracted(floor):
-    run, distances = play(stable(floor), Simultaneous(), 300), []
-
-    while not distances or distances[-1] > 1e-10:
-        distances.append(distance(run.run(1)))
-
-    factor = factor_at_rest([player.regrets.sum() for player in run.minimizers])
-    assert all(player.regrets.max() > floor for player in run.minimizers)
-    assert factor < 1.0
-    assert np.log(factor_measured(distances)) == pytest.approx(np.log(factor), rel=0.1)
-
-
-OTHERS = {
-    "all actions": [[0.0, -1.0, 2.0], [1.0, 0.0, -3.0], [-2.0, 3.0, 0.0]],
-    "two of three": [[2.0, -1.0, 0.0], [-1.0, 1.0, -2.0], [0.0, -3.0, 1.0]],
-    "two": [[1.0, -1.0], [-2.0, 3.0]],
-}
-
-
-@pytest.mark.deep_beyond(2)
-@pytest.mark.parametrize("payoff", OTHERS.values(), ids=OTHERS)
-@each_of(SETTLES)
-def test_the_last_iterate_converges_in_other_games(make, order, payoff):
-    run = play(make, order, 1_500, rk.matrix_game(payoff))
-
-    assert duality_gap(run.game, run.current) < 1e-12
 
 
 # The order of play
@@ -256,17 +163,6 @@ def test_predictors_of_their_own_are_silenced_before_the_unaided_strategies_are_
     for player, twin in enumerate(twins):
         twin.expect_utility(CIRCLING.utility(player, [np.array(x) for x in unaided]))
         np.testing.assert_allclose(run.last_profile[player], twin.next_strategy(), atol=1e-12)
-
-
-def test_orders_without_expectations_play_what_they_always_played():
-    # The averaged strategies are those learned from, and no prediction is made in between.
-    run = play(PRM_PLUS, Alternating(), 0)
-
-    for _ in range(20):
-        previous = run.current
-        run.run(1)
-        for x, y in zip(previous, run.last_profile, strict=True):
-            np.testing.assert_array_equal(x, y)
 
 
 def test_extragradients_run_through_a_tree():
@@ -327,16 +223,6 @@ def test_weights_are_the_discounts_of_the_paper_multiplied_up(power, horizon):
 
     np.testing.assert_allclose(np.array(weights) / weights[-1], expected, rtol=1e-11)
     assert weights[horizon - 1] == pytest.approx(1.0, rel=1e-12)
-
-
-@pytest.mark.parametrize("horizon", [10**6, 10**12])
-def test_weights_of_long_runs_neither_overflow_nor_vanish(horizon):
-    weights = [HorizonPower(30.0).weight(t, horizon) for t in (1, 2, horizon // 2, horizon)]
-
-    assert 0.0 < weights[0] <= weights[1] < weights[2] < weights[3] == pytest.approx(1.0, rel=1e-6)
-    average = rk.Average(HorizonPower(30.0), horizon=horizon)
-    average.add(np.array([0.25, 0.75]))
-    np.testing.assert_array_equal(average.strategy, [0.25, 0.75])
 
 
 def test_a_schedule_without_a_horizon_is_refused_before_anything_is_played():

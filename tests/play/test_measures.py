@@ -62,6 +62,8 @@ def test_the_change_of_strategies_is_the_largest_since_the_last_call():
     ]
     np.testing.assert_allclose(changes, expected)
     assert changes[-1] < changes[0]
+    solve(KUHN, "cfr+", iterations=1, callbacks=[record])
+    assert record.values["strategy_change"][-1] is None
 
 
 # Regret

@@ -1,7 +1,5 @@
 """One call from a game to a solution, and play against a best response."""
 
-import re
-
 import numpy as np
 import pytest
 from naive_games import decision, end, random_game
@@ -11,7 +9,6 @@ import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games, solve
 from regretkit.evaluation import best_response, nash_conv
 from regretkit.play import (
-    ALGORITHMS,
     Algorithm,
     Alternating,
     At,
@@ -20,11 +17,9 @@ from regretkit.play import (
     Power,
     Recorder,
     geometric,
-    named,
 )
 
 KUHN = games.kuhn_poker()
-COOPERATE_OR_NOT = games.prisoners_dilemma()
 NAMES = ["cfr", "cfr+", "lcfr", "dcfr", "pcfr+"]
 
 
@@ -98,51 +93,14 @@ def test_the_number_of_iterations_is_the_horizon_of_the_average():
         np.testing.assert_array_equal(x, y)
 
 
-def test_an_algorithm_is_a_value_that_starts_afresh_every_time():
-    first, second = (solve(KUHN, "pcfr+", iterations=10) for _ in range(2))
-
-    np.testing.assert_array_equal(first.average[0], second.average[0])
-    assert named("pcfr+") == ALGORITHMS["pcfr+"]
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("cfrplus", r"did you mean 'cfr\+'"),
-        ("CFRplus", r"did you mean 'cfr\+'"),
-        ("PCFR_Plus", r"did you mean 'pcfr\+'"),
-        ("sapcfr-plus", r"did you mean 'sapcfr\+'"),
-        ("dcfrs", "did you mean 'dcfr'"),
-    ],
-)
-def test_an_unknown_name_is_refused_with_what_is_close(name, hint):
-    with pytest.raises(ValueError, match=f"there is no algorithm '{re.escape(name)}'") as e:
-        solve(KUHN, name, iterations=1)
-    assert all(repr(known) in str(e.value) for known in ALGORITHMS)
-    e.match(hint)
-
-
-NOT_ALGORITHMS = 3, rk.RegretMatching(2), Algorithm, [3, "cfr"]
-NO_ALGORITHM = "algorithm must be a name, a rule's class, an Algorithm, or a list"
-NO_GAME = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
-
-
 test_what_cannot_be_solved_is_refused = refusals(
     ({}, ValueError, "pass iterations, target_gap or time_limit"),
-    *(({"game": g}, TypeError, r"game must be a Game.*games\.load\(") for g in ("nosuch", 3)),
-    ({"game": "nosuch", "exact": True}, TypeError, "games.load"),
+    ({"game": "nosuch", "iterations": 1}, TypeError, r"game must be a Game.*games\.load\("),
+    ({"game": 3, "exact": True}, TypeError, "games.load"),
+    ({"exact": True, "iterations": 3}, ValueError, "exact=True takes"),
     ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
-    ({"iterations": 2.5}, TypeError, "iterations must be a whole number"),
     ({"target_gap": 0.0}, ValueError, "target must be"),
-    ({"target_gap": -1.0, "iterations": 5}, ValueError, "target must be"),
-    ({"target_gap": np.nan}, ValueError, "target must be"),
-    ({"target_gap": "0.1"}, TypeError, "target must be"),
-    *(({"algorithm": wrong, "iterations": 1}, TypeError, NO_ALGORITHM) for wrong in NOT_ALGORITHMS),
-    *(
-        ({"game": wrong, "iterations": 1}, TypeError, NO_GAME)
-        for wrong in ("kuhn_poker", None, solve)
-    ),
-    *(({"callbacks": wrong, "iterations": 1}, TypeError, "callbacks") for wrong in (print, [3])),
+    ({"algorithm": "dcfrs", "iterations": 1}, ValueError, "did you mean 'dcfr'"),
     call=lambda arguments: solve(**({"game": KUHN} | arguments)),
 )
 
