@@ -83,8 +83,8 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
 def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     """Return what each player would gain by a best response, shape ``(players,)``.
 
-    In units of payoff; zero for all players exactly at the Nash equilibria. Rounding may move it by
-    a few units in the last place of the payoffs, in normal form also below zero.
+    The gains are in units of payoff, and zero for all players exactly at the Nash equilibria.
+    Rounding may move them by a few units in the last place of the payoffs, also below zero.
 
     Examples
     --------
@@ -225,11 +225,10 @@ def security_value(
 
 
 def only_opponent(game: Game, player: int) -> int:
-    """Return the opponent of a player in a game of two, or refuse a game of more."""
+    """Return the opponent of a player in a game of two."""
     if len(game.domains) != 2:
         raise ValueError(
-            f"game must have two players in extensive form, got {len(game.domains)}: what several "
-            "opponents can do together there is not linear in their strategies; where they draw "
-            "their plans together, team_maxmin(game, player) has what they guarantee"
+            f"game must have two players in extensive form, got {len(game.domains)}; "
+            "team_maxmin(game, player) is for opponents with joint plans"
         )
     return 1 - player

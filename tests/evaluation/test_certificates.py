@@ -213,6 +213,21 @@ def test_gaps_are_what_all_plans_and_deviations_give(players, seed):
                 assert found.gains[player] == wanted
 
 
+def test_triggers_at_a_later_information_set_gain_together():
+    # Player 0 is always told the wrong side of the coin of player 1, one or the other.
+    right, wrong = end(1.0, 0.0), end(0.0, 0.0)
+    guesses = {"l": {"L": right, "R": wrong}, "r": {"L": wrong, "R": right}}
+    coin = {side: decision(0, "guess", **ends) for side, ends in guesses.items()}
+    root = decision(0, "door", go=decision(1, "coin", **coin), stay=wrong)
+    game = ExtensiveFormGame.from_history(root)
+    told = [{"door": [1, 0], "guess": side} for side in ([1, 0], [0, 1])]
+    profiles = [[told[i], {"coin": [i, 1 - i]}] for i in (0, 1)]
+    for notion, gap in ("efce", 1), ("efcce", Fraction(1, 2)), ("nfcce", Fraction(1, 2)):
+        found = certify_gaps(game, profiles, notion, weights=[0.5, 0.5])
+        assert found.gaps == (gap, 0)
+        found.verify(game)
+
+
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 2)])
 def test_in_normal_form_they_are_the_gaps_in_floats(shape):
     generator = np.random.default_rng(sum(shape))
@@ -488,7 +503,7 @@ def test_gaps_of_a_game_with_another_payoff_do_not_pass(name):
         if numbers(true) == numbers(proof):
             forged.verify(altered)  # where that payoff does not matter
         else:
-            with pytest.raises(ValueError, match="is not what the profile proves"):
+            with pytest.raises(ValueError, match="does not prove the numbers of player"):
                 forged.verify(altered)
 
 
@@ -502,5 +517,5 @@ def test_weights_and_strategies_are_probabilities():
             evolve(proof, parts=tuple(parts)).verify(game)
     negative = part.strategies[0]._replace(numerators={0: 1, 1: 2, 2: -1}, denominator=1)
     forged = part._replace(strategies=(negative, *part.strategies[1:]))
-    with pytest.raises(ValueError, match="strategy of player 0 is none of this game"):
+    with pytest.raises(ValueError, match="player 0 has an invalid strategy"):
         evolve(proof, parts=(forged, *proof.parts[1:])).verify(game)

@@ -233,7 +233,7 @@ test_what_has_no_value_is_refused = refusals(
     (lambda: solve_zero_sum(THREE), ValueError, "game must have two players, got 3"),
     (lambda: solve_zero_sum(games.hold_em()), TypeError, "a NormalFormGame or an ExtensiveForm"),
     (lambda: maxmin(games.chicken(), 2), ValueError, "player must be one of 0 to 1, got 2"),
-    (lambda: maxmin(THREE, 0), ValueError, "two players in extensive form, got 3: what several"),
+    (lambda: maxmin(THREE, 0), ValueError, "two players in extensive form, got 3; team"),
 )
 
 

@@ -106,7 +106,7 @@ def test_a_sampled_bound_lies_below_what_a_best_response_earns(player):
         [uniform_behavior] * 2,
         1_000,
         np.random.default_rng(player),
-        rollouts=30,
+        rollouts=8,
         bounds=(-1.0, 1.0),
     )
     low, _ = found.bernstein_interval(SURE)

@@ -105,7 +105,7 @@ class Optimum:
     payoffs: Vector
     """Expected payoff of every player, shape ``(players,)``."""
     gaps: Vector = field(repr=False)
-    """What each player gains by a deviation of the concept, none up to rounding."""
+    """The gain of each player by a deviation of the concept, 0 up to rounding."""
 
     @property
     def gap(self) -> float:

@@ -219,7 +219,7 @@ def _proven(game: Any, exact: ExactGame, notion: Notion, parts: tuple[Part, ...]
 def _deviations(
     exact: ExactGame, points: Sequence[Point], notion: Notion, played: _Played
 ) -> tuple[int, int, dict[Deviation, int]]:
-    """Return what a player earns, what the best deviation gains, and what each one gains."""
+    """Return a player's payoff, the gain of the best deviation, and that of each single one."""
     followed: dict[int, int] = defaultdict(int)
     for x, earned in played:
         for s in x.keys() & earned.keys():
@@ -239,11 +239,11 @@ def _deviations(
         after[parent] = region + after[parent]
         own = {s for at, _ in region for s in at}
         largest = []
-        for told, source in [(None, parent)] if coarse else enumerate(sequences):
+        for recommended, source in [(None, parent)] if coarse else enumerate(sequences):
             lost = sum(followed[s] for s in (sequences if coarse else [source]))
             best = best_values(region, _recommended(played, source, own))
             alone = [best[s] - lost for s in sequences]
-            gains |= {Deviation(j, told, action): gain for action, gain in enumerate(alone)}
+            gains |= {Deviation(j, recommended, action): gain for action, gain in enumerate(alone)}
             largest.append(max(alone))
         later = [together[s] for s in sequences]
         together[parent] += max(largest[0], sum(later)) if coarse else sum(map(max, largest, later))
@@ -251,7 +251,7 @@ def _deviations(
 
 
 def _recommended(played: _Played, source: int, own: Set[int] | None = None) -> dict[int, int]:
-    """Return what each of some sequences earns where a sequence is recommended."""
+    """Return the utility of some sequences in the profiles that recommend a sequence."""
     values: dict[int, int] = defaultdict(int)
     for x, earned in played:
         if share := x.get(source, 0):
@@ -380,7 +380,7 @@ def _guaranteed(exact: ExactGame, player: int, strategy: Shares) -> Fraction:
 def _solved(
     exact: ExactGame, player: int, own: list[int], other: list[int], near: Vector
 ) -> tuple[Shares, Fraction]:
-    """Return a player's strategy in fractions, and what it guarantees."""
+    """Return a player's strategy in fractions, and the payoff of player 0 that it guarantees."""
     largest = max(map(abs, exact.paid[0])) or 1  # the unit of values
     rows, wanted = _equations(exact, player, own, other, largest)
     size = len(own)

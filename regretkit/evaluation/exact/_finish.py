@@ -1,4 +1,4 @@
-"""From a run to an exact equilibrium: linear systems of the supports of what is played."""
+"""From a run to an exact equilibrium: linear systems of the supports of its strategies."""
 
 import itertools
 import math
@@ -42,7 +42,7 @@ _LOSS = 1e-13
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
 _ROUNDING = 2.0**-50
-"""What a system of numbers of size one may miss once it is solved."""
+"""The largest residual of a solved system of numbers of size one."""
 
 
 class Bounded(NamedTuple):

@@ -1,6 +1,6 @@
-"""The check of certificates: plain fractions, from a game's arrays and a certificate's numbers.
+"""The check of certificates in plain fractions, from a game's arrays and a certificate's numbers.
 
-It shares no code with what makes certificates. All that it takes from the game are its arrays.
+It shares no code with the functions that make certificates.
 """
 
 from collections import defaultdict
@@ -16,37 +16,37 @@ from regretkit._util._validate import quote
 from regretkit.games import CHANCE, GameTree, NormalFormGame, fingerprint
 
 _WITHIN = Fraction(1, 2**50)
-"""How far a fraction may be from the float that stands for it, relative to its size."""
+"""The largest relative distance between a float and the fraction that it stands for."""
 _MOST_BITS = 1_000_000
-"""The longest common denominator of a distribution; sums of longer ones would take hours."""
+"""The longest common denominator of a distribution; longer sums would take hours."""
 _OF_TABLES = "value", "nash", "ce", "cce"
 _OF_TREES = "value", "nash", "efce", "efcce", "nfcce"
 
 Numbers: TypeAlias = dict[int, Fraction]
-"""By sequence; 0 where there is none."""
+"""Numbers by sequence; missing ones are 0."""
 Decisions: TypeAlias = list[tuple[range, int]]
-"""A player's information sets: their sequences, and the sequence before, those before first."""
+"""A player's information sets in order: their sequences, and the sequence before."""
 Played: TypeAlias = list[tuple[Numbers, Numbers]]
-"""What a player plays, times the probability, and what each sequence earns against the others."""
+"""For each profile a player's strategy, times the probability, and its utility."""
 
 
 def check_certificate(game: Any, certificate: Any) -> None:
     """Raise a ValueError unless all numbers of a certificate hold for a game.
 
-    Each number must be what the distribution of the certificate gives. A certificate of a value
-    is of one profile of two players, whose payoffs sum to one constant at all terminals; neither
-    of them gains.
+    Each number must follow from the distribution of the certificate. A certificate of a value has
+    one profile of two players, whose payoffs sum to one constant at all terminals, and neither
+    player gains.
     """
     if fingerprint(game) != certificate.fingerprint:
         raise ValueError(f"the certificate is of another game than {quote(game)}")
     arrays = _Arrays.of(game)
     if arrays.readings != certificate.readings:
-        raise ValueError("the certificate says that other fractions are meant by the game's floats")
+        raise ValueError("the certificate reads the game's floats as other fractions")
     notion, parts = certificate.notion, _distribution(arrays, certificate)
     if notion not in (_OF_TABLES if isinstance(game, NormalFormGame) else _OF_TREES):
         raise ValueError(f"there is no notion {quote(notion)} in games of this form")
     if notion in ("value", "nash") and len(parts) != 1:
-        raise ValueError(f"notion {quote(notion)} is of one profile")
+        raise ValueError(f"notion {quote(notion)} has one profile")
     lower, upper, gains = certificate.lower, certificate.upper, certificate.gains
     if not len(lower) == len(upper) == len(gains) == len(arrays.decisions):
         raise ValueError("the certificate must have numbers for each player")
@@ -56,16 +56,11 @@ def check_certificate(game: Any, certificate: Any) -> None:
             for weight, x in parts
         ]
         earned, gap, each = _deviations(decisions, notion, played)
-        for name, said, found in (
-            ("lower", lower[player], earned),
-            ("upper", upper[player], earned + gap),
-            ("gains", gains[player], each),
-        ):
-            if said != found:
-                raise ValueError(f"{name} of player {player} is not what the profile proves")
+        if (lower[player], upper[player], gains[player]) != (earned, earned + gap, each):
+            raise ValueError(f"the profile does not prove the numbers of player {player}")
     if notion == "value":
         if lower != upper:
-            raise ValueError("a player gains, so that the profile proves no value")
+            raise ValueError("a player gains, so the profile proves no value")
         if len(lower) != 2 or not arrays.sum_to(sum(lower, Fraction(0))):
             raise ValueError("payoffs of two players must sum to a constant, without any rounding")
 
@@ -75,7 +70,7 @@ class _Arrays(NamedTuple):
 
     decisions: list[Decisions]
     terminals: list[tuple[tuple[int, ...], Fraction, list[Fraction]]]
-    """For each terminal the players' last sequences, chance's probability, payoffs times chance."""
+    """For each terminal the last sequences, chance's probability, and payoffs times that."""
     readings: dict[float, Fraction]
     """The floats that stand for other fractions."""
 
@@ -84,7 +79,9 @@ class _Arrays(NamedTuple):
         """Return the arrays of a game; a table is a tree with one decision for each player."""
         tree = None if isinstance(game, NormalFormGame) else game.tree
         payoffs = game.payoffs.reshape(game.players, -1).T if tree is None else tree.payoffs
-        drawn = np.zeros(0) if tree is None else tree.probability[1:][_is_drawn(tree)]
+        drawn = np.zeros(0)
+        if tree is not None:
+            drawn = tree.probability[1:][tree.player[tree.parent[1:]] == CHANCE]
         meant = {v: _fraction(v) for v in np.append(payoffs.ravel(), drawn).tolist()}
         reach: Iterable[Fraction]
         if tree is None:
@@ -101,18 +98,18 @@ class _Arrays(NamedTuple):
         readings = {value: fraction for value, fraction in meant.items() if fraction != value}
         return cls(decisions, terminals, readings)
 
-    def strategy(self, player: int, told: Any) -> Numbers:
+    def strategy(self, player: int, shares: Any) -> Numbers:
         """Return a strategy of a certificate, or raise a ValueError."""
-        x = {s: Fraction(n, told.denominator or 1) for s, n in told.numerators.items()}
+        x = {s: Fraction(n, shares.denominator or 1) for s, n in shares.numerators.items()}
         own = self.decisions[player]
         known = range(1 + sum(len(sequences) for sequences, _ in own))
         if (
-            told.denominator < 1
+            shares.denominator < 1
             or x.get(0) != 1
             or not all(s in known and share >= 0 for s, share in x.items())
             or any(sum(x.get(s, 0) for s in at) != x.get(before, 0) for at, before in own)
         ):
-            raise ValueError(f"the strategy of player {player} is none of this game")
+            raise ValueError(f"player {player} has an invalid strategy")
         return x
 
     def earned(self, player: int, strategies: Sequence[Numbers]) -> Numbers:
@@ -138,20 +135,16 @@ def _distribution(arrays: _Arrays, certificate: Any) -> list[tuple[Fraction, lis
     for part in certificate.parts:
         if len(part.strategies) != len(arrays.decisions):
             raise ValueError("the certificate must have a strategy for each player")
-        own = (abs(told.denominator) for told in part.strategies)
+        own = (abs(shares.denominator) for shares in part.strategies)
         unit = lcm(unit, part.weight.denominator * prod(own))
         if unit.bit_length() > _MOST_BITS:
             raise ValueError("the probabilities have no common denominator of a million bits")
-        strategies = [arrays.strategy(i, told) for i, told in enumerate(part.strategies)]
+        strategies = [arrays.strategy(i, shares) for i, shares in enumerate(part.strategies)]
         parts.append((part.weight, strategies))
     weights = [weight for weight, _ in parts]
     if sum(weights) != 1 or min(weights) < 0:
         raise ValueError("the weights must be at least 0 and sum to one")
     return parts
-
-
-def _is_drawn(tree: GameTree) -> Any:
-    return tree.player[tree.parent[1:]] == CHANCE
 
 
 def _fraction(value: float) -> Fraction:
@@ -206,7 +199,7 @@ def _best(decisions: Decisions, earned: Mapping[int, Fraction]) -> Numbers:
 def _deviations(
     decisions: Decisions, notion: str, played: Played
 ) -> tuple[Fraction, Fraction, dict[tuple[int | None, ...], Fraction]]:
-    """Return what a player earns, what deviations together gain, and what each alone gains."""
+    """Return a player's payoff, the gain of all deviations together, and that of each alone."""
     follow: Numbers = defaultdict(Fraction)
     for x, earned in played:
         for s in x.keys() & earned.keys():
@@ -226,17 +219,17 @@ def _deviations(
                 reached.update(at[0])
         triggers: list[tuple[int | None, int, Sequence[int]]] = [(None, before, sequences)]
         if notion in ("ce", "efce"):  # the recommended action is known
-            triggers = [(told, s, [s]) for told, s in enumerate(sequences)]
-        for told, source, followed in triggers:
+            triggers = [(action, s, [s]) for action, s in enumerate(sequences)]
+        for recommended, source, followed in triggers:
             best = _best(later, _where(played, source, reached))
             own = [best[s] - sum(follow[t] for t in followed) for s in sequences]
-            gains |= {(number, told, action): gain for action, gain in enumerate(own)}
+            gains |= {(number, recommended, action): gain for action, gain in enumerate(own)}
             together[before] += max(*own, sum((together[t] for t in followed), Fraction(0)))
     return follow[0], together[0], gains
 
 
 def _where(played: Played, source: int, own: Set[int]) -> Numbers:
-    """Return what each of some sequences earns where a sequence is recommended."""
+    """Return the utility of some sequences in the profiles that recommend a sequence."""
     found: Numbers = defaultdict(Fraction)
     for x, earned in played:
         if source in x:
