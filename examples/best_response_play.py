@@ -1,10 +1,10 @@
-"""One player learns against an opponent who sees its strategy and answers best.
+"""Minimize regret against an opponent that plays best responses.
 
-With averages X and Y over T iterations and the learner's regret R,
+With averages X and Y over T iterations and the minimizer's regret R,
 
     min_y u(X, y)  >=  mean of u(x_t, y_t)  =  max_x u(x, Y) - R / T
 
-so that both are within R / T of a saddle point. As R / T tends to zero, max min = min max: a proof
+so both are within R / T of a saddle point. If R / T converges to zero, max min = min max: a proof
 of the minimax theorem (Freund and Schapire, 1999). In a tree, this is CFR-BR.
 
     $ python examples/best_response_play.py

@@ -1,8 +1,8 @@
-"""Chance-sampled CFR on Kuhn poker: a random deal in each iteration, all actions swept.
+"""Compare chance-sampled CFR with exact CFR on Kuhn poker.
 
-This is the Monte Carlo CFR of the textbooks. Nothing but the estimator differs from exact CFR:
-the same minimizers, the same loop. The averages of both go to equilibrium; the sampled one needs
-more iterations, and in a large game each of them would be much cheaper.
+Chance sampling draws one deal in each iteration and sweeps all actions. Only the estimator differs
+from exact CFR. The averages of both converge to an equilibrium. The sampled run needs more
+iterations, which are much cheaper in a large game.
 
     $ python examples/chance_sampled_kuhn.py
 """

@@ -1,9 +1,8 @@
-"""A regret minimizer of one's own in ten lines, and then everywhere.
+"""Write a regret minimizer in ten lines, and use it in several circuits.
 
-The rule plays in proportion to the square of positive regret, where regret matching plays in
-proportion to positive regret itself; its regret is bounded by a similar potential argument. It is
-written once, over any number of decisions at a time, and goes into a hull, a product, a
-swap-regret learner and CFR unchanged.
+The rule plays in proportion to the square of positive regret. A potential argument like that of
+regret matching bounds its regret. The same class runs in a hull, a product, a swap-regret
+minimizer and CFR.
 
     $ python examples/custom_minimizer.py
 """

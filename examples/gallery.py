@@ -1,6 +1,6 @@
-"""Draw one picture of each kind, as they stand in the gallery of the documents.
+"""Draw the figures of the gallery in the documentation.
 
-Into the folder that is named, by default `gallery`, as files of SVG.
+The argument is the folder of the SVG files, by default `gallery`.
 
     $ python examples/gallery.py docs/images/gallery
 """
@@ -110,7 +110,7 @@ def correlated_gaps(iterations: int) -> object:
     ):
         records[name] = Recorder({"gap": gap})
         players = [make(tree, rk.RegretMatching) for tree in game.domains]
-        players[0].observe_utility([0.0, 0.05, *[0.0] * 8])  # uniform play would never move
+        players[0].observe_utility([0.0, 0.05, *[0.0] * 8])  # leave the fixed point
         watch = At(geometric(1.25), records[name])
         rk.SelfPlay(game, players, order=Simultaneous()).run(10 * iterations, callbacks=[watch])
     return display.convergence(records, title="Shapley's game with a bet").figure
@@ -142,7 +142,7 @@ def main(folder: str = "gallery", iterations: int = 300) -> None:
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     for name, draw in FIGURES.items():
-        with mpl.rc_context({"svg.hashsalt": "regretkit"}):  # the same file whenever it is drawn
+        with mpl.rc_context({"svg.hashsalt": "regretkit"}):  # for reproducible files
             figure = draw(iterations)
             assert isinstance(figure, Figure)
             figure.savefig(path / name, metadata={"Date": None})

@@ -1,8 +1,8 @@
 """Solve Kuhn poker with CFR+, built from its parts.
 
-CFR+ is not a class here. It is CFR, with RM+ at every information set, alternating updates, and
-an average that weighs later iterations more. What it finds is shown next to the equilibrium
-family: player 0 may bluff with the jack at any rate alpha up to 1/3, and everything else follows.
+CFR+ is CFR with RM+ at every information set, alternating updates, and an average that weighs
+later iterations more. The script prints the result next to the family of equilibria: player 0
+bluffs with the jack at any rate alpha up to 1/3, which determines everything else.
 
     $ python examples/kuhn_poker.py
 """

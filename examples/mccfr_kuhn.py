@@ -1,10 +1,10 @@
-"""Monte Carlo CFR on Kuhn poker, watched at work: strategies, averages and regrets over time.
+"""Print strategies, averages and regrets of Monte Carlo CFR on Kuhn poker over time.
 
-Chance sampling, the textbook form, deals the cards at random and sweeps all bets. External sampling
-draws what the opponent does as well, and plays out only the learner's own alternatives. What is
-played never settles; averages do, and regrets grow about like the square root of the iterations.
+Chance sampling draws the cards and sweeps all bets. External sampling also draws the opponent's
+actions, and sweeps only those of the updating player. Strategies do not converge, averages do, and
+regrets grow about as the square root of the iterations.
 
-With a path, it also draws the curves (needs matplotlib).
+With a path, the script also draws the curves (needs matplotlib).
 
     $ python examples/mccfr_kuhn.py
     $ python examples/mccfr_kuhn.py curves.svg
@@ -25,10 +25,10 @@ Curves = dict[str, list[tuple[float, ...]]]
 
 
 def watched(estimator: Estimator, iterations: int) -> list[tuple[float, ...]]:
-    """Return how a run goes, at iterations that grow by a third.
+    """Return measurements of a run, at iterations that grow by a third.
 
-    What it shows is how often player 0 calls a bet with the queen, and that information set's
-    largest regret. At equilibrium it calls with a probability from 1/3 to 2/3.
+    They are the probability that player 0 calls a bet with the queen, and the largest regret of
+    that information set. At equilibrium the probability is from 1/3 to 2/3.
     """
     game = kuhn_poker()
     players = [CFR(tree, RegretMatching) for tree in game.domains]

@@ -1,8 +1,8 @@
-"""Play Kuhn poker at the terminal, against a strategy that was computed a moment before.
+"""Play Kuhn poker in a terminal against a computed strategy.
 
     $ python examples/play_against_yourself.py
 
-Without a terminal, a script answers in your place.
+Without a terminal, a script gives the answers.
 """
 
 import sys

@@ -1,9 +1,8 @@
-"""Two regret matchers play rock-paper-scissors, and then one of them meets a fixed opponent.
+"""Run regret matching on rock, paper, scissors: in self-play, and against a fixed opponent.
 
-The whole idea of the library in one loop: ask both players for a strategy, tell each what its
-actions were worth, repeat. Their last strategies keep chasing each other around; their averages
-settle on the equilibrium, one third each. Against an opponent who never changes, the average goes
-to the best response instead.
+Each iteration gets a strategy from both players and gives both a utility vector. The strategies
+cycle, and the averages converge to the equilibrium, one third each. Against a fixed opponent the
+average converges to a best response.
 
     $ python examples/rock_paper_scissors.py
 """
@@ -36,13 +35,13 @@ def self_play(iterations: int) -> None:
 
 def against(opponent: list[float], iterations: int) -> None:
     player, average = RegretMatching(3), Average()
-    worth = PAYOFF @ opponent
+    utility = PAYOFF @ opponent
     for _ in range(iterations):
         average.add(player.next_strategy())
-        player.observe_utility(worth)
+        player.observe_utility(utility)
 
-    print(f"\nagainst {opponent} the actions have values {worth.round(3)}")
-    print(f"average {average.strategy.round(4)} earns {average.strategy @ worth:.4f}")
+    print(f"\nagainst {opponent} the actions have values {utility.round(3)}")
+    print(f"average {average.strategy.round(4)} earns {average.strategy @ utility:.4f}")
 
 
 def main(iterations: int = 10_000) -> None:

@@ -1,10 +1,9 @@
-"""Two drivers meet at a crossing, again and again, and learn who goes first.
+"""Let two drivers find a correlated equilibrium at a crossing, without a traffic light.
 
-If both go they crash. In the mixed Nash equilibrium they hardly ever dare to go, and it pays
-nothing to either. A traffic light would do better: it tells one to go and the other to stop, and
-obeying it is best for both. That is a correlated equilibrium. Players who minimize swap regret
-find one without any light, by themselves: their history of play is one. Here the driver who was
-in more of a hurry at first ends up with the right of way.
+If both go, they crash. In the mixed Nash equilibrium they rarely go, and earn nothing. A traffic
+light lets one go and the other stop, and both do best to obey: a correlated equilibrium. Players
+that minimize swap regret reach one by their history of play. Here the driver with a head start
+gets the right of way.
 
     $ python examples/traffic_light.py
 """
@@ -20,7 +19,7 @@ from regretkit.play import SelfPlay, Simultaneous
 def main(iterations: int = 10_000) -> None:
     game = traffic_light(crash=-100.0)
     drivers = [SwapRegret(2, RegretMatching) for _ in range(2)]
-    drivers[0].observe_utility([1.0, 0.0])  # a nudge: this one is in more of a hurry
+    drivers[0].observe_utility([1.0, 0.0])  # a head start
 
     play, outcomes = CorrelatedPlay(game), np.zeros((2, 2))
     run = SelfPlay(game, drivers, order=Simultaneous())
@@ -31,7 +30,7 @@ def main(iterations: int = 10_000) -> None:
     print("how often      the other goes   the other stops")
     for action, row in zip(("goes", "stops"), outcomes, strict=True):
         print(f"one {action:<10} {row[0]:14.5f} {row[1]:17.5f}")
-    print(f"\nwhat a driver could still gain by a rule: {play.gap('ce'):.5f} a meeting")
+    print(f"\nremaining gain of a driver by a rule: {play.gap('ce'):.5f} a meeting")
 
     nash = np.array([1.0, 100.0]) / 101
     print("\npayoffs         one     the other")

@@ -1,6 +1,6 @@
 """CFR+ against CFR, on one-card poker and rivers: Tammelin (2014).
 
-The paper plays subgames of no-limit hold'em that it does not publish, so the rivers are others.
+The paper's subgames of no-limit hold'em are not published, so the rivers here differ.
 """
 
 from statistics import median

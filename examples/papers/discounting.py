@@ -1,7 +1,7 @@
 """DCFR and linear CFR against CFR+: Brown and Sandholm (2019).
 
-The paper plays Goofspiel and subgames of Libratus' hands; the rivers here have other cards, and
-poker and dice of other papers are added.
+The paper uses Goofspiel and subgames of Libratus' hands. The rivers here have other cards, and the
+script adds poker and dice of other papers.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ def best_of_all(found: Found) -> tuple[bool, str]:
 
 
 def rates(found: Found) -> tuple[bool, str]:
-    """Fit the power of iterations with which the gap of CFR+ shrinks."""
+    """Fit the power of iterations with which the gap of CFR+ falls."""
     powers = {game: found.slope(game, "CFR+") for game in found.games()}
     fast = sum(power < -1.0 for power in powers.values())
     return 2 * fast > len(powers), f"powers of T: {times(powers)}"

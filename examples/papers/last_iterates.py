@@ -1,6 +1,6 @@
 """Last iterates of RM+ and of its smooth and extragradient forms: Farina et al. (2023).
 
-The game of three by three, and what its last iterates do, are those of Cai et al. (2025).
+The game of three by three and its last iterates are from Cai et al. (2025).
 """
 
 from functools import partial
@@ -21,14 +21,14 @@ CYCLE = "Three by three"
 
 
 def turns(found: Found) -> tuple[bool, str]:
-    """Look at the last iterates of what is said not to converge, in the game of three by three."""
+    """Measure last iterates that do not converge, in the game of three by three."""
     gaps = {name: found.last(CYCLE, name, "last_nash_conv") for name in TURNING}
     told = ", ".join(f"{name} {gap:.2g}" for name, gap in gaps.items())
     return min(gaps.values()) > 0.01, f"last gaps: {told}"
 
 
 def converges(found: Found) -> tuple[bool, str]:
-    """Look at the last iterates of the others, in all games."""
+    """Measure the last iterates of the other rules, in all games."""
     gaps = {
         f"{name} on {game}": found.last(game, name, "last_nash_conv")
         for game in found.games()
@@ -39,7 +39,7 @@ def converges(found: Found) -> tuple[bool, str]:
 
 
 def rates(found: Found) -> tuple[bool, str]:
-    """Compare the powers of iterations with which gaps of averages shrink."""
+    """Compare the powers of iterations with which the gaps of averages fall."""
     powers = {name: found.slope(CYCLE, name) for name in ("RM+", "PRM+", *CONVERGING)}
     told = ", ".join(f"{name} {power:.2f}" for name, power in powers.items())
     fast = max(powers[name] for name in CONVERGING) <= -0.9

@@ -1,6 +1,6 @@
 """PCFR+ against CFR+, DCFR and linear CFR, on the suite of papers: Farina et al. (2021).
 
-The paper plays 18 games; here are those of the suite with less than 400,000 histories.
+The paper uses 18 games. The script uses those of the suite with less than 400,000 histories.
 """
 
 from rebuild import Found, Paper

@@ -1,6 +1,6 @@
-"""What the scripts of this folder share: a comparison, its figure, and what the paper says of it.
+"""Common code of the scripts: a comparison, its figure, and the claims of the paper.
 
-Each script is one command. The same command again reads its results instead of running again.
+Each script is one command. A second run of it reads the stored results.
 
     $ python examples/papers/cfr_plus.py
     $ python examples/papers/cfr_plus.py --small
@@ -21,12 +21,12 @@ from regretkit.display._style import file_of
 from regretkit.workbench import Comparison, Experiment, paper_figure
 
 Check = Callable[["Found"], tuple[bool, str]]
-"""Says whether results agree with a sentence of the paper, and by which numbers."""
+"""Whether the results agree with a sentence of the paper, and the numbers that show it."""
 
 
 @frozen
 class Found:
-    """Results, and the numbers that sentences are about."""
+    """Results, and the numbers of the claims."""
 
     results: Comparison
 
@@ -38,7 +38,7 @@ class Found:
         return median(float(run[measure][-1]) for run in self.results.curves()[game][algorithm])
 
     def needed(self, game: str, algorithm: str, gap: float, x: str = "iteration") -> float:
-        """Return where a gap is first reached, the median over seeds; infinity if it is not."""
+        """Return the cost to a gap, the median over seeds; infinity if no run reaches it."""
         runs = self.results.curves()[game][algorithm]
         pairs = [zip(run[x], run["nash_conv"], strict=True) for run in runs]
         return median(next((at for at, y in each if y <= gap), math.inf) for each in pairs)
@@ -53,7 +53,7 @@ class Found:
 
 @frozen
 class Paper:
-    """A comparison of a paper: what is run, and what it says."""
+    """A comparison of a paper: its runs and its claims."""
 
     name: str
     source: str
@@ -69,7 +69,7 @@ class Paper:
     seeds: int = 1
 
     def rebuild(self, folder: str | Path = "papers", *, small: bool = False) -> Found:
-        """Run what has no results yet, draw the figure, and print what agrees."""
+        """Run the missing runs, draw the figure, and compare with the claims."""
         names, iterations = self.small if small else (self.games, self.iterations)
         games = {name: self.games[name] for name in names}
         measures, seeds = self.measures, 2 if small and self.seeds > 1 else self.seeds
@@ -90,10 +90,10 @@ class Paper:
         return found
 
     def main(self) -> None:
-        """Rebuild it as the command line says."""
+        """Rebuild the comparison by the options of the command line."""
         parser = argparse.ArgumentParser(description=self.source)
         parser.add_argument("--small", action="store_true", help="a few seconds, on few games")
-        parser.add_argument("--folder", default="papers", help="where results and the figure go")
+        parser.add_argument("--folder", default="papers", help="folder of results and figure")
         given = parser.parse_args()
         self.rebuild(given.folder, small=given.small)
 

@@ -1,7 +1,7 @@
 """Monte Carlo CFR with and without baselines: Schmid et al. (2019).
 
-The paper plays Leduc poker. Baselines are kept by history here, and by information set and action
-there; the average is the exact one of all strategies.
+The paper uses Leduc poker. Its baselines are by information set and action; here they are by
+history. The average here is the exact average of all strategies.
 """
 
 from statistics import fmean, variance

@@ -1,6 +1,6 @@
 """DCFR+ and PDCFR+ against CFR+, DCFR and PCFR+: Xu et al. (2024).
 
-The paper also plays subgames of no-limit hold'em, and for up to 20,000 iterations.
+The paper also uses subgames of no-limit hold'em, and up to 20,000 iterations.
 """
 
 from rebuild import Found, Paper, times
