@@ -213,16 +213,25 @@ def test_gaps_are_what_all_plans_and_deviations_give(players, seed):
                 assert found.gains[player] == wanted
 
 
-def test_triggers_at_a_later_information_set_gain_together():
-    # Player 0 is always told the wrong side of the coin of player 1, one or the other.
+HALF = Fraction(1, 2)
+
+
+@pytest.mark.parametrize(("doors", "gaps"), [("aa", (1, HALF, HALF)), ("ab", (1, 1, HALF))])
+def test_triggers_at_later_information_sets_gain_together(doors, gaps):
+    # Player 0 goes through a door and guesses the coin of player 1, always wrong, one or the other.
     right, wrong = end(1.0, 0.0), end(0.0, 0.0)
     guesses = {"l": {"L": right, "R": wrong}, "r": {"L": wrong, "R": right}}
-    coin = {side: decision(0, "guess", **ends) for side, ends in guesses.items()}
-    root = decision(0, "door", go=decision(1, "coin", **coin), stay=wrong)
-    game = ExtensiveFormGame.from_history(root)
-    told = [{"door": [1, 0], "guess": side} for side in ([1, 0], [0, 1])]
-    profiles = [[told[i], {"coin": [i, 1 - i]}] for i in (0, 1)]
-    for notion, gap in ("efce", 1), ("efcce", Fraction(1, 2)), ("nfcce", Fraction(1, 2)):
+    behind = {
+        door: decision(1, "coin", **{s: decision(0, door, **g) for s, g in guesses.items()})
+        for door in "ab"
+    }
+    game = ExtensiveFormGame.from_history(decision(0, "door", **behind))
+    profiles = []
+    for i, door in enumerate(doors):
+        guess = [1 - i, i]
+        first = [float(door == "a"), float(door == "b")]
+        profiles.append([{"door": first, "a": guess, "b": guess}, {"coin": [i, 1 - i]}])
+    for notion, gap in zip(("efce", "efcce", "nfcce"), gaps, strict=True):
         found = certify_gaps(game, profiles, notion, weights=[0.5, 0.5])
         assert found.gaps == (gap, 0)
         found.verify(game)
