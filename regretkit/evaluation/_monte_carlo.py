@@ -201,7 +201,10 @@ def sampled_value(
     known = payoff_bounds(game)
     if isinstance(game, ImperfectRecallGame):
         game = game.refinement if isinstance(strategies, Profile) else game.tree
-    vectors = _vectors(game, strategies)
+    vectors = None
+    plain = isinstance(strategies, Sequence) and not any(map(is_behavior, strategies))
+    if plain and isinstance(game, ExtensiveFormGame | NormalFormGame):
+        vectors = as_vectors(game, strategies)
     if isinstance(game, ExtensiveFormGame) and vectors is not None:
         drawn = _on_tree(game, vectors, samples, generator)
     elif isinstance(game, NormalFormGame) and vectors is not None:
@@ -221,15 +224,6 @@ def estimates(
     """Return an estimate for each column of ``drawn``, with given bounds or known ones."""
     ranges = (known or (None,) * drawn.shape[1]) if bounds is None else (bounds,) * drawn.shape[1]
     return tuple(map(Estimate.of, drawn.T, ranges))
-
-
-def _vectors(game: Playable, strategies: ProfileLike) -> list[Vector] | None:
-    """Return vectors of the players' sets, or None for strategies in other forms."""
-    if not isinstance(game, ExtensiveFormGame | NormalFormGame):
-        return None
-    if not isinstance(strategies, Sequence) or any(map(is_behavior, strategies)):
-        return None
-    return as_vectors(game, strategies)
 
 
 # By the rules, one game at a time

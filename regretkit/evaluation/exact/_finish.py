@@ -327,16 +327,16 @@ def finish(
     systems = Systems.of(run.game)
     goal, due = allowed * systems.width, min(max(_FIRST, run.iteration), last)
     bests: list[Bounded] = []
+    piece = 1
     while True:
-        pieces, begun = 1, time.monotonic()
         while run.iteration < due:
-            run.run(min(pieces, due - run.iteration))
+            begun, more = time.monotonic(), min(piece, due - run.iteration)
+            run.run(more)
             now = time.monotonic()
             if now >= end:
                 break
             # Twice as many iterations as before, or as many as fit into the time that is left
-            pieces = max(1, int(pieces * min(2.0, (end - now) / max(now - begun, 1e-9))))
-            begun = now
+            piece = max(1, int(more * min(2.0, (end - now) / max(now - begun, 1e-9))))
         average, lacking = systems.bounded(*run.average), ""
         bests.append(average)
         if systems.payoffs is not None and average.gap <= _WORTH_A_LOOK * systems.width:
