@@ -1,6 +1,5 @@
 """Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
 
-from regretkit.estimators._baselines import LearnedBaseline as LearnedBaseline
 from regretkit.estimators._chance import ChanceSampling as ChanceSampling
 from regretkit.estimators._estimator import Estimator as Estimator
 from regretkit.estimators._estimator import ExactUtility as ExactUtility
@@ -8,4 +7,5 @@ from regretkit.estimators._estimator import assert_unbiased as assert_unbiased
 from regretkit.estimators._mccfr import AverageStrategySampling as AverageStrategySampling
 from regretkit.estimators._mccfr import BanditFeedback as BanditFeedback
 from regretkit.estimators._mccfr import ExternalSampling as ExternalSampling
+from regretkit.estimators._mccfr import LearnedBaseline as LearnedBaseline
 from regretkit.estimators._mccfr import OutcomeSampling as OutcomeSampling

@@ -128,7 +128,7 @@ def test_a_run_of_own_parts_is_loaded_with_parts_built_alike(way, engine, tmp_pa
 
 @pytest.mark.parametrize("name", ["mccfr", "dcfr"])
 @pytest.mark.parametrize("sampling", ["external", "outcome"])
-@pytest.mark.parametrize("rules", ["liars_dice(sides=5)", "kuhn_poker"])
+@pytest.mark.parametrize("rules", [DICE, "kuhn_poker"])
 def test_a_run_without_a_tree_is_resumed_from_the_file_alone(rules, sampling, name, tmp_path):
     def solved(iterations):
         rules_of = games.load_rules(rules)
