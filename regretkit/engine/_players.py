@@ -48,6 +48,7 @@ class PlayedRule:
         self.kernel: Kernel = find_kernel(placed.rule, exact=exact, anew=True)
         self.actions = numbering.sequences(tree)[1:][placed.actions]
         self.points = numbering.points(tree)[placed.points]
+        self.parts = [part for _, part in owners(placed.rule)]
         self.foreign = not all(map(is_ours, with_parts(placed.rule)))
         """Whether its code is not of this library."""
         self._arrays: list[tuple[Vector, UInt32Array]] = []
@@ -71,7 +72,7 @@ class PlayedRule:
         """Copy its state from the arrays, and what it proposes."""
         for path, (array, at) in zip(self.kernel.learned, self._arrays, strict=False):
             hold_at(self.rule, path, array[at])
-        for _, part in owners(self.rule):
+        for part in self.parts:
             part._strategy = None
         self.rule._strategy = frozen(behavior[self.actions])
 
@@ -146,7 +147,7 @@ class PlayedCircuits(PlayedRule):
                 self._core._strategy = frozen(array[at])
             else:
                 hold_at(self.rule, path, array[at])
-        for _, part in owners(self.rule):
+        for part in self.parts:
             part._strategy = None
 
     def function(self, places: tuple[tuple[bool, int], ...]) -> Callable[..., None]:
@@ -181,9 +182,10 @@ class PlayerState:
         self.rules = [
             PlayedRule(placed, tree, numbering, exact) for placed in placed_rules(minimizer)
         ]
-        if core_of(minimizer) is not minimizer:
+        self._wrapped = core_of(minimizer) is not minimizer
+        if self._wrapped:
             self.rules.append(PlayedCircuits(minimizer, player, numbering))
-        inner = {id(part) for played in self.rules for _, part in owners(played.rule)}
+        inner = {id(part) for played in self.rules for part in played.parts}
         self._around = [
             part
             for part in with_parts(minimizer)
@@ -205,8 +207,7 @@ class PlayerState:
         """
         for rule in self.rules:
             rule.store(iterates.behavior)
-        minimizer, learner = self.minimizer, self._learner
-        wrapped = core_of(minimizer) is not minimizer
+        minimizer, learner, wrapped = self.minimizer, self._learner, self._wrapped
         for part in self._around:
             part._strategy = part._strategy if wrapped and part is learner else None
         if isinstance(learner, CFR):
@@ -237,8 +238,7 @@ class PlayerState:
 
     def same_code(self) -> bool:
         """Return whether the rules still have the functions that were compiled."""
-        unchanged = learner_of(self.minimizer) is self._learner
-        return unchanged and all(rule.same_code() for rule in self.rules)
+        return all(rule.same_code() for rule in self.rules)
 
     def advance(self, updates: int) -> None:
         """Count updates of the minimizer."""

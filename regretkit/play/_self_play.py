@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 from attrs import define, field
 
-from regretkit._state import NOT_STATE, is_ours, with_parts
+from regretkit._state import NOT_STATE, is_ours
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL, of_kind, quote
 from regretkit.circuits._base import as_minimizers, check_distinct
@@ -109,13 +109,15 @@ class SelfPlay(Run):
         self._executor, self._last_engine = found
 
     def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
-        cast("Executor", self._executor).play(iterations, interrupted)
+        executor = cast("Executor", self._executor)
+        executor.play(iterations, interrupted)
+        if all(is_ours(part) for part in executor.parts if part is not None):
+            return
         for player, (minimizer, domain) in enumerate(
             zip(self.minimizers, self.game.domains, strict=True)
         ):
-            if not all(map(is_ours, with_parts(minimizer))):
-                name = f"after iteration {self.iteration}, the strategy of {quote(minimizer)}"
-                check_strategy(minimizer.next_strategy(), domain, player, name)
+            name = f"after iteration {self.iteration}, the strategy of {quote(minimizer)}"
+            check_strategy(minimizer.next_strategy(), domain, player, name)
 
     @property
     def engine(self) -> str:

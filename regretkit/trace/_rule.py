@@ -164,13 +164,17 @@ _RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, r
 def _values(part: Any) -> dict[str, Any]:
     """Return what an object holds, in slots or not; no cached property is computed for it."""
     found: dict[str, Any] = {}
-    for kind in type(part).__mro__:
-        for name, slot in vars(kind).items():
-            if isinstance(slot, types.MemberDescriptorType):
-                with contextlib.suppress(AttributeError):
-                    found[name] = slot.__get__(part)
+    for name, slot in _slots(type(part)):
+        with contextlib.suppress(AttributeError):
+            found[name] = slot.__get__(part)
     found.update(vars(part))
     return found
+
+
+@functools.cache
+def _slots(kind: type) -> list[tuple[str, Any]]:
+    named = [item for base in kind.__mro__ for item in vars(base).items()]
+    return [(name, slot) for name, slot in named if isinstance(slot, types.MemberDescriptorType)]
 
 
 def _of_class(part: Any) -> dict[str, Any]:
