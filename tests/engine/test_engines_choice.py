@@ -9,7 +9,7 @@ from engine_cases import RULES, started
 from naive_games import random_game
 
 import regretkit as rk
-from regretkit import SelfPlay, games, matrix_game, solve
+from regretkit import SelfPlay, games, matrix_game
 from regretkit.games import GameTree
 from regretkit.minimizers.contrib import IREGPredictiveRegretMatchingPlus
 from regretkit.play import (
@@ -178,39 +178,19 @@ def test_a_report_says_for_each_player_why_it_is_not_compiled():
     assert asked.players == ("Python, since engine 'numpy' was asked for",) * 2
 
 
-def test_before_the_first_iteration_a_run_says_what_was_asked_for():
-    engines = [started(KUHN, RULES["rm+"], engine=name).engine for name in ("auto", "compiled")]
-    assert engines == ["auto", "compiled"]
-    assert started(KUHN, RULES["rm+"], engine="auto").run(0).engine == "compiled"
-
-
 @pytest.mark.parametrize("name", [n for n, a in ALGORITHMS.items() if a.circuit is rk.CFR])
 def test_for_a_long_run_of_every_algorithm_of_cfr_the_compiled_engine_is_chosen(name):
     assert select_engine(ALGORITHMS[name].start(KUHN), "auto").name == "compiled"
 
 
-def test_solve_takes_the_engine_that_it_is_told():
-    engines = [
-        solve(KUHN, "cfr+", iterations=2, engine=name).engine for name in ("numpy", "compiled")
-    ]
-    assert engines == ["numpy", "compiled"]
-
-
 # Names
 
 
-@pytest.mark.parametrize("name", ["fast", "", "Compiled", "numba"])
-def test_an_engine_that_there_is_not_is_refused(name):
-    known = "'auto', 'compiled', 'numpy'"
-    message = f"there is no engine {name!r}, only {known}"
-    with pytest.raises(ValueError, match=message):
-        started(KUHN, RULES["rm+"], engine=name)
-
-
-@pytest.mark.parametrize("name", [None, 3, True, ["compiled"]])
-def test_an_engine_that_is_no_name_is_refused(name):
+def test_an_engine_that_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="no engine 'fast', only 'auto', 'compiled', 'numpy'"):
+        started(KUHN, RULES["rm+"], engine="fast")
     with pytest.raises(TypeError, match="engine must be the name of one, such as 'auto', got"):
-        started(KUHN, RULES["rm+"], engine=name)
+        started(KUHN, RULES["rm+"], engine=True)
 
 
 # User-defined orders that declare their turns
@@ -259,10 +239,9 @@ class Growing(Averaging):
         return 1.0 if t < 30 else -1.0
 
 
-@pytest.mark.parametrize("engine", ["compiled"])
 @pytest.mark.parametrize("order", [Alternating, lambda: RandomPlayer(GENERATOR(1))])
-def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(engine, order):
-    run = started(KUHN, RULES["rm+"], order, Growing(), engine).run(20)
+def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(order):
+    run = started(KUHN, RULES["rm+"], order, Growing(), "compiled").run(20)
     with pytest.raises(ValueError, match=r"weights of Growing\(\) must be at least 0, got -1.0"):
         run.run(100)
     assert run.iteration < 30

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from attrs import evolve
-from engine_cases import FAST, RULES, apart, moved, orders, rules_of, started
+from engine_cases import RULES, apart, moved, orders, rules_of, started
 from factories import random_behavior
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,10 +78,9 @@ def assert_worth(found, expected, game):
 
 @settings(max_examples=60)
 @given(game=GAMES, seed=st.integers(0, 2**32 - 1))
-@pytest.mark.parametrize("engine", FAST)
-def test_decision_points_are_worth_what_the_game_says(engine, game, seed):
+def test_decision_points_are_worth_what_the_game_says(game, seed):
     profile, behaviors = strategies_of(game, np.random.default_rng(seed))
-    run = started(game, RULES["rm+"], Simultaneous, engine=engine)
+    run = started(game, RULES["rm+"], Simultaneous, engine="compiled")
     for rule, behavior in zip(rules_of(run), behaviors, strict=True):
         state = rule.state_dict()
         state["regrets"] = behavior
@@ -117,13 +116,10 @@ def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
         state = rule_of_player.state_dict()
         state["regrets"] = size * generator.uniform(1.0, 2.0, size=rule_of_player.dimension)
         rule_of_player.load_state_dict(state)
-    moved_runs = [moved(run, engine).run(1) for engine in FAST]
-    run.run(1)
-
-    for moved_run in moved_runs:
-        assert apart(run, moved_run) <= 1e-12
-        for x, y in zip(run.current, moved_run.current, strict=True):
-            np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
+    compiled = moved(run, "compiled").run(1)
+    assert apart(run.run(1), compiled) <= 1e-12
+    for x, y in zip(run.current, compiled.current, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
 
 
 # Corner cases
@@ -134,11 +130,10 @@ ONLY_CHANCE = chance([0.25, 0.75], left=end(1.0, -1.0), right=end(0.0, 5.0))
 ONE_DECIDES = decision(1, "b", left=end(1.0, -1.0), right=end(0.0, 5.0))
 
 
-@pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("root", [NO_MOVE, ONE_ACTION, ONLY_CHANCE, ONE_DECIDES])
-def test_games_in_which_there_is_little_to_decide_are_played(root, engine):
+def test_games_in_which_there_is_little_to_decide_are_played(root):
     game = ExtensiveFormGame.from_history(root)
-    run = started(game, RULES["rm+"], engine=engine).run(10)
+    run = started(game, RULES["rm+"], engine="compiled").run(10)
     reference = started(game, RULES["rm+"]).run(10)
     np.testing.assert_array_equal(game.value(run.average), game.value(reference.average))
     for found, expected in zip(rules_of(run), rules_of(reference), strict=True):
@@ -154,8 +149,7 @@ def twins(node):
 
 
 @pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("engine", FAST)
-def test_equal_actions_are_merged_and_come_out_as_equals(engine):
+def test_equal_actions_are_merged_and_come_out_as_equals():
     simple = decision(0, "a", up=end(1.0, -1.0), down=end(-2.0, 2.0))
     hidden = decision(
         0,
@@ -165,7 +159,7 @@ def test_equal_actions_are_merged_and_come_out_as_equals(engine):
     )
     for root in (simple, hidden):
         game = ExtensiveFormGame.from_history(twins(root))
-        run = started(game, RULES["optimistic hedge"], engine=engine).run(30)
+        run = started(game, RULES["optimistic hedge"], engine="compiled").run(30)
         for strategy, domain in zip(run.average, game.domains, strict=True):
             for point in range(domain.points):
                 behavior = strategy[1:][domain.simplices.block(point)]

@@ -88,21 +88,6 @@ def run_of(rule, engine, game=KUHN, order=Alternating):
     return SelfPlay(game, minimizers, order=order(), averaging=Linear(), engine=engine)
 
 
-def test_a_rule_of_ones_own_does_what_the_same_rule_of_the_library_does():
-    own_rule, library = (run_of(rule, "compiled").run(100) for rule in (Mine, rk.RegretMatching))
-
-    for x, y in zip(
-        [*own_rule.average, *own_rule.current], [*library.average, *library.current], strict=True
-    ):
-        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(
-        own_rule.minimizers[0].rule.regrets,
-        library.minimizers[0].rule.regrets,
-        rtol=0.0,
-        atol=1e-13,
-    )
-
-
 @pytest.mark.parametrize("order", [Alternating, Simultaneous])
 def test_a_rule_may_have_constants_numbers_and_arrays_by_block(order):
     one, second = (
@@ -123,21 +108,6 @@ def test_a_hyperparameter_counts_although_the_code_is_the_same():
     low, high = (run_of(partial(Elaborate, floor=f), "compiled").run(30) for f in (-1.0, 0.0))
     assert all((m.rule.regrets >= 0.0).all() for m in high.minimizers)
     assert any((m.rule.regrets < 0.0).any() for m in low.minimizers)
-
-
-def test_players_may_share_a_kernel_that_gives_each_its_numbers():
-    def players(rule):
-        return [
-            rk.CFR(tree, partial(rule, rate=r))
-            for tree, r in zip(KUHN.domains, (0.1, 2.0), strict=True)
-        ]
-
-    one, second = (
-        SelfPlay(KUHN, players(rk.Hedge), engine=e).run(50) for e in ("compiled", "numpy")
-    )
-
-    for x, y in zip(one.average, second.average, strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
 
 
 # Kept on disk

@@ -8,7 +8,6 @@ import numpy as np
 import regretkit as rk
 from regretkit import SelfPlay
 from regretkit.engine.kernels._iteration import over_range, over_sequences
-from regretkit.evaluation import nash_conv
 from regretkit.minimizers import (
     DiscountedRegretMatchingPlus,
     Entropy,
@@ -72,7 +71,6 @@ RULES = {
     "omd euclid": _regularized(OnlineMirrorDescent, Euclidean()),
     "optimistic omd euclid": _regularized(OnlineMirrorDescent, Euclidean(), True),
 }
-DISCOUNTED = ("drm", "drm(inf,-inf)", "drm+", "scheduled", "pdrm+")
 
 AVERAGINGS = {
     "uniform": Uniform(),
@@ -132,14 +130,6 @@ def moved(run, engine):
     return second
 
 
-def switching(game, rule, order, averaging, iterations=100, interval=10):
-    """Return a run that changes its way every few iterations."""
-    run = started(game, rule, order, averaging)
-    for number in range(iterations // interval):
-        run = moved(run, ENGINES[number % len(ENGINES)]).run(interval)
-    return run
-
-
 # How far apart
 
 
@@ -194,10 +184,6 @@ def assert_same_bits(run, second):
         assert found.keys() == expected.keys()
         for name, array in found.items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
-
-
-def gap(run):
-    return nash_conv(run.game, run.average)
 
 
 class Written:
