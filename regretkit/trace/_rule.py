@@ -164,7 +164,7 @@ _RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, r
 def _values(part: Any) -> dict[str, Any]:
     """Return what an object holds, in slots or not; no cached property is computed for it."""
     found: dict[str, Any] = {}
-    for name, slot in _slots(type(part)):
+    for name, slot in _slots(type(part)):  # type: ignore[arg-type]
         with contextlib.suppress(AttributeError):
             found[name] = slot.__get__(part)
     found.update(vars(part))
