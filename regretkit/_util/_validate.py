@@ -134,10 +134,8 @@ def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
     return array if fixed else read_only(array.astype(np.int64))
 
 
-def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, ...] | None:
-    """Return ``value`` as a tuple of ``length`` strings, or None where none were given."""
-    if value is None:
-        return None
+def strings(value: Iterable[str], length: int, name: str) -> tuple[str, ...]:
+    """Return ``value`` as a tuple of ``length`` strings."""
     ordered(value, name)
     names = tuple(str(item) for item in value)
     if len(names) != length:

@@ -1,4 +1,4 @@
-"""CFR: one minimizer for each decision point of a tree, run as one; and local rules for it."""
+"""CFR: a minimizer at each decision point of a tree; and local rules for it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -30,20 +30,17 @@ from regretkit.trace import UntraceableError, find_kernel
 class CFR(Circuit):
     """Counterfactual regret minimization on the sequence-form strategies of a decision tree.
 
-    At every decision point j a local minimizer picks a distribution b_j. Down the tree they make
-    a sequence-form strategy, and up the tree a utility makes the counterfactual utilities q from
-    which they learn:
+    At every decision point j a local minimizer plays a distribution b_j and learns from the
+    counterfactual utilities q of its actions:
 
         x[a]  =  b_j[a] x[parent of j]
         q[a]  =  u[a] + sum of <b_k, q_k> over the decision points k that follow a
 
-    It is a circuit: at a decision point the hull of what follows each action, after an action
-    the product of what may follow; ``circuit`` builds it. Its regret is at most the sum of
-    the local minimizers' positive regrets.
+    The regret is at most the sum of the local minimizers' positive regrets. ``circuit`` builds the
+    same from hulls and products.
 
-    Over a ``DecisionDAG``, x of the parents is a sum, and every parent's q has the V of the
-    decision points that it leads to. With r_j the positive regret at j, the regret is at most the
-    largest flow through the regrets, and no more than each at its largest inflow:
+    Over a ``DecisionDAG``, x of the parent is the sum over all parents. With r_j the positive
+    regret at j,
 
         R  <=  max over y of  sum of (inflow of j in y) r_j  <=  sum of (largest inflow of j) r_j
 
@@ -52,9 +49,8 @@ class CFR(Circuit):
     tree
         The player's decisions, a ``DecisionTree`` or a ``DecisionDAG``.
     local
-        Called with the tree's ``simplices``, returns one minimizer for all decision points. The
-        class of any leaf will do, and so will ``PerDecisionPoint`` and
-        ``ByDecisionPoint``.
+        Called with the tree's ``simplices``, returns one minimizer for all decision points: the
+        class of a rule, a ``PerDecisionPoint`` or a ``ByDecisionPoint``.
 
     Attributes
     ----------
@@ -125,8 +121,8 @@ class CFR(Circuit):
         self.rule.observe_utility(self._utilities)
 
     def _expect(self, prediction: Vector) -> None:
-        # What a decision point may expect depends on what those below it are going to play, so
-        # the prediction climbs one level at a time.
+        # What a decision point expects depends on the coming strategies below it, so the prediction
+        # climbs one level at a time.
         for _ in range(self.tree.depth):
             _, expected = self.tree.counterfactual(prediction, self.rule.next_strategy())
             self.rule.expect_utility(expected)
@@ -140,10 +136,7 @@ class CFR(Circuit):
 
 
 def _learned_at(rule: RegretMinimizer, number: int) -> StateDict:
-    """Return what a rule of simplices has learned at one block; of a product, what the part has.
-
-    Arrays with a number for each action, or each block, are cut to the block.
-    """
+    """Return the state of a rule of simplices at one block, of a product that of its part."""
     if isinstance(rule, Product):
         for part, blocks in zip(rule.parts, rule._layout.blocks, strict=True):
             if (place := np.flatnonzero(blocks == number)).size:
@@ -166,7 +159,7 @@ def _cut(state: Mapping[str, Leaf | StateDict], domain: StrategySet, number: int
 
 @frozen(eq=False)
 class DecisionPoint:
-    """What a ``CFR`` is doing at one decision point.
+    """The strategy and state of a ``CFR`` at one decision point.
 
     Examples
     --------
@@ -183,22 +176,20 @@ class DecisionPoint:
     strategy: Vector
     """The current distribution over its actions."""
     utilities: Vector | None
-    """Counterfactual utilities that it last learned from; None before the first, or a restore."""
+    """The last counterfactual utilities; None before the first, or after a restore."""
     state: StateDict
-    """What the local minimizer has learned here."""
+    """The local minimizer's state here."""
 
 
 def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     """Build the circuit that ``CFR`` computes, one object for each decision point.
 
-    After a sequence comes the product of the decision points that may follow, here the sum of
-    strategies with coordinates of their own; at a decision point comes the hull of what follows
-    each action, weighed by the local minimizer. With e_s the unit vector of sequence s,
+    With e_s the unit vector of sequence s,
 
         after(s)  =  {e_s}  +  sum of at(j) over the decision points j whose parent is s
-        at(j)     =  hull of after(a) over the actions a of j
+        at(j)     =  hull of after(a) over the actions a of j, mixed by the local minimizer
 
-    It plays as ``CFR(tree, local)`` does, and is much slower: it is the definition.
+    It plays as ``CFR(tree, local)`` does, of which it is the definition, and is much slower.
 
     Parameters
     ----------
@@ -247,15 +238,12 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
 
 @frozen
 class PerDecisionPoint:
-    """Give every decision point a minimizer of its own, built from its number of actions.
-
-    It is how a minimizer that is written for one simplex gets into CFR or swap regret.
+    """A local rule: a minimizer for each decision point, built from its number of actions.
 
     Where ``make`` takes ``Simplices`` as well, one minimizer plays all decision points, which is
-    faster by far. It must be the same as for each number of actions, and play each block by
-    itself: a rule that can be traced, or a hull, swap regret or wrapper of such. Otherwise the
-    result is a ``Product`` of one object for each decision point, as with every rule that draws
-    random numbers.
+    much faster. That needs a rule that can be traced, or a hull, swap regret or wrapper of such,
+    and the same hyperparameters for each number of actions. Otherwise the result is a ``Product``
+    of one object for each decision point, as with every rule that draws random numbers.
 
     Parameters
     ----------
@@ -284,12 +272,8 @@ class PerDecisionPoint:
         if (rule := self._at_once(simplices)) is not None:
             return rule
         alone = [Simplices(n) for n in simplices.sizes.tolist()]
-        return Product(
-            [local_minimizer(lambda s: self.make(s.dimension), s, "make") for s in alone]
-        )
-
-    def _by_size(self, simplices: Simplices) -> RegretMinimizer:
-        return self.make(simplices.dimension)
+        made = [local_minimizer(lambda s: self.make(s.dimension), s, "make") for s in alone]
+        return Product(made)
 
     def _at_once(self, simplices: Simplices) -> RegretMinimizer | None:
         """Return one minimizer for all blocks, None where it might play otherwise."""
@@ -323,9 +307,9 @@ def _plays_by_block(rule: RegretMinimizer) -> bool:
 
 @frozen
 class ByDecisionPoint:
-    """Play different rules at different decision points.
+    """A local rule: different rules at different decision points.
 
-    Decision points that share a rule are played by one minimizer.
+    One minimizer plays all decision points that share a rule.
 
     Parameters
     ----------
@@ -348,7 +332,7 @@ class ByDecisionPoint:
     otherwise: LocalRule | None = field(default=None, kw_only=True)
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
-        """Return the product of what the decision points of each rule are played by."""
+        """Return the product of a minimizer for each rule."""
         if not simplices.blocks:
             return RegretMatching(simplices)  # of dimension 0
         chosen = self.chosen(simplices)
@@ -356,8 +340,7 @@ class ByDecisionPoint:
         for number, rule in enumerate(chosen):
             blocks.setdefault(id(rule), []).append(number)
         made = [local_minimizer(chosen[own[0]], simplices.select(own)) for own in blocks.values()]
-        coordinates = [*map(simplices.coordinates, blocks.values())]
-        return made[0] if len(made) == 1 else Product(made, coordinates)
+        return Product(made, [*map(simplices.coordinates, blocks.values())])
 
     def chosen(self, simplices: Simplices) -> list[LocalRule]:
         """Return the rule of each decision point."""
@@ -403,8 +386,7 @@ class SharedStrategy(SingleMinimizerCircuit):
 
     Notes
     -----
-    Its regret is small against strategies that are equal within each group, not against all
-    others; it equals the minimizer's, exactly.
+    The regret against strategies that are equal within each group is the minimizer's, exactly.
     """
 
     groups: Indices = field(converter=_groups)
@@ -439,7 +421,7 @@ class SharedStrategy(SingleMinimizerCircuit):
 
 @frozen
 class SharedStrategies:
-    """Let a local rule play the decision points of a group alike.
+    """A local rule that plays the same distribution at all decision points of a group.
 
     Parameters
     ----------

@@ -1,17 +1,13 @@
 """Minimize regret under linear constraints that hold on average: a Lagrangian of two minimizers.
 
-The best point of a convex set under linear constraints is found by generating vertices of the set.
-The set X is known by its linear oracle, the constraints are A x <= b. Points of X that are known,
-the oracle's answers, are the columns of a linear program: the mixture of them that meets the
-constraints and has the largest value. That value is a lower bound. Its dual solution prices the
-constraints, and for any prices pi >= 0,
+The best point of a set X with A x <= b is found by generating vertices of X. Known points of X are
+the columns of a linear program: the mixture that meets the constraints and has the largest value,
+a lower bound. The dual solution prices the constraints, and for any prices pi >= 0,
 
     max over x in X of  <u - A' pi, x>  +  <pi, b>
 
-is an upper bound. The x that attains it is the next column (Dantzig and Wolfe 1960).
-
-Whether any point meets the constraints is a question of the same kind: let them give way by s
-times a unit of each, and maximize -s. An upper bound below zero is a proof that none does.
+is an upper bound. The x that attains it is the next column (Dantzig and Wolfe 1960). To find a
+point that meets the constraints, they give way by s times a unit of each, and -s is maximized.
 
 References
 ----------
@@ -28,7 +24,7 @@ from regretkit._state import NOT_STATE
 from regretkit._util import _validate
 from regretkit._util._arrays import zero_cancelled
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, shorten
+from regretkit._util._validate import must_be, quote, shorten
 from regretkit.circuits._base import check_distinct, is_minimizer
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import StrategySet
@@ -40,43 +36,30 @@ _SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 
 
 class ConstrainedSet:
-    """The points x of a set X that meet constraints ``A x <= b``: one, at least.
-
-    A ValueError says that no point of X meets all of them, which is proven by a combination of
-    constraints that is broken everywhere; a RuntimeError that neither such a proof nor a point
-    was found. Constraints are met, or broken, by more than 1e-9 of the largest violation at the
-    points where each is met best and worst.
-    """
+    """The points x of a set X with ``A x <= b``, up to 1e-9 of the largest violation."""
 
     def __init__(self, source: StrategySet, matrix: Vector, bound: Vector) -> None:
         self.source, self.matrix = source, matrix
         corners = [source.best_response(sign * row)[1] for row in matrix for sign in (-1.0, 1.0)]
         points = np.array([source.relative_interior_point(), *corners])
         excess = _excess(points, matrix, bound)
-        if (never := np.flatnonzero(np.diagonal(excess[1::2]) > 0.0)).size:
-            raise ValueError(f"constraint {never[0]} cannot be met by any x of {quote(source)}")
         unit = np.abs(excess).max(axis=0)
         unit[unit == 0.0] = 1.0
         violation = (excess / unit).max(axis=1)
         start, least = points[violation.argmin()], float(violation.min())
         if least > 0.0:
-            # One more coordinate by which all constraints give way: the largest of its negatives
+            # One more coordinate, by which all constraints give way; its negative is maximized
             space = sets.ProductSet([source, sets.Box([0.0], [least])])
             yielding = np.column_stack([matrix / unit[:, None], -np.ones(len(matrix))])
             utility = np.append(np.zeros(start.size), -1.0)
             begin = np.append(start, least)
             point, lower, upper, prices = _best(space, utility, yielding, bound / unit, begin)
-            if upper < -_TOLERANCE:
-                weights = prices / unit
-                raise ValueError(
-                    "the constraints cannot be met together: added up with weights "
-                    f"{shorten(str(weights / weights.max()))} they make one that every x of "
-                    f"{quote(source)} breaks by {-upper / weights.max():.6g} at least"
-                )
             if lower < -3.0 * _TOLERANCE:
-                raise RuntimeError(
-                    f"{_MAX_COLUMNS} points of {quote(source)} do not show whether the constraints "
-                    f"can be met together; the least violation is at most {-lower} of the largest"
+                weights = prices / unit
+                shares, broken = weights / weights.max(), max(-upper, 0.0) / weights.max()
+                raise ValueError(
+                    f"the constraints cannot be met by any x of {quote(source)}: added up with "
+                    f"weights {shorten(str(shares))} they are broken by {broken:.6g} at least"
                 )
             start = point[:-1]
         # The start meets them, in floating point as well.
@@ -164,21 +147,19 @@ class Constrained(RegretMinimizer):
         x  from the minimizer,      which learns from  u - A' lambda
         lambda  from the multipliers,  which learn from  A x - b
 
-    The constraints ``A x <= b`` may be violated in any one iteration: the domain is X itself, the
-    set before its constraints. What is promised, with V the sum of all A x_t - b, is for every y
-    of X with A y <= b and every lambda of the multipliers' set
+    A single iteration may violate the constraints ``A x <= b``: the domain is X itself. With V the
+    sum of all A x_t - b, for every y of X with A y <= b and every lambda of the multipliers' set
 
         sum <u_t, y - x_t>  +  <lambda, V>  <=  R_minimizer(y) + R_multipliers(lambda)
 
-    With lambda = 0: the regret against the constrained set is at most the sum of the parts'. And
-    where the multipliers reach up to a cap C each, and no u_t has a range above D on X, the
-    positive part of V adds up to at most ``(R_minimizer + R_multipliers + T D) / C``. So the
-    average violation tends to D / C or less: choose the cap large against the utilities, and
-    remember that regret grows with it.
+    With lambda = 0: the regret against the constrained set is at most the sum of the parts'. If the
+    multipliers reach up to a cap C each, and no u_t has a range above D on X, the positive part of
+    V adds up to at most ``(R_minimizer + R_multipliers + T D) / C``. So the average violation
+    converges to D / C or less. Choose a cap that is large compared with the utilities; regret grows
+    with it.
 
-    Two numbers say how it went: ``average_violation``, and ``feasible_regret`` against
-    the best point that meets the constraints. That point is found by generating vertices of X,
-    with a linear program for each, up to 1e-9 of the range of the total utility over X.
+    ``average_violation`` and ``feasible_regret`` measure both. The best point that meets the
+    constraints is found by linear programs, up to 1e-9 of the range of the total utility over X.
 
     Parameters
     ----------
@@ -221,9 +202,7 @@ class Constrained(RegretMinimizer):
     ----------
     Davis, Waugh and Bowling (2019), "Solving large extensive-form games with strategy
     constraints", AAAI. Farina, Kroer and Sandholm (2019), "Regret circuits: composability of
-    regret minimizers", ICML, PMLR 97. The sections on constraints could not be checked against
-    this form. The inequality above follows by adding up the two regrets; other than in circuits
-    that project onto the constrained set, a single strategy may lie outside of it.
+    regret minimizers", ICML, PMLR 97. The inequality follows by adding up the two regrets.
     """
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
@@ -245,7 +224,16 @@ class Constrained(RegretMinimizer):
         bound = _validate.constant_vector(self.bound, "bound", len(matrix))
         self.matrix, self.bound = matrix, bound
         self._excess = sets.AffineImageSet(self.domain, matrix, -bound)
-        _check_prices(self.multipliers, len(matrix))
+        prices = self.multipliers.domain
+        if prices.dimension != len(matrix):
+            raise ValueError(
+                f"multipliers must have dimension {len(matrix)}, got {prices.dimension}"
+            )
+        lowest = min(-prices.best_response(-unit)[0] for unit in np.eye(len(matrix)))
+        if lowest < -1e-9 or not prices.contains(np.zeros(len(matrix))):
+            raise ValueError(
+                must_be("multipliers", "nonnegative vectors with 0 among them", prices)
+            )
         self._feasible = ConstrainedSet(self.domain, matrix, bound)
         self.total_violation, self.total_earned = np.zeros(len(matrix)), 0.0
         self.total_utility = np.zeros(self.dimension)
@@ -264,10 +252,9 @@ class Constrained(RegretMinimizer):
         Returns
         -------
         tuple of Vector, float, float
-            The point, shape ``(n,)``, which meets the constraints up to 1e-9 of the largest
-            violation; what it would have earned; and a bound on what any such point would have.
-            The two differ by 1e-9 of the range of the total utility over X, or by more where that
-            is not reached in 1000 steps.
+            The point, shape ``(n,)``, its total utility, and a bound on that of any such point. The
+            two differ by 1e-9 of the range of the total utility over X, unless 1000 steps do not
+            suffice.
         """
         return self._feasible.best_response(self.total_utility)
 
@@ -275,8 +262,7 @@ class Constrained(RegretMinimizer):
     def feasible_regret(self) -> float:
         """The regret against the best point that meets the constraints, or a little more.
 
-        That is the bound of ``best_feasible`` less what was earned; it may be negative, since
-        an infeasible strategy may earn more than every feasible one.
+        It may be negative, as an infeasible strategy may earn more than every feasible one.
         """
         return self.best_feasible()[2] - self.total_earned
 
@@ -321,20 +307,3 @@ class Constrained(RegretMinimizer):
 
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
-
-
-def _check_prices(multipliers: RegretMinimizer, count: int) -> None:
-    """Refuse multipliers that do not play non-negative vectors, with zero among them."""
-    if multipliers.dimension != count:
-        raise ValueError(
-            f"multipliers must have dimension {count}, as matrix has rows, "
-            f"got {multipliers.dimension}"
-        )
-    minimum = [-multipliers.domain.best_response(-unit)[0] for unit in np.eye(count)]
-    if min(minimum) < -1e-9:
-        raise ValueError(
-            f"multipliers must never be negative, got as low as {min(minimum)} "
-            f"on {quote(multipliers.domain)}"
-        )
-    if not multipliers.domain.contains(np.zeros(count)):
-        raise ValueError(f"multipliers must have 0 in their domain {quote(multipliers.domain)}")

@@ -1,6 +1,5 @@
 """EFR: one minimizer over the deviations at each decision point of a tree."""
 
-import itertools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -30,8 +29,8 @@ from regretkit.sets._labels import LazySequence
 
 Memory: TypeAlias = Literal["counterfactual", "action", "partial_sequence", "causal", "behavioral"]
 LocalMaps: TypeAlias = Literal["external", "internal"]
-_MOST = 10_000_000
-"""Weights up to which behavioral deviations are laid out."""
+_MAX_WEIGHTS = 10_000_000
+"""Number of weights up to which behavioral deviations are listed."""
 _MAPS = in_(("external", "internal"))
 
 
@@ -123,9 +122,9 @@ class EFR(Circuit):
     memory state, and at most the sum of their positive parts. The weights follow from b at the
     decision points before j, which are played in the same iteration.
 
-    With ``RegretMatching`` it is EFR of the paper. Any minimizer with a regret bound on each
-    simplex will do: that bound is all that is used. It must be one over all weights of a decision
-    point together, since a fixed point solves one equation there.
+    With ``RegretMatching`` it is the paper's EFR. Any minimizer with a regret bound on each simplex
+    will do. It plays over all weights of a decision point together, as one equation determines the
+    fixed point there.
 
     Parameters
     ----------
@@ -161,8 +160,8 @@ class EFR(Circuit):
 
     Notes
     -----
-    What a decision point may expect depends on what is played above and below it, so that the last
-    strategy stands in for the coming one when a utility is predicted.
+    A predicted utility is evaluated at the last strategy in place of the coming one, which depends
+    on all decision points.
     """
 
     tree: DecisionTree | Simplices
@@ -239,7 +238,7 @@ class _Layout:
             names = domain.labels.select(np.arange(domain.blocks))
             domain = DecisionTree(np.zeros(domain.blocks, np.int64), domain.sizes, **names)
         self.tree, sizes, first = domain, domain.sizes, domain.simplices.first
-        memory = _Memory(domain, deviations.memory)
+        memory = _remember(domain, deviations.memory)
 
         # Of each deviation: its decision point, its weight, and which action it replaces by which
         local, after = deviations.local, deviations.after or deviations.local
@@ -288,78 +287,65 @@ class _Layout:
         return self.tree.counterfactual(utility, behavior)[1]
 
 
+@frozen(eq=False)
 class _Memory:
     """The weights of a tree, each the product of another one and the probability of an action.
 
-    The first is 1.
+    The first is 1. Pairs are those of a decision point of two or more actions and a weight there.
     """
 
     point: Indices
-    """For each pair of a decision point of two or more actions and a weight, the point."""
+    """The decision point of each pair."""
     weight: Indices
-    """For each such pair, the number of the weight."""
+    """The weight of each pair."""
     is_followed: NDArray[np.bool_]
-    """For each such pair, whether the weight is that of following all recommendations."""
+    """Whether the weight of each pair is that of following all recommendations."""
     parent: Indices
-    """For each weight, the weight of which it is a product with a probability."""
+    """For each weight, the weight in the product."""
     factor: Indices
-    """For each weight, the action with that probability, -1 for the first."""
+    """For each weight, the action in the product, -1 for the first."""
 
-    def __init__(self, tree: DecisionTree, memory: Memory) -> None:
-        self._tree, self._memory = tree, memory
-        self._products: tuple[list[int], list[int]] = [0], [-1]  # parent and factor
-        sizes, owner = tree.sizes.tolist(), tree.point_of_sequence.tolist()
-        parents = tree.parent_sequence.tolist()
-        leads_on = [False] * len(sizes)  # to a choice; the last one is for the empty sequence
-        leads_on.append(True)
-        for point in range(len(sizes) - 1, -1, -1):
-            leads_on[owner[parents[point]]] |= sizes[point] > 1 or leads_on[point]
-        after: dict[int, tuple[list[int], int]] = {0: ([0], 0)}
-        choices: dict[int, tuple[list[int], int]] = {}
-        for point, (sequence, size) in enumerate(zip(parents, sizes, strict=True)):
-            if size > 1:
-                choices[point] = after[sequence]
-            if leads_on[point]:
-                first = int(tree.first_sequence[point])
-                after |= zip(
-                    range(first, first + size),
-                    self._after(size, first - 1, *after[sequence]),
-                    strict=True,
-                )
-        self.parent, self.factor = map(np.array, self._products)
-        count = [len(weights) for weights, _ in choices.values()]
-        self.point = np.repeat(np.array([*choices], dtype=np.int64), count)
-        listed = itertools.chain.from_iterable(weights for weights, _ in choices.values())
-        self.weight = np.fromiter(listed, np.int64)
-        followed = np.array([last for _, last in choices.values()], dtype=np.int64)
-        self.is_followed = self.weight == np.repeat(followed, count)
 
-    def _after(
-        self, size: int, first: int, weights: list[int], followed: int
-    ) -> list[tuple[list[int], int]]:
+def _remember(tree: DecisionTree, memory: Memory) -> _Memory:
+    """Return the weights of a type of memory."""
+    parent, factor = [0], [-1]
+
+    def after(actions: range, weights: list[int], followed: int) -> list[tuple[list[int], int]]:
         """Return the weights after each action, and that of having followed, from those before."""
-        if size == 1 or self._memory == "counterfactual":
-            return [(weights, followed)] * size
-        base = weights if self._memory == "behavioral" else [followed]
-        new = self._extended(base, range(first, first + size))
-        here = base.index(followed) * size
-        last = new[here : here + size]
-        if self._memory == "action":
-            return [([now], now) for now in last]
-        if self._memory == "partial_sequence":
-            return [([*weights, now], now) for now in last]
-        remembered = new if self._memory == "behavioral" else [*weights, *new]
-        return [(remembered, now) for now in last]
-
-    def _extended(self, weights: list[int], actions: range) -> list[int]:
-        """Return new weights, each of these times the probability of each action."""
-        parent, factor = self._products
-        begin = len(parent)
-        if begin + len(weights) * len(actions) > _MOST:
+        if len(actions) == 1 or memory == "counterfactual":
+            return [(weights, followed)] * len(actions)
+        base = weights if memory == "behavioral" else [followed]
+        new = range(len(parent), len(parent) + len(base) * len(actions))
+        if new.stop > _MAX_WEIGHTS:
             raise ValueError(
-                f"behavioral deviations have over {_MOST:,} weights in {quote(self._tree)}; pass "
+                f"behavioral deviations have over {_MAX_WEIGHTS:,} weights in {quote(tree)}; pass "
                 "others, such as deviations='csps'"
             )
-        parent.extend(weight for weight in weights for _ in actions)
-        factor.extend([*actions] * len(weights))
-        return [*range(begin, len(parent))]
+        parent.extend(np.repeat(base, len(actions)).tolist())
+        factor.extend([*actions] * len(base))
+        last = new[base.index(followed) * len(actions) :][: len(actions)]
+        if memory == "action":
+            return [([now], now) for now in last]
+        if memory == "partial_sequence":
+            return [([*weights, now], now) for now in last]
+        remembered = [*new] if memory == "behavioral" else [*weights, *new]
+        return [(remembered, now) for now in last]
+
+    sizes, owner = tree.sizes.tolist(), tree.point_of_sequence.tolist()
+    parents, first = tree.parent_sequence.tolist(), tree.simplices.first.tolist()
+    leads_on = [*(size > 1 for size in sizes), True]  # to a choice; the last is the empty sequence
+    for point in range(len(sizes) - 1, -1, -1):
+        leads_on[owner[parents[point]]] |= leads_on[point]
+    states = {0: ([0], 0)}
+    for point, (sequence, begin) in enumerate(zip(parents, first, strict=True)):
+        if leads_on[point]:
+            actions = range(begin, begin + sizes[point])
+            following = after(actions, *states[sequence])
+            states |= zip(range(begin + 1, actions.stop + 1), following, strict=True)
+    choices = np.flatnonzero(tree.sizes > 1)
+    before = [states[parents[point]] for point in choices]
+    count = [len(weights) for weights, _ in before]
+    weight = np.fromiter((w for weights, _ in before for w in weights), np.int64)
+    followed = np.repeat(np.array([last for _, last in before], dtype=np.int64), count)
+    products = np.array(parent), np.array(factor)
+    return _Memory(np.repeat(choices, count), weight, weight == followed, *products)

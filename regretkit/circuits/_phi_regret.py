@@ -27,13 +27,12 @@ from regretkit.sets import DecisionTree, Simplices, SimplicesLike, as_simplices
 
 @frozen
 class AveragedPowerIterate:
-    """An expected fixed point: the mean of a point and where a map sends it, again and again.
+    """An expected fixed point: the mean of the iterates of a map.
 
         x  =  (z + map(z) + map(map(z)) + ...) / steps,  with z the domain's interior point
 
-    Any map moves x by ``(map^steps(z) - z) / steps`` only. Every iteration may
-    therefore add to the regret what a utility earns over that step, at most its range over the
-    domain divided by ``steps``. It needs nothing of the map but its values.
+    The map moves x by ``(map^steps(z) - z) / steps`` only. So every iteration adds to the regret at
+    most the range of the utility over the domain, divided by ``steps``.
 
     Parameters
     ----------
@@ -70,13 +69,11 @@ class AveragedPowerIterate:
 class PhiRegret(Circuit):
     """Minimize regret against a set of maps.
 
-    A minimizer picks coefficients c of a map, a fixed point of the map is played, and the
-    minimizer learns what each coefficient would have earned there:
+    A minimizer plays coefficients c of a map, and the circuit plays a fixed point of that map:
 
         x  =  map_c(x),    minimizer learns the gradient of <u, map_c(x)> in c
 
-    The regret against the set of maps equals the minimizer's external regret, exactly: x itself
-    is what map c earned.
+    The regret against the set of maps equals the minimizer's external regret, exactly.
 
     Parameters
     ----------
@@ -127,13 +124,10 @@ class PhiRegret(Circuit):
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)
-        # The maps say what the best of them would have earned, so that what they let the
-        # minimizer learn is not taken at its word. Where they cannot, it is.
+        # From the tracker, and not from what the maps let the minimizer learn, where they can.
         regret = self.maps.regret(tracker)
         if regret is None:
             regret = self.maps.coefficients.best_response(inner.utilities)[0] - tracker.earned
-        # The minimizer believes to have earned what its maps earn: where the points are fixed,
-        # what was earned.
         if isinstance(self.fixed_point, AveragedPowerIterate):
             lost, cost = inner.earned - tracker.earned, tracker.width / self.fixed_point.steps
             also = RegretBound("lost to its maps <= ranges of u / steps", lost, cost, exact=False)
@@ -155,25 +149,23 @@ class PhiRegret(Circuit):
         self._last = strategy.copy()
 
     def _expect(self, prediction: Vector) -> None:
-        # Which point is coming depends on the map, and the map on what is expected: the last
-        # point stands in for it.
+        # At the last point, as the coming one depends on the prediction.
         self.minimizer.expect_utility(self.maps.utility(prediction, self._last))
 
 
 class SwapRegret(PhiRegret):
     """Minimize swap regret: no rule "wherever you played a, play f(a)" would have earned more.
 
-    It is ``PhiRegret`` over ``StochasticMatrices``. Every action a has an expert, who picks a row
-    of a stochastic matrix M and learns from the share of the utility that a's probability makes
-    its own:
+    It is ``PhiRegret`` over ``StochasticMatrices``. Every action a has an expert that plays a row of a
+    stochastic matrix M:
 
         x  =  x M,    expert a plays row a of M and learns from x_a u
 
-    The swap regret is the sum of the experts' external regrets, exactly. When all players of a
-    normal-form game learn so, their play tends to correlated equilibrium.
+    The swap regret is the sum of the experts' external regrets, exactly. If all players of a
+    normal-form game use it, their play converges to correlated equilibria.
 
-    Over several blocks it is swap regret in each of them. CFR with swap learners at its decision
-    points therefore promises no correlated equilibrium of the game.
+    Over several blocks it is swap regret in each of them. So CFR with swap learners at its decision
+    points does not converge to correlated equilibria of the game.
 
     Parameters
     ----------
@@ -216,23 +208,15 @@ class TreeSwap(Circuit):
 
         x  =  mean over k of x_k
 
-    After M^layers iterations, the mean regret against any affine map of the set to itself, which
-    on a simplex is swap regret, is at most what one layer's external regret is over M steps,
-    divided by M, plus the range of a utility over the set divided by the number of layers. No
-    fixed point is computed, and the set may be any on which a minimizer plays.
-
-    After any number of iterations, and for every affine map phi of the set to itself,
+    No fixed point is computed. For every affine map phi of the set to itself,
 
         sum of <u_t, phi(x_t) - x_t>  <=  (sum of the ranges of u_t  +  sum of M^k R_k) / layers
 
-    where k runs over all layers but the slowest, and R_k adds up the regrets of layer k in each
-    of its periods of M^(k+1) iterations, what it has yet to learn among them.
+    where k runs over all layers but the slowest, and R_k adds up the regrets of layer k in its
+    periods of M^(k+1) iterations. On a simplex that bounds swap regret. Against maps that are not
+    affine the bound holds for one layer drawn from ``members``, and not for the mean.
 
-    A prediction goes to the fastest layer alone: what the others play until they learn is settled,
-    and the bound rests on that.
-
-    Against maps that are not affine the bound speaks of playing one layer drawn at random, and
-    not of their mean: draw from ``members`` for that.
+    A prediction goes to the fastest layer alone, as the others do not change before they learn.
 
     Parameters
     ----------
@@ -262,7 +246,7 @@ class TreeSwap(Circuit):
     Peng and Rubinstein (2024), "Fast swap regret minimization and applications to approximate
     correlated equilibria", STOC. Dagan, Daskalakis, Fishelson and Golowich (2024), "From external
     to swap regret 2.0: an efficient reduction for large action spaces", STOC. Their analysis
-    stops after M^layers iterations; here the slowest layer then starts afresh like the others.
+    stops after M^layers iterations; here the slowest layer then starts afresh.
     """
 
     make: Callable[[], RegretMinimizer] = field(validator=validators.is_callable())
@@ -280,7 +264,7 @@ class TreeSwap(Circuit):
         if any(member.domain != self.domain for member in self.members):
             domains = [member.domain for member in self.members]
             raise ValueError(f"make must return minimizers on one set, got {quote(domains)}")
-        # What each layer has seen of its period: the sum of the mean utilities of the one below.
+        # For each layer, the sum of the utilities of its period so far
         self._waiting = np.zeros((self.layers, self.dimension))
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
@@ -332,9 +316,9 @@ class TreeSwap(Circuit):
 def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -> RegretMinimizer:
     """Return a minimizer of regret against all linear maps of a player's strategies.
 
-    On a tree it is ``PhiRegret`` with CFR over the pairs of ``LinearDeviations``; on simplices,
-    where linear maps are stochastic matrices, ``SwapRegret``. When all players of a game learn so,
-    their play tends to linear correlated equilibrium.
+    On a tree it is ``PhiRegret`` with CFR over ``LinearDeviations``, and on simplices
+    ``SwapRegret``. If all players of a game use it, their play converges to linear correlated
+    equilibria.
 
     Parameters
     ----------
@@ -366,9 +350,8 @@ def trigger_regret(
 ) -> RegretMinimizer:
     """Return a minimizer of regret against all trigger deviations, or all coarse ones.
 
-    On a tree it is ``PhiRegret`` with CFR over the coefficients of ``TriggerDeviations``. On
-    simplices it is ``SwapRegret``; there, a coarse trigger is a constant action, so that for
-    coarse ones it is the rule itself.
+    On a tree it is ``PhiRegret`` with CFR over ``TriggerDeviations``. On simplices it is
+    ``SwapRegret``, and for coarse triggers, which are constant actions there, the rule itself.
 
     Parameters
     ----------

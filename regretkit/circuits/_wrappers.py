@@ -29,24 +29,22 @@ class _LearningWrapper(SingleMinimizerCircuit):
 
 @define(eq=False)
 class Restart(_LearningWrapper):
-    """Let a minimizer begin anew from time to time.
+    """Put a minimizer back into its first state from time to time.
 
-    After some of the iterations the minimizer is put back into the state in which it was when
-    this object was built. Random generators alone keep their state, so that it does not draw
-    the same numbers again.
+    Random generators keep their state, so that they draw new numbers.
 
-    Within a period, between two restarts, the minimizer's own regret bound holds. Summed over all
-    periods, these regrets are the regret against comparators that are constant within each period.
-    It bounds the regret against a fixed point; with a regret of order root T and periods of
-    length k it is of order T / root k.
+    Within a period, between two restarts, the minimizer's own regret bound holds. The sum of these
+    regrets is the regret against comparators that are constant within each period, and bounds the
+    regret against a fixed point. With a regret of order root T and periods of length k it is of
+    order T / root k.
 
     Parameters
     ----------
     minimizer
         Any.
     every
-        A number of iterations k, at least 1: it restarts after every k-th. Or a function of the
-        number of an iteration, from 1, that says whether to restart after it.
+        A number k, at least 1, to restart after every k-th iteration. Or a function of the number
+        of an iteration, from 1, that returns whether to restart after it.
 
     Examples
     --------
@@ -94,17 +92,16 @@ class Restart(_LearningWrapper):
 
 @define(eq=False)
 class Discount(_LearningWrapper):
-    """Let later iterations count for more, and so earlier ones for less.
+    """Weigh iterations, such as later ones more than earlier ones.
 
         the minimizer learns from w_t u_t
 
-    The minimizer's own regret is then the weighted one, exactly, and it keeps its bound for
-    utilities that are larger by the weights:
+    The minimizer's own regret is the weighted one, exactly:
 
         max over y of  sum_t w_t <u_t, y - x_t>
 
     Divided by the sum of the weights it bounds the gap of averages with the same weights:
-    ``weight=float`` goes with ``Linear`` averaging. Regret matching under it is linear regret
+    ``weight=float`` goes with ``Linear`` averaging, and makes regret matching linear regret
     matching. A minimizer that predicts by itself predicts the last weighted utility.
 
     Parameters
@@ -162,7 +159,7 @@ class Discount(_LearningWrapper):
 
 @define(eq=False)
 class ExplorationMixture(SingleMinimizerCircuit):
-    """Explore with some probability, and else play as a minimizer does.
+    """Mix the strategy of a minimizer with a fixed point, to explore.
 
         x  =  (1 - gamma) times the minimizer's strategy  +  gamma rho
 
@@ -171,8 +168,7 @@ class ExplorationMixture(SingleMinimizerCircuit):
 
         R  =  (1 - gamma) R of the minimizer  +  gamma (max over y of sum <u_t, y - rho>)
 
-    It is needed where utilities are estimated from what was played: EXP3 is Hedge in it, with an
-    estimator that owns the importance weight.
+    Bandits need it, whose utilities are estimated from the action played: EXP3 is Hedge in it.
 
     Parameters
     ----------
@@ -234,19 +230,17 @@ class ExplorationMixture(SingleMinimizerCircuit):
 
 @define(eq=False)
 class LastIterateByAveraging(SingleMinimizerCircuit):
-    """Play the average of what a minimizer has played, so that the last iterate is its average.
+    """Play the average of a minimizer's strategies, so that the last iterate is an average.
 
-    In iteration t, with y_1 to y_t what the minimizer plays,
+    In iteration t, with y_1 to y_t the minimizer's strategies,
 
         x_t  =  (y_1 + ... + y_t) / t
         the minimizer learns from  t u_t - (t - 1) u_{t-1}
 
-    In a game in which each player's utility is linear in the profile of the others, as with two
-    players, if all players use it and update simultaneously, that is the utility at the profile
-    y_t: the minimizers play exactly as they would among themselves, and the last iterate converges
-    as their averages do. Against other opponents there is no guarantee: what the minimizer observes
-    adds up to T u_T, so that its comparator is a best response to the last utility alone, and no
-    bound on its regret bounds that of what was played. A ledger has no bound for it.
+    In a two-player game in which both use it and update simultaneously, that is the utility at the
+    profile y_t: the minimizers play exactly as without it, and the last iterate converges as their
+    averages do. Against other opponents there is no guarantee, as the utilities that the minimizer
+    learns from add up to T u_T, which says nothing of the iterations before.
 
     Parameters
     ----------
@@ -281,7 +275,7 @@ class LastIterateByAveraging(SingleMinimizerCircuit):
         return (self._total + strategy) / (self.iteration + 1)
 
     def _inner(self, utility: Vector) -> Vector:
-        # The utility that there would have been without averages
+        # The utility at y_t
         return (self.iteration + 1) * utility - self.iteration * self._last
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:

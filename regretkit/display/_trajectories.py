@@ -67,7 +67,7 @@ def simplex(
     require_matplotlib("display.simplex")
     named = dict(paths) if isinstance(paths, Mapping) else {"path": paths}
     points = {name: _points(path, f"paths[{quote(name)}]") for name, path in named.items()}
-    corners = strings(actions if actions is None else list(actions), 3, "actions")
+    corners = None if actions is None else strings(list(actions), 3, "actions")
     ax = axes_for(ax, figsize, (4.6, 4.4))
     _frame(ax, corners or ("0", "1", "2"))
     for index, (name, path) in enumerate(points.items()):

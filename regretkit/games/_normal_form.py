@@ -119,7 +119,10 @@ class NormalFormGame(Game[Simplices]):
                 f"actions must name those of {self.players} players, got {len(names)} lists"
             )
         sizes = self.payoffs.shape[1:]
-        labels = [strings(names[i], size, f"actions[{i}]") for i, size in enumerate(sizes)]
+        labels = [
+            None if own is None else strings(own, size, f"actions[{i}]")
+            for i, (own, size) in enumerate(zip(names, sizes, strict=True))
+        ]
         self.domains = tuple(
             Simplices(size, actions=None if names is None else [names])
             for size, names in zip(sizes, labels, strict=True)

@@ -17,9 +17,9 @@ T = TypeVar("T", covariant=True)
 
 
 class LazySequence(Sequence[T]):
-    """A sequence that holds no items: each access makes its item anew, from its number.
+    """A sequence that computes an item from its number, at each access.
 
-    A game with millions of information sets can so have a name for each of them.
+    So millions of information sets have names without memory.
 
     >>> squares = LazySequence(1_000_000, lambda number: number**2)
     >>> squares[3], squares[-1], squares[:4]
@@ -81,12 +81,17 @@ class Labels:
         actions: Iterable[Sequence[str]] | None,
     ) -> None:
         self._sizes = sizes
-        self._blocks: Sequence[str] | None = (
-            labels
-            if isinstance(labels, LazySequence) and len(labels) == sizes.size
-            else _validate.strings(labels, sizes.size, "labels")
-        )
-        self._actions = None if actions is None else _action_names(sizes, actions)
+        if labels is not None and not isinstance(labels, LazySequence):
+            labels = _validate.strings(labels, sizes.size, "labels")
+        if actions is not None and not isinstance(actions, LazySequence):
+            _validate.ordered(actions, "actions")
+            names = tuple(actions)
+            if len(names) != sizes.size:
+                raise ValueError(f"actions must have {sizes.size} entries, got {len(names)}")
+            pairs = enumerate(zip(names, sizes.tolist(), strict=True))
+            actions = [_validate.strings(own, n, f"actions[{j}]") for j, (own, n) in pairs]
+        self._blocks: Sequence[str] | None = labels
+        self._actions: Sequence[Sequence[str]] | None = actions
 
     @property
     def named(self) -> bool:
@@ -122,30 +127,19 @@ class Labels:
 
     def find(self, key: int | str) -> int:
         """Return the number of the block called ``key``, a number or a name that is unique."""
-        if not isinstance(key, str):
-            number = operator.index(key)
-            if 0 <= number < self._sizes.size:
-                return number
-            raise ValueError(
-                f"there is no decision point {number}: the numbers go from 0 to "
-                f"{self._sizes.size - 1}"
-            )
-        found = self.numbers(key)
-        if len(found) == 1:
-            return found[0]
-        if found:
+        found = self.numbers(key) if isinstance(key, str) else [operator.index(key)]
+        if len(found) > 1:
             raise ValueError(
                 f"label {quote(key)} is ambiguous: decision points {quote(found)} all have it; "
                 "pass one of these numbers"
             )
-        if self._blocks is None:
-            raise ValueError(
-                f"there is no decision point {quote(key)}: none is named here; pass a number"
-            )
-        raise ValueError(
-            f"there is no decision point {quote(key)}; the labels are "
-            f"{_validate.candidates(self._blocks)}{_validate.did_you_mean(key, self._blocks)}"
-        )
+        if found and 0 <= found[0] < self._sizes.size:
+            return found[0]
+        known, close = f"the numbers go from 0 to {self._sizes.size - 1}", ""
+        if isinstance(key, str) and self._blocks is not None:
+            known = f"the labels are {_validate.candidates(self._blocks)}"
+            close = _validate.did_you_mean(key, self._blocks)
+        raise ValueError(f"there is no decision point {quote(key)}; {known}{close}")
 
 
 def _selected(names: Sequence[T] | None, numbers: Indices) -> Sequence[T] | None:
@@ -157,19 +151,3 @@ def _selected(names: Sequence[T] | None, numbers: Indices) -> Sequence[T] | None
 def _checksum(name: str) -> int:
     # Not hash(), which differs in the process that reads a pickle.
     return zlib.crc32(name.encode(errors="surrogatepass"))
-
-
-def _action_names(sizes: Indices, actions: Iterable[Sequence[str]]) -> Sequence[Sequence[str]]:
-    if not isinstance(actions, LazySequence):
-        _validate.ordered(actions, "actions")
-        actions = tuple(actions)
-    if len(actions) != sizes.size:
-        raise ValueError(
-            f"actions must name those of {sizes.size} decision points, got {len(actions)} of them"
-        )
-    if isinstance(actions, LazySequence):
-        return actions
-    return tuple(
-        _validate.strings(names, size, f"actions[{number}]") or ()
-        for number, (size, names) in enumerate(zip(sizes.tolist(), actions, strict=True))
-    )

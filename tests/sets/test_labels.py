@@ -53,7 +53,7 @@ def test_names_that_a_game_makes_when_asked_are_found_copied_and_stored():
 test_a_label_that_finds_no_single_block_is_refused = refusals(
     (["J", "Q", "J"], "J", ValueError, r"ambiguous: decision points \[0, 2\]"),
     (["jack", "jake", "king"], "jak", ValueError, r"did you mean 'jake' or 'jack'\?"),
-    (None, "A", ValueError, "none is named"),
+    (None, "A", ValueError, "the numbers go from 0"),
     (["J", "Q", "K"], 3, ValueError, "from 0 to 2"),
     (["J", "Q", "K"], -1, ValueError, "from 0 to 2"),
     call=lambda labels, key: Simplices([2, 3, 2], labels=labels).labels.find(key),

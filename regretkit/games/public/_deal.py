@@ -291,7 +291,7 @@ def _key(pair: tuple[Indices, Indices]) -> bytes:
 
 
 def _names(names: Sequence[str], name: str) -> tuple[str, ...]:
-    checked = strings(list(names), len(names), name) or ()
+    checked = strings(list(names), len(names), name)
     if not checked or len({*checked}) < len(checked):
         raise ValueError(must_be(name, "at least one name, without duplicates", names))
     return checked
