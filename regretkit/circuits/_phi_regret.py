@@ -156,7 +156,7 @@ class PhiRegret(Circuit):
 class SwapRegret(PhiRegret):
     """Minimize swap regret: no rule "wherever you played a, play f(a)" would have earned more.
 
-    It is ``PhiRegret`` over ``StochasticMatrices``. Every action a has an expert that plays a row of a
+    It is ``PhiRegret`` over ``StochasticMatrices``. Every action a has an expert, whose row of
     stochastic matrix M:
 
         x  =  x M,    expert a plays row a of M and learns from x_a u

@@ -36,13 +36,6 @@ class Outside(Follower):
         return (1.0 + 4e-7) * super()._propose()
 
 
-class Negative(Follower):
-    """Leaves its set with the sum of its strategy being 1."""
-
-    def _propose(self):
-        return super()._propose() + np.array([-1e-6, 0.0, 1e-6])
-
-
 class PlaysWhatItExpects(Follower):
     """Adds a prediction to its strategy."""
 
@@ -98,18 +91,6 @@ class Learned(Expectant):
 
     def _expect(self, prediction):
         self.other = self.other + prediction - prediction.mean()
-
-
-class Stubborn(Expectant):
-    """Takes no prediction but the first of an iteration."""
-
-    def _learn(self, utility, strategy):
-        super()._learn(utility, strategy)
-        self.other = np.zeros(3)
-
-    def _expect(self, prediction):
-        if not self.other.any():
-            super()._expect(prediction)
 
 
 class Keeping(Expectant):
@@ -272,18 +253,11 @@ class Idle(Matching):
         pass
 
 
-class Backwards(Matching):
-    """Has the sign of regrets wrong."""
-
-    def _learn(self, utility, strategy):
-        self.regrets -= self.simplices.regret(utility, strategy)
-
-
 BROKEN = {
-    "strategies_lie_in_the_domain": [Outside, Negative],
+    "strategies_lie_in_the_domain": [Outside],
     "strategies_lie_in_the_domain_after_any_prediction": [PlaysWhatItExpects],
     "asking_changes_nothing": [LearnsWhenAsked, Wavering],
-    "a_later_prediction_replaces_earlier_ones": [Learned, Stubborn],
+    "a_later_prediction_replaces_earlier_ones": [Learned],
     "a_prediction_applies_to_one_iteration": [Expectant],
     "inputs_are_neither_changed_nor_kept": [Keeping],
     "returned_strategies_do_not_change": [Aliasing],
@@ -295,7 +269,7 @@ BROKEN = {
     "strategies_are_invariant_to_added_constants": [Shifted],
     "strategies_are_invariant_to_scale": [Tolerant],
     "kernel_agrees": [*(PlaysOtherwiseWhenTraced, LearnsOtherwiseWhenTraced, ForgetsUnlessTraced)],
-    "regret_grows_slowly": [Idle, Backwards],
+    "regret_grows_slowly": [Idle],
 }
 """For each law, minimizers that break it."""
 

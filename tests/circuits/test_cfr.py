@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from attrs import define, field
 from factories import (
-    ADVERSARIES,
     LEAVES,
     MAKERS,
     apart,
@@ -30,9 +29,6 @@ def naive_cfr(tree, make):
     return naive.CFR(tree.parent_sequence.tolist(), tree.sizes.tolist(), make)
 
 
-# Equal to the circuit
-
-
 # Equal to the recursion
 
 
@@ -49,33 +45,6 @@ def test_cfr_is_the_recursion_of_its_paper(seed, name):
         np.testing.assert_allclose(player.next_strategy(), recursion.play(), atol=1e-10)
         player.observe_utility(utility)
         recursion.learn(utility.tolist())
-
-
-@pytest.mark.deep_beyond(7)
-@SEEDS
-@pytest.mark.parametrize("adversary", ADVERSARIES)
-@pytest.mark.parametrize("local", [rk.RegretMatching, rk.RegretMatchingPlus])
-def test_the_regret_is_at_most_the_sum_of_the_local_positive_regrets(seed, adversary, local):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
-    player, recursion = rk.CFR(tree, local), naive_cfr(tree, naive.RegretMatching)
-    histories = [[] for _ in range(tree.points)]
-    earned, total = 0.0, np.zeros(tree.dimension)
-
-    for t in range(1, 101):
-        strategy = player.next_strategy()
-        utility = ADVERSARIES[adversary](strategy, t, generator)
-        behavior = np.split(player.rule.next_strategy(), tree.simplices.first[1:])
-        sizes = tree.sizes.tolist()
-        _, worths = naive.counterfactual(recursion.roots, sizes, behavior, utility.tolist())
-        for history, played, worth in zip(histories, behavior, worths, strict=True):
-            history.append((played.tolist(), worth))
-        earned, total = earned + strategy @ utility, total + utility
-        player.observe_utility(utility)
-
-    local_regrets = [naive.external_regret(history) for history in histories]
-    regret = tree.best_response(total)[0] - earned
-    assert regret <= sum(max(r, 0.0) for r in local_regrets) + 1e-9
 
 
 def test_equal_utilities_leave_the_strategy_unchanged():
@@ -233,6 +202,3 @@ def test_what_may_not_is_one_object_for_each_decision_point(name):
     assert len(player.rule.parts) == tree.points
     if name != "another rate at each call":
         same_play(player, rk.CFR(tree, apart(ONE_EACH[name])), iterations=40)
-
-
-# Refusals

@@ -1,4 +1,4 @@
-"""What could not work is refused when it is built: one case for each kind; depth has no limit."""
+"""Circuits reject parts that cannot work, at any depth: one case for each kind of mistake."""
 
 import copy
 
@@ -12,35 +12,25 @@ from regretkit.minimizers import ConicBlackwell
 from regretkit.sets import Simplices
 
 SHARED, ONE = rk.RegretMatching(2), rk.RegretMatching(2)
-TREE = rk.DecisionTree([0, 0], [2, 2], labels=["a", "b"])
-LABELLED = rk.DecisionTree([0, 0, 0], [2, 3, 2], labels=["a", "b", "b"])
-
-
-def corner():
-    return rk.Point([1.0, 0.0])
+TREE = rk.DecisionTree([0, 0, 0], [2, 3, 2], labels=["a", "b", "b"])
 
 
 def hull(*parts):
-    return rk.ConvexHull([corner(), *parts[:-1]], parts[-1])
+    return rk.ConvexHull([rk.Point([1.0, 0.0]), *parts[:-1]], parts[-1])
 
 
-def constrained(minimizer=None, matrix=((1.0, 0.0),), bound=(0.5,), multipliers=None):
+def constrained(minimizer=None, bound=(0.5,), multipliers=None):
     prices = c.AffineImage(rk.RegretMatching(2), [[1.0, 0.0]])
-    return c.Constrained(minimizer or rk.RegretMatching(2), matrix, bound, multipliers or prices)
+    player = minimizer or rk.RegretMatching(2)
+    return c.Constrained(player, [[1.0, 0.0]], bound, multipliers or prices)
 
 
 test_one_object_in_two_places_is_refused_at_any_depth = refusals(
-    lambda: rk.Product([SHARED, SHARED]),
-    lambda: rk.ConvexHull([corner(), SHARED], SHARED),
-    lambda: rk.Product([rk.Product([SHARED]), hull(corner(), rk.Product([SHARED]))]),
-    lambda: rk.Product([rk.PhiRegret(SHARED, c.internal_maps(2)), SHARED]),
+    lambda: rk.ConvexHull([SHARED, rk.Point([1.0, 0.0])], SHARED),
+    lambda: rk.Product([rk.Product([SHARED]), hull(rk.Product([SHARED]), rk.RegretMatching)]),
     lambda: rk.Product([rk.CFR(rk.DecisionTree([0], [2]), lambda _: SHARED), SHARED]),
-    lambda: rk.CFR(TREE, rk.PerDecisionPoint(lambda _: SHARED)),
-    lambda: rk.CFR(TREE, rk.ByDecisionPoint({0: lambda _: SHARED, 1: lambda _: SHARED})),
-    lambda: rk.circuit(TREE, lambda _: SHARED),
-    lambda: rk.SwapRegret(2, rk.PerDecisionPoint(lambda _: SHARED)),
+    lambda: rk.CFR(rk.DecisionTree([0, 0], [2, 2]), rk.PerDecisionPoint(lambda _: SHARED)),
     lambda: c.MinkowskiSum([SHARED, c.AffineImage(SHARED, np.eye(2))]),
-    lambda: rk.Product([SHARED, c.Restart(SHARED, every=3)]),
     lambda: constrained(SHARED, multipliers=c.AffineImage(SHARED, [[1.0, 0.0]])),
     lambda: c.TreeSwap(lambda: ONE, layers=2, branching=2),
     error=ValueError,
@@ -50,78 +40,42 @@ test_one_object_in_two_places_is_refused_at_any_depth = refusals(
 
 test_what_is_no_part_of_a_circuit_is_refused = refusals(
     (lambda: rk.Product([rk.RegretMatching]), TypeError, "must be a RegretMinimizer"),
-    (lambda: hull(None, rk.RegretMatching(2)), TypeError, "must be .* got None"),
-    (lambda: hull(corner(), 2), TypeError, "mixing must be a rule's class"),
-    (lambda: hull(corner(), lambda s: None), TypeError, "the result of mixing must be"),
+    (lambda: hull(lambda s: None), TypeError, "the result of mixing must be"),
     (lambda: rk.PhiRegret(rk.RegretMatching(2), "swap"), TypeError, "maps must be a DeviationSet"),
-    (lambda: rk.SwapRegret(2, rk.RegretMatching(2)), TypeError, "expert must be a rule's class"),
-    (lambda: rk.CFR(TREE, rk.RegretMatching([2, 2])), TypeError, "local must be a rule's class"),
-    (lambda: rk.CFR(3, rk.RegretMatching), TypeError, "tree must be a Decision"),
-    (lambda: c.EFR(ONE, "csps"), TypeError, "tree must be a DecisionTree, got Regret"),
+    (lambda: rk.CFR(TREE, rk.RegretMatching([2, 3, 2])), TypeError, "local must be a rule's class"),
     (lambda: c.LinearDeviations(Simplices(3)), TypeError, "tree must be a DecisionTree"),
-    (lambda: c.TriggerDeviations(Simplices(3)), TypeError, "tree must be a DecisionTree"),
     (lambda: c.AffineImage(Simplices(2), np.eye(2)), TypeError, "must be a RegretMinimizer"),
-    (lambda: c.Restart(rk.RegretMatching, every=3), TypeError, "must be a RegretMinimizer"),
-    (lambda: c.TreeSwap(lambda: 3, layers=2, branching=2), TypeError, "must be a RegretMinimizer"),
-    (lambda: constrained(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
 )
 
 
 test_numbers_out_of_their_range_are_refused = refusals(
-    (lambda: rk.SwapRegret(0, rk.RegretMatching), ValueError, "each at least 1"),
     (lambda: c.internal_maps(1), ValueError, "actions must be a whole number, at least 2"),
     (lambda: c.FiniteDeviations([np.eye(2), -np.eye(2)]), ValueError, r"row \(1, 0\)"),
     (lambda: c.FiniteDeviations(np.eye(2)), ValueError, r"shape \(k, n, n\)"),
-    (lambda: c.FiniteDeviations([np.eye(2)], tolerance=5), ValueError, "at most 0.001, got 5"),
     (lambda: c.AffineImage(ONE, [[np.nan, 0.0]]), ValueError, "got nan at coordinate 0, 0"),
     (lambda: c.AffineImage(ONE, "eye"), TypeError, "matrix must be numbers"),
-    (lambda: c.ExplorationMixture(ONE, gamma=1.5), ValueError, "gamma must be from 0 to 1"),
     (lambda: c.ExplorationMixture(ONE, gamma=10**400), ValueError, "gamma must be from 0 to 1"),
-    (lambda: c.Restart(ONE, every=0), ValueError, "every must be a whole number"),
     (lambda: c.Restart(ONE, every=True), TypeError, "a whole number, at least 1, got True"),
-    (lambda: c.Discount(ONE, weight=0.9), TypeError, "weight. must be callable"),
-    (
-        lambda: c.Discount(ONE, weight=lambda t: -t),
-        ValueError,
-        r"weight\(1\) must be a finite number, at least 0",
-    ),
-    (lambda: c.TreeSwap(corner, layers=0, branching=2), ValueError, "layers must be a whole"),
+    (lambda: c.Discount(ONE, weight=lambda t: -t), ValueError, r"weight\(1\) must be a finite"),
     (lambda: c.EFR(TREE, "csp"), ValueError, "did you mean 'csps'"),
     (lambda: c.Deviations("perfect", "internal"), ValueError, "'memory' must be in"),
-    (lambda: constrained(bound=[np.inf]), ValueError, "bound must be finite"),
 )
 
 
 test_parts_that_do_not_fit_together_are_refused = refusals(
     (lambda: rk.Product([]), "one or more sets, got none"),
-    (lambda: rk.Product([corner()], [[1, 1]]), "each once"),
+    (lambda: rk.Product([ONE], [[1, 1]]), "each once"),
     (lambda: hull(rk.RegretMatching(3), rk.RegretMatching(2)), r"\[2, 3\]"),
-    (lambda: hull(corner(), rk.RegretMatching(3)), r"mixing must play on Simplices\(2\), got"),
     (lambda: rk.PhiRegret(rk.RegretMatching(3), c.internal_maps(3)), r"play on maps\.coefficients"),
     (lambda: rk.SwapRegret(2, lambda s: ONE), r"goes in as PerDecisionPoint\(rule\)"),
-    (lambda: rk.CFR(TREE, lambda s: ONE), r"goes in as PerDecisionPoint\(rule\)"),
     (lambda: c.AffineImage(ONE, np.eye(3)), r"dimension 2; pass shape \(3, 2\)"),
-    (lambda: c.MinkowskiSum([ONE, rk.Point([1.0])]), r"one dimension, got \[2, 1\]"),
     (lambda: c.ExplorationMixture(ONE, gamma=0.5, reference=[0.9, 0.9]), "reference must be a po"),
     (lambda: constrained(multipliers=rk.RegretMatching(2)), "must have dimension 1"),
-    (
-        lambda: constrained(multipliers=c.AffineImage(ONE, [[1.0, -0.5]])),
-        "got as low as -0.5",
-    ),
-    (lambda: constrained(multipliers=rk.Point([1.0])), "0 in their domain"),
-    (
-        lambda: rk.CFR(LABELLED, rk.ByDecisionPoint({"a": rk.RegretMatching})),
-        r"leave out decision points \['b', 'b'\]; pass otherwise",
-    ),
-    (
-        lambda: rk.CFR(LABELLED, rk.ByDecisionPoint({"a": rk.RegretMatching, 0: rk.Hedge})),
-        "name a decision point twice",
-    ),
-    (lambda: rk.CFR(LABELLED, rk.RegretMatching)["b"], "ambiguous"),
-    (
-        lambda: c.EFR(rk.DecisionTree(range(0, 60, 2), [2] * 30), "bhv"),
-        "over 10,000,000 weights",
-    ),
+    (lambda: constrained(multipliers=rk.Point([1.0])), "nonnegative vectors with 0 among them"),
+    (lambda: rk.CFR(TREE, rk.ByDecisionPoint({0: rk.RegretMatching})), r"out decision points \['b"),
+    (lambda: rk.CFR(TREE, rk.ByDecisionPoint({"a": rk.Hedge, 0: rk.Hedge})), "point twice"),
+    (lambda: rk.CFR(TREE, rk.RegretMatching)["b"], "ambiguous"),
+    (lambda: c.EFR(rk.DecisionTree(range(0, 60, 2), [2] * 30), "bhv"), "over 10,000,000 weights"),
     error=ValueError,
 )
 
@@ -134,9 +88,6 @@ def test_rules_that_bound_the_sum_of_all_regrets_alone_are_warned_of(build):
         player = build(tree, local=local)
     assert "bounds the sum of the regrets" in player.no_guarantee
     rk.CFR(tree, rk.PerDecisionPoint(lambda n: ConicBlackwell(Simplices(n))))  # and no warning
-
-
-# Depth, and nothing at all
 
 
 def test_a_hundred_levels_play_learn_and_are_copied():

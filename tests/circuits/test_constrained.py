@@ -9,10 +9,8 @@ from factories import ADVERSARIES, regret
 from scipy.optimize import linprog
 
 import regretkit as rk
-from regretkit import sets
 from regretkit.circuits import AffineImage, Constrained, MinkowskiSum
 from regretkit.evaluation import RegretLedger
-from regretkit.minimizers import OnlineGradientDescent
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 RULES = [rk.RegretMatching, rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus]
@@ -84,27 +82,6 @@ def test_the_average_violation_is_that_of_the_average_and_stays_below_its_bound(
     assert violation.sum() <= (regrets / iterations + widest) / cap + 1e-12
 
 
-@pytest.mark.deep_beyond(1)
-@SEEDS
-def test_against_one_utility_the_average_finds_the_solution_of_the_program(seed):
-    # The multipliers of the solution are below the cap, so that D / C is not the last word.
-    generator = np.random.default_rng(seed)
-    matrix, bound = constraints(generator, 4, 2)
-    utility = generator.normal(size=4)
-    solution = best_feasible(utility, matrix, bound)
-    rule = rk.PredictiveRegretMatchingPlus
-    player = Constrained(rule(4), matrix, bound, prices(2, 50.0, rule))
-
-    mean = np.zeros(4)
-    for _ in range(2000):
-        mean += player.next_strategy() / 2000
-        player.observe_utility(utility)
-
-    assert player.average_violation.max() < 5e-3
-    assert utility @ mean == pytest.approx(solution[0], abs=0.1)
-    assert utility @ mean >= solution[0] - 0.1
-
-
 # Regret against those who keep the constraints
 
 
@@ -150,24 +127,6 @@ def test_feasible_regret_is_what_a_linear_program_over_all_vertices_says(kind, s
     assert 0.0 <= maximum - earns < 1e-6
     assert player.domain.contains(point)
     assert (matrix @ point <= bound + 1e-9).all()
-
-
-def test_feasible_regret_on_a_ball_is_within_its_tolerance():
-    # Of the unit disc, what is left of x = 1/2. The best y there is the square root of 3/4.
-    disc = OnlineGradientDescent(sets.Ball([0.0, 0.0], 1.0), rate=0.1)
-    player = Constrained(disc, [[1.0, 0.0]], [0.5], prices(1, 10.0))
-    earned = 0.0
-    for _ in range(50):
-        earned += float(player.next_strategy() @ [2.0, 1.0])
-        player.observe_utility([2.0, 1.0])
-
-    _, earns, maximum = player.best_feasible()
-
-    best = 50.0 * (1.0 + math.sqrt(0.75))
-    assert earns <= best + 1e-9
-    assert best <= maximum + 1e-9
-    assert maximum - earns < 1e-6  # 1e-9 of the range of the total utility, 224
-    assert player.feasible_regret == pytest.approx(best - earned, abs=1e-6)
 
 
 # The ledger
@@ -221,6 +180,3 @@ def test_a_prediction_is_priced_with_what_the_multipliers_will_play():
     alone.expect_utility(prediction - price @ rows)
     np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
     np.testing.assert_array_equal(player.multipliers.next_strategy(), price)
-
-
-# Feasibility

@@ -15,7 +15,7 @@ from regretkit.circuits import (
     TriggerDeviations,
     internal_maps,
 )
-from regretkit.evaluation import CorrelatedPlay, RegretLedger, nash_conv
+from regretkit.evaluation import RegretLedger, nash_conv
 from regretkit.play import SelfPlay, Simultaneous
 
 TYPES = list(DEVIATION_TYPES)
@@ -157,35 +157,6 @@ def test_what_triggers_gain_is_at_most_the_sum_of_positive_regrets(name, coarse)
     assert triggers.best_gain(total) > 1.0
 
 
-def efce_gap(name, iterations):
-    """Return what triggers gain on average, over both players, in extended Shapley."""
-    game = rk.load("extended_shapley")
-    run, play = played(game, name, 0), CorrelatedPlay(game, ["efce"])
-    run.minimizers[0].observe_utility(np.arange(game.domains[0].dimension))  # away from a tie
-    run.run(iterations, callbacks=[play])
-    return play.gaps("efce").sum()
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("name", ["csps", "tips", "bhv"])
-def test_play_of_types_with_triggers_tends_to_extensive_form_correlated_equilibria(name):
-    assert efce_gap(name, 600) < 0.05
-
-
-@pytest.mark.parametrize(
-    "game",
-    ["kuhn_poker(players=3)", "sheriff(items=2, bribe=1, rounds=2)", "in_out", "shapley_game"],
-)
-@pytest.mark.parametrize("name", ["efr-cfps", "efr-csps", "efr-tips"])
-def test_any_number_of_players_and_chance_keep_their_bounds(game, name):
-    run = rk.play.named(name).start(rk.load(game), engine="numpy")
-    RegretLedger(run, strict=True)
-    run.run(40)
-
-
-# Engines
-
-
 # Ties
 
 
@@ -221,26 +192,3 @@ def test_gaps_on_kuhn_poker_are_those_of_another_implementation(name, expected):
     run = played(game, name, 10)
     found = nash_conv(game, run.average), nash_conv(game, run.run(90).average)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-8)
-
-
-def gaps_of_openspiel(name, iterations):
-    pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
-    from open_spiel.python.algorithms import efr, exploitability
-
-    game = pyspiel.load_game("kuhn_poker")
-    solver = efr.EFRSolver(game, name.replace("_", " "))
-    for _ in range(iterations):
-        solver.evaluate_and_update_policy()
-        yield exploitability.nash_conv(game, solver.average_policy())
-
-
-def gaps(name, iterations):
-    game = rk.load("kuhn_poker")
-    run = played(game, name, 0)
-    return [nash_conv(game, run.run(1).average) for _ in range(iterations)]
-
-
-@pytest.mark.parametrize("name", ["blind_cf", "informed_cf", "blind_action", "informed_action"])
-def test_counterfactual_and_action_deviations_are_those_of_openspiel(name):
-    expected = list(gaps_of_openspiel(name, 40))
-    np.testing.assert_allclose(gaps(name, 40), expected, rtol=0.0, atol=1e-10)

@@ -8,10 +8,8 @@ from scipy.optimize import linprog
 
 import regretkit as rk
 from regretkit.circuits import (
-    AveragedPowerIterate,
     LinearDeviations,
     PhiRegret,
-    StochasticMatrices,
     TriggerDeviations,
     linear_swap_regret,
     stationary_distribution,
@@ -103,19 +101,6 @@ def test_a_map_keeps_the_set_and_its_coefficients_earn_what_its_points_do(seed, 
         assert earned == pytest.approx(utility @ moved, abs=1e-11)
 
 
-@pytest.mark.parametrize("actions", [1, 2, 4])
-def test_at_a_single_decision_linear_swap_regret_is_swap_regret(actions):
-    generator = np.random.default_rng(actions)
-    maps, matrices = LinearDeviations(rk.DecisionTree([0], [actions])), StochasticMatrices(actions)
-    gains, by_swap = np.zeros(maps.coefficients.dimension), np.zeros(actions**2)
-    for _ in range(10):
-        utility, strategy = generator.normal(size=actions), generator.dirichlet(np.ones(actions))
-        gains += maps.utility(np.append(0.0, utility), np.append(1.0, strategy))
-        by_swap += matrices.utility(utility, strategy)
-    expected = matrices.coefficients.best_response(by_swap)[0]
-    assert maps.coefficients.best_response(gains)[0] == pytest.approx(expected, abs=1e-12)
-
-
 @SEEDS
 def test_gaps_of_trigger_deviations_are_at_most_that_of_linear_maps(seed):
     tree, maps, utilities, strategies, generator = small_case(seed, points=8)
@@ -149,15 +134,6 @@ def test_a_fixed_point_is_not_moved(seed, kind):
         np.testing.assert_allclose(maps.apply(coefficients, point), point, rtol=0, atol=1e-14)
 
 
-@SEEDS
-def test_the_fixed_point_is_the_limit_of_means_of_iterates(seed):
-    _, maps, _, _, generator = small_case(seed, points=8)
-    for kind in ("plain", "pure", "sparse"):
-        coefficients = random_map(maps, generator, kind)
-        mean = AveragedPowerIterate(2_000)(maps, coefficients)
-        np.testing.assert_allclose(maps.fixed_point(coefficients), mean, rtol=0.0, atol=1e-2)
-
-
 @pytest.mark.parametrize("leak", [0.5, 1e-4, 1e-8, 1e-10, 1e-13])
 def test_the_fixed_point_of_a_matrix_is_its_stationary_distribution(leak):
     generator = np.random.default_rng(5)
@@ -187,19 +163,6 @@ def test_regret_against_the_maps_is_that_of_cfr_over_their_pairs(seed, name):
     scale = np.abs(joint).max()
     best = best_of_all_matrices(tree, joint / scale) * scale
     assert regret == pytest.approx(best - np.trace(joint), abs=1e-9 * scale)
-
-
-@pytest.mark.parametrize("local", [rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus])
-def test_linear_swap_regret_vanishes_in_self_play(local):
-    game = rk.games.load("signalling")
-    players = [linear_swap_regret(tree, local) for tree in game.domains]
-    ledgers = [RegretLedger(player, strict=True) for player in players]
-    rk.SelfPlay(game, players, order=rk.play.Simultaneous()).run(100)
-    gaps = [
-        ledger.external(player.minimizer) / 100
-        for ledger, player in zip(ledgers, players, strict=True)
-    ]
-    assert max(gaps) < 0.05
 
 
 def test_payoffs_in_other_units_are_played_alike():

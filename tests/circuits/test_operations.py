@@ -16,7 +16,6 @@ from regretkit.circuits import (
     constant_maps,
     internal_maps,
 )
-from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -201,22 +200,6 @@ def test_a_hull_tells_its_mixer_what_the_coming_proposals_would_be_worth():
     np.testing.assert_allclose(hull.next_strategy(), expected, atol=1e-12)
 
 
-# Hulls by block, products of blocks
-
-
-def hull_of_blocks(simplices, mixing=rk.RegretMatching):
-    return rk.ConvexHull([rk.RegretMatching(simplices), rk.Hedge(simplices, rate=0.3)], mixing)
-
-
-@SEEDS
-def test_the_regret_of_a_hull_of_blocks_is_bounded_by_that_of_its_parts(seed):
-    player = hull_of_blocks([2, 3, 3], rk.RegretMatchingPlus)
-    ledger = RegretLedger(player, strict=True)
-    for utility in np.random.default_rng(seed).normal(size=(60, player.dimension)):
-        player.observe_utility(utility)
-    ledger.check()
-
-
 # Images and sums
 
 
@@ -254,33 +237,6 @@ def test_the_regret_of_an_image_is_that_of_its_minimizer(seed, make):
     assert regret(player.domain, found) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@SEEDS
-def test_the_regret_of_a_sum_is_the_sum_of_the_regrets(seed):
-    def build():
-        image = AffineImage(rk.RegretMatchingPlus(4), matrix(seed, (3, 4)))
-        return [rk.RegretMatching(3), hull(seed), image, rk.Hedge(3, rate=0.5)]
-
-    alone, player, history_of_sum = build(), MinkowskiSum(build()), []
-    histories = [[] for _ in alone]
-
-    for x, u in meets(player, seed):
-        proposals = [part.next_strategy() for part in alone]
-        np.testing.assert_allclose(x, sum(proposals), atol=1e-12)
-        history_of_sum.append((x, u))
-        for part, proposal, history in zip(alone, proposals, histories, strict=True):
-            history.append((proposal, u))
-            part.observe_utility(u)
-
-    regrets = [
-        regret(part.domain, history_of_part)
-        for part, history_of_part in zip(alone, histories, strict=True)
-    ]
-    assert regret(player.domain, history_of_sum) == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
-
-
-# Domains
-
-
 # Predictions, worth, units
 
 
@@ -302,6 +258,3 @@ def test_a_prediction_goes_through_as_the_parts_would_see_it(make):
     expected = M @ behind_image.next_strategy() + 1.0
     np.testing.assert_array_equal(image.next_strategy(), expected)
     np.testing.assert_allclose(total.next_strategy(), 2 * behind_total.next_strategy() + 1.0)
-
-
-# State and refusal

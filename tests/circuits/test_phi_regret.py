@@ -1,16 +1,14 @@
 """Maps of swap regret, their fixed points, and TreeSwap with the bound that it was made for."""
 
-import copy
 from typing import ClassVar
 
 import naive
 import numpy as np
 import pytest
-from factories import PREDICTIVE, meets, random_behavior, same_play
+from factories import meets, random_behavior
 
 import regretkit as rk
 from regretkit.circuits import (
-    DeviationSet,
     FiniteDeviations,
     StochasticMatrices,
     TreeSwap,
@@ -45,23 +43,6 @@ def test_what_a_map_earns_is_linear_in_its_coefficients_and_has_a_fixed_point(ma
     np.testing.assert_allclose(maps.apply(coefficients, fixed), fixed, atol=1e-12)
 
 
-class Own(DeviationSet):
-    """Maps as a user would write them."""
-
-    def __init__(self, maps):
-        self.maps = maps
-        self.domain, self.coefficients = maps.domain, maps.coefficients
-
-    def apply(self, coefficients, point):
-        return self.maps.apply(coefficients, point)
-
-    def utility(self, utility, point):
-        return self.maps.utility(utility, point)
-
-    def fixed_point(self, coefficients):
-        return self.maps.fixed_point(coefficients)
-
-
 @SEEDS
 @pytest.mark.parametrize("maps", MAPS, ids=repr)
 def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(maps, seed):
@@ -75,30 +56,6 @@ def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(map
 
     best, _ = maps.coefficients.best_response(gains)
     assert maps.regret(tracker) == pytest.approx(best - earned, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("maps", MAPS, ids=repr)
-def test_maps_of_ones_own_are_played_like_those_of_the_library(maps):
-    player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
-    custom = rk.PhiRegret(rk.RegretMatching(maps.coefficients), Own(maps))
-    RegretLedger(custom, strict=True)
-
-    same_play(player, custom, seed=4)
-
-
-@pytest.mark.parametrize("name", PREDICTIVE)
-def test_an_expert_is_told_to_expect_its_share_of_what_is_expected(name):
-    player = rk.SwapRegret(3, PREDICTIVE[name])
-    last = [x.copy() for x, _ in meets(player, seed=6, iterations=9)][-1]
-    alone, unaware = copy.deepcopy(player.minimizer), copy.deepcopy(player.minimizer)
-    prediction = np.array([-5.0, 3.0, 4.0])
-
-    player.expect_utility(prediction)
-
-    alone.expect_utility(np.outer(last, prediction).ravel())
-    told = player.minimizer.next_strategy()
-    np.testing.assert_array_equal(told, alone.next_strategy())
-    assert np.abs(told - unaware.next_strategy()).max() > 0.01
 
 
 class Listening(rk.RegretMinimizer):

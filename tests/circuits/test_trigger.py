@@ -4,7 +4,6 @@ import copy
 import itertools
 
 import naive
-import naive_trigger
 import numpy as np
 import pytest
 from factories import MAKERS, random_behavior, random_tree
@@ -13,7 +12,6 @@ import regretkit as rk
 from regretkit.circuits import (
     EFR,
     LinearDeviations,
-    PhiRegret,
     TriggerDeviations,
     trigger_regret,
 )
@@ -166,18 +164,6 @@ def together(maps, gains):
     return best
 
 
-@pytest.mark.parametrize("actions", [2, 4])
-def test_with_one_decision_all_triggers_are_swap_regret_and_the_largest_internal(actions):
-    maps = TriggerDeviations(rk.DecisionTree([0], [actions]))
-    history = some_play(np.random.default_rng(7), maps.domain, 20)
-    total = sum(maps.utility(u, x) for x, u in history)
-    at_actions = [(x[1:], u[1:]) for x, u in history]
-
-    assert maps.best_gain(total) == pytest.approx(naive.swap_regret(at_actions))
-    internal = naive.internal_regret(at_actions)
-    assert maps.best_gain(total, largest=True) == pytest.approx(internal)
-
-
 # Minimizers
 
 
@@ -199,20 +185,6 @@ def test_regret_against_the_triggers_is_that_over_coefficients(name, coarse):
 
 
 @ENGINE
-@pytest.mark.parametrize(
-    "game", ["kuhn_poker", "goofspiel(3, returns='total_points')", "sheriff(3, 3, 2)", "chicken"]
-)
-def test_play_is_that_of_the_formulas_in_sixty_digits(game, engine):
-    game = rk.load(game)
-    if isinstance(game, rk.games.NormalFormGame):
-        game = rk.games.ExtensiveFormGame.from_history(rk.games.as_history(game))
-    run = named("efce").start(game, engine=engine)
-    for played in naive_trigger.trajectory(game, 12):
-        for strategy, precise in zip(run.run(1).last_profile, played, strict=True):
-            np.testing.assert_allclose(strategy, precise, rtol=0.0, atol=1e-14)
-
-
-@ENGINE
 @COARSE
 @pytest.mark.parametrize(
     "game", ["kuhn_poker", "kuhn_poker(players=3)", "sheriff(3, 3, 2)", "goofspiel(4)"]
@@ -228,14 +200,6 @@ def test_payoffs_in_other_units_are_played_alike(game, coarse, engine):
         played.append([np.concatenate(run.run(1).last_profile) for _ in range(100)])
     np.testing.assert_allclose(played[1], played[0], rtol=0.0, atol=1e-10)
     np.testing.assert_array_equal(played[2], played[0])
-
-
-def test_on_simplices_triggers_are_actions_and_coarse_ones_constants():
-    assert isinstance(trigger_regret([2, 3], rk.RegretMatching), rk.SwapRegret)
-    coarse = trigger_regret([2, 3], rk.RegretMatching, coarse=True)
-    assert isinstance(coarse, rk.RegretMatching)
-    tree = trigger_regret(TWO, rk.RegretMatching)
-    assert isinstance(tree, PhiRegret)
 
 
 def test_coefficients_of_all_deviations_are_named_after_what_they_change():

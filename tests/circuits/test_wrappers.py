@@ -110,16 +110,12 @@ def test_a_prediction_has_the_weight_of_the_coming_iteration(name):
 
 # All of them
 
-WRAPPED = {
-    "restart": partial(Restart, every=7),
-    "discount": partial(Discount, weight=float),
-}
-
 
 @pytest.mark.parametrize(
     "wrap",
     [
-        *WRAPPED.values(),
+        partial(Restart, every=7),
+        partial(Discount, weight=float),
         partial(ExplorationMixture, gamma=0.1),
         LastIterateByAveraging,
     ],
@@ -179,28 +175,6 @@ def test_exp3_is_hedge_exploring_and_keeps_its_bound(seed):
     assert 0.0 < regret < 2.0 * math.sqrt((math.e - 1.0) * n * math.log(n) * T)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("reference", [None, [0.0, 1.0, 0.2, 0.3, 0.5]])
-def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(seed, reference):
-    player = ExplorationMixture(rk.RegretMatching([2, 3]), gamma=0.3, reference=reference)
-    learn(player, seed)  # before there is a ledger
-    ledger = RegretLedger(player, strict=True)
-    inner, history = [], []
-
-    for x, u in meets(player, seed):
-        inner.append((player.minimizer.next_strategy(), u))
-        history.append((x, u))
-
-    theorem = ledger.regret_bounds()["top"]
-    point = Simplices([2, 3]).uniform() if reference is None else np.array(reference)
-    explored = regret(player.domain, [(point, u) for _, u in history])
-    assert theorem.exact
-    assert theorem.regret == pytest.approx(regret(player.domain, history), abs=1e-9)
-    assert theorem.bound == pytest.approx(
-        0.7 * regret(player.domain, inner) + 0.3 * explored, abs=1e-9
-    )
-
-
 class PlayedOn(rk.RegretMinimizer):
     """Plays one strategy of a tree for ever."""
 
@@ -245,22 +219,4 @@ def test_it_tells_the_minimizer_what_it_expects_without_averages():
         last = utility
 
 
-def test_of_averages_as_iterates_the_ledger_knows_no_theorem_for_there_is_none():
-    # All utilities favour what is not played, but the last one, which is zero: the minimizer has
-    # learned nothing in sum, and has no regret.
-    player = LastIterateByAveraging(PlayedOn(Simplices(2), np.array([1.0, 0.0])))
-    ledger = RegretLedger(player, strict=True)
-
-    for _ in range(100):
-        player.observe_utility([0.0, 1.0])
-    player.observe_utility([0.0, 0.0])
-
-    assert ledger.regret_bounds() == {}
-    assert ledger.external(player.minimizer) == 0.0
-    assert ledger.external(player) == 100.0
-
-
 # A circuit that teaches its parts, or plays, other than it says breaks its regret bound
-
-
-# Refusals

@@ -106,17 +106,6 @@ def test_on_one_decision_it_is_the_leaf(name, optimistic):
     same_play(dilated, leaf, atol=1e-12, told="sometimes")
 
 
-@either
-@pytest.mark.parametrize("magnet", [None, [0.1, 0.5, 0.4]])
-def test_on_one_decision_a_magnet_draws_as_it_draws_the_leaf(magnet, optimistic):
-    parts = {"rate": 0.3, "temperature": 0.2, "optimistic": optimistic}
-    rooted = None if magnet is None else [1.0, *magnet]
-    dilated = m.DilatedMirrorDescent(rk.DecisionTree([0], [3]), magnet=rooted, **parts)
-
-    leaf = Rooted(m.MagneticMirrorDescent(3, magnet=magnet, **parts))
-    same_play(dilated, leaf, atol=1e-12, told="sometimes")
-
-
 @pytest.mark.parametrize("seed", range(6))
 @either
 def test_with_entropy_it_is_hedge_over_the_vertices(seed, optimistic):
@@ -162,42 +151,6 @@ def test_a_step_is_the_one_of_the_definition(name, weight):
     assert steps > 3
 
 
-def test_with_the_euclidean_regularizer_it_is_the_recursion_with_projections():
-    generator, rate = np.random.default_rng(4), 0.3
-    sizes, first = SMALL.sizes.tolist(), SMALL.first_sequence.tolist()
-    player = m.DilatedMirrorDescent(SMALL, rate=rate, regularizer=m.Euclidean())
-    behavior = player.tree.behavior(player.next_strategy())
-    b = [behavior[k - 1 : k - 1 + n].tolist() for k, n in zip(first, sizes, strict=True)]
-
-    for utility in generator.normal(size=(60, SMALL.dimension)):
-        player.observe_utility(utility)
-        scores = (rate * utility).tolist()
-        for j, parent in enumerate(SMALL.parent_sequence):
-            scores[parent] -= naive.dot(b[j], b[j]) / 2.0
-            for a, probability in enumerate(b[j]):
-                scores[first[j] + a] += probability
-        for j in reversed(range(SMALL.points)):
-            block_scores = scores[first[j] : first[j] + sizes[j]]
-            b[j] = naive.project(block_scores)
-            scores[SMALL.parent_sequence[j]] += (
-                naive.dot(block_scores, b[j]) - naive.dot(b[j], b[j]) / 2.0
-            )
-        roots = naive.nested(SMALL.parent_sequence.tolist(), sizes)
-        expected = naive.sequence_form(roots, sizes, b)
-        np.testing.assert_allclose(player.next_strategy(), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", REGULARIZERS)
-def test_expecting_nothing_turns_optimism_off(name):
-    generator = np.random.default_rng(5)
-    tree = random_tree(generator, points=6)
-    parts = {"tree": tree, "rate": 0.3, "regularizer": REGULARIZERS[name]}
-    player = m.DilatedMirrorDescent(**parts, optimistic=True)
-    plain = m.DilatedMirrorDescent(**parts)
-
-    same_play(player, plain, atol=1e-12, told=np.zeros(tree.dimension))
-
-
 @pytest.mark.deep_beyond(7)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("rate", [0.03, 0.3, 3.0])
@@ -211,23 +164,6 @@ def test_with_entropy_regret_keeps_the_bound_of_hedge_over_the_vertices(rate, ad
     bound = math.log(len(vertices(SMALL))) / rate
     bound = bound + rate / 8.0 * (np.ptp(payoffs, axis=1) ** 2).cumsum()
     assert (regret <= bound * (1.0 + 1e-12)).all()
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("name", ["entropy", "euclidean"])
-def test_in_kuhn_poker_optimistic_strategies_settle_and_others_keep_turning(name):
-    game = kuhn_poker()
-
-    def last(optimistic):
-        players = [
-            m.DilatedMirrorDescent(
-                tree=t, rate=1.0, regularizer=REGULARIZERS[name], optimistic=optimistic
-            )
-            for t in game.domains
-        ]
-        return rk.nash_conv(game, SelfPlay(game, players, order=Simultaneous()).run(2_000).current)
-
-    assert last(optimistic=True) < 0.01 < 0.1 < last(optimistic=False)
 
 
 def quantal_response(game, rate, iterations, optimistic=False):

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import MAKERS, PREDICTIVE, same_play, train
+from factories import MAKERS, same_play, train
 from test_mirror_descent import RULES as LEADERS
 from test_recurrences import FAMILY, FLOOR, RATE
 
@@ -34,14 +34,6 @@ def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
         separate.observe_utility(utility)
 
 
-@pytest.mark.deep_beyond(24)
-@pytest.mark.parametrize("exponent", [30, 300, -300, -600])
-@pytest.mark.parametrize("name", SCALE_FREE)
-def test_a_scale_free_rule_plays_the_same_bits_in_another_unit(name, exponent):
-    player, scaled = RULES[name]([3, 5]), RULES[name]([3, 5])
-    same_play(player, scaled, told="sometimes", seen=lambda utility: 2.0**exponent * utility)
-
-
 @pytest.mark.parametrize("name", sorted(HAVE_A_UNIT))
 @pytest.mark.parametrize("exponent", [20, -20])
 def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, exponent):
@@ -50,18 +42,6 @@ def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, expon
     rate = {"floor": FLOOR * unit} if name == "stable" else {"rate": RATE / unit}
     player, second = RULES[name]([3, 5]), RULES[name].func([3, 5], **rate)
     same_play(player, second, told="sometimes", seen=lambda utility: unit * utility)
-
-
-@pytest.mark.deep_beyond(17)
-@each_rule
-def test_what_all_actions_earn_alike_changes_nothing(name):
-    generator = np.random.default_rng(12)
-    player, paid = RULES[name]([2, 4]), RULES[name]([2, 4])
-
-    for utility in generator.normal(size=(60, 6)):
-        np.testing.assert_allclose(player.next_strategy(), paid.next_strategy(), atol=1e-9)
-        player.observe_utility(utility)
-        paid.observe_utility(utility + player.simplices.repeat(100.0 * generator.normal(size=2)))
 
 
 @pytest.mark.parametrize("name", sorted(RULES.keys() - HAVE_A_UNIT))
@@ -123,13 +103,3 @@ BITWISE = {
 def test_a_prediction_of_zero_turns_prediction_off(predictive, plain):
     atol = 1e-12 * (predictive not in BITWISE)
     same_play(predictive([2, 3]), plain([2, 3]), atol=atol, told=np.zeros(5))
-
-
-@pytest.mark.parametrize("name", sorted(MAKERS.keys() - PREDICTIVE.keys()))
-def test_who_predicts_nothing_takes_no_notice_of_what_is_expected(name):
-    player = train(MAKERS[name](4), np.random.default_rng(5))
-    previous = player.next_strategy()
-
-    player.expect_utility([0.0, 0.0, 1e3, 0.0])
-
-    np.testing.assert_array_equal(player.next_strategy(), previous)

@@ -13,7 +13,7 @@ import regretkit as rk
 from regretkit import minimizers as m
 from regretkit.games import matching_pennies
 from regretkit.play import SelfPlay, Simultaneous
-from regretkit.sets import Ball, Simplices
+from regretkit.sets import Simplices
 
 REGULARIZERS = {
     "entropy": m.Entropy(),
@@ -157,19 +157,6 @@ def test_mirror_descent_makes_the_step_of_its_definition(name, optimistic):
         check(moved, z, utility)
         z, expected = moved, utility
         player.expect_utility(expected)
-
-
-def test_mirror_descent_with_the_euclidean_regularizer_is_projected_gradient_descent():
-    generator = np.random.default_rng(4)
-    player = m.OnlineMirrorDescent(4, regularizer=m.Euclidean(), rate=0.3, optimistic=True)
-    z, expected = [0.25] * 4, [0.0] * 4
-
-    for utility in generator.normal(size=(80, 4)):
-        step = naive.add(z, [0.3 * m for m in expected])
-        np.testing.assert_allclose(player.next_strategy(), naive.project(step), atol=1e-12)
-        player.observe_utility(utility)
-        z = naive.project(naive.add(z, (0.3 * utility).tolist()))
-        expected = utility.tolist()
 
 
 # Special cases of each other
@@ -316,20 +303,3 @@ def test_the_conic_algorithm_on_the_simplex_projects_onto_the_cone_of_its_corner
         player.observe_utility(utility)
         weights, _ = nnls(corners, aggregate + np.append(-utility @ x / kappa, utility))
         aggregate = corners @ weights
-
-
-def test_the_conic_algorithm_solves_a_game_of_balls():
-    # <x, A y> over two unit balls is 0 at the centers, and worth at most the norm of A anywhere.
-    A = np.random.default_rng(22).normal(size=(3, 3))
-    first, second = (m.ConicBlackwell(Ball(np.zeros(3), 1.0)) for _ in "12")
-    averages = np.zeros((2, 3))
-
-    first.observe_utility([1.0, 0.0, 0.0])  # a perturbation: the centers are a fixed point
-    for _ in range(1_000):
-        x, y = first.next_strategy(), second.next_strategy()
-        first.observe_utility(A @ y)
-        second.observe_utility(-A.T @ x)
-        averages += [x / 1_000, y / 1_000]
-
-    gap = np.linalg.norm(A @ averages[1]) + np.linalg.norm(A.T @ averages[0])
-    assert gap < 0.02 * np.linalg.norm(A, 2)

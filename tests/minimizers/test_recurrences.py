@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import ADVERSARIES, INF, LEAVES, PREDICTIVE, same_play, train
+from factories import ADVERSARIES, INF, LEAVES, PREDICTIVE, same_play
 from naive import add, dot, in_proportion, positive, project, regret
 from refusals import refusals
 from scipy.optimize import brentq
@@ -352,27 +352,6 @@ def test_discounting_after_adding_as_in_the_paper_plays_the_same():
         rule.observe_utility(utility)
         total += utility - utility @ paper
         total *= np.where(total > 0.0, t**1.5 / (t**1.5 + 1.0), 0.5)
-
-
-def test_discounting_by_one_and_one_plays_as_linear_regret_matching():
-    discounted = rk.DiscountedRegretMatching(4, alpha=1.0, beta=1.0)
-    linear = rk.LinearRegretMatching(4)
-
-    for t, utility in enumerate(np.random.default_rng(7).normal(size=(80, 4)), start=1):
-        discounted.observe_utility(utility)
-        linear.observe_utility(utility)
-        np.testing.assert_allclose(discounted.next_strategy(), linear.next_strategy(), atol=1e-11)
-        np.testing.assert_allclose(t * discounted.regrets, linear.regrets, rtol=1e-9, atol=1e-9)
-
-
-def test_an_exponent_of_zero_halves_what_is_not_positive():
-    player = train(rk.DiscountedRegretMatching(6, alpha=INF, beta=0.0), np.random.default_rng(8))
-    previous = player.regrets
-
-    player.observe_utility(np.zeros(6))
-
-    assert previous.min() < 0.0 < previous.max()
-    np.testing.assert_array_equal(player.regrets, np.where(previous > 0.0, previous, previous / 2))
 
 
 # How regrets add up

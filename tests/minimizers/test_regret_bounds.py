@@ -187,28 +187,6 @@ def test_regret_is_paid_for_by_wrong_predictions(name, adversary, told):
         assert regrets.max() <= bound * ROUNDING
 
 
-@against_everyone
-def test_the_norm_never_falls_and_the_shift_is_the_smallest_that_keeps_it(adversary):
-    generator, player = np.random.default_rng(10), MAKERS["norm"](5)
-    raised = 0
-
-    for t in range(1, 301):
-        strategy, previous = player.next_strategy(), player.regrets.copy()
-        utility = ADVERSARIES[adversary](strategy, t, generator)
-        moved = previous + player.simplices.regret(utility, strategy)
-        player.observe_utility(utility)
-        length, kept = np.linalg.norm(player.regrets), np.linalg.norm(previous)
-
-        assert length >= kept * (1.0 - 1e-14)
-        if np.linalg.norm(np.maximum(moved, 0.0)) < kept * (1.0 - 1e-12):
-            raised += 1
-            assert length == pytest.approx(kept, rel=1e-13)
-            shifts = (player.regrets - moved)[player.regrets > 0.0]
-            assert shifts.min() > 0.0
-            np.testing.assert_allclose(shifts, shifts[0], rtol=1e-9, atol=1e-13 * kept)
-    assert raised > 0 or adversary not in ("random", "bursting")
-
-
 def test_adahedge_pays_its_gap_twice_at_most_and_little_where_one_action_is_best():
     generator, player = np.random.default_rng(5), m.AdaHedge(4)
 
@@ -334,16 +312,3 @@ def test_rules_on_any_set_keep_their_bounds(name, kind, number, adversary):
         bound = from_the_middle(domain) ** 2 / (0.4 * number) + moving
     assert domain.best_response(u.sum(axis=0))[0] - earned.sum() <= bound * ROUNDING
     assert all(domain.contains(point) for point in x)
-
-
-@against_everyone
-def test_with_the_barrier_regret_against_what_plays_all_a_little_keeps_its_bound(adversary):
-    # y = (1 - 1/T) e_a + 1/(T n):  D(y)  <=  n ln T
-    generator, rate, n, T = np.random.default_rng(16), 0.3, 5, 200
-    player = OMD(n, regularizer=m.LogBarrier(), rate=rate)
-    x, u = play(player, ADVERSARIES[adversary], T, generator)
-
-    losses = u.max(axis=1, keepdims=True) - u
-    total, earned = u.sum(axis=0), (u * x).sum()
-    regret = (1.0 - 1.0 / T) * total.max() + total.mean() / T - earned
-    assert regret <= n * math.log(T) / rate + rate / 2.0 * (losses**2 * x**2).sum()

@@ -116,21 +116,6 @@ def test_each_rule_keeps_the_contract(name, check, make):
         run_check(check, lambda: make(SIMPLICES))
 
 
-# What is drawn, and what is decided for all blocks at once, depends on the other blocks.
-@pytest.mark.parametrize(
-    "make", [pytest.param(m, id=name) for name, m in RULES if name not in RANDOM | COUPLED]
-)
-def test_each_block_is_played_as_if_it_were_alone(make):
-    utilities = np.random.default_rng(3).normal(size=(60, SIMPLICES.dimension))
-    together = played(make(SIMPLICES), utilities)
-
-    assert len(np.unique(together, axis=0)) > 10
-    for number, size in enumerate(SIMPLICES.sizes):
-        block = SIMPLICES.block(number)
-        alone = played(make(Simplices(size)), utilities[:, block])
-        np.testing.assert_array_equal(together[:, block], alone)
-
-
 # What a class must have, and what it need not
 
 
@@ -156,12 +141,6 @@ def test_it_goes_into_every_circuit(make, circuit):
     assert all(player.domain.contains(strategy) for strategy in strategies)
     assert len(np.unique(strategies, axis=0)) > 1
     np.testing.assert_array_equal(played(twin, utilities), strategies)
-
-
-def test_the_ten_lines_play_as_regret_matching():
-    utilities = np.random.default_rng(7).normal(size=(50, 7))
-    short, library = ShortRegretMatching([3, 4]), rk.RegretMatching([3, 4])
-    np.testing.assert_allclose(played(short, utilities), played(library, utilities), atol=1e-11)
 
 
 def test_a_class_needs_no_decorator_and_is_built_again_with_its_arguments():

@@ -91,24 +91,6 @@ def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsew
     np.testing.assert_allclose(tree.sequence_form(recovered), strategy, rtol=1e-12)
 
 
-@SEEDS
-def test_counterfactual_utilities_are_the_gradient_of_the_value_over_reach(seed):
-    # Moving b at one action by h changes the value by h q[a] times the reach of its point.
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator, points=6)
-    behavior = random_behavior(generator, tree.simplices)
-    utility = generator.normal(size=tree.dimension)
-    reach = tree.simplices.repeat(tree.reach(tree.sequence_form(behavior)))
-
-    _, worths = tree.counterfactual(utility, behavior)
-
-    for action, step in enumerate(np.eye(tree.simplices.dimension)):
-        # The value is linear in one action's probability, so that any step will do.
-        moved = utility @ tree.sequence_form(behavior + step)
-        change = moved - utility @ tree.sequence_form(behavior)
-        assert change == pytest.approx(worths[action] * reach[action], abs=1e-12)
-
-
 def test_the_order_in_which_points_are_listed_does_not_matter(case):
     tree, behavior, utility, generator = case
     second, old = shuffled(tree, generator)
@@ -144,15 +126,6 @@ def test_levels_hold_the_points_by_the_number_of_decisions_before_them(case):
         np.testing.assert_array_equal(sums, expected)
 
 
-@SEEDS
-def test_the_best_response_is_a_pure_strategy(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator, points=int(generator.integers(1, 6)))
-    pure = np.array(list(naive.pure_strategies(tree.parent_sequence, tree.sizes.tolist())))
-    _, response = tree.best_response(generator.normal(size=tree.dimension))
-    assert (pure == response).all(axis=1).any()
-
-
 @pytest.mark.parametrize("kind", ["tree", "dag"])
 def test_a_point_is_inside_exactly_when_its_flow_is_conserved(kind, case, dag_case):
     problem = case[0] if kind == "tree" else dag_case[0]
@@ -172,12 +145,6 @@ def test_without_decisions_there_is_one_strategy(problem):
     assert problem.best_response([7.0])[0] == 7.0
     assert problem.contains([1.0])
     assert not problem.contains([0.9])
-
-
-def test_utilities_of_the_largest_size_add_up():
-    value, response = DecisionTree([0, 1], [1, 2]).best_response([0.0, 1e300, 1e300, 0.0])
-    assert value == 2e300
-    np.testing.assert_array_equal(response, [1, 1, 1, 0])
 
 
 # DAGs: a DAG is the tree of its paths, with equal behavior wherever a decision point is reached
@@ -266,23 +233,6 @@ def test_cfr_plays_as_over_all_paths_with_one_strategy_for_each_point(seed, name
         np.testing.assert_allclose(player.next_strategy(), flow, atol=1e-9)
         player.observe_utility(utility)
         on_paths.observe_utility(utility[coordinates])
-
-
-@SEEDS
-def test_the_regret_against_a_flow_is_the_sum_of_local_regrets_times_inflow(seed):
-    generator = np.random.default_rng(seed)
-    dag = random_dag(generator)
-    player = rk.CFR(dag, rk.RegretMatching)
-    behavior = random_behavior(generator, dag.simplices)
-    flow, regret, local = dag.sequence_form(behavior), 0.0, np.zeros(dag.points)
-
-    for utility in generator.normal(size=(20, dag.dimension)):
-        _, worths = dag.counterfactual(utility, player.rule.next_strategy())
-        local += dag.simplices.dot(worths, behavior - player.rule.next_strategy())
-        regret += utility @ (flow - player.next_strategy())
-        player.observe_utility(utility)
-
-    assert regret == pytest.approx(dag.reach(flow) @ local, abs=1e-10)
 
 
 @SEEDS

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from factories import random_behavior, random_dag, random_tree, unrolled
+from factories import random_dag, random_tree, unrolled
 from naive import pure_strategies
 from refusals import refusals
 from scipy.optimize import linprog
@@ -243,14 +243,6 @@ def test_arrays_that_a_set_was_built_from_are_copied_and_may_not_be_written():
 # Boxes, balls and polytopes
 
 
-@pytest.mark.parametrize("bound", [5e-324, 1.0, 1.5e308, np.finfo(float).max])
-def test_the_middle_of_a_box_is_in_it_however_large_or_small_the_box(bound):
-    box = Box([-bound, 0.0, bound, -bound], [bound, bound, bound, -bound])
-    middle = box.relative_interior_point()
-    assert box.contains(middle, atol=0.0)
-    np.testing.assert_allclose(middle, [0.0, bound / 2.0, bound, -bound], atol=5e-324)
-
-
 def test_ties_go_to_the_low_corner_the_center_the_first_vertex_and_the_first_actions():
     np.testing.assert_array_equal(Box([1.0, 2.0], [3.0, 4.0]).best_response([0, 0])[1], [1, 2])
     np.testing.assert_array_equal(Ball([1.0, 2.0], 5.0).best_response([0, 0])[1], [1, 2])
@@ -300,21 +292,6 @@ def test_a_projection_meets_the_variational_inequality(kind, seed):
 
 
 @SEEDS
-def test_the_image_of_a_ball_is_an_ellipsoid(seed):
-    generator = np.random.default_rng(seed)
-    matrix, offset = generator.normal(size=(3, 3)), generator.normal(size=3)
-    image = AffineImageSet(Ball(np.zeros(3), 1.0), matrix, offset)
-
-    for point in generator.normal(size=(6, 3)):
-        # Just inside and just outside of the surface, and wherever the point is.
-        surface = matrix @ (point / np.linalg.norm(point))
-        assert image.contains(offset + (1.0 - 1e-6) * surface)
-        assert not image.contains(offset + (1.0 + 1e-5) * surface)
-        preimage = np.linalg.solve(matrix, point - offset)
-        assert image.contains(point) == (np.linalg.norm(preimage) <= 1.0)
-
-
-@SEEDS
 def test_sums_of_boxes_of_balls_and_of_anything_are_what_they_are_in_other_words(seed):
     generator = np.random.default_rng(seed)
     lows, highs = -generator.random((3, 2)), generator.random((3, 2)) + 0.1
@@ -331,27 +308,6 @@ def test_sums_of_boxes_of_balls_and_of_anything_are_what_they_are_in_other_words
             assert total.contains(utility) == single.contains(utility)
 
 
-def test_membership_of_a_hull_does_not_depend_on_where_it_lies():
-    generator = np.random.default_rng(5)
-    corners = generator.normal(size=(3, 4))
-    interior = np.array([0.2, 0.3, 0.5]) @ corners
-    # A normal of the triangle: the right singular vector of its sides that belongs to zero.
-    normal = np.linalg.svd(corners[1:] - corners[0])[2][-1]
-
-    for shift in (0.0, 10.0, -1e3):
-        triangle = Hull([Singleton(corner + shift) for corner in corners])
-        assert triangle.contains(interior + shift)
-        assert not triangle.contains(interior + shift + 1e-6 * normal)
-
-
-@SEEDS
-def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
-    generator = np.random.default_rng(seed)
-    for utility, center in 1e9 * generator.normal(size=(50, 2, 3)):
-        ball = Ball(center, 1e9 * generator.random())
-        assert ball.contains(ball.best_response(utility)[1])
-
-
 @SEEDS
 def test_a_product_has_its_factors_at_their_coordinates(seed):
     generator = np.random.default_rng(seed)
@@ -366,14 +322,6 @@ def test_a_product_has_its_factors_at_their_coordinates(seed):
     assert product.best_response(utility)[0] == pytest.approx(math.fsum(values))
 
 
-def test_equal_factors_in_other_places_are_another_product():
-    factors = [Simplices(2), Singleton([7.0])]
-    product = ProductSet(factors, [[2, 0], [1]])
-    assert product.contains([0.25, 7.0, 0.75])
-    assert not product.contains([0.25, 0.75, 7.0])
-    assert ProductSet(factors) == ProductSet(factors, [[0, 1], [2]]) != product
-
-
 def test_products_and_hulls_are_simplices_where_they_can_be():
     product = ProductSet([Simplices([2, 3]), Simplices(1)], [[4, 5, 1, 2, 3], [0]])
     assert product.canonical() == Simplices([1, 3, 2])
@@ -386,21 +334,6 @@ def test_products_and_hulls_are_simplices_where_they_can_be():
     for domain in (*scattered, mixed, ProductSet([Simplices(2), Singleton([1.0])])):
         assert domain.canonical() == domain
     assert Hull([Simplices(3), Simplices(3)]).canonical() == Simplices(3)
-
-
-def test_a_tree_is_a_hull_of_products_by_its_definition():
-    # After the second of two actions come two more: {1} x hull of (e_0, 0) and e_1 x simplex.
-    tree = DecisionTree([0, 2], [2, 2])
-    left = Singleton([1.0, 0.0, 0.0, 0.0])
-    right = ProductSet([Singleton([0.0, 1.0]), Simplices(2)])
-    equal = ProductSet([Singleton([1.0]), Hull([left, right])])
-    generator = np.random.default_rng(6)
-
-    for utility in generator.normal(size=(20, 5)):
-        assert tree.best_response(utility)[0] == pytest.approx(equal.best_response(utility)[0])
-        strategy = tree.sequence_form(random_behavior(generator, tree.simplices))
-        assert equal.contains(strategy)
-        assert not equal.contains(strategy + 1e-4 * utility)
 
 
 # Refusals: one for each kind of mistake

@@ -119,16 +119,6 @@ def test_many_blocks_are_projected_bitwise_as_each_alone(size, scale):
     np.testing.assert_allclose(joint, found, rtol=0.0, atol=1e-14)
 
 
-@pytest.mark.parametrize("operation", ["sum", "max", "project"])
-def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(operation):
-    generator = np.random.default_rng(3)
-    few, count = Simplices([3] * 100), 500
-    vector = signed(generator, count * few.dimension)
-    joint = getattr(Simplices([3] * 100 * count), operation)(vector)
-    parts = [getattr(few, operation)(part) for part in np.split(vector, count)]
-    np.testing.assert_array_equal(joint, np.concatenate(parts))
-
-
 @each_layout
 def test_the_best_response_is_the_first_of_the_best_in_each_block(sizes):
     simplices = Simplices(sizes)
