@@ -1,7 +1,6 @@
-"""Sets of maps of a strategy set to itself: what one might wish to have played instead.
+"""Sets of maps of a strategy set to itself, and the regret against the best of them.
 
-Regret against a set of maps is what one would have earned more by passing every strategy through
-the best map of the set. Constant maps give external regret, all stochastic matrices swap regret.
+Constant maps give external regret, all stochastic matrices swap regret.
 """
 
 import abc
@@ -49,44 +48,38 @@ class DeviationSet(abc.ABC, Generic[Domain, Coefficients]):
     coefficients: Coefficients
     """Where the coefficients of a map live."""
     cover_constants: bool = False
-    """Whether small regret against the maps implies small external regret.
-
-    It does where each constant map is one of them, or does what some of them do together, each to
-    another action.
-    """
+    """Whether small regret against the maps implies small external regret, as constant maps do."""
 
     @abc.abstractmethod
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
-        """Return where the map with these coefficients sends a point, a new array."""
+        """Return the image of a point under the map with these coefficients, a new array."""
 
     @abc.abstractmethod
     def utility(self, utility: Vector, point: Vector) -> Vector:
-        """Return what each coefficient earns: the gradient of ``<u, map(point)>``, a new array."""
+        """Return the gradient of ``<u, map(point)>`` in the coefficients, a new array."""
 
     @abc.abstractmethod
     def fixed_point(self, coefficients: Vector) -> Vector:
-        """Return a point that the map with these coefficients sends to itself, a new array."""
+        """Return a fixed point of the map with these coefficients, a new array."""
 
     def regret(self, tracker: RegretTracker) -> float | None:
-        """Return the regret of a player against the best of these maps, from its own tracker.
+        """Return a player's regret against the best map, from its tracker; None if unknown.
 
-        It is computed from what was played and what was learned alone, never from ``utility``,
-        so that a ledger can hold one to the other. None, where these sums are not enough to tell.
+        It does not use ``utility``, so that a ledger compares the two.
         """
         return None
 
 
 class StochasticMatrices(DeviationSet[Simplices, Simplices]):
-    """All stochastic matrices, in every block of some simplices: the maps of swap regret.
+    """All stochastic matrices in every block of some simplices: the maps of swap regret.
 
-    The coefficients are the rows of the matrices, each a distribution over the block: first the
-    rows of block 0, then those of block 1, and so on. The fixed point is the stationary
-    distribution; where a matrix has several closed classes, the mean of theirs.
+    The coefficients are the rows of the matrices, first those of block 0. The fixed point is
+    ``stationary_distribution``.
 
     Parameters
     ----------
     simplices
-        What the maps send to itself: a number of actions, several, or ``Simplices``.
+        The domain: a number of actions, several, or ``Simplices``.
 
     Examples
     --------
@@ -166,7 +159,7 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
         moved = n - np.diagonal(sends, axis1=1, axis2=2).sum(axis=1)
         pairs = sends[moved <= 1].any(axis=0) | np.eye(n, dtype=bool)
         self.cover_constants = bool((constants | pairs.all(axis=0)).all())
-        # By number: of what map, from which action, to which one, how much. Most maps move little.
+        # Each move: of which map, from which action, to which one, how much. Most maps move little.
         moves = self.matrices * ~np.eye(n, dtype=bool)
         self._map, self._origin, self._target = np.nonzero(moves)
         self._share = moves[self._map, self._origin, self._target]
@@ -176,12 +169,12 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
         return moved
 
     def utility(self, utility: Vector, point: Vector) -> Vector:
-        # So that where all utilities are equal no map gains by rounding.
+        # Differences, so that no map gains by rounding where all utilities are equal
         gains = point[self._origin] * (utility[self._target] - utility[self._origin])
         return self.domain.value(utility, point) + self._total(gains)
 
     def fixed_point(self, coefficients: Vector) -> Vector:
-        # The diagonal, what stays, does not matter.
+        # Without the diagonal, which does not matter
         n = self.domain.dimension
         shares = coefficients[self._map] * self._share
         mixture = segment_sum(self._origin * n + self._target, shares, n * n).reshape(1, n, n)
@@ -196,7 +189,7 @@ class FiniteDeviations(DeviationSet[Simplices, Simplices]):
         return float(self._total(gains).max())
 
     def _total(self, gains: Vector) -> Vector:
-        """Return what each map gains in all, given what each of its moves gains as a whole."""
+        """Return the gain of each map, given the gain of each whole move."""
         return segment_sum(self._map, self._share * gains, self.coefficients.dimension)
 
     def __repr__(self) -> str:
@@ -248,31 +241,31 @@ def internal_maps(actions: int) -> FiniteDeviations:
     return FiniteDeviations(matrices)
 
 
-_LARGEST = 50_000_000
-"""Number of coefficients that are not too many: building their DAG takes some ten gigabytes."""
+_MAX_COEFFICIENTS = 50_000_000
+"""Building the DAG of so many coefficients takes some ten gigabytes."""
 _SHARES = 2.0**-26, 2.0**-40
-"""What p is in ``fixed_point``: a small one only where the first is too large to settle."""
+"""The shares p in ``fixed_point``, the second where the first does not converge."""
 _STEPS = 64
-"""Number of its steps with each of them, at most."""
+"""Number of steps with each share, at most."""
 _SETTLED = 4.0 * float(np.finfo(np.float64).eps)
-"""How little a map moves a point that counts as fixed."""
+"""The distance by which a map moves a point that counts as fixed."""
 
 
 class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
     """All linear maps of the strategies of a decision tree to themselves.
 
-    A player who is recommended x need not follow it: at any time, it may query what x plays at a
-    decision point after the last sequence recommended, and act on that as it likes. The
-    coefficients c are its strategy in this problem, a flow through a ``DecisionDAG`` of pairs. At
-    pair (j, s) it has to act at its decision point j, and s was recommended so far. It plays an
-    action a of j, which leads to the pairs (k, s) of the decision points k after a; or it queries a
-    decision point k after s, which leads to the pairs (j, (k, b)) of all actions b of k:
+    A player with the recommendation x may query, at any time, the action of x at a decision point
+    after the last sequence recommended. The coefficients c are its strategy in this problem, a flow
+    through a ``DecisionDAG`` of pairs. At pair (j, s) it acts at its decision point j, and s is
+    recommended so far. It plays an action a of j, which leads to the pairs (k, s) of the decision
+    points k after a, or queries a decision point k after s, which leads to the pairs (j, (k, b)) of
+    all actions b of k:
 
         map_c(x)[j, a]  =  sum over s of c[(j, s), a] x[s],    map_c(x)[0]  =  1
 
-    These are the untimed communication deviations. Each of them is a linear map of the set to
-    itself, and each linear map of the set to itself is one of them. With N sequences and J decision
-    points there are ``J N`` pairs and ``1 + N (N - 1) + J^2`` coefficients.
+    These untimed communication deviations are all linear maps of the set to itself. With N
+    sequences and J decision points there are ``J N`` pairs and ``1 + N (N - 1) + J^2``
+    coefficients.
 
     Parameters
     ----------
@@ -281,8 +274,7 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
 
     Examples
     --------
-    A single decision has the linear maps of a simplex, stochastic matrices. To query, and then to
-    play the other action:
+    The map that queries the only decision, and then plays the other action:
 
     >>> maps = LinearDeviations(DecisionTree([0], [2]))
     >>> other = maps.coefficients.sequence_form(np.array([0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]))
@@ -306,15 +298,15 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
 
         check_kind(tree, DecisionTree, "tree", "game.domains[0]")
         self.domain = tree
-        if (size := 1 + tree.dimension * (tree.dimension - 1) + tree.points**2) > _LARGEST:
+        if (size := 1 + tree.dimension * (tree.dimension - 1) + tree.points**2) > _MAX_COEFFICIENTS:
             raise MemoryError(
                 f"the linear maps of a tree with {tree.dimension:,} sequences have {size:,} "
-                f"coefficients, more than {_LARGEST:,}; choose a smaller game"
+                f"coefficients, more than {_MAX_COEFFICIENTS:,}; choose a smaller game"
             )
         points, length, first_action = tree.points, tree.dimension, tree.simplices.first
         preceding, point_of = tree.parent_sequence, np.repeat(np.arange(points), tree.sizes)
         following = np.bincount(preceding, minlength=length)
-        # At pair (j, s), which is number j * length + s: the actions of j, then queries, one for
+        # Pair (j, s) has the number j * length + s. Its actions are those of j, then a query for
         # each decision point that follows s.
         sizes = tree.sizes[:, None] + following
         first = (1 + sizes.cumsum() - sizes.ravel()).reshape(sizes.shape)
@@ -325,8 +317,7 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
             np.zeros_like(following), following
         )
         query = first[:, preceding] + tree.sizes[:, None] + place
-        # What leads to a pair: the action before j, with s recommended already; and the query that
-        # s answers. -1 where there is none.
+        # The parents of a pair: the action before j at the same s, and the query that s answers
         start = np.where(np.arange(length) == 0, 0, -1)
         acted = np.vstack([start, self._play])[preceding]
         queried = np.hstack([np.full((points, 1), -1), query[:, point_of]])
@@ -369,16 +360,15 @@ class LinearDeviations(DeviationSet[DecisionTree, DecisionDAG]):
         return self.coefficients.best_response(earned)[0] + float(joint[0, 0] - np.trace(joint))
 
     def fixed_point(self, coefficients: Vector) -> Vector:
-        """Return the limit of the means of z, A z, A A z and so on, z the interior point.
+        """Return the limit of ``AveragedPowerIterate``, from the interior point z.
 
-        It is what ``AveragedPowerIterate`` tends to. With a small share p,
+        With a small share p,
 
             x  <-  p (I - (1 - p) A)^-1 x  =  x + (1 - p) (I - (1 - p) A)^-1 (A x - x),    from z
 
-        Each step is a mean of such powers, and so keeps to the set, and fixed points where they
-        are; an eigenvector of eigenvalue r shrinks by the factor ``p / |1 - (1 - p) r|``. All is
-        computed in coordinates of the set's affine hull, all but one action of each decision point:
-        outside, powers of A may grow.
+        Each step is a mean of powers of A, so that it does not leave the set. An eigenvector of
+        eigenvalue r shrinks by ``p / |1 - (1 - p) r|``. Coordinates are those of the set's affine
+        hull, as outside powers of A may grow.
         """
         from scipy.linalg import lu_factor, lu_solve
 

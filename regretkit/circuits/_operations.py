@@ -27,7 +27,7 @@ from regretkit.sets import Simplices
 
 @define(eq=False)
 class _SumOfRegrets(Circuit):
-    """Parts that learn independently, and whose regrets add up."""
+    """Parts that learn independently, and whose regrets sum to the circuit's."""
 
     parts: tuple[RegretMinimizer, ...] = field(converter=as_minimizers)
 
@@ -61,8 +61,8 @@ class Product(_SumOfRegrets):
     parts
         Minimizers, one or more.
     coordinates
-        For each part, the coordinates of the product that are its own; together they are each
-        coordinate once. By default the parts are laid end to end.
+        For each part, its coordinates in the product, each coordinate once. By default the parts
+        are laid end to end.
 
     Examples
     --------
@@ -99,11 +99,11 @@ class Product(_SumOfRegrets):
 
 @define(eq=False)
 class MinkowskiSum(_SumOfRegrets):
-    """Play the sum of what the parts play.
+    """Play the sum of the parts' strategies.
 
         x  =  x_1 + ... + x_k,    every part learns from u itself
 
-    The regret is the sum of the parts' regrets, exactly: the best sum is the sum of the best.
+    The regret is the sum of the parts' regrets, exactly.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class MinkowskiSum(_SumOfRegrets):
 
     References
     ----------
-    As of ``Product``. Derived here; the paper's own form could not be checked.
+    As of ``Product``.
     """
 
     def __attrs_post_init__(self) -> None:
@@ -148,24 +148,22 @@ def _mixing(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
 class ConvexHull(Circuit):
     """Play on the convex hull of the members' sets.
 
-    Member i proposes a point x_i of its own set, and the mixing minimizer weighs the proposals:
+    With x_i the strategy of member i, and w that of the mixing minimizer,
 
-        x  =  sum_i w_i x_i,  with w the mixing minimizer's strategy
+        x  =  sum_i w_i x_i,    every member learns from u, the mixing minimizer from <u, x_i>
 
-    Every member learns from u itself. The mixing minimizer learns the value of each proposal, the
-    vector of ``<u, x_i>``. The regret is at most its own plus the largest of the members'.
+    The regret is at most the mixing minimizer's plus the largest of the members'.
 
-    Where all members play the same simplices, each block has weights of its own: the mixing
-    minimizer plays a block of weights for each, and learns the values there. The regret in each
-    block is then at most its own there plus the largest of the members', which is what CFR needs.
+    Where all members play the same simplices, each block has weights of its own, and the bound
+    holds in each block, as CFR needs.
 
     Parameters
     ----------
     members
         Minimizers on sets in one space, one or more.
     mixing
-        What makes a minimizer of simplices, such as the class ``RegretMatching``: it is called
-        with one simplex of weights, or with one for each block. Or a minimizer there.
+        A local rule such as the class ``RegretMatching``, called with one simplex of weights, or
+        with one for each block; or a minimizer there.
 
     Examples
     --------
@@ -235,13 +233,13 @@ class ConvexHull(Circuit):
         return mixed
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        # The mixing minimizer first: once a member has learned, the point that it proposed is gone.
+        # The mixing minimizer first, as a member that has learned proposes another point
         self.mixing.observe_utility(self._member_values(utility))
         for member in self.members:
             member.observe_utility(utility)
 
     def _expect(self, prediction: Vector) -> None:
-        # The members first: what they are going to propose is what the mixing minimizer must weigh.
+        # The members first, as the mixing minimizer weighs their coming proposals
         for member in self.members:
             member.expect_utility(prediction)
         self.mixing.expect_utility(self._member_values(prediction))
@@ -253,21 +251,20 @@ class ConvexHull(Circuit):
 
 @define(eq=False)
 class AffineImage(SingleMinimizerCircuit):
-    """Play where an affine map takes what a minimizer plays.
+    """Play the image of a minimizer's strategy under an affine map.
 
     With z the minimizer's strategy on its set Z,
 
         x  =  M z + b,    the minimizer learns from M' u
 
-    The regret equals the minimizer's, exactly: ``<u, M y + b> - <u, M z + b>`` is
-    ``<M' u, y - z>``, and the offset cancels.
+    The regret equals the minimizer's, exactly: ``<u, M y + b> - <u, M z + b> = <M' u, y - z>``.
 
     Parameters
     ----------
     minimizer
         Plays on the set Z, of dimension n.
     matrix
-        M, shape ``(k, n)``, finite; of any rank, so it may leave dimensions out or add some.
+        M, shape ``(k, n)``, finite, of any rank.
     offset
         b, shape ``(k,)``, finite; zero by default.
 
@@ -285,7 +282,7 @@ class AffineImage(SingleMinimizerCircuit):
 
     References
     ----------
-    As of ``Product``. Derived here; the paper's own form could not be checked.
+    As of ``Product``.
     """
 
     matrix: ArrayLike

@@ -1,10 +1,9 @@
 """Fixed points: stationary distributions of Markov chains, and of deviations at decision points.
 
-A learner of swap regret plays the stationary distribution of a matrix whose rows other learners
-chose. Such matrices are often reducible (regret matching plays exact zeros) or nearly so
-(multiplicative weights play 1e-200), where an eigenvector routine returns any mixture of the
-classes, and a linear solve fails. The elimination of Grassmann, Taksar and Heyman never subtracts,
-so every component keeps its leading digits, however small it is.
+The rows of swap regret's matrices are strategies: often reducible, as regret matching plays exact
+zeros, or nearly so, as multiplicative weights play 1e-200. Eigenvectors and linear solves fail
+there. The elimination of Grassmann, Taksar and Heyman never subtracts, so that every component
+keeps its leading digits, however small it is.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,18 +25,16 @@ def stationary_distribution(matrix: ArrayLike, *, tolerance: float = 1e-9) -> Ve
     """Return the stationary distribution of a Markov chain, or of each of many.
 
     The result x >= 0 satisfies x P = x and sum(x) = 1. States are eliminated from the last to the
-    first, and what passed through state k is sent on to where k would have sent it:
+    first:
 
         P[i, j] <-  P[i, j] + P[i, k] P[k, j] / sum_{l < k} P[k, l],   i, j < k
 
-    No step subtracts, and the diagonal is never read: it stands for one minus the rest of its row.
-    Each component is therefore accurate to a small multiple of n rounding errors, also where
-    classes are coupled by 1e-200 only. What is below the smallest float comes out as zero.
+    No step subtracts, and the diagonal is not read. So each component is accurate to a small
+    multiple of n rounding errors, even where entries of 1e-200 couple classes. Components below the
+    smallest float become zero.
 
-    A chain that is not irreducible has one closed class or several. Transient states get exactly
-    zero; the result is the mean of the stationary distributions of the closed classes, so that it
-    does not depend on the order of the states. What counts as a class depends on
-    which entries are exactly zero, and on nothing else.
+    If the chain has several closed classes, the result is the mean of their stationary
+    distributions; transient states get exactly zero. Only exact zeros separate classes.
 
     Parameters
     ----------
@@ -86,7 +83,7 @@ def check_stochastic(
         raise ValueError(f"{name} must have shape {forms}, got {shape}")
     with np.errstate(over="ignore"):
         deviation = np.abs(matrices.sum(axis=-1) - 1.0)
-    # Written so that NaN, which is in no order with anything, fails it too.
+    # NaN fails it too.
     wrong = ~((matrices >= 0.0).all(axis=-1) & (deviation <= tolerance))
     if wrong.any():
         row = tuple(np.argwhere(wrong)[0].tolist())
@@ -113,7 +110,7 @@ def _stationary(matrices: Vector) -> Vector:
         with np.errstate(under="raise", over="raise"):
             distributions = _eliminate(_total, rates.copy(), *masks)
     except FloatingPointError:
-        # In one block at least. The others get the bits that they would have had.
+        # In one block at least; the others get the same bits either way.
         wide = [_Wide.lift(array) for array in (rates, *masks)]
         distributions = _eliminate(_Wide.total, *wide).lower()
     distributions = distributions / first.sum(axis=1)
@@ -145,9 +142,8 @@ def _eliminate(
     """Eliminate the states from the last to the first, put them back, and normalize each class.
 
     All are arrays of float64, or ``_Wide``, with blocks, if there are several, as the last axis.
-    ``rates`` is overwritten. The others hold zeros and ones: ``same_class`` says which states are
-    in one closed class together, ``first`` is the first state of each, whose visits are the unit of
-    the class, and ``transient`` the states of no closed class.
+    ``rates`` is overwritten. The others hold zeros and ones: whether two states are in one closed
+    class, the first state of each class, and the states of no closed class.
     """
     # A state from which no lower state can be reached sends nothing, and any divisor will do.
     stay = first + transient
@@ -241,27 +237,27 @@ class _Wide:
 class LocalDeviations:
     """Deviations at the decision points of a tree, one for each action of a learner's set.
 
-    Deviation k plays one action, its target, in place of another one or of all. Its weight w is a
-    product of probabilities of actions before that decision point. Against a behavioral strategy b
+    Deviation k plays its target in place of one action, its source, or of all. Its weight w is a
+    product of probabilities of actions before the decision point. Against a behavioral strategy b
     with the counterfactual utilities q it gains
 
         w_k b[source] (q[target] - q[source])    or    w_k (q[target] - <b, q>)
 
-    and a mixture m of deviations fixes the b with ``sum_k m_k w_k (f_k(b) - b) = 0`` at each
-    decision point, where f_k is what deviation k makes of b.
+    With f_k(b) the deviation's strategy, a mixture m of deviations has the fixed point b with
+    ``sum_k m_k w_k (f_k(b) - b) = 0`` at each decision point.
     """
 
     tree: DecisionTree
     weight: Indices
-    """For each deviation, the number of its weight."""
+    """The weight of each deviation, by number."""
     source: Indices
-    """For each deviation, the action that it replaces, -1 for all actions."""
+    """The action that each deviation replaces, -1 for all actions."""
     target: Indices
-    """For each deviation, the action that it plays instead, -1 for no deviation."""
+    """The action that each deviation plays instead, -1 for no deviation."""
     parent: Indices
-    """For each weight, the weight of which it is a product with a probability."""
+    """For each weight, the other weight in the product."""
     factor: Indices
-    """For each weight, the action with that probability, -1 for the weight 1."""
+    """For each weight, the action in the product, -1 for the weight 1."""
 
     def __attrs_post_init__(self) -> None:
         tree, source, target = self.tree, self.source, self.target

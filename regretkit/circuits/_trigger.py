@@ -1,4 +1,4 @@
-"""Trigger deviations of a decision tree: what extensive-form correlated equilibria are about."""
+"""Trigger deviations of a decision tree, which define extensive-form correlated equilibria."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,21 +21,20 @@ _Name: TypeAlias = Callable[[int], str]
 class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
     """All mixtures of trigger deviations of a decision tree, or of coarse ones.
 
-    A trigger is an action a at a decision point j. Where the strategy would play it, the
-    deviation forgets the strategy and plays a continuation q from j on. A coarse trigger is a
-    decision point j alone: q is played from j on, for each action that the strategy would play.
+    A trigger is an action a at a decision point j. If the strategy plays it, the deviation plays a
+    continuation q from j on instead. A coarse trigger is a decision point j: q replaces the
+    strategy from j on, whatever action it plays.
 
     The coefficients are the strategies of one decision tree. Its first decision point picks the
-    trigger k, with probability c[k]; behind each is a copy of the part of the tree from j on, where
+    trigger k with probability c[k]. After it comes a copy of the tree from j on, where
     ``c[k, s] = c[k] q_k[s]``. With source(k) the sequence (j, a), or the parent sequence of j
     for a coarse trigger,
 
         map_c(x)[s]  =  x[s] (1 - sum of c[k] over triggers on the way to s)
                         + sum over k of x[source(k)] c[k, s]
 
-    When each player learns with no regret against its trigger deviations, the distribution of
-    joint play tends to extensive-form correlated equilibria (EFCE), and with coarse ones to
-    coarse ones (EFCCE).
+    If no player has regret against its trigger deviations, the joint play converges to
+    extensive-form correlated equilibria (EFCE), and with coarse ones to coarse ones (EFCCE).
 
     Parameters
     ----------
@@ -106,30 +105,29 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         return moved
 
     def utility(self, utility: Vector, point: Vector) -> Vector:
-        # A constant at a decision point of the coefficients changes the utility of no strategy if
-        # it is taken from what is before it. The constants are such that what a trigger and all
-        # behind it earn is a difference to what the strategy earns there: where both are equal,
-        # the difference is zero and no rounding, which regret matching would play.
+        # A constant at a decision point of the coefficients, subtracted before it, changes the
+        # utility of no strategy. Here what a trigger earns is its gain over the strategy, so that
+        # a tie is exactly zero.
         behavior = self.domain.behavior(point)
         value, values = self.domain.counterfactual(utility, behavior)
         return np.append(value, self.local.gains(values, behavior, point))
 
     def fixed_point(self, coefficients: Vector) -> Vector:
-        """Return the point that the map with these coefficients sends to itself.
+        """Return the fixed point of the map with these coefficients.
 
-        From the first decision points on: with X the weight of x before decision point j, and
-        r[a] what the triggers before j pass on to action a, what is played at j is the stationary
-        distribution of the chain with rates
+        From the first decision points on, with X the weight of x before decision point j, and r[a]
+        the flow from the triggers before j to action a, x at j is the stationary distribution of
+        the chain with rates
 
             from a' to a:  r[a] + X c[(j, a'), (j, a)]
 
-        and with coarse triggers it is proportional to r[a], those at j included.
+        and with coarse triggers proportional to r[a], those at j included.
         """
         behavior, _ = self.local.play(coefficients[1:])
         return self.domain.sequence_form(behavior)
 
     def regret(self, tracker: RegretTracker) -> float | None:
-        # What follows a trigger was earned by following; against it stands the best continuation.
+        # The best continuation after each trigger, less what following it earned
         if not tracker.products:
             return None
         (joint,) = tracker.products
@@ -143,7 +141,7 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         return self.coefficients.best_response(gained)[0]
 
     def gains(self, utilities: Vector) -> Vector:
-        """Return what each trigger gains over following the strategy, shape ``(triggers,)``.
+        """Return each trigger's gain over following the strategy, shape ``(triggers,)``.
 
         Parameters
         ----------
@@ -153,15 +151,15 @@ class TriggerDeviations(DeviationSet[DecisionTree, DecisionTree]):
         return self.coefficients.best_values(utilities)[1 : 1 + self.triggers]
 
     def best_gain(self, utilities: Vector, *, largest: bool = False) -> float:
-        """Return what the best deviation gains over following the strategy.
+        """Return the best deviation's gain over following the strategy.
 
-        Deviating at several triggers at once is allowed, as long as none comes after another: it
-        is then at least 0. The best single one may lose where triggers are coarse.
+        It may deviate at several triggers, none of them after another, so that the gain is at least
+        0. The best single coarse trigger may lose.
 
         Parameters
         ----------
         utilities
-            Sum over iterations of what ``utility`` returned.
+            Sum over iterations of the results of ``utility``.
         largest
             Deviate at a single trigger.
         """
