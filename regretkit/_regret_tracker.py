@@ -1,4 +1,4 @@
-"""What a minimizer earned and might have earned, and what a circuit promises about its parts."""
+"""Sums over time from which regrets follow, and bounds on regret as numbers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _SUMS = (
 
 @frozen
 class RegretBound:
-    """What is proven about the regret of a circuit, in numbers.
+    """A proven bound on the regret of a circuit, in numbers.
 
     Examples
     --------
@@ -31,17 +31,15 @@ class RegretBound:
     statement: str
     """The bound in symbols."""
     regret: float
-    """The regret that it is about."""
     bound: float
-    """What it is at most, or exactly."""
     exact: bool
     """Whether the regret equals the bound, and is not only at most as large."""
     also: "tuple[RegretBound, ...]" = ()
-    """What else is proven about it."""
+    """Further bounds."""
 
     @property
     def gap(self) -> float:
-        """By how much the bound is broken, 0 or less where it is kept."""
+        """The violation of the bound, 0 or less where it holds."""
         difference = self.regret - self.bound
         return abs(difference) if self.exact else difference
 
@@ -53,7 +51,7 @@ class RegretTracker:
     Attributes
     ----------
     domain
-        The set over which regret is taken.
+        The set of comparators.
     most_pairs
         Number of pairs of actions up to which internal and swap regret are tracked.
     joint
@@ -69,7 +67,7 @@ class RegretTracker:
     width
         Sum of the ranges of <u_t, x> over the domain.
     size
-        Sum of the sizes of the products in <u_t, x_t>: what rounding is relative to.
+        Sum of the magnitudes of the products in <u_t, x_t>, for allowances of rounding.
     earned_by_action
         Sum of u_t x_t, coordinate by coordinate, shape ``(dimension,)``.
     products
@@ -155,18 +153,18 @@ class RegretTracker:
         self._earned_weighted += weight * self.domain.value(utility, strategy)
 
     def begin_period(self) -> None:
-        """Begin a period of tracking regret: from here on the comparator is another point."""
+        """Begin a period of tracking regret, with another comparator."""
         self._best_before += self.domain.best_response(self._period)[0]
         self._period = np.zeros(self.domain.dimension)
 
     @property
     def tracking(self) -> float:
-        """Regret against the best point of the domain in each period, another one in each."""
+        """Regret against the best point of the domain of each period."""
         return self._best_before + self.domain.best_response(self._period)[0] - self.earned
 
     @property
     def weighted(self) -> float:
-        """Regret where every iteration counts by its weight."""
+        """Weighted regret against the best point of the domain."""
         return self.domain.best_response(self._weighted)[0] - self._earned_weighted
 
     @property
@@ -178,9 +176,7 @@ class RegretTracker:
     def blocks(self) -> Vector:
         """External regret in each block of simplices, shape ``(blocks,)``."""
         if not isinstance(self.domain, Simplices):
-            raise TypeError(
-                f"the blocks are those of simplices, but play is on {quote(self.domain)}"
-            )
+            raise TypeError(f"{quote(self.domain)} has no blocks")
         first = self.domain.first
         best = np.maximum.reduceat(self.utilities, first)
         regrets: Vector = best - np.add.reduceat(self.earned_by_action, first)
@@ -201,7 +197,6 @@ class RegretTracker:
     def _check_simplices(self) -> None:
         if not self.on_simplices:
             raise TypeError(
-                f"only external regret is tracked for play on {quote(self.domain)}; swap and "
-                f"internal regret are those of simplices with {self.most_pairs:,} pairs of actions "
-                "at most"
+                f"swap and internal regret are tracked on simplices with {self.most_pairs:,} pairs "
+                f"of actions at most, and not on {quote(self.domain)}"
             )

@@ -1,8 +1,6 @@
 """State of learned objects: to a plain dict and back, bitwise identical.
 
-The state of an object is every array, number, text and generator that it holds beyond the
-arguments of its constructor, and the state of its parts: of anything ``Stateful`` that it
-holds, alone, in a tuple or a list, or in a dict. Everything else is configuration.
+Parts are ``Stateful`` attributes, alone or in tuples, lists and dicts.
 """
 
 import copy
@@ -10,13 +8,13 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._util._validate import quote
+from regretkit._util._validate import must_be, quote
 
 Leaf: TypeAlias = bool | int | float | str | NDArray[np.generic] | None
 StateDict: TypeAlias = dict[str, "Leaf | StateDict"]
@@ -31,14 +29,14 @@ _LEAF = _NUMBER | np.generic | np.ndarray | str | None
 
 
 class Stateful:
-    """Base class of everything whose state can be taken out, put back, and saved with a run.
+    """Base class of objects whose state can be copied, restored, and saved with a run.
 
-    The state is every array, number and text that is an attribute and was not passed to the
-    constructor, and every random generator and part, wherever it came from.
+    The state is every array, number and text that is an attribute but no argument of the
+    constructor, and every random generator and part.
 
     Examples
     --------
-    An averaging that counts how often it was asked:
+    An averaging that counts its calls:
 
     >>> from regretkit.play import Averaging, Stateful
     >>> class Counting(Averaging, Stateful):
@@ -85,9 +83,6 @@ class Stateful:
         """Clear caches derived from the state before it was replaced."""
 
 
-# What an object holds
-
-
 def attributes(thing: object) -> Iterator[tuple[str, object]]:
     """Yield the name and value of each attribute, in slots or not."""
     fields = (field.name for field in attrs_fields(type(thing)))
@@ -104,12 +99,9 @@ def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
 def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
     """Yield the name and the object of each part directly below ``thing``."""
     for name, value in attributes(thing):
-        if isinstance(value, Stateful):
-            yield name, value
-        elif isinstance(value, tuple | list | dict):
-            for path, leaf in leaves(value, name):
-                if isinstance(leaf, Stateful):
-                    yield path, leaf
+        for path, leaf in leaves(value, name):
+            if isinstance(leaf, Stateful):
+                yield path, leaf
 
 
 def with_parts(thing: object) -> Iterator[object]:
@@ -156,16 +148,14 @@ def _configuration(kind: type) -> set[str]:
 
 def _state_of(thing: object) -> dict[str, object]:
     kind: Any = type(thing)
-    held = dict(attributes(thing))
-    configuration = _configuration(kind)
+    configuration, kinds = _configuration(kind), Stateful | np.random.Generator | _LEAF
 
     def is_state(name: str, value: object) -> bool:
         if name.lstrip("_") in configuration:
             return _changes_in_place(value)
-        kinds = Stateful | np.random.Generator | _LEAF
         return all(isinstance(leaf, kinds) for _, leaf in leaves(value))
 
-    return {name: value for name, value in held.items() if is_state(name, value)}
+    return {name: value for name, value in attributes(thing) if is_state(name, value)}
 
 
 def _taken(value: object) -> Leaf | StateDict:
@@ -184,9 +174,6 @@ def _taken(value: object) -> Leaf | StateDict:
     return value  # type: ignore[return-value]
 
 
-# Putting a state back
-
-
 def _fitted(current: object, saved: Any, path: str, changes: Changes) -> object:
     """Return a copy of ``saved`` that can replace ``current``, or raise an error.
 
@@ -198,17 +185,14 @@ def _fitted(current: object, saved: Any, path: str, changes: Changes) -> object:
     if isinstance(current, np.random.Generator):
         _fit_generator(current, saved, path, changes)
         return current
-    if isinstance(current, dict):
-        keys = {str(key): key for key in current}
+    if isinstance(current, dict | tuple | list):
+        items = current if isinstance(current, dict) else dict(enumerate(current))
+        keys = {str(key): key for key in items}
+        if items is not current and isinstance(saved, dict) and not _changes_in_place(current):
+            keys = {str(key): key for key in range(len(saved))}  # numbers may have been added
         entries = _entries(saved, keys, path)
-        return {keys[k]: _fitted(current[keys[k]], v, p, changes) for k, v, p in entries}
-    if isinstance(current, tuple | list):
-        items = [*current]
-        if isinstance(saved, dict) and not _changes_in_place(current):
-            items = [None] * len(saved)  # a list of numbers may have grown
-        entries = _entries(saved, [str(k) for k in range(len(items))], path)
-        fitted = (_fitted(x, v, p, changes) for x, (_, v, p) in zip(items, entries, strict=True))
-        return type(current)(fitted)
+        fitted = {keys[k]: _fitted(items.get(keys[k]), v, p, changes) for k, v, p in entries}
+        return fitted if items is current else cast(Any, type(current))(fitted.values())
     if isinstance(current, np.ndarray) or (
         current is None and isinstance(saved, list | np.ndarray)
     ):
@@ -288,10 +272,8 @@ def _entries(saved: Any, wanted: Iterable[str], path: str) -> list[tuple[str, An
     """Return the name, value and path of each entry, after a check of the names."""
     names = [*wanted]
     if not isinstance(saved, dict) or saved.keys() != {*names}:
-        came = [*saved] if isinstance(saved, dict) else saved
-        raise ValueError(
-            f"{path} must be a dict with the entries {quote(names)}, got {quote(came)}"
-        )
+        given = [*saved] if isinstance(saved, dict) else saved
+        raise ValueError(must_be(path, f"a dict with the entries {quote(names)}", given))
     return [(name, saved[name], f"{path}[{name!r}]") for name in names]
 
 

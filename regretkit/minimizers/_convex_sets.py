@@ -26,7 +26,7 @@ class Proximal(RegretMinimizer):
 
         x  =  point(step(z, m)),    z <-  project(step(z, u))
 
-    with m the utility expected, by default the last one and at first zero, in the optimistic form,
+    with m the predicted utility, by default the last one and at first zero, in the optimistic form,
     and ``point(z)`` for x otherwise. An iterate need not be a point of the set: for mirror descent
     it may be a gradient there.
 
@@ -35,7 +35,7 @@ class Proximal(RegretMinimizer):
     rate
         Learning rate, positive.
     optimistic
-        Whether it plays against what it expects.
+        Whether it plays the optimistic form.
 
     Examples
     --------
@@ -87,8 +87,8 @@ class OnlineGradientDescent(Proximal):
         x  =  z
         z <-  nearest point of the set to z + rate u
 
-    from the set's canonical interior point on. In the optimistic form, with m the utility
-    expected, by default the last one,
+    from the set's canonical interior point on. In the optimistic form, with m the predicted
+    utility, by default the last one,
 
         x  =  nearest point of the set to z + rate m
 
@@ -104,7 +104,7 @@ class OnlineGradientDescent(Proximal):
     rate
         Learning rate, positive, in units of distance over units of utility.
     optimistic
-        Whether it plays against what it expects.
+        Whether it plays the optimistic form.
 
     Examples
     --------

@@ -50,9 +50,9 @@ class Hedge(RegretRule):
 
 @define(eq=False)
 class OptimisticHedge(Hedge):
-    """Hedge that adds the utility it expects before it plays.
+    """Hedge that adds the predicted utility before it plays.
 
-    With m the utility expected, by default the last one, and x' the last strategy,
+    With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  exp(rate (R + v)) / sum exp(rate (R + v)),    v = m - <m, x'>
         R <-  R + u - <u, x>

@@ -40,7 +40,7 @@ class FollowTheRegularizedLeader(_LeaderRule):
         x  =  argmax over x of <R, x> - phi(x) / rate
         R <-  R + u - <u, x>
 
-    The optimistic form adds ``v = m - <m, x'>`` to R before it plays, with m the utility expected,
+    The optimistic form adds ``v = m - <m, x'>`` to R before it plays, with m the predicted utility,
     by default the last one, and x' the last strategy. With entropy it is ``Hedge``, and its
     optimistic form ``OptimisticHedge``.
 
@@ -56,7 +56,7 @@ class FollowTheRegularizedLeader(_LeaderRule):
     rate
         Learning rate, positive, in one over the unit of utility.
     optimistic
-        Whether it plays against what it expects.
+        Whether it plays the optimistic form.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class OnlineMirrorDescent(_LeaderRule):
 
     with D the Bregman divergence of the regularizer phi, from the uniform distribution on. With
     the Euclidean regularizer, z moves by ``rate u`` and is projected: gradient descent. The
-    optimistic form plays after another step, from z along the utility m expected:
+    optimistic form plays after another step, from z along the predicted utility m:
 
         x  =  argmax over x' of <m, x'> - D(x', z) / rate
 
@@ -127,7 +127,7 @@ class OnlineMirrorDescent(_LeaderRule):
 class ReflectedMirrorDescent(_LeaderRule):
     """Optimistic mirror descent with one step an iteration, from the last strategy played.
 
-    With m the utility expected, by default the last one, and m' what was expected before u came,
+    With m the predicted utility, by default the last one, and m' the prediction of u,
 
         x <-  argmax over x' of <u - m' + m, x'> - D(x', x) / rate
 
@@ -198,7 +198,7 @@ class MagneticMirrorDescent(RegretRule):
     best response to the other's strategy at a price of alpha times the relative entropy from the
     magnet. With alpha = 0 it is ``Hedge``. With alpha above 0 its regret need not be small.
 
-    In the optimistic form, which adds the utility m that it expects, by default the last one, both
+    In the optimistic form, which adds the predicted utility m, by default the last one, both
     the step of z and the one to the strategy that is played are such steps:
 
         x  =  (z rho^(rate alpha) exp(rate m))^(1 / (1 + rate alpha))
@@ -219,7 +219,7 @@ class MagneticMirrorDescent(RegretRule):
     magnet
         rho, shape ``(dimension,)``, a strategy that plays every action; uniform by default.
     optimistic
-        Whether it plays against what it expects.
+        Whether it plays the optimistic form.
 
     Examples
     --------
@@ -296,7 +296,7 @@ class DilatedMirrorDescent(Proximal):
     itself, not only in the average, to the quantal response equilibrium of the reduced normal
     form; its regret need not be small.
 
-    The optimistic form steps once more, from z along the utility m expected, by default the last
+    The optimistic form steps once more, from z along the predicted utility m, by default the last
     one, before it plays; the magnet is in both steps.
 
     Parameters
@@ -316,7 +316,7 @@ class DilatedMirrorDescent(Proximal):
         rho, shape ``(dimension,)``, a strategy in sequence form in which every sequence has a
         positive probability; the minimizer of psi by default.
     optimistic
-        Whether it plays against what it expects.
+        Whether it plays the optimistic form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The regret matching family: how regrets add up, and which strategy follows from them."""
+"""The regret matching family: how regrets accumulate, and which strategy they imply."""
 
 import math
 
@@ -13,34 +13,34 @@ from regretkit.minimizers._simplex_rule import SimplexRule, state
 
 @define(eq=False)
 class RegretRule(SimplexRule):
-    """A rule that adds up regrets, and plays what follows from their sum.
+    """A rule that accumulates regrets, and plays a function of their sum.
 
     With R = 0 before the first iteration, in iteration t
 
         x  =  link(R)
         R <-  accumulate(R, u - <u, x>, t)
 
-    Optimistic, it plays as if it had learned already from the utility m that it expects, by default
+    The optimistic form plays as if it had learned already from the predicted utility m, by default
     the last one, against the last strategy x':
 
         x  =  link(accumulate(R, m - <m, x'>, t))
 
-    Subclasses fill in the two functions. Both must leave what they are given as it is; the defaults
-    are those of regret matching, ``R + g`` and ``[R]+ / sum [R]+``.
+    Subclasses define the two functions, which must not change their arguments. The defaults are
+    those of regret matching, ``R + g`` and ``[R]+ / sum [R]+``.
 
     Parameters
     ----------
     simplices
-        Where to play: a number of actions, several of them, or ``Simplices``.
+        A number of actions, several of them, or ``Simplices``.
     optimistic
-        Whether it plays against what it expects.
+        Whether it plays the optimistic form.
 
     Attributes
     ----------
     regrets
-        R, shape ``(dimension,)``: what ``accumulate`` returned. Copy it to keep it.
+        R, shape ``(dimension,)``.
     predicted_regrets, last_strategy
-        ``m - <m, x'>`` and x', shape ``(dimension,)``, where it is optimistic: zero and uniform
+        ``m - <m, x'>`` and x', shape ``(dimension,)``, of the optimistic form: zero and uniform
         before the first iteration.
 
     Examples
@@ -68,11 +68,11 @@ class RegretRule(SimplexRule):
             self.last_strategy = self.simplices.uniform()
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
-        """Return R after iteration t, from 1, which brought this regret; a new array."""
+        """Return R after iteration t, from 1, with this regret; a new array."""
         return self.simplices.add(regrets, regret)
 
     def link(self, regrets: Vector) -> Vector:
-        """Return the strategy that follows from R, a new array."""
+        """Return the strategy that R implies, a new array."""
         return self.simplices.normalize(np.maximum(regrets, 0.0))
 
     def _propose(self) -> Vector:
@@ -325,16 +325,15 @@ class DiscountedRegretMatchingPlus(RegretRule):
 
 @define(eq=False)
 class PredictiveRegretMatching(RegretMatching):
-    """Regret matching that adds the regrets it expects before it plays.
+    """Regret matching that adds predicted regrets before it plays.
 
-    With m the utility expected, by default the last one, and x' the last strategy,
+    With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [R + v]+ / sum [R + v]+,    v = m - <m, x'>
         R <-  R + u - <u, x>
 
-    The regret is at most the root of the sum of ``|g - v|^2``, with g the regret that came and
-    v the one predicted: small when predictions are good. That holds for the plain regret, and with
-    growing weights nothing does.
+    The regret is at most the root of the sum of ``|g - v|^2``, with g the actual regret and v
+    the predicted one: small when predictions are good. It does not hold for growing weights.
 
     Examples
     --------
@@ -354,15 +353,15 @@ class PredictiveRegretMatching(RegretMatching):
 
 @define(eq=False)
 class PredictiveRegretMatchingPlus(RegretMatchingPlus):
-    """Regret matching+ that adds the regrets it expects before it plays.
+    """Regret matching+ that adds predicted regrets before it plays.
 
-    With m the utility expected, by default the last one, and x' the last strategy,
+    With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>
         Q <-  [Q + u - <u, x>]+
 
     With weights that never decrease, all equal ones among them, the weighted regret is at most
-    ``w_T sqrt(sum_t |g_t - v_t|^2)``, with g the regret that came and v the one predicted.
+    ``w_T sqrt(sum_t |g_t - v_t|^2)``, with g the actual and v the predicted regret.
 
     Examples
     --------
@@ -383,9 +382,9 @@ class PredictiveRegretMatchingPlus(RegretMatchingPlus):
 
 @define(eq=False)
 class PredictiveDiscountedRegretMatchingPlus(DiscountedRegretMatchingPlus):
-    """Discounted regret matching+ that adds the regrets it expects before it plays.
+    """Discounted regret matching+ that adds predicted regrets before it plays.
 
-    With m the utility expected, by default the last one, x' the last strategy, s = t - 1 in
+    With m the predicted utility, by default the last one, x' the last strategy, s = t - 1 in
     iteration t and d = s^alpha / (s^alpha + 1),
 
         x  =  [Q d + v]+ / sum [Q d + v]+,    v = m - <m, x'>

@@ -1,4 +1,4 @@
-"""What every leaf over simplices shares: its set, and where its state lives."""
+"""The base class of rules over simplices, and the fields of their state."""
 
 import inspect
 from typing import Literal, cast
@@ -17,16 +17,14 @@ _START = "start"
 
 
 def state(per: Literal["action", "block"] = "action", *, start: float | None = 0.0) -> Vector:
-    """Declare a field of a ``SimplexRule`` that the rule learns: an array of numbers.
+    """Declare a field of a ``SimplexRule``'s state: an array of numbers.
 
     Parameters
     ----------
     per
-        Whether there is one number for each action, shape ``(dimension,)``, or one for each
-        block, shape ``(blocks,)``.
+        One number for each action, shape ``(dimension,)``, or for each block, shape ``(blocks,)``.
     start
-        What every number is before anything was observed; None where the rule makes the array
-        itself when it is built, or does without.
+        The first value of every number; None where the rule creates the array itself, or has none.
 
     Examples
     --------
@@ -57,20 +55,15 @@ def state(per: Literal["action", "block"] = "action", *, start: float | None = 0
 
 @define(eq=False)
 class SimplexRule(RegretMinimizer):
-    """A leaf: a rule that plays every block of a product of simplices.
+    """A rule that plays every block of a product of simplices.
 
-    Subclasses declare what they learn with ``state`` and fill in the two hooks. They work
-    on all blocks at once, with the operations of ``self.simplices``.
+    Subclasses declare their state with ``state`` and define the two hooks, for all blocks at once,
+    with the operations of ``self.simplices``.
 
     Parameters
     ----------
     simplices
-        Where to play: a number of actions, several of them, or ``Simplices``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``simplices`` is none of these, or a number of actions is below 1.
+        A number of actions, several of them, or ``Simplices``.
 
     Examples
     --------
@@ -83,14 +76,9 @@ class SimplexRule(RegretMinimizer):
     simplices: Simplices = field(converter=as_simplices, on_setattr=attrs.setters.NO_OP)
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer:
-        _, *names = inspect.signature(type(self)).parameters
-        held = {name: name if hasattr(self, name) else f"_{name}" for name in names}
-        if absent := [name for name in names if not hasattr(self, held[name])]:
-            raise TypeError(
-                f"{type(self).__name__} does not hold its arguments {', '.join(absent)} under "
-                "their names, so that no equal rule can be built; keep them, as in self.rate = rate"
-            )
-        return type(self)(simplices, **{name: getattr(self, held[name]) for name in names})
+        _, *names = inspect.signature(type(self)).parameters  # which it keeps as attributes
+        held = {name: getattr(self, name if hasattr(self, name) else f"_{name}") for name in names}
+        return type(self)(simplices, **held)
 
     def _learned(self) -> dict[str, Vector]:
         """Return the arrays that the rule learns, by name."""

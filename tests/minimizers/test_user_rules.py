@@ -203,8 +203,8 @@ def other_name(self, actions, speed):
         ),
         (
             lambda: one_that(__init__=other_name)(1, speed=2).on_domain(Simplices(3)),
-            TypeError,
-            "does not hold its arguments speed under their names",
+            AttributeError,
+            "no attribute '_speed'",
         ),
         (lambda: rk.state("tree"), ValueError, "per must be 'action' or 'block'"),
     ],

@@ -63,7 +63,7 @@ class HSDiscountedRegretMatching(RegretRule):
 class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     """Predictive regret matching+ whose predictions count less than what happened.
 
-    With m the utility expected, by default the last one, and x' the last strategy,
+    With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + weight v]+ / sum [Q + weight v]+,    v = m - <m, x'>
         Q <-  [Q + u - <u, x>]+
@@ -108,7 +108,7 @@ class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
 class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     """Predictive regret matching+ with a weight of predictions that is learned from their errors.
 
-    With m the utility expected, by default the last one, and x' the last strategy,
+    With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + v / (1 + alpha)]+ / sum [Q + v / (1 + alpha)]+,    v = m - <m, x'>
         Q <-  [Q + g]+,    g = u - <u, x>
@@ -178,7 +178,7 @@ class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
 class IREGPredictiveRegretMatchingPlus(RegretRule):
     """Predictive regret matching+ in which the norm of the regrets never falls.
 
-    With m the utility expected, by default the last one, and x' the last strategy,
+    With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>
         Q' =  [Q + g]+,    g = u - <u, x>

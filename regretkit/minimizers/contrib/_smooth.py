@@ -33,7 +33,7 @@ class _SmoothRule(RegretRule):
 class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
     """Predictive regret matching+ on the chopped orthant.
 
-    With P(z) the nearest point of ``{z >= 0, sum z >= 1}``, m the utility expected, by default
+    With P(z) the nearest point of ``{z >= 0, sum z >= 1}``, m the predicted utility, by default
     the last one, and x' the last strategy, starting from Q = 1/n,
 
         x  =  P(Q + rate v) / sum P(Q + rate v),    v = m - <m, x'>
@@ -71,7 +71,7 @@ class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
 class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
     """Smooth regret matching+ by optimistic gradients, one projection an iteration.
 
-    With P(z) the nearest point of ``{z >= 0, sum z >= 1}``, m the utility expected, by default
+    With P(z) the nearest point of ``{z >= 0, sum z >= 1}``, m the predicted utility, by default
     the last one, and x' the last strategy, starting from Q = 1/n,
 
         Q^ =  P(Q + rate v),    x = Q^ / sum Q^,    v = m - <m, x'>
@@ -149,7 +149,7 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
 class StablePredictiveRegretMatchingPlus(PredictiveRegretMatchingPlus):
     """Predictive regret matching+ with restarts.
 
-    With m the utility expected, by default the last one, and x' the last strategy, starting from
+    With m the predicted utility, by default the last one, and x' the last strategy, starting from
     Q = floor,
 
         x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>,  v = 0 after a restart
