@@ -135,10 +135,8 @@ def a_later_prediction_replaces_earlier_ones(make: Make) -> None:
 def a_prediction_applies_to_one_iteration(make: Make) -> None:
     """Require that a prediction applies to one iteration only.
 
-    A minimizer that keeps a prediction plays the next iteration as if it had been repeated. So
-    three minimizers in one state are compared: one without a new prediction, one with the same
-    prediction again, and one with the opposite. If predictions matter, the first may be near the
-    second by chance in some iterations, but not in all.
+    Three minimizers in one state are compared: without a new prediction, with the same again, and
+    with the opposite one. The first must not always play as the second.
     """
     silent, repeated, opposite = twins(make, 3)
     kept = moved = 0.0
@@ -155,13 +153,12 @@ def a_prediction_applies_to_one_iteration(make: Make) -> None:
         moved += float(np.abs(opposite.next_strategy() - again).sum())
     require(
         kept > 0.01 * moved or moved == 0.0,
-        f"an iteration later it plays as if a prediction were repeated: it differs by {kept:.3g} "
-        f"from that, and by {moved:.3g} after the opposite one",
+        f"an iteration later it plays as if a prediction were repeated, up to {kept:.3g}",
     )
 
 
 def inputs_are_neither_changed_nor_kept(make: Make) -> None:
-    """Require that the caller may overwrite a utility at once, and that nobody else does."""
+    """Require that a utility is neither overwritten nor kept."""
     subject, reference = twins(make)
     for utility in utilities(subject):
         reused = utility.copy()

@@ -12,10 +12,10 @@ from regretkit.sets import StrategySet
 
 
 def _constant(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Favour the same point for ever.
+    """Favour the same point for ever; no two points of floats have the same value.
 
-    The cosines of 0, 1, 2 and so on are linearly independent over the rational numbers, by the
-    theorem of Lindemann and Weierstrass, and so no two points of floats have the same value.
+    The cosines of whole numbers are linearly independent over the rationals (Lindemann and
+    Weierstrass).
     """
     return np.cos(np.arange(x.size))
 
@@ -27,8 +27,8 @@ ALL_ADVERSARIES = MappingProxyType(
         "constant-opposite": lambda x, t, generator: -_constant(x, t, generator),
     }
 )
-"""The seven adversaries that a minimizer is tested against, by name. Strategies that ignore
-utilities have linear regret against one of the constant ones."""
+"""The seven adversaries of the check, by name. Strategies that ignore utilities have linear regret
+against one of the constant ones."""
 
 UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
 """Units of utility in which regret may be small, the unit 1 first and the closest to it next."""
@@ -37,18 +37,16 @@ UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
 def regret_grows_slowly(make: Make) -> None:
     """Require that regret stays far below the number of iterations, against seven adversaries.
 
-    A utility opens a range of payoffs over the domain. Regret may reach ``2 sqrt(dimension)``
-    times the root of the sum of the squares of these ranges, which is ``2 sqrt(dimension T)``
-    ranges where all T are alike. There are 400 iterations, and at least 30 for each dimension.
+    Regret may reach ``2 sqrt(dimension)`` times the root of the sum of the squares of the ranges of
+    payoffs. There are 400 iterations, and at least 30 for each dimension.
 
-    A minimizer that ignores utilities fails on any set of more than one point. Two of the
-    adversaries give a constant utility, one the negative of the other, and the regrets against
-    them add up to ``T`` ranges: half of that is above the bound for ``T > 16 dimension``.
+    A minimizer that ignores utilities fails on any set of more than one point: its regrets against
+    the two constant adversaries sum to ``T`` ranges, and half of that is above the bound for
+    ``T > 16 dimension``.
 
-    A learning rate, a floor or a temperature is in some unit of utility, and is neither right nor
-    wrong before that is known. So it is enough that there is one unit in which regret is as small
-    against all seven: 1, or else a power of 8 between ``2^-48`` and ``2^48``. What claims to be
-    ``scale_free`` has no unit to choose.
+    A learning rate, a floor or a temperature has a unit of utility. So one unit in which regret is
+    small against all seven is enough: 1, or a power of 8 between ``2^-48`` and ``2^48``. A
+    minimizer that is ``scale_free`` has unit 1 only.
     """
     adversaries, messages = list(ALL_ADVERSARIES), list[str]()
     for unit in UNITS[:1] if is_scale_free(make()) else UNITS:
@@ -57,7 +55,7 @@ def regret_grows_slowly(make: Make) -> None:
             return
         adversary, message = found
         messages.append(message)
-        # An adversary that succeeds in one unit most likely does in the next, and is tried first.
+        # It most likely succeeds in the next unit too.
         adversaries.remove(adversary)
         adversaries.insert(0, adversary)
     other_units = ", and no other unit of utility is any better for it" if messages[1:] else ""
@@ -67,7 +65,7 @@ def regret_grows_slowly(make: Make) -> None:
 def fault(
     make: Make, unit: float = 1.0, adversaries: Iterable[str] = ALL_ADVERSARIES
 ) -> tuple[str, str] | None:
-    """Return the adversary against which regret is too large in a unit, and a message about it."""
+    """Return the first adversary against which regret is too large in a unit, and a message."""
     for name in adversaries:
         minimizer = make()
         iterations = max(400, 30 * minimizer.dimension)
@@ -83,13 +81,13 @@ def fault(
 def regret_and_bound(
     minimizer: RegretMinimizer, adversary: Adversary, iterations: int, unit: float
 ) -> tuple[float, float]:
-    """Return the external regret, and what it may be, with an allowance for rounding."""
+    """Return the external regret, and its bound with an allowance for rounding."""
     generator, domain = np.random.default_rng(7), minimizer.domain
     reach = _reach(domain)
     total, earned, squares, size = np.zeros(minimizer.dimension), 0.0, 0.0, 0.0
     for t in range(iterations):
         strategy = minimizer.next_strategy()
-        # As if no coordinate were larger than 1, so that no adversary is larger than the others
+        # As if no coordinate were larger than 1, so that all adversaries are of one size
         utility = unit * adversary(strategy / reach, t, generator)
         total += utility
         earned += float(utility @ strategy)

@@ -1,4 +1,4 @@
-"""The check of tracing: what a rule's NumPy code does in all blocks, its loops do in each."""
+"""The check of tracing: a rule's loops compute in each block what its NumPy code computes."""
 
 import numpy as np
 
@@ -17,11 +17,10 @@ _RTOL = 1e-9
 
 
 def kernel_agrees(make: Make) -> None:
-    """Require that the loops into which a rule is traced do in each block what the rule does.
+    """Require that a rule's traced loops play and learn as the rule does.
 
-    They run as plain Python on the numbers of one block, from the rule's own state, against five
-    adversaries, against ties and against zeros. A rule that cannot be traced, or plays at random,
-    passes.
+    They run as plain Python on each block, against five adversaries, ties and zeros. A rule that
+    cannot be traced, or plays at random, passes.
     """
     for adversary in (*ADVERSARIES.values(), _tying):
         rule, generator = make().on_domain(_SIMPLICES), np.random.default_rng(0)

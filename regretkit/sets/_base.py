@@ -1,21 +1,21 @@
 """Abstract base class of strategy sets, and the search for the point of a set nearest to another.
 
-The set X is known by its linear oracle: from a direction d to h(d), the largest <d, x> over X, and
-a point that attains it, the answer. Seen from a point p, the distance to X has two bounds:
+The linear oracle of a set X takes a direction d to h(d), the largest <d, x> over X, and to a point
+that attains it, the answer. The distance from a point p to X has the bounds
 
     <d, p> - h(d)  <=  distance  <=  |p - z|
 
 with any unit vector d, and with z the nearest point in the hull of the answers so far. Wolfe (1976)
-asks in the direction of p - z, and after finitely many answers the nearest point of a polytope is
-found. Near the boundary of a curved set that direction has few digits, and the answers are far from
-p. After its first calls the search therefore projects a point outside on the hull:
+asks in the direction of p - z, and finds the nearest point of a polytope after finitely many
+answers. Near the boundary of a curved set that direction has few digits. After its first calls the
+search therefore projects a point outside on the hull:
 
     d  =  q - projection of q,    q  =  p + r c
 
-with r the length of the longest answer. The center c is in turn the direction of p - z and that of
-the best lower bound so far. In the first case d is Wolfe's direction, with more digits: as p - z is
-normal to the hull at z, z is the projection of q for every r. In the second, the search is a
-proximal point method for the best lower bound (Rockafellar 1976).
+with r the length of the longest answer, and the center c in turn the direction of p - z and that of
+the best lower bound so far. In the first case d is Wolfe's direction with more digits, as z is the
+projection of q for every r. In the second, the search is a proximal point method for the best lower
+bound (Rockafellar 1976).
 
 References
 ----------
@@ -42,12 +42,12 @@ Oracle: TypeAlias = Callable[[Vector], tuple[float, Vector]]
 """From a direction to the largest inner product over the set, and a point that attains it."""
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-"""What rounding may move a point by, for each unit of the numbers it was computed from."""
+"""The distance by which rounding may move a point, for each unit of its numbers."""
 
 _FIRST_CALLS = 10
-"""Oracle calls in Wolfe's own directions, which are the quickest to find."""
+"""Oracle calls in Wolfe's own directions, the quickest to find."""
 _CURVED_ATOL = 1e-7
-"""What cannot be decided counts as inside up to this distance, in units of the longest answer."""
+"""Points count as inside up to this share of the longest answer if neither bound decides."""
 _IMAGE_ATOL = 1e-10
 """Distance to the nearest image, in units of the largest coefficient, at which its search ends."""
 
@@ -76,10 +76,10 @@ def _most_calls(point: Vector) -> int:
 
 
 def _approach(point: Vector, oracle: Oracle) -> Iterator[tuple[Vector, float, float, float]]:
-    """Yield, after each oracle call, what is known of the distance from ``point`` to the set.
+    """Yield bounds on the distance from ``point`` to the set after each oracle call.
 
-    That is the weights of all answers so far at the point nearest to ``point``, a lower and an
-    upper bound on the distance, and the length of the longest answer, as seen from ``point``.
+    With the weights of all answers at the nearest point so far come a lower and an upper bound, and
+    the length of the longest answer as seen from ``point``.
     """
     answers = np.empty((0, point.size))
     direction = center = _unit(point if point.any() else np.ones(point.size))

@@ -121,7 +121,7 @@ class DecisionDAG(StrategySet):
     @cached_property
     def levels(self) -> "tuple[Level, ...]":
         """The decision points by the number of decisions before them, the first ones first."""
-        # Only when needed: an engine does without, and a deep tree has very many.
+        # Only when needed: engines need none, and a deep tree has very many.
         if not self.points:
             return ()
         depth = self._depths()
@@ -218,7 +218,7 @@ class DecisionDAG(StrategySet):
     # As a strategy set
 
     def best_values(self, utility: ArrayLike) -> Vector:
-        """Return what each sequence earns where best actions follow it, shape ``(dimension,)``.
+        """Return the value of each sequence if best actions follow it, shape ``(dimension,)``.
 
         v[a] = u[a] + sum of max v over the actions of each decision point after a
         """
@@ -237,8 +237,8 @@ class DecisionDAG(StrategySet):
         return float(values[0]), self.sequence_form(behavior)
 
     def gain(self, utility: Vector, point: Vector) -> float:
-        # What is lost at each decision point where best actions follow, without differences of
-        # large numbers, and added up in the order of all engines
+        # The loss at each decision point where best actions follow, without differences of large
+        # numbers, and added up in the order of all engines
         values, simplices = self.best_values(utility)[1:], self.simplices
         lost = point[1:] * (simplices.repeat(simplices.max(values)) - values)
         return float(np.append(0.0, simplices.sum(lost)).cumsum()[-1])

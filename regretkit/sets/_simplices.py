@@ -25,7 +25,7 @@ from regretkit.sets._base import StrategySet
 from regretkit.sets._labels import Labels
 
 Step: TypeAlias = Callable[[Vector], Vector]
-"""From where each block is to how far it goes next."""
+"""From the position of each block to its step."""
 
 MAX_NEWTON_STEPS = 100
 BISECTIONS = 60
@@ -38,9 +38,8 @@ _MAX_BY_COLUMN = 8
 class Simplices(StrategySet):
     """A product of probability simplices, laid end to end in one vector.
 
-    Every operation works block by block, in a number of array operations independent of the number
-    of blocks. The result for a block depends bitwise on nothing but the block: sums run from left
-    to right wherever it lies.
+    Every operation works block by block, without loops over blocks. The result for a block depends
+    bitwise on this block alone: sums run from left to right.
 
     Parameters
     ----------
@@ -143,8 +142,7 @@ class Simplices(StrategySet):
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the value of ``strategy`` in each block, shape ``(blocks,)``.
 
-        If all utilities of a block are bitwise equal, the value equals them, however the strategy
-        sums up after rounding: with m the largest utility,
+        If all utilities of a block are bitwise equal, so is the value: with m the largest utility,
 
             <u, x>  =  m + <u - m, x>
 
@@ -192,14 +190,14 @@ class Simplices(StrategySet):
 
     def _minus(self, vector: Vector, numbers: Vector) -> Vector:
         """Return a vector less the number of each block, a new array."""
-        # Into an array that is there already: a large new one costs more than the arithmetic.
+        # In place, as a large new array costs more than the arithmetic
         difference = self.repeat(numbers.astype(np.float64, copy=False))
         return np.subtract(vector, difference, out=difference)
 
     def add(self, regrets: Vector, regret: Vector) -> Vector:
         """Return ``regrets + regret``, exactly zero where the sum is at most 2^-44 of ``regret``.
 
-        Accumulated so, regrets that cancel leave no rounding for regret matching to play.
+        So regrets that cancel leave no rounding for regret matching to play.
 
         Examples
         --------
@@ -227,7 +225,7 @@ class Simplices(StrategySet):
         # Exactly zero, not merely small: no rule may depend on the unit of utility.
         empty = totals == 0.0
         if empty.any():
-            # By adding zeros elsewhere: a choice for each number would take several times longer.
+            # Adding zeros elsewhere is several times faster than a choice.
             filled = empty.astype(np.float64)
             totals = totals + self.sizes * filled
             vector = vector + self.repeat(filled)
@@ -236,7 +234,7 @@ class Simplices(StrategySet):
 
     def softmax(self, vector: Vector, rate: float = 1.0) -> Vector:
         """Return the distribution proportional to ``exp(rate vector)`` in each block."""
-        # However far below the largest: what overflows is minus infinity, whose weight is zero.
+        # Overflow gives minus infinity, whose weight is zero.
         with np.errstate(over="ignore", under="ignore"):
             weights = np.exp((vector - self.repeat(self.max(vector))) * rate)
         return weights / self.repeat(self.sum(weights))
@@ -247,7 +245,7 @@ class Simplices(StrategySet):
         Held, Wolfe and Crowder (1974), "Validation of subgradient optimization": subtract from
         each block the one number that makes its positive part sum to one.
         """
-        # A constant changes nothing here, and without it large numbers would drown the one.
+        # Without the largest, which changes nothing, so that large numbers keep their digits
         difference = self._minus(vector, self.max(vector))
         levels = np.empty(self.blocks)
         for rows in self._rows:
@@ -270,18 +268,17 @@ class Simplices(StrategySet):
 
             position <- position + step(position)
 
-        until the step is at most ``tolerance (1 + position)``, or 100 steps were taken. Each block
-        stops by itself. Steps must not overshoot: they are at least 0, but for rounding.
+        until the step is at most ``tolerance (1 + position)``, or for 100 steps. Each block stops
+        by itself. Steps must not overshoot.
 
         Parameters
         ----------
         start
             A number for each block, not above the root.
         step
-            Returns how far each block goes next, given where it is.
+            Returns the step of each block from its position.
         tolerance
-            Relative size of a last step. Errors are squared by each, so that after 1e-9, the
-            default, the next would be rounding.
+            Relative size of the last step. Each step squares the error.
 
         Examples
         --------
@@ -302,8 +299,7 @@ class Simplices(StrategySet):
     def bisect(self, low: Vector, high: Vector, above: Step, *, steps: int = BISECTIONS) -> Vector:
         """Search a root in each block by halving an interval; shape ``(blocks,)``.
 
-        Each step goes on in the upper half where ``above`` holds in the middle, and in the lower
-        half elsewhere.
+        Each step takes the upper half where ``above`` holds in the middle, else the lower half.
 
         Parameters
         ----------
