@@ -191,7 +191,7 @@ class ExplorationMixture(SingleMinimizerCircuit):
     References
     ----------
     Auer, Cesa-Bianchi, Freund and Schapire (2002), "The nonstochastic multiarmed bandit problem",
-    SIAM Journal on Computing 32(1). Their text could not be checked.
+    SIAM Journal on Computing 32(1).
     """
 
     gamma: float = field(validator=_validate.share, kw_only=True)
@@ -258,8 +258,7 @@ class LastIterateByAveraging(SingleMinimizerCircuit):
     References
     ----------
     Cai, Luo, Wei and Zheng (2025), "From average-iterate to last-iterate convergence in games: a
-    reduction and its applications", NeurIPS, arXiv:2506.03464. The rule was checked in reviews of
-    the paper, and follows from linearity.
+    reduction and its applications", NeurIPS, arXiv:2506.03464.
     """
 
     _total: Vector = field(init=False, repr=False)

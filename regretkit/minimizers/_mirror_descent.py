@@ -153,8 +153,7 @@ class ReflectedMirrorDescent(_LeaderRule):
     References
     ----------
     Joulani, Gyorgy and Szepesvari (2017), "A modular analysis of adaptive (non-)convex
-    optimization: optimism, composite objectives, and variational bounds", ALT. Its text could not
-    be checked; recurrence and bound are tested.
+    optimization: optimism, composite objectives, and variational bounds", ALT.
     """
 
     optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
@@ -333,11 +332,7 @@ class DilatedMirrorDescent(Proximal):
     sequential games", Mathematics of Operations Research 35(2). Sokota et al. (2023), "A unified
     approach to reinforcement learning, quantal response equilibria, and two-player zero-sum
     games", ICLR. Fan, Kroer and Farina (2024), "On the optimality of dilated entropy and lower
-    bounds for online learning in extensive-form games", arXiv:2410.23398. The recursion with
-    entropy is that of the authors' code in OpenSpiel; with the Euclidean regularizer it has the
-    form of a baseline of LiteEFG, whose paper could not be checked; with others it is derived
-    from the definition above. Where a decision point is never reached, it continues from the b_j
-    that would be played there.
+    bounds for online learning in extensive-form games", arXiv:2410.23398.
     """
 
     tree: DecisionTree = field(validator=of_kind(DecisionTree, "game.domains[0]"))

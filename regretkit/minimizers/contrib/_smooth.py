@@ -133,8 +133,7 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
     Farina, Grand-Clement, Kroer, Lee and Luo (2023), "Regret matching+: (in)stability and fast
     convergence in games", NeurIPS, algorithm 5. Cai, Farina, Grand-Clement, Kroer, Lee, Luo and
     Zheng (2025), "Last-iterate convergence properties of regret-matching algorithms in games",
-    ICLR. The rule is written from their abstracts and from another implementation's account of
-    algorithm 5; the papers' own text could not be checked.
+    ICLR.
     """
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
@@ -175,8 +174,7 @@ class StablePredictiveRegretMatchingPlus(PredictiveRegretMatchingPlus):
     References
     ----------
     Farina, Grand-Clement, Kroer, Lee and Luo (2023), "Regret matching+: (in)stability and fast
-    convergence in games", NeurIPS, algorithm 1, here as another implementation transcribes it:
-    the paper's own text could not be checked.
+    convergence in games", NeurIPS, algorithm 1.
     """
 
     floor: float = field(validator=positive, kw_only=True)
