@@ -43,6 +43,8 @@ class ConstrainedSet:
         corners = [source.best_response(sign * row)[1] for row in matrix for sign in (-1.0, 1.0)]
         points = np.array([source.relative_interior_point(), *corners])
         excess = _excess(points, matrix, bound)
+        if (never := np.flatnonzero(np.diagonal(excess[1::2]) > 0.0)).size:
+            raise ValueError(f"constraint {never[0]} cannot be met by any x of {quote(source)}")
         unit = np.abs(excess).max(axis=0)
         unit[unit == 0.0] = 1.0
         violation = (excess / unit).max(axis=1)
