@@ -14,7 +14,6 @@ from factories import MAKERS, train
 from test_user_rules import (
     FollowTheLeader,
     PlainRegretMatching,
-    ShortRegretMatching,
     Trembling,
 )
 
@@ -39,7 +38,7 @@ from regretkit.circuits import (
     trigger_regret,
 )
 from regretkit.minimizers import contrib
-from regretkit.sets import Ball, DecisionDAG, Hull, Simplices, Singleton
+from regretkit.sets import Ball, DecisionDAG, Simplices
 
 TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
 PRM = rk.PredictiveRegretMatchingPlus
@@ -52,10 +51,6 @@ def over(rule, **options):
 
 def swap(actions):
     return rk.SwapRegret(actions, rk.RegretMatching)
-
-
-def swap_of_own(actions):
-    return rk.SwapRegret(actions, rk.PerDecisionPoint(FollowTheLeader))
 
 
 def hull(member, mixing):
@@ -77,10 +72,8 @@ LOCALS = {"a": rk.RegretMatching, "d": PRM, 4: swap}
 ROWS = {name: partial(make, [2, 3]) for name, make in MAKERS.items()}
 ROWS |= {
     "regret rule": partial(minimizers.RegretRule, 4),
-    "optimistic linear": partial(rk.LinearRegretMatching, 4, optimistic=True),
     "point": partial(rk.Point, [0.5, -1.0]),
     "best_response": partial(rk.BestResponse, TREE),
-    "best_response[hull]": partial(rk.BestResponse, Hull([Simplices(2), Singleton([3.0, 0.0])])),
     "single_action": partial(rk.RegretMatching, 1),
     "product": lambda: rk.Product([rk.RegretMatching(2), rk.Hedge([2, 2], rate=1.0)]),
     "hull": partial(hull, rk.RegretMatching, rk.RegretMatchingPlus),
@@ -97,7 +90,6 @@ ROWS |= {
     "forgetful pdrm+": over(minimizers.PredictiveDiscountedRegretMatchingPlus, alpha=-1.0),
     "forgetful drm+": over(minimizers.DiscountedRegretMatchingPlus, alpha=-1.0),
     "tree swap": lambda: TreeSwap(lambda: rk.RegretMatching(3), layers=2, branching=3),
-    "swap[each own]": partial(swap_of_own, 3),
     "cfr": partial(rk.CFR, TREE, rk.RegretMatching),
     "cfr[predictive]": partial(rk.CFR, TREE, PRM),
     "cfr[swap]": partial(rk.CFR, TREE, swap),
@@ -109,17 +101,12 @@ ROWS |= {
     "triggers": lambda: trigger_regret(TREE, MAKERS["rm+"]),
     "triggers[coarse, predictive]": lambda: trigger_regret(TREE, PRM, coarse=True),
     "cfr[dag]": lambda: rk.CFR(DecisionDAG([[0], [0, 1], [2, 4]], [2, 3, 2]), PRM),
-    "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
     "efr": partial(EFR, TREE),
-    "efr[predictive]": partial(EFR, TREE, "tips", PRM),
     "efr[action]": partial(EFR, TREE, "informed_action"),
-    "efr[each own]": partial(EFR, TREE, "bhv", rk.PerDecisionPoint(swap_of_own)),
     "efr[simplices]": partial(EFR, Simplices([2, 3]), "cfps"),
     "circuit": partial(rk.circuit, TREE, rk.RegretMatching),
-    "hull[cfr]": lambda: rk.ConvexHull([rk.CFR(TREE, swap), rk.CFR(TREE, PRM)], swap(2)),
     "own": partial(FollowTheLeader, 3),
     "own[plain]": partial(PlainRegretMatching, [2, 3]),
-    "own[attrs]": partial(ShortRegretMatching, [2, 3]),
     "own[random]": partial(Trembling, [2, 3], seed=5),
     "product[own]": lambda: rk.Product([FollowTheLeader(2), Trembling(2)]),
 }
@@ -137,14 +124,6 @@ def constrained(minimizer, rule=rk.RegretMatchingPlus):
     return Constrained(minimizer, rows, bound, prices)
 
 
-def nested_images():
-    total = MinkowskiSum(
-        [image(swap(3)), AffineImage(PRM(3), -2.0 * np.eye(3)), rk.Hedge(3, rate=1.0)]
-    )
-    mixed = rk.ConvexHull([total, image(rk.CFR(TREE, PRM)), rk.Point([0.0, 2.0, 0.0])], swap(3))
-    return rk.Product([mixed, constrained(image(PRM(2), rows=2), PRM)])
-
-
 # Images, sums, constraints and wrappers.
 ROWS |= {
     "image": lambda: image(rk.RegretMatching([2, 3])),
@@ -155,8 +134,6 @@ ROWS |= {
     "restart[cfr]": lambda: Restart(rk.CFR(TREE, PRM), every=lambda t: t in {3, 12, 15}),
     "restart[random]": lambda: Restart(Trembling(3), every=5),
     "discount": lambda: Discount(rk.RegretMatching([2, 3]), weight=float),
-    "restart[discount]": lambda: Restart(Discount(PRM([2, 2]), weight=float), every=4),
-    "product[hull[sum[image, image], image[cfr]], constrained]": nested_images,
 }
 
 # The regret matching family.
@@ -179,15 +156,10 @@ def conic(actions):
     return minimizers.ConicBlackwell(Simplices(actions))
 
 
-# Mirror descent, hedges without a rate, gradient descent, and what reshapes a strategy.
-TSALLIS = {"regularizer": minimizers.Tsallis()}
 REGULARIZED = {"regularizer": minimizers.Euclidean(), "rate": 0.1}
 DILATED = partial(minimizers.DilatedMirrorDescent, tree=TREE, rate=0.3)
 ROWS |= {
     "ftrl": over(minimizers.FollowTheRegularizedLeader, **REGULARIZED),
-    "ftrl[tsallis]": over(
-        minimizers.FollowTheRegularizedLeader, **TSALLIS, rate=0.3, optimistic=True
-    ),
     "omd": over(minimizers.OnlineMirrorDescent, **REGULARIZED),
     "omd[optimistic]": over(minimizers.OnlineMirrorDescent, **REGULARIZED, optimistic=True),
     "reflected": over(minimizers.ReflectedMirrorDescent, **REGULARIZED),
@@ -217,9 +189,6 @@ ROWS |= {
     "exploring": lambda: ExplorationMixture(rk.OptimisticHedge([2, 3], rate=1.0), gamma=0.1),
     "alike": lambda: SharedStrategy(PRM([2, 3]), [0, 1, 0]),
     "average": lambda: LastIterateByAveraging(rk.Hedge([2, 3], rate=1.0)),
-    "hull[dilated, exploring]": lambda: rk.ConvexHull(
-        [DILATED(), ExplorationMixture(rk.CFR(TREE, PRM), gamma=0.1)], minimizers.AdaHedge(2)
-    ),
 }
 
 

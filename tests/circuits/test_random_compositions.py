@@ -7,45 +7,22 @@ import numpy as np
 import pytest
 from factories import parts_of
 from test_contract import classes
+from test_invariances import RULES as OVER_SIMPLICES
 
 import regretkit as rk
 from regretkit import circuits as c
 from regretkit import minimizers as m
 from regretkit.checks import CHECKS, check_minimizer, checks_of
+from regretkit.circuits._base import Circuit
 from regretkit.evaluation import RegretLedger
 from regretkit.sets import Ball, Box, as_simplices
 
 # Every rule over simplices, once or more; each is called with simplices, or with a number.
-RULES = [
-    rk.RegretMatching,
-    rk.RegretMatchingPlus,
-    rk.LinearRegretMatching,
-    rk.DiscountedRegretMatching,
-    rk.PredictiveRegretMatching,
-    rk.PredictiveRegretMatchingPlus,
-    partial(rk.Hedge, rate=0.3),
-    partial(rk.OptimisticHedge, rate=0.3),
-    m.AdaHedge,
-    m.NormalHedge,
-    m.DiscountedRegretMatchingPlus,
-    m.PredictiveDiscountedRegretMatchingPlus,
-    m.contrib.AsymmetricRegretMatchingPlus,
-    m.contrib.AdaptiveAsymmetricRegretMatchingPlus,
+RULES = [make for name, make in OVER_SIMPLICES.items() if "mmd" not in name]
+RULES += [
     m.contrib.IREGPredictiveRegretMatchingPlus,
-    partial(m.contrib.StablePredictiveRegretMatchingPlus, floor=1.0),
-    partial(m.contrib.SmoothPredictiveRegretMatchingPlus, rate=0.3),
-    partial(m.contrib.SmoothOptimisticRegretMatchingPlus, rate=0.3),
-    partial(m.contrib.ExtragradientRegretMatchingPlus, rate=0.3),
-    partial(m.contrib.HSDiscountedRegretMatching, horizon=50),
-    partial(m.FollowTheRegularizedLeader, regularizer=m.Tsallis(), rate=0.3),
-    partial(m.FollowTheRegularizedLeader, regularizer=m.Euclidean(), rate=0.3, optimistic=True),
-    partial(m.OnlineMirrorDescent, regularizer=m.LogBarrier(), rate=2.0, optimistic=True),
-    partial(m.OnlineMirrorDescent, regularizer=m.Entropy(), rate=0.3),
     partial(m.ReflectedMirrorDescent, regularizer=m.Euclidean(), rate=0.3),
     partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.0),
-    partial(m.LinearRegretMatching, optimistic=True),
-    lambda simplices: m.ConicBlackwell(as_simplices(simplices)),
-    lambda simplices: m.OnlineGradientDescent(as_simplices(simplices), rate=0.3),
 ]
 # These two promise no small regret.
 RECKLESS = [
@@ -285,10 +262,8 @@ def test_a_random_circuit_keeps_every_theorem(seed, promising):
 # What was drawn, so that the tests above say something
 
 
-def test_every_class_of_a_minimizer_was_drawn():
+def test_every_circuit_was_drawn():
     met = {type(node) for player in drawn() for node in parts_of(player)}
-
-    # SharedStrategy makes several decision points one, which nothing that is drawn has any use for,
-    # and a RegretRule as such is RegretMatching.
-    left_out = {c.SharedStrategy, m.RegretRule}
-    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == left_out
+    kinds = {cls for cls in classes() if issubclass(cls, Circuit) and not inspect.isabstract(cls)}
+    # SharedStrategy makes several decision points one, which nothing that is drawn has any use for.
+    assert kinds - met == {c.SharedStrategy}
