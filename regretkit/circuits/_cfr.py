@@ -340,7 +340,8 @@ class ByDecisionPoint:
         for number, rule in enumerate(chosen):
             blocks.setdefault(id(rule), []).append(number)
         made = [local_minimizer(chosen[own[0]], simplices.select(own)) for own in blocks.values()]
-        return Product(made, [*map(simplices.coordinates, blocks.values())])
+        coordinates = [*map(simplices.coordinates, blocks.values())]
+        return made[0] if len(made) == 1 else Product(made, coordinates)
 
     def chosen(self, simplices: Simplices) -> list[LocalRule]:
         """Return the rule of each decision point."""
