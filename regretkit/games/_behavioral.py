@@ -103,7 +103,7 @@ def as_vectors(
 ) -> list[Vector]:
     """Return ``as_strategies``; a player's strategy may also be a function or a mapping.
 
-    Such a strategy is asked at every information set, reached or not.
+    Such a strategy is called at every information set, reached or not.
     """
     check_linear(game)
     given: Any = profile

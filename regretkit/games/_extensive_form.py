@@ -37,7 +37,7 @@ Name = TypeVar("Name")
 
 
 class TreeGame(Game[Domain]):
-    """What a game of perfect and one of imperfect recall have in common: a tree."""
+    """A game with a tree, of perfect or imperfect recall."""
 
     tree: GameTree
 
@@ -80,13 +80,6 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
     name
         Name of the game.
 
-    Raises
-    ------
-    TypeError
-        When ``tree`` is not a game tree.
-    ValueError
-        When recall is imperfect, with two histories that show it.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -114,7 +107,7 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
     """The players with a decision; the strategy of the others is the number 1."""
     _rows: dict[tuple[int, int], PayoffRows] = field(init=False, factory=dict)
     _merged: tuple[Indices, ...] | None = field(init=False, default=None)
-    """For each player, the sequence that stands for each one, see ``merged_by_symmetry``."""
+    """For each player, the sequence of the whole game's sequences, see ``merged_by_symmetry``."""
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, GameTree):
@@ -274,11 +267,6 @@ class ImperfectRecallGame(TreeGame[Simplices]):
         weighted by the player's reach of each part, and uniform if no part is reached. Averages
         over time may differ between the parts.
 
-        Raises
-        ------
-        TypeError, ValueError
-            When there is not one finite vector of the right length for each player.
-
         Examples
         --------
         >>> from regretkit import solve
@@ -404,11 +392,11 @@ _LARGEST_PART = 0.8
 _DIGITS = 40
 """Binary digits in which payoffs must agree."""
 _MERGED: WeakKeyDictionary[ExtensiveFormGame, ExtensiveFormGame | None] = WeakKeyDictionary()
-"""What was found for each game, so that what is laid out for it is laid out once."""
+"""The result for each game, so that each is computed once."""
 
 
 def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
-    """Return a game of two players with far fewer information sets, None if there is none.
+    """Return a game of two players with far fewer information sets, or None.
 
     Information sets get the same colour unless their actions, in order, differ in the colours of
     the sequences before them, of the information sets after them, or of what they earn against

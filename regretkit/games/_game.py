@@ -112,7 +112,7 @@ class Game(abc.ABC, Generic[Domain]):
         return np.array([d.value(self._utility(i, strategies, i), x) for i, (d, x) in pairs])
 
     def realization(self, player: int, strategy: Vector) -> Vector:
-        """Return what averages of strategies add up: the strategy, where payoffs are linear.
+        """Return the vector that averages add up: the strategy, if payoffs are linear.
 
         Behaviors are weighted with the player's probability of reaching each information set, as
         sequence-form strategies are by themselves.
@@ -126,7 +126,7 @@ class Game(abc.ABC, Generic[Domain]):
 
     @property
     def size(self) -> int | None:
-        """How much one utility passes over: histories, outcomes or states; None if unknown."""
+        """Number of histories, outcomes or states, None if unknown."""
         return None
 
     @property
@@ -267,7 +267,7 @@ def _sequence_form(domain: StrategySet) -> str:
 
 
 def check_recall(game: Game[Any]) -> None:
-    """Raise an error for what is no game, or one of imperfect recall."""
+    """Raise an error unless the value is a game of perfect recall."""
     check_game(game)
     if game.recall_violation is not None:
         raise ValueError(
@@ -277,7 +277,7 @@ def check_recall(game: Game[Any]) -> None:
 
 
 def check_linear(game: Game[Any]) -> None:
-    """Raise an error for what is no game, or one in which payoffs are not linear."""
+    """Raise an error unless the value is a game of perfect recall and linear payoffs."""
     check_recall(game)
     if not game.linear:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Games in normal form."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, TypeAlias, TypeVar, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from attrs import define, field
@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import RESOLUTION, zero_cancelled
 from regretkit._util._typing import Vector
-from regretkit._util._validate import floats, quote, strings
+from regretkit._util._validate import floats, strings
 from regretkit.games._adapters import NormalFormHistory
 from regretkit.games._game import Game, check_payoffs, constant
 from regretkit.sets import Simplices
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
-Item = TypeVar("Item")
 
 
 def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
@@ -31,32 +30,8 @@ def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
     return payoffs
 
 
-def _together(*payoffs: ArrayLike) -> NDArray[np.float64]:
-    """Return the payoffs of all players, given one by one."""
-    arrays = [floats(value, f"payoffs of player {i}") for i, value in enumerate(payoffs)]
-    if len({array.shape for array in arrays}) > 1:
-        raise ValueError(
-            "payoffs of all players must have one shape, got "
-            f"{' and '.join(str(array.shape) for array in arrays)}; the row player's actions are "
-            "rows of each, so pass B.T where they are columns"
-        )
-    return np.stack(arrays)
-
-
 def _names(value: Iterable[Iterable[str]] | None) -> Names | None:
-    if value is None:
-        return None
-    return tuple(tuple(names) for names in map(_sequence, _sequence(value)))
-
-
-def _sequence(value: Iterable[Item]) -> Iterable[Item]:
-    # A string is a sequence of its letters.
-    if isinstance(value, str | Set | Mapping) or not isinstance(value, Iterable):
-        raise TypeError(
-            "actions must be a sequence of names for each player, as in "
-            f"[['up', 'down'], ['left', 'right']], got {quote(value)} in place of a sequence"
-        )
-    return value
+    return None if value is None else tuple(map(tuple, value))
 
 
 @define(eq=False, repr=False, init=False)
@@ -75,14 +50,6 @@ class NormalFormGame(Game[Simplices]):
         For each player, a name for each action.
     name
         Name of the game.
-
-    Raises
-    ------
-    TypeError
-        When ``payoffs`` are not numbers, or ``actions`` are not sequences.
-    ValueError
-        When the shape is wrong, payoffs are not finite or beyond 1e100, or ``actions`` do not
-        match.
 
     Examples
     --------
@@ -109,7 +76,8 @@ class NormalFormGame(Game[Simplices]):
         actions: Iterable[Iterable[str]] | None = None,
         name: str | None = None,
     ) -> None:
-        stacked = _together(payoffs, *others) if others else payoffs
+        given = [payoffs, *others]
+        stacked = np.stack([floats(each, "payoffs") for each in given]) if others else payoffs
         cast(Any, self).__attrs_init__(stacked, actions=actions, name=name)
 
     def __attrs_post_init__(self) -> None:
@@ -199,13 +167,6 @@ def matrix_game(
         Names of the rows and names of the columns.
     name
         Name of the game.
-
-    Raises
-    ------
-    TypeError
-        When ``payoffs`` are not numbers.
-    ValueError
-        When ``payoffs`` is not a matrix, not finite, or beyond 1e100.
 
     Examples
     --------

@@ -416,10 +416,6 @@ class Profile(tuple[Vector, ...]):
         ``fingerprint``. A profile of visited information sets also has ``"parents"``, the
         ``parent_sequence`` of each player's decision tree.
 
-        Raises
-        ------
-        ValueError
-            When the profile has no game, or a player's set has no information sets.
         """
         head = {"format": _FORMAT, "version": _VERSION, "game": dict(self._description())}
         if self._visited is not None:
@@ -489,10 +485,6 @@ class Profile(tuple[Vector, ...]):
             file. By default the registered game that the file names; a profile of visited
             information sets needs none.
 
-        Raises
-        ------
-        ValueError
-            When the file is of another game or holds no profile, with the place.
         """
         return cls._read(read_json(Path(path)), game, str(path))
 

@@ -19,7 +19,7 @@ from regretkit.games.tree._history import History
 from regretkit.games.tree._rules import Rules
 
 OPENSPIEL = "openspiel:"
-"""What stands before the name of a game of OpenSpiel."""
+"""Prefix of the names of OpenSpiel's games."""
 _FILES = (".efg", ".nfg")
 """Endings of the names of game files."""
 

@@ -230,23 +230,6 @@ def test_a_text_that_was_cut_off_is_refused_at_its_end():
             read_efg(PENNIES[:cut])
 
 
-@pytest.mark.parametrize(
-    ("heading", "column", "message"),
-    [
-        ("NFG 1 R", 1, "expected EFG, with which such a file begins, got 'NFG'"),
-        ("EFG 1 R", 5, "expected 2, the version of the format, got '1'"),
-        ("EFG 2 Q", 7, "expected R or D, the type of the numbers, got 'Q'"),
-        ("EFG 2 D title", 9, "expected the title, in quotation marks, got 'title'"),
-        ('EFG 2 D "title" "A"', 17, "expected '{' before the names of the players"),
-        ('EFG 2 D "title" { A }', 19, "expected the name of a player, in quotation marks, or '}'"),
-        ('EFG 2 D "title" { } t "" 0', 19, "a game needs at least one player"),
-    ],
-)
-def test_a_fault_in_the_heading_is_refused_where_it_stands(heading, column, message):
-    with pytest.raises(ValueError, match=f"^line 1, column {column}: {message}"):
-        read_efg(heading)
-
-
 def test_payoffs_that_overflow_on_the_way_are_refused_at_the_end_they_lead_to():
     much = SET.replace("0\n", '1 "" { 9e99 }\n') + 't "" 0\n  t "" 1'
     refused(much, 4, 3, "sum to .1.8e[+]100., but must be at most 1e[+]100 in size")

@@ -84,13 +84,6 @@ def test_only_what_fits_the_name_of_the_file_is_written_there(tmp_path):
 # The files of this repository
 
 
-@pytest.mark.parametrize("path", sorted(SHIPPED.iterdir()), ids=lambda path: path.name)
-def test_a_shipped_file_is_a_game_here_and_for_gambit(path):
-    pygambit = pytest.importorskip("pygambit")
-    read = pygambit.read_efg if path.suffix == ".efg" else pygambit.read_nfg
-    assert len(read(path).players) == load(path).players
-
-
 def test_the_shipped_poker_is_kuhns():
     found, known = load(SHIPPED / "three_card_poker.efg"), games.kuhn_poker()
     uniform = [domain.relative_interior_point() for domain in found.domains]

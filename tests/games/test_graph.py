@@ -98,13 +98,6 @@ def test_so_they_are_where_players_forget(make, memory):
         assert graph.nodes < tree.histories / (1 if memory is None else 2)
 
 
-def test_a_game_says_its_sum_its_bounds_and_its_chance():
-    assert (DUDO.constant_sum, DUDO.players, DUDO.size) == (0.0, 2, DUDO.nodes)
-    assert DUDO.payoff_bounds == ((-1.0, 1.0), (-1.0, 1.0))
-    assert DUDO.deals
-    assert not GraphGame.from_history(fork(), id).deals
-
-
 def fork():
     """Return a game whose second decision lacks the player's first action, and two paths to it."""
 

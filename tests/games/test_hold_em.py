@@ -1,7 +1,6 @@
 """Hold'em endgames against published numbers, independent solvers, linear programs and symmetry."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +9,8 @@ from public_games import random_profile
 from refusals import refusals
 
 import regretkit as rk
-from benchmarks.libratus import read_libratus
 from regretkit.evaluation import duality_gap, nash_conv, solve_zero_sum
 from regretkit.games import hold_em, load
-from regretkit.games.poker import parse_range, write_range
 from regretkit.games.poker._cards import (
     bits_of,
     card_of,
@@ -168,15 +165,6 @@ SMALL = {
 }
 
 
-def test_no_dead_hand_decides():
-    game = hold_em(**SMALL)
-    for domain in game.domains:
-        for point in range(domain.points):
-            hand, path = domain.simplices.labels.block(point).split(" /")
-            board = {"2c", "3d", "3h", "5c", *path.split("/")}
-            assert not board & {hand[:2], hand[2:]}
-
-
 def naive_value(game, played, terms):
     """Return the expected payoffs and the expected rake, pair by pair of hands and by the rules."""
     total, weight_of_all = np.zeros(3), 0.0
@@ -257,29 +245,6 @@ def test_equity_is_the_share_of_pairs_and_rivers_won():
 
 
 # Published endgames, read where they stand
-
-LIBRATUS = Path(__file__).parents[3] / "shared" / "libratus"
-with_files = pytest.mark.skipif(
-    not LIBRATUS.exists(), reason="the endgames have no licence, so they are not in this repository"
-)
-
-
-@with_files
-@pytest.mark.parametrize(
-    ("number", "board", "pot", "stack", "positive"),
-    [
-        (1, "7s9h9cTc", 500, 19_750, (828, 965)),
-        (2, "Ts6hAh7c", 4780, 17_610, (855, 405)),
-        (3, "4s8hTc9h2s", 500, 19_750, (1033, 1059)),
-    ],
-)
-def test_the_endgames_of_libratus_are_read(number, board, pot, stack, positive):
-    endgame = read_libratus(LIBRATUS / f"subgame{number}.txt")
-    assert (endgame["board"], endgame["pot"], endgame["stack"]) == (board, pot, stack)
-    assert tuple(np.count_nonzero(weights) for weights in endgame["ranges"]) == positive
-    assert parse_range(endgame["ranges"][0]).max() <= 1.0
-    for weights in endgame["ranges"]:
-        assert np.array_equal(parse_range(write_range(weights)), weights)
 
 
 # Names and refusals

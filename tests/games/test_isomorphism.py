@@ -4,13 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from attrs import evolve
 from numpy.testing import assert_allclose
-from public_games import leduc, on_tree, on_whole, random_profile
+from public_games import leduc, on_whole, random_profile
 from refusals import refusals
 
 from regretkit.evaluation import hold_em_report, nash_conv
-from regretkit.games import Profile, fingerprint, hold_em
+from regretkit.games import fingerprint, hold_em
 from regretkit.games.poker._cards import deck_cards, hand_names, hands_of
 from regretkit.games.public import (
     Chance,
@@ -141,15 +140,6 @@ def test_types_have_what_they_have_in_the_whole_game(pair):
                     assert_allclose(found, expected, atol=1e-11)
 
 
-@pytest.mark.parametrize("case", ["leduc", "tables", "three suits", "strengths"])
-def test_the_game_tree_is_the_same(case):
-    merged = CASES[case]()[1]
-    profile, tree = random_profile(merged, 3), merged.to_tree()
-    there = on_tree(merged, tree, profile)
-    assert_allclose(merged.value(profile), tree.value(there), atol=1e-12)
-    assert_allclose(nash_conv(merged, profile), nash_conv(tree, there), rtol=1e-12)
-
-
 # Play
 
 # mccfr plays trees alone, and the others weigh what is gained at one decision point against others,
@@ -234,18 +224,6 @@ def test_locked_behavior_holds_for_all_images():
     there = on_whole(locked, expected, profile)
     assert_allclose(locked.value(profile), expected.value(there), atol=1e-12)
     assert_allclose(nash_conv(locked, profile), nash_conv(expected, there), rtol=1e-12)
-
-
-def test_a_locked_opponent_plays_to_a_node_as_told():
-    for game in CASES["turn"]():
-        behavior = game.behavior(random_profile(game), "/")
-        pure = np.eye(behavior.shape[1])[behavior.argmax(axis=1)]
-        locked = game.lock({"/": pure})
-        bets = pure[:, game.tree.names[0].index("bet 40")] > 0
-        weights = game.deal.weights[0] * bets
-        betting = evolve(game, deal=evolve(game.deal, weights=[weights, game.deal.weights[1]]))
-        found = locked.equity(1, "/bet 40", Profile.uniform(locked))
-        assert_allclose(found, betting.equity(1, "/bet 40"), atol=1e-12)
 
 
 SWAP = [([0, 1], [0, 1]), ([1, 0], [1, 0])]

@@ -148,22 +148,3 @@ def test_a_profile_that_does_not_fit_is_refused(profile, message):
         game.value(profile)
     with pytest.raises(ValueError, match=message):
         game.utility(0, profile)
-
-
-@pytest.mark.parametrize("player", [-1, 2, 0.5, "0", None])
-def test_a_player_that_is_not_in_the_game_is_refused(player):
-    game, profile = matrix_game(np.ones((2, 3))), [np.ones(2) / 2, np.ones(3) / 3]
-    with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
-        game.utility(player, profile)
-    if player is not None:  # None means the player itself
-        with pytest.raises(ValueError, match="payoff_of must be one of 0 to 1, got"):
-            game.utility(0, profile, payoff_of=player)
-
-
-test_names_that_do_not_fit_are_refused = refusals(
-    ([list("ab")], "actions must name those of 2 players, got 1 lists"),
-    ([list("ab"), list("xy")], r"actions\[1\] must hold 3 strings, got 2"),
-    ([list("ab"), list("abcd")], "actions"),
-    call=lambda actions: matrix_game(np.ones((2, 3)), actions=actions),
-    error=ValueError,
-)

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from refusals import refusals
 
@@ -96,19 +95,6 @@ def test_sizes_go_by_player_and_street():
     assert actions(node, ["bet 50", "call"]) == ["bet 200"]
     assert actions(node, ["check", "bet 25", "call"]) == ["bet 10"]  # a donk bet
     assert actions(node, ["check", "bet 25", "call", "check"]) == ["bet 150"]
-
-
-@pytest.mark.parametrize(
-    ("stack", "sizes", "max_bets", "decisions", "terminals"),
-    [(910, "60%,a", 4, 28, 53), (9500, "100%,a", None, 12, 21), (100, "", None, 3, 3)],
-)
-def test_trees_are_as_large_as_those_of_a_reference(stack, sizes, max_bets, decisions, terminals):
-    # Counted on the trees of a solver in vector form that shares no code with this one
-    pot = {910: 180, 9500: 1000, 100: 100}[stack]
-    bets = {910: ("50%,100%,a", "33%,75%,150%,a"), 9500: "100%,a", 100: ("100%", "")}[stack]
-    tree = hold_em(pot=pot, stack=stack, bets=bets, raises=sizes, max_bets=max_bets).tree
-    assert np.count_nonzero(tree.player >= 0) == decisions
-    assert len(tree.terminals) == terminals
 
 
 # Payoffs

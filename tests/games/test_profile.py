@@ -13,8 +13,6 @@ from refusals import refusals
 from regretkit import ExtensiveFormGame, NormalFormGame, games, solve
 from regretkit.evaluation import nash_conv, sampled_value
 from regretkit.games import Profile, kuhn_poker, rock_paper_scissors
-from regretkit.play import StrategyAgent, play_match
-from regretkit.sets import Hull, Simplices
 
 
 def kuhn_profile(**mixed):
@@ -117,17 +115,6 @@ test_a_key_without_a_meaning_is_refused = refusals(
 )
 
 
-def test_without_information_sets_or_names_one_asks_for_a_player():
-    hull = Profile([[0.5, 0.5]], (Hull([Simplices(2), Simplices(2)]),))
-    with pytest.raises(ValueError, match=r"no information sets; ask for profile\[0\]"):
-        hull[0, 0]
-    assert "0.5" in str(hull)
-    table = Profile.uniform(rock_paper_scissors())
-    with pytest.raises(ValueError, match="'rock'; ask for a player"):
-        table["rock"]
-    assert table.unreached(0).size == 0
-
-
 # By hand
 
 
@@ -146,30 +133,6 @@ def test_a_profile_is_made_of_the_distributions_that_it_shows(seed):
     for vector, other, third in zip(profile, again, replaced, strict=True):
         np.testing.assert_allclose(vector, other, atol=1e-12)
         np.testing.assert_array_equal(vector, third)
-
-
-def test_what_is_not_replaced_stays():
-    profile = kuhn_profile(K=[0.25, 0.75])
-    changed = profile.replace({"J": [0.8, 0.2], (1, "Kb"): np.array([0.0, 1.0])})
-    shown = [changed[key].tolist() for key in ("J", "Kb", "K")]
-    assert shown == [[0.8, 0.2], [0.0, 1.0], [0.25, 0.75]]
-    assert profile["J"].tolist() == [0.5, 0.5]
-
-
-@given(st.floats(0, 1 / 3))
-def test_kuhns_equilibria_are_written_down_by_hand(a):
-    """Player 0 bets J with a, K with 3 a, and calls with Q at a + 1/3."""
-    profile = Profile.from_labels(
-        kuhn_poker(),
-        {
-            **{"J": [1 - a, a], "Q": [1, 0], "K": [1 - 3 * a, 3 * a]},
-            **{"Jpb": [1, 0], "Qpb": [2 / 3 - a, a + 1 / 3], "Kpb": [0, 1]},
-            **{"Jp": [2 / 3, 1 / 3], "Jb": [1, 0], "Qp": [1, 0], "Qb": [2 / 3, 1 / 3]},
-            **{"Kp": [0, 1], "Kb": [0, 1]},
-        },
-    )
-    assert nash_conv(kuhn_poker(), profile) == pytest.approx(0.0, abs=1e-12)
-    assert kuhn_poker().value(profile)[0] == pytest.approx(-1 / 18)
 
 
 test_strategies_by_hand_that_do_not_fit_are_refused = refusals(
@@ -249,17 +212,6 @@ def test_play_is_uniform_where_a_run_never_came():
             size = whole[player, label].size
             np.testing.assert_array_equal(whole[player, label], np.full(size, 1 / size))
             np.testing.assert_array_equal(play(label, range(size)), np.full(size, 1 / size))
-
-
-def test_what_a_run_visited_is_played_and_estimated():
-    rules = games.LeducPoker(merge_suits=True)
-    average = sampled(rules)
-    value = games.leduc_poker(merge_suits=True).value(average)
-    estimates = sampled_value(rules, average, 300, np.random.default_rng(3))
-    low, high = estimates[0].normal_interval(0.999)
-    assert low < value[0] < high
-    agents = [StrategyAgent(average, np.random.default_rng(seed)) for seed in range(2)]
-    assert play_match(rules, agents, 20, np.random.default_rng(0)).payoffs.shape == (20, 2)
 
 
 def test_a_strategy_of_another_game_is_refused_where_actions_differ():

@@ -122,23 +122,6 @@ def test_a_run_without_a_tree_comes_back_by_label(game, tmp_path):
         Profile.from_json(tmp_path / "average.json", games.load_rules("kuhn_poker(deck=4)"))
 
 
-def test_a_strategy_written_by_hand_is_read():
-    game = games.kuhn_poker()
-    data = Profile.uniform(game).to_dict()
-    # Kuhn's equilibrium in which the jack never bluffs
-    bets = {"J": 0, "Q": 0, "K": 0, "Jpb": 0, "Qpb": 1 / 3, "Kpb": 1}
-    bets |= {"Jp": 0.3333333, "Qp": 0, "Kp": 1, "Jb": 0, "Qb": 0.3333333, "Kb": 1}
-    for record in [*data["players"][0], *data["players"][1]]:
-        bet = bets[record["label"]]
-        record["probabilities"] = [round(1 - bet, 7), bet]
-
-    profile = Profile.from_dict(data, game)
-
-    assert nash_conv(game, profile) == pytest.approx(0.0, abs=1e-6)
-    assert expected_value(game, profile)[0] == pytest.approx(-1 / 18, abs=1e-7)
-    assert game.domains[0].contains(profile[0], atol=1e-15)
-
-
 # Tables
 
 
@@ -182,13 +165,6 @@ def test_a_profile_without_a_game_is_not_saved(tmp_path):
         profile.to_json(tmp_path / "strategy.json")
     assert list(tmp_path.iterdir()) == []
     profile.to_csv(tmp_path / "strategy.csv")
-
-
-def test_a_game_of_the_catalogue_is_found_by_its_name(tmp_path):
-    profile = dyadic(games.kuhn_poker(deck=5))
-    profile.to_json(tmp_path / "strategy.json")
-    read = Profile.from_json(tmp_path / "strategy.json")
-    assert read.to_dict() == profile.to_dict()
 
 
 @pytest.mark.parametrize(

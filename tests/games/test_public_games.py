@@ -180,26 +180,6 @@ def test_what_types_earn_adds_up_to_the_value(name):
         assert met @ np.nan_to_num(earned) / met.sum() == pytest.approx(game.value(profile)[player])
 
 
-def test_what_a_type_earns_after_a_bet_is_that_of_its_tree():
-    game = GAMES["river"]
-    profile, node = random_profile(game), "/check/bet"
-    earned, reach = game.ev(0, profile, node), [game.reach(i, profile, node) for i in (0, 1)]
-    # A type that folds for sure loses the ante.
-    behavior = game.domains[0].behavior(profile[0]).copy()
-    point = game.domains[0].simplices.labels.find(f"{game.deal.types[0][2]} {node}")
-    behavior[game.domains[0].simplices.first[point] + np.arange(3)] = 1, 0, 0
-    folding = [game.domains[0].sequence_form(behavior), profile[1]]
-    assert game.ev(0, folding, node)[2] == pytest.approx(-1)
-    assert np.delete(game.ev(0, folding, node), 2) == pytest.approx(np.delete(earned, 2))
-    pairs = game.deal.pairs()
-    difference = (earned[2] + 1) * reach[0][2] * (pairs @ reach[1])[2]
-    whole = game.deal.weights[0] @ pairs @ game.deal.weights[1]
-    scale = game.reach(0, profile).sum() * game.reach(1, profile).sum()
-    given = game.deal.weights[0].sum() * game.deal.weights[1].sum()
-    change = (game.value(profile) - game.value(folding))[0]
-    assert change == pytest.approx(difference / whole * given / scale)
-
-
 def test_equity_is_the_share_of_weaker_types():
     game = kuhn(5)
     assert game.equity(0) == pytest.approx([0, 0.25, 0.5, 0.75, 1])
@@ -251,7 +231,6 @@ def test_a_locked_node_may_be_told_by_the_names_of_its_actions():
 CARDS = np.arange(3)
 DEAL = Deal(("abc", "abc"), cards=[CARDS[:, np.newaxis]] * 2, strengths=[CARDS] * 2)
 BET = Decision(0, {"bet": Compare(1, -1), "fold": Free(-1)})
-SHOWN = Chance({"x": Outcome(BET, 0.5), "y": Outcome(Free(0), 0.25)})
 SAME = Deal(("a", "a"), cards=([[1]], [[1]]))
 
 

@@ -40,7 +40,7 @@ def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> Extens
     Parameters
     ----------
     game
-        The game, or a name that ``pyspiel.load_game`` knows, with arguments or without.
+        The game, or a name for ``pyspiel.load_game``, with arguments or without.
     refine
         Whether to refine information sets to perfect recall, where information state strings do
         not tell players what they did and observed before. Labels are then not unique.

@@ -27,8 +27,8 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
     Parameters
     ----------
     game
-        The game, or a name that ``pyspiel.load_game`` knows, with arguments or without, for the
-        empty history; or a state, which is copied.
+        The game, or a name for ``pyspiel.load_game``, with arguments or without, for the empty
+        history; or a state, which is copied.
 
     Examples
     --------

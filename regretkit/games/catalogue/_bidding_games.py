@@ -227,7 +227,7 @@ goofspiel = tree_factory(Goofspiel)
 class OshiZumo(NamedRules, name="oshi_zumo"):
     """Oshi-Zumo, in which two players bid to push a wrestler.
 
-    The wrestler stands in the middle of a row of ``2 * size + 1`` cells, between the players. In
+    The wrestler begins in the middle of a row of ``2 * size + 1`` cells, between the players. In
     each round both bid some of their coins, which are spent. The higher bid pushes the wrestler
     one cell towards the other player; after equal bids it stays. A player with fewer coins than
     the least bid bids them all. The game ends when the wrestler is pushed off the row, when no

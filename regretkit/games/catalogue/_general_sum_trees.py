@@ -39,7 +39,7 @@ def signalling() -> ExtensiveFormGame:
     computational complexity", Mathematics of Operations Research 33(4), figure 1.
     """
     hired, refused = [[4, 10], [6, 0]], [0, 6]
-    # By the student's type, what the professor knows, signal and answer
+    # By the student's type, the professor's, signal and answer
     payoffs = np.array([[[[pay, refused]] * 2] for pay in hired], dtype=np.float64)
     names = ["G", "B"], [""], ["X", "Y"], ["l", "r"]
     rules = _Moves(payoffs, names, *_ONE_MESSAGE)
@@ -81,10 +81,10 @@ def tiny_hanabi() -> ExtensiveFormGame:
 def in_out() -> ExtensiveFormGame:
     """Return the in-out game of one player, who has to deviate twice to gain.
 
-    The player chooses ``in`` or ``out`` twice, and earns 1 for being in both times, else 0. To be
-    out wherever it is told to is an agent-form correlated equilibrium, because no change of a
-    single choice gains. It is no extensive-form correlated equilibrium: a player that ignores what
-    it is told, from its first choice on, gains 1.
+    The player chooses ``in`` or ``out`` twice, and earns 1 for being in both times, else 0. To obey
+    the advice to be out twice is an agent-form correlated equilibrium, because no change of a
+    single choice gains. It is no extensive-form correlated equilibrium: a player that ignores
+    its advice from the first choice on gains 1.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def in_out() -> ExtensiveFormGame:
 
 @register
 def extended_shapley() -> ExtensiveFormGame:
-    """Return Shapley's game with a bet, in which CFR comes to no EFCE.
+    """Return Shapley's game with a bet, in which CFR does not converge to an EFCE.
 
     Both players choose rock, paper or scissors; the winner earns 1 and the loser 0, and neither
     earns anything in a tie. After its choice, player 0 also bets on player 1's, which it has not

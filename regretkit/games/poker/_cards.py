@@ -51,7 +51,7 @@ def card_names(cards: Iterable[int], separator: str = " ") -> str:
 
 
 def read_board(text: str, deck: Indices) -> Indices:
-    """Return the cards of a turn or a river, such as ``Ks Th 7s 4d 2s``, as they stand.
+    """Return the cards of a turn or a river, such as ``Ks Th 7s 4d 2s``, in their order.
 
     Blanks and commas between them are left out.
     """
@@ -177,12 +177,6 @@ def parse_range(text: RangeLike, deck: str = "2-A") -> Vector:
         One weight for each pair of cards, in the order of ``2c 2d 2h 2s 3c ... As``: ``2d2c``,
         ``2h2c``, ..., ``AsAc``, ``AsAd``, ``AsAh`` as ``itertools.combinations`` lists them.
 
-    Raises
-    ------
-    ValueError
-        When a group cannot be read, has cards outside the deck, or has a weight that is not a
-        finite number, at least 0.
-
     Examples
     --------
     >>> weights = parse_range("TT+,AKs:0.5")
@@ -299,11 +293,6 @@ def write_range(weights: ArrayLike, deck: str = "2-A") -> str:
         One weight for each hand, in the order of ``parse_range``.
     deck
         The deck, as in ``parse_range``.
-
-    Raises
-    ------
-    ValueError
-        When there is not one finite weight, at least 0, for each hand.
 
     Examples
     --------

@@ -148,7 +148,7 @@ class Betting:
     raises: list[tuple[tuple[BetSize, ...], ...]]
     donks: list[tuple[tuple[BetSize, ...], ...]]
     deal: Callable[[Callable[[str], Node]], Node]
-    """Deals the next card of the board, whose name it gives to a function of what follows."""
+    """Deals the next card of the board, given a function from its name to the next node."""
     rake: float = field(validator=share)
     cap: float | None = field(validator=optional(at_least_zero))
     max_bets: int | None = field(validator=optional(at_least_one))
@@ -291,7 +291,7 @@ def hold_em(
 
     Player 0 acts first on each street. Payoffs are chips, counted from the middle of the pot: who
     folds at once loses half of it. The types of a player are the hands of its range that the board
-    leaves; in the game after a river card, hands with that card are dead.
+    leaves; after a river card, hands with that card are impossible.
 
     Parameters
     ----------
@@ -330,12 +330,6 @@ def hold_em(
         Whether suits are merged that can be exchanged: where that changes neither the board nor
         the weight of any hand, rivers are played once that are the same up to suits, and hands
         that are so on this board play alike. Where there are no such suits, nothing is merged.
-
-    Raises
-    ------
-    ValueError
-        When cards occur twice or are not in the deck, a size or a range cannot be read, no hand
-        of a range is left, no two hands can meet, or a number is out of its bounds.
 
     Examples
     --------
@@ -482,7 +476,7 @@ def _dealer(
 ) -> Callable[[Callable[[str], Node]], Node]:
     """Return what deals one of the cards that are left, of which two hands hold four.
 
-    Of cards that permutations of suits make of one another, the first stands for all.
+    Of cards that permutations of suits make of one another, the first represents all.
     """
 
     def factors(card: int) -> tuple[Vector, Vector]:

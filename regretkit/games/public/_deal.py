@@ -38,8 +38,8 @@ class Meeting:
         more_i = (W - W_a - W_b) + (U - U_a - U_b) - (T - T_a - T_b)
         tie_i = (U - U_a - U_b) - (W - W_a - W_b) + r of the type with the same cards
 
-    Sums of at most 2^-44 T are zero: what rounding leaves where no type can be met is nothing, and
-    regret matching would play it. All sums are from the weakest type to the strongest, from left
+    Sums of at most 2^-44 T are zero. Else regret matching would play on the rounding errors of
+    types that meet no other. All sums are from the weakest type to the strongest, from left
     to right, in all engines.
     """
 
@@ -56,7 +56,7 @@ class Meeting:
     by_card: Indices
     """For each card the places in ``order`` of the types that have it, padded with their number."""
     places: Indices
-    """Where sums by card stand: below, up to and in all, shape ``(3, types, cards of a type)``."""
+    """Places of the sums by card: below, up to and in all, ``(3, types, cards of a type)``."""
 
     @staticmethod
     def of(
@@ -237,7 +237,7 @@ class Deal:
     def pairs(self, rows: Indices | None = None) -> NDArray[np.float64]:
         """Return 1 for all types that can meet and 0 for others, shape ``sizes``.
 
-        ``rows`` are the types of player 0 that are asked for, by default all.
+        ``rows`` selects types of player 0, by default all.
         """
         first, second = self.cards[0] if rows is None else self.cards[0][rows], self.cards[1]
         shared = (first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))

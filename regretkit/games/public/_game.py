@@ -36,9 +36,9 @@ class PublicGame(Game[DecisionTree]):
     """A game of two players who see everything but the type that the other was dealt.
 
     A player has a decision point for each of its nodes in the public tree and each type that is
-    alive there. Terminals map the opponent's reach over its types to what each own type is paid,
-    in linear time for ``Free`` and ``Compare``: n types take n steps where the game tree has n^2
-    histories.
+    possible there. Terminals map the opponent's reach over its types to the payoff of each own
+    type, in linear time for ``Free`` and ``Compare``: n types take n steps, and the game tree has
+    n^2 histories.
 
     Parameters
     ----------
@@ -48,12 +48,6 @@ class PublicGame(Game[DecisionTree]):
         The types, of which each player sees its own.
     name
         Name of the game.
-
-    Raises
-    ------
-    ValueError
-        When factors, tables or orders do not belong to the deal, or when probabilities of chance
-        do not sum to 1.
 
     Examples
     --------
@@ -170,7 +164,7 @@ class PublicGame(Game[DecisionTree]):
     def reach(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
         """Return the weight with which each type of a player is dealt and plays to a node.
 
-        Types that are dead there have weight 0.
+        Types that are impossible there have weight 0.
         """
         check_player(player, self.players)
         strategies = as_strategies(self, profile)
@@ -195,7 +189,7 @@ class PublicGame(Game[DecisionTree]):
     def behavior(self, profile: Sequence[ArrayLike], node: Path = ()) -> NDArray[np.float64]:
         """Return how the player who decides at a node behaves, shape ``(types, actions)``.
 
-        As ``lock`` takes it; NaN for a type that is dead there.
+        As ``lock`` takes it; NaN for a type that is impossible there.
         """
         strategies, (start, image) = as_strategies(self, profile), self._find(node)
         if (player := int(self.tree.player[start])) < 0:
@@ -213,7 +207,7 @@ class PublicGame(Game[DecisionTree]):
         """Return what each type of a player earns on average from a node on.
 
         That is the expected payoff given that the play is at the node and that the player's type
-        is this one; NaN for a type that is dead there, or that meets no type that plays there.
+        is this one; NaN for a type that is impossible there, or that meets no type there.
         """
         check_player(player, self.players)
         strategies, (start, image) = as_strategies(self, profile), self._find(node)
@@ -241,12 +235,8 @@ class PublicGame(Game[DecisionTree]):
 
         Against the types that the opponent plays to the node, weighted as ``reach`` says, or all
         that were dealt; on average over the moves of chance after the node. NaN for a type that is
-        dead or meets no other.
+        impossible or meets no other.
 
-        Raises
-        ------
-        ValueError
-            When types are not compared after the node, or in more than one order.
         """
         check_player(player, self.players)
         strategies = None if profile is None else as_strategies(self, profile)
@@ -281,7 +271,7 @@ class PublicGame(Game[DecisionTree]):
         return _ratio(won, met)[image[player]]
 
     def lock(self, behaviors: Mapping[Path, ArrayLike | Mapping[str, ArrayLike]]) -> "PublicGame":
-        """Return the game in which players behave at some nodes as they are told.
+        """Return the game in which players have a fixed behavior at some nodes.
 
         A locked node is a move of chance that depends on the player's type. After an outcome that
         has images, the behavior holds for them all, with types permuted.

@@ -30,23 +30,23 @@ _TOLERANCE = 1e-9
 
 
 class Context(NamedTuple):
-    """What chance's public outcomes so far make of the deal."""
+    """The deal, given chance's public outcomes so far."""
 
     probability: float
     """The part of their probability that does not depend on types, divided by Z."""
     priors: tuple[Vector, Vector]
-    """The weight of each type times the factors of the outcomes; 0 for those that are dead."""
+    """The weight of each type times the factors of the outcomes; 0 for impossible types."""
     alive: tuple[Indices, Indices]
     """The types that can still meet one of the opponent's."""
     symmetries: tuple[int, ...]
     """The numbers of those symmetries of the deal that leave the outcomes as they are."""
     first: tuple[Indices, Indices]
-    """The first type alive of each orbit, the types that they make of one another,"""
+    """The first type of each class of possible types that symmetries exchange."""
     places: tuple[Indices, Indices]
-    """and which orbit each type belongs to, -1 for those that are dead."""
+    """The class of each type, -1 for impossible types."""
 
     def mean(self, player: int, values: Vector) -> Vector:
-        """Return the mean over the orbit of each type, as merged outcomes stand for images."""
+        """Return the mean over the class of each type, as merged outcomes represent images."""
         if self.first[player].size == self.alive[player].size:
             return values
         places, mean = self.places[player][self.alive[player]], np.zeros_like(values)
@@ -69,11 +69,11 @@ class Layout:
     context: Indices = field(init=False)
     """The context of each node."""
     priors: tuple[Matrix, Matrix] = field(init=False)
-    """The weight of each type in each context, shape ``(contexts, types)``,"""
+    """The weight of each type in each context, shape ``(contexts, types)``."""
     places: tuple[Indices, Indices] = field(init=False)
-    """and where its orbit stands among those that are alive there, -1 for others."""
+    """The class of each type in each context, -1 for impossible types."""
     ends: Indices = field(init=False)
-    """Where what follows each node ends: a node's are those from itself on, up to this one."""
+    """The end of each node's subtree, which begins with the node itself."""
     last: Indices = field(init=False)
     """The number of each player's last decision before each node, shape ``(2, nodes)``."""
     decisions: tuple[Indices, Indices] = field(init=False)
@@ -152,7 +152,7 @@ class Layout:
         return found
 
     def first_types(self, player: int) -> Indices:
-        """Return the first type of the orbit of each type in each context, -1 for the dead."""
+        """Return the first type of each type's class in each context, -1 for impossible types."""
         rows = [
             np.append(context.first[player], -1)[context.places[player]]
             for context in self.contexts

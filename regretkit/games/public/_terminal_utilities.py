@@ -75,7 +75,7 @@ class TerminalUtilities:
         return utility
 
     def paid(self, group: Group, strategy: Vector, payer: int) -> tuple[Matrix, Vector]:
-        """Return what each type is paid at each terminal, and the size of the reach behind it.
+        """Return the payoff of each type at each terminal, and the size of the reach behind it.
 
         The type's own weight is not included.
         """
@@ -96,7 +96,7 @@ class TerminalUtilities:
         return paid, total
 
     def values(self, strategy: Vector, start: int) -> Matrix:
-        """Return what each type is paid at the nodes from ``start`` on, 0 where no one is paid.
+        """Return the payoff of each type at the nodes from ``start`` on, 0 at other nodes.
 
         Weighted with the probability of the type and the opponent's reach, shape
         ``(nodes, types)``.
@@ -115,7 +115,7 @@ class TerminalUtilities:
 
 
 def _by_table(table: Matrix, reach: Matrix) -> tuple[Matrix, Vector]:
-    """Return the sums over the opponent's types of what is paid, and the size of their terms."""
+    """Return the payoffs summed over the opponent's types, and the size of their terms."""
     sums = np.array([(table.T * row[:, np.newaxis]).sum(axis=0) for row in reach])
     total = np.abs(table).max() * reach.cumsum(axis=1)[:, -1]
     sums[np.abs(sums) <= RESOLUTION * total[:, np.newaxis]] = 0.0

@@ -134,7 +134,7 @@ def _node(node: "Node") -> "Node":
 
 
 def _named(children: Mapping[str, Child]) -> dict[str, Child]:
-    """Return what follows a node by name."""
+    """Return the children of a node by name."""
     children = dict(children)
     if not children or any(not isinstance(name, str) or "/" in name for name in children):
         wanted = "at least one, named by texts without a slash"
@@ -189,7 +189,7 @@ def _kept(value: Iterable[int] | None) -> tuple[int, ...] | None:
 
 @frozen(eq=False)
 class Outcome:
-    """What follows an outcome of a public move of chance, and how probable the outcome is.
+    """An outcome of a public move of chance: its probability, and the node after it.
 
     Given the types i and j of the players, its probability is
 
@@ -260,7 +260,7 @@ class Chance:
 
 @define(eq=False, repr=False, init=False)
 class PublicTree:
-    """What both players see of a public game, as flat arrays in depth-first order.
+    """The public actions and moves of chance of a game, as flat arrays in depth-first order.
 
     Node 0 is the root. Children of a node are numbered in the order of its actions.
 
@@ -288,7 +288,7 @@ class PublicTree:
     names: tuple[tuple[str, ...], ...]
     """The actions of each node."""
     nodes: tuple[Node, ...]
-    """What stands at each node, with the payoffs of terminals."""
+    """The nodes, with the payoffs of terminals."""
     outcome: tuple[Outcome | None, ...]
     """The outcome of chance that leads to each node, None after decisions."""
 
@@ -374,7 +374,7 @@ def actions_of(path: Path) -> tuple[str, ...]:
 
 
 def children_of(node: Node) -> "Mapping[str, Node | Outcome]":
-    """Return what follows a node."""
+    """Return the children of a node."""
     if isinstance(node, Decision):
         return node.children
     return node.outcomes if isinstance(node, Chance) else {}

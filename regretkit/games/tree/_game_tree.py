@@ -62,14 +62,6 @@ class GameTree:
     outcomes
         For each chance history, in order, a name for each outcome.
 
-    Raises
-    ------
-    TypeError
-        When an array does not hold numbers, or whole numbers where those are wanted.
-    ValueError
-        When shapes do not match, the order is not breadth-first, probabilities of chance do not
-        sum to 1 within ``CHANCE_TOLERANCE``, or a payoff is not finite or beyond 1e100.
-
     Examples
     --------
     One player chooses between 1 and 2:
@@ -141,7 +133,7 @@ class GameTree:
     def from_rules(cls, rules: Rules, *, memory_limit: float | None = None) -> "GameTree":
         """Build the tree of a game from its rules, one batch of histories for each length.
 
-        Labels and names of actions are made when you ask for them.
+        Labels and names of actions are made at each access.
 
         Parameters
         ----------
@@ -152,10 +144,6 @@ class GameTree:
 
         Raises
         ------
-        ValueError
-            When the actions of an information set differ or are missing, when probabilities do not
-            sum to 1, or when payoffs are not one finite number for each player; with the path of a
-            history. Also when a history has more than 20,000 moves.
         MemoryError
             When the tree does not fit into memory, by its size so far or by an estimate of its
             size from random plays.
