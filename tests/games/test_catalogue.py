@@ -4,10 +4,22 @@ import math
 
 import numpy as np
 import pytest
+from naive_games import uniform
 from refusals import refusals
 
-from regretkit import games
-from regretkit.games import KuhnPoker, NormalFormGame, _registry, matrix_game
+from regretkit import games, nash_conv
+from regretkit.evaluation import solve_zero_sum
+from regretkit.games import (
+    Battleship,
+    Dudo,
+    ExtensiveFormGame,
+    GameTree,
+    NormalFormGame,
+    OshiZumo,
+    _registry,
+    as_history,
+    matrix_game,
+)
 from regretkit.games._registry import call_text, load, names, register
 
 OURS = [
@@ -25,11 +37,6 @@ def play(start, *actions):
     return history
 
 
-def after(text, **arguments):
-    """Return the history of Leduc poker after the actions in ``text``."""
-    return play(games.LeducPoker(**arguments), *text.split())
-
-
 @pytest.mark.parametrize(("ranks", "suits"), [(3, 1), (2, 2), (3, 2), (2, 3), (4, 2)])
 def test_leduc_sizes_are_deals_times_betting(ranks, suits):
     tree = games.leduc_poker(ranks=ranks, suits=suits).tree
@@ -41,52 +48,162 @@ def test_leduc_sizes_are_deals_times_betting(ranks, suits):
     assert tree.information_sets == (3 * cards + 5 * deals * 3,) * 2
 
 
-# Kuhn poker
+PLAYS = [
+    ("kuhn_poker", "K J p p", [1, -1]),
+    ("kuhn_poker", "J K b p", [1, -1]),
+    ("kuhn_poker", "J K b b", [-2, 2]),
+    ("kuhn_poker", "K Q p b p", [-1, 1]),
+    ("kuhn_poker(3)", "T Q K p b p p", [-1, 2, -1]),
+    ("kuhn_poker(3)", "Q T K p b p b", [3, -2, -1]),
+    ("kuhn_poker(3)", "Q T K p p b b b", [-2, -2, 4]),
+    ("leduc_poker", "Js Ks c r f", [-1, 1]),
+    ("leduc_poker", "Js Ks r r f", [-3, 3]),
+    ("leduc_poker", "Js Ks c c Qs c c", [-1, 1]),
+    ("leduc_poker", "Js Ks c c Jh c c", [1, -1]),
+    ("leduc_poker", "Js Jh c c Ks r c", [0, 0]),
+    ("leduc_poker", "Ks Js r r c Kh r r c", [13, -13]),
+    # Ones are wild, and count themselves
+    ("dudo", "3 5 1x3 dudo", [1, -1]),
+    ("dudo", "5 5 1x3 dudo", [-1, 1]),
+    ("dudo", "1 5 1x3 dudo", [1, -1]),
+    ("dudo", "1 3 1x2 2x3 dudo", [-1, 1]),
+    ("dudo", "1 3 1x2 2x4 dudo", [1, -1]),
+    ("dudo", "3 3 1x1 dudo", [-1, 1]),
+    ("dudo", "1 1 2x6 dudo", [1, -1]),
+    # The higher bid pushes
+    ("oshi_zumo", "3 1 2 1", [1, -1]),
+    ("oshi_zumo", "1 1 2 2 2 2", [0, 0]),
+    ("oshi_zumo", "5 1 0 1 0 3", [-1, 1]),
+    ("oshi_zumo(coins=3, size=3)", "1 2 2 1", [0, 0]),
+    ("oshi_zumo(coins=2, size=3, minimum_bid=2)", "2 2", [0, 0]),
+    ("oshi_zumo(horizon=1)", "2 1", [1, -1]),
+    ("oshi_zumo(horizon=1, alesia=True)", "2 1", [0, 0]),
+    ("oshi_zumo(alesia=True)", "3 1 2 1", [1, -1]),
+    ("oshi_zumo(size=0)", "2 1", [1, -1]),
+    # Placements, and then shots
+    ("battleship(values=[3.0], loss_multiplier=2.0)", "b1 b2 a1 b2 b2", [3, -6]),
+    ("battleship(values=[3.0], loss_multiplier=2.0)", "b2 b2 a1 a1 a2 b2", [-6, 3]),
+    ("battleship(values=[3.0], loss_multiplier=2.0)", "b2 b1 a1 a2 a2 b1", [0, 0]),
+]
 
 
-@pytest.mark.parametrize(
-    ("players", "actions", "payoffs"),
-    [
-        (2, "KJpp", [1, -1]),
-        (2, "KJbp", [1, -1]),
-        (2, "JKbp", [1, -1]),
-        (2, "JKbb", [-2, 2]),
-        (2, "KQpbp", [-1, 1]),
-        (2, "KQpbb", [2, -2]),
-        (3, "TQKppp", [-1, -1, 2]),
-        (3, "TQKbpp", [2, -1, -1]),
-        (3, "TQKpbpp", [-1, 2, -1]),
-        (3, "QTKpbpb", [3, -2, -1]),
-        (3, "QTKppbbb", [-2, -2, 4]),
-    ],
-)
-def test_the_pot_goes_to_the_best_card_of_those_who_bet(players, actions, payoffs):
-    history = play(KuhnPoker(players), *actions)
+@pytest.mark.parametrize(("rules", "actions", "payoffs"), PLAYS)
+def test_a_play_by_hand_pays_what_the_rules_say(rules, actions, payoffs):
+    history = games.as_history(games.load_rules(rules))
+    for action in actions.split():
+        assert not history.is_terminal()
+        history = history.child(action)
     assert history.is_terminal()
     assert history.payoffs() == payoffs
 
 
-# Leduc poker
+def test_the_example_of_the_paper_has_its_equilibrium():
+    # Farina et al. (2019): all play at random, and sink a ship with probability 5/9 and 1/3.
+    game = load("battleship(height=1, width=3, loss_multiplier=2.0)")
+    assert game.value(uniform(game)) == pytest.approx([-1 / 9, -7 / 9], abs=1e-12)
+    assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.deep_beyond(2)
+@pytest.mark.parametrize("multiplier", [0.0, 0.5, 1.0, 2.0])
+def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multiplier):
+    tree = load(f"battleship(1, 4, [2, 1], [4.0, 1.0], 2, {multiplier})").tree
+    sunk = load("battleship(1, 4, [2, 1], [4.0, 1.0], 2, 0.0)").tree.payoffs
+    assert set(sunk.sum(axis=1)) > {0.0, 1.0, 4.0}
+    np.testing.assert_array_equal(tree.payoffs.sum(axis=1), (1 - multiplier) * sunk.sum(axis=1))
+    np.testing.assert_array_equal(tree.payoffs, sunk - multiplier * sunk[:, ::-1])
 
 
 @pytest.mark.parametrize(
-    ("actions", "payoffs"),
+    ("rules", "places"),
     [
-        ("Js Ks r f", [1, -1]),
-        ("Js Ks c r f", [-1, 1]),
-        ("Js Ks r r f", [-3, 3]),
-        ("Js Ks c c Qs c c", [-1, 1]),
-        ("Js Ks c c Jh c c", [1, -1]),
-        ("Js Jh c c Ks r c", [0, 0]),
-        ("Ks Js r c Kh r f", [3, -3]),
-        ("Ks Js r r c Kh r r f", [-9, 9]),
-        ("Ks Js r r c Kh r r c", [13, -13]),
+        ({}, "a1 a2 b1 b2"),
+        ({"lengths": [2]}, "a1-a2 b1-b2 a1-b1 a2-b2"),
+        ({"height": 1, "width": 3, "lengths": [2]}, "a1-a2 a2-a3"),
+        ({"height": 3, "width": 1, "lengths": [2]}, "a1-b1 b1-c1"),
+        # No place from which the second ship could not be placed
+        ({"height": 1, "width": 4, "lengths": [2, 2]}, "a1-a2 a3-a4"),
+        ({"height": 2, "width": 3, "lengths": [2, 3]}, "a1-a2 a2-a3 b1-b2 b2-b3"),
     ],
 )
-def test_pairs_beat_high_cards_and_ties_split(actions, payoffs):
-    history = after(actions)
-    assert history.is_terminal()
-    assert history.payoffs() == payoffs
+def test_ships_lie_in_rows_or_columns_and_leave_room_for_others(rules, places):
+    root = play(Battleship(**rules))
+    assert list(root.actions()) == places.split()
+    assert list(play(root, root.actions()[0]).actions()) == places.split()
+
+
+def test_shots_miss_hit_and_sink():
+    history = play(Battleship(2, 3, [2, 1], shots=6), "a1-a2", "b1-b2", "b3", "a3")
+    assert history.information_set() == "0:a1-a2,b3"
+    history = play(history, "b2", "b3", "a2", "a1", "b1", "a3")
+    assert history.information_set() == "0:a1-a2,b3/b2 hit,b3,a2 miss,a1,b1 sunk,a3"
+    history = play(history, "b3")
+    assert history.information_set() == "1:b1-b2,a3/b2,b3 sunk,a2,a1 hit,b1,a3 miss,b3"
+    assert not history.is_terminal()
+    assert play(history, "a2").is_terminal()
+
+
+@pytest.mark.parametrize("dice", [1, 2, 3, 5])
+def test_claims_are_ordered_by_their_strength_in_the_paper(dice):
+    # Neller and Lanctot (2013) number n dice of face r among six like this.
+    def strength(claim):
+        n, r = map(int, claim.split("x"))
+        return 11 * n - 6 if r == 1 else 5 * n + n // 2 + r - 7
+
+    claims = play(Dudo(dice), "1" * dice, "1" * dice).actions()
+
+    assert sorted(claims) == sorted(f"{n}x{r}" for n in range(1, 2 * dice + 1) for r in "123456")
+    assert list(claims) == sorted(claims, key=strength)
+
+
+@pytest.mark.parametrize(("dice", "sides"), [(1, 1), (1, 4), (2, 1), (2, 2), (3, 1)])
+def test_sizes_are_rolls_times_rising_sequences_of_claims(dice, sides):
+    tree = GameTree.from_rules(Dudo(dice, sides))
+    rolls = math.comb(dice + sides - 1, dice)
+    rising = 4 ** (dice * sides)
+    # Every sequence of claims can be gone on from, and every one but the empty be challenged.
+    assert tree.histories == 1 + rolls + rolls**2 * (2 * rising - 1)
+    assert tree.terminals.size == rolls**2 * (rising - 1)
+    assert tree.information_sets == (rolls * rising // 2, rolls * rising // 2)
+
+
+def test_two_dice_with_the_claims_of_openspiel_are_its_game():
+    # There ones come after the other faces of as many dice. OpenSpiel 2.0.2: 384 information sets
+    # each, 1/16 for uniform play; the value is by the linear programs of others on its tree.
+    class OtherOrder(Dudo):
+        claims = tuple((number, face) for number in (1, 2, 3, 4) for face in (1, 0))
+
+    game = ExtensiveFormGame.from_rules(OtherOrder(2, 2))
+    assert game.tree.information_sets == (384, 384)
+    assert game.value(uniform(game)) == pytest.approx([1 / 16, -1 / 16], abs=1e-12)
+    assert solve_zero_sum(game).value == pytest.approx(7 / 8, abs=1e-9)
+
+
+ROOTS = [
+    OshiZumo(),
+    OshiZumo(alesia=True),
+    OshiZumo(7, 1, 2),
+    OshiZumo(3, 1, 0, 3),
+    OshiZumo(4, 0, 1),
+]
+
+
+def ends(history, *bids):
+    """Yield all bids up to an end, and the payoffs there."""
+    if history.is_terminal():
+        yield bids, history.payoffs()
+        return
+    for bid in history.actions():
+        yield from ends(history.child(bid), *bids, bid)
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_who_swap_their_bids_swap_their_payoffs(root):
+    payoffs = dict(ends(as_history(root)))
+    assert any(first != 0.0 for first, _ in payoffs.values())
+    for bids, (first, second) in payoffs.items():
+        swapped = tuple(bid for pair in zip(bids[1::2], bids[::2], strict=True) for bid in pair)
+        assert payoffs[swapped] == [second, first]
 
 
 # Tables
@@ -121,9 +238,6 @@ def test_blotto_has_every_placement_once_and_compares_field_by_field():
             pairs = list(zip(placement.split("-"), opposing.split("-"), strict=True))
             won, lost = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
             assert payoffs[i, j] == (won > lost) - (won < lost)
-
-
-# Liar's dice and Goofspiel
 
 
 # The registry

@@ -83,7 +83,7 @@ def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> Extens
         raise ValueError(f"{error}, as from_openspiel(..., refine=True) does") from error
 
 
-Shown: TypeAlias = tuple[list[int], tuple[str, ...]]
+Shown: TypeAlias = tuple[tuple[int, ...], tuple[str, ...]]
 """OpenSpiel's numbers of some actions, and their names."""
 
 
@@ -96,14 +96,16 @@ class _Named(Objects):
         """For each player, the actions of each information set."""
         self.drawn: list[str] = []
         """The outcomes of all chance histories, in order."""
+        self._shared: dict[Shown, Shown] = {}
 
     def observed(self, h: Batch) -> tuple[Indices]:
         (numbers,) = super().observed(h)
         shown = self.shown[h.node[0].player()]
         for x, number in zip(h.node, numbers.tolist(), strict=True):
             if number == len(shown):
-                actions = list(x.actions())
-                shown.append((actions, tuple(map(x.action_name, actions))))
+                actions = tuple(x.actions())
+                pair = actions, tuple(map(x.action_name, actions))
+                shown.append(self._shared.setdefault(pair, pair))
         return (numbers,)
 
     def chance(self, h: Batch, action: Indices) -> Vector:
