@@ -141,14 +141,14 @@ async function look({page}) {
 
 def test_the_copy_button_leaves_out_prompts_and_outputs(site):
     page = "tutorials/1_rock_paper_scissors"
-    first, second, third, *_ = driven(site, COPY, {"page": page}, seconds=60)
-    assert first.splitlines()[-1] == "row.next_strategy()"
-    assert second.splitlines() == [
+    first, second, *_ = driven(site, COPY, {"page": page}, seconds=60)
+    assert first.splitlines()[-4:] == [
+        "row.next_strategy()",
         "row.observe_utility([0.0, 1.0, -1.0])",
         "row.regrets",
         "row.next_strategy()",
     ]
-    assert "    average.add(x)\naverage.strategy.round(1)" in third
+    assert "    average.add(x)\naverage.strategy.round(1)" in second
 
 
 def test_links_within_the_site_lead_somewhere(pages, site):
