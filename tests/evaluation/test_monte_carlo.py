@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from naive_games import random_profile
 from refusals import refusals
 
-from regretkit.evaluation import Estimate
+from regretkit import NormalFormGame, games
+from regretkit.evaluation import Estimate, sampled_value
+from regretkit.games import Profile
 
 TOSSES = Estimate.of([1.0, 0.0])
 
@@ -50,6 +53,22 @@ def test_an_interval_is_its_formula():
     radius = 1.959963984540054 * math.sqrt(variance / n)
     assert estimate.normal_interval(1 - d) == pytest.approx((mean - radius, mean + radius))
     assert estimate.standard_error == pytest.approx(math.sqrt(variance / n))
+
+
+@pytest.mark.parametrize("form", ["tree", "table", "rules"])
+def test_games_are_played_with_their_probabilities(form):
+    generator, table = np.random.default_rng(3), np.random.default_rng(3).normal(size=(2, 3, 4))
+    game = NormalFormGame(table) if form == "table" else games.kuhn_poker()
+    profile = [generator.dirichlet(np.ones(n)) for n in (3, 4)]
+    if form != "table":
+        profile, _ = random_profile(generator, game)
+    played = Profile(profile, game.domains, game)
+    rules = games.KuhnPoker() if form == "rules" else game
+    strategies = [played.behavior(i) for i in (0, 1)] if form == "rules" else played
+    found = sampled_value(rules, strategies, 2_000 if form == "rules" else 200_000, 1)
+    for estimate, value in zip(found, game.value(profile), strict=True):
+        low, high = estimate.normal_interval(1 - 1e-5)
+        assert low <= value <= high
 
 
 test_impossible_samples_bounds_and_intervals_are_refused = refusals(
