@@ -20,7 +20,8 @@ from engine_cases import (
 )
 from naive_games import random_game
 
-from regretkit import ExtensiveFormGame, NormalFormGame, games
+from regretkit import CFR, ExtensiveFormGame, NormalFormGame, RegretMatching, SelfPlay, games
+from regretkit.play import ExternalSampling
 
 
 def random_tree(players, seed=0, **options):
@@ -108,4 +109,15 @@ def test_one_iteration_from_a_common_state_is_the_same(name, rule, order, averag
 @pytest.mark.parametrize("rule", ["rm+", pytest.param("optimistic hedge", marks=pytest.mark.deep)])
 def test_one_iteration_is_the_same_up_to_rounding_where_everything_is_tied(rule):
     # Three players in Kuhn poker: what begins as a regret of zero has no largest regret as a unit.
-    check_one_iteration("kuhn for three", rule, "simultaneous", "linear", apart_in_payoffs)
+    check_one_iteration("kuhn for three", rule, "simultaneous", "last", apart_in_payoffs)
+
+
+def test_sampled_iterations_are_the_same():
+    runs = []
+    for engine in ("numpy", "compiled"):
+        players = [CFR(tree, RegretMatching) for tree in TIED["kuhn"].domains]
+        sampling = ExternalSampling(np.random.default_rng(1))
+        options = {"estimator": sampling, "averaging": AVERAGINGS["linear"], "engine": engine}
+        runs.append(SelfPlay(TIED["kuhn"], players, **options).run(30))
+    for found, expected in zip(*(run.average for run in runs), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)

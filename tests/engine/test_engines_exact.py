@@ -1,15 +1,12 @@
 """Where no operation rounds, the ways to run give the same bits; so does one way, cut anywhere."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from engine_cases import ENGINES, RULES, assert_same_bits, learned, orders, rules_of, started
 from naive_games import Node, random_game
 
 from regretkit import ExtensiveFormGame, NormalFormGame
-from regretkit.minimizers import Euclidean, FollowTheRegularizedLeader, OnlineMirrorDescent
-from regretkit.play import Last, Linear, Quadratic
+from regretkit.play import Linear
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
 
@@ -80,24 +77,3 @@ def test_as_long_as_nothing_is_rounded_the_bits_are_the_same(rule, order):
             assert_same_bits(fast.run(1), slow)
             iterations += 1
     assert iterations >= 2 * len(TREES)
-
-
-# So large a rate leaves a pure strategy, or a uniform one over equal values: always dyadic.
-LEADERS = {
-    kind.__name__: partial(kind, regularizer=Euclidean(), rate=2.0**16)
-    for kind in (FollowTheRegularizedLeader, OnlineMirrorDescent)
-}
-
-
-@pytest.mark.parametrize("rule", LEADERS.values(), ids=LEADERS)
-@pytest.mark.parametrize("averaging", [Linear(), Quadratic(), Last()], ids=repr)
-@pytest.mark.parametrize("order", ["simultaneous", "random", "from 1"])
-def test_pure_play_in_a_dyadic_game_keeps_the_same_bits_for_ever(rule, averaging, order):
-    moves = 0
-    for game in TREES.values():
-        options = (game, rule, orders(2)[order], averaging)
-        first, reference = (started(*options, engine).run(60) for engine in ENGINES)
-        assert is_exact(reference)
-        assert_same_bits(first, reference)
-        moves += sum(np.abs(learned(r)["regrets"]).max(initial=0.0) for r in rules_of(reference))
-    assert moves > 0.0

@@ -1,11 +1,6 @@
-"""Rules that users write: compiled by what they are made of, and cached on disk by their code."""
+"""Rules that users write, with numbers and arrays of all kinds, and what changes during a run."""
 
-import os
-import subprocess
-import sys
-import textwrap
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
@@ -61,18 +56,6 @@ class Elaborate(Mine):
         self.count += 1.0
 
 
-@cache
-def boosted(boost):
-    """Return a rule whose code is that of others, but for a number that it closes over."""
-
-    @define(eq=False)
-    class Boosted(Mine):
-        def _learn(self, utility, strategy):
-            self.regrets = self.regrets * boost + self.simplices.regret(utility, strategy)
-
-    return Boosted
-
-
 @define(eq=False)
 class Rated(Mine):
     """Exponential weights with a rate that may be changed."""
@@ -108,48 +91,6 @@ def test_a_hyperparameter_counts_although_the_code_is_the_same():
     low, high = (run_of(partial(Elaborate, floor=f), "compiled").run(30) for f in (-1.0, 0.0))
     assert all((m.rule.regrets >= 0.0).all() for m in high.minimizers)
     assert any((m.rule.regrets < 0.0).any() for m in low.minimizers)
-
-
-# Kept on disk
-
-SEPARATELY = """
-    import sys
-    from functools import partial
-    sys.path.insert(0, {tests!r})
-    import test_engines_kernels as own
-    import regretkit as rk
-
-    rules = {{
-        "rm": rk.RegretMatching,
-        "hedge": partial(rk.Hedge, rate=0.3),
-        "boost 0.5": own.boosted(0.5),
-        "boost 0.9": own.boosted(0.9),
-    }}
-    for name in {names!r}:
-        run = own.run_of(rules[name], "compiled").run(5)
-        print(name, [x.tolist() for x in run.average])
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.sample
-def test_machine_code_from_disk_is_never_taken_for_that_of_another_rule(tmp_path):
-    # Compiled in processes of their own, and then all of them loaded into one.
-    names = ["rm", "hedge", "boost 0.5", "boost 0.9"]
-    separate = [line for name in names for line in compiled_elsewhere([name], tmp_path)]
-    assert len(set(separate)) == len(names)
-    assert compiled_elsewhere(names, tmp_path) == separate
-    assert compiled_elsewhere(names[::-1], tmp_path) == separate[::-1]
-
-
-def compiled_elsewhere(names, cache):
-    code = textwrap.dedent(SEPARATELY).format(tests=str(Path(__file__).parent), names=names)
-    folders = os.pathsep.join(filter(None, sys.path))  # also those of the tests' helpers
-    environment = os.environ | {"REGRETKIT_CACHE_DIR": str(cache), "PYTHONPATH": folders}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout.splitlines()
 
 
 # What changes during a run

@@ -89,18 +89,6 @@ def test_numbers_by_block_stay_where_they_are():
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
-def test_forced_moves_of_three_players():
-    game = games.liars_dice(sides=2, players=3)
-    assert (np.concatenate([d.simplices.sizes for d in game.domains]) == 1).any()
-    fast, slow = (
-        SelfPlay(game, [rk.CFR(d, rk.RegretMatching) for d in game.domains], engine=way).run(20)
-        for way in ("compiled", "numpy")
-    )
-
-    for found, expected in zip(fast.average, slow.average, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
-
-
 @pytest.mark.parametrize("averaging", [Linear(), Last()])
 def test_a_run_in_pieces_has_the_same_bits(averaging):
     def run():
