@@ -134,6 +134,6 @@ def test_a_weight_that_is_refused_is_refused_before_it_is_played():
 
     players = [rk.CFR(t, lambda s: Discount(HEDGE(s), weight=weight)) for t in KUHN.domains]
     run = SelfPlay(KUHN, players, engine="compiled").run(20)
-    with pytest.raises(ValueError, match=r"weight\(21\) must be from 0 to .*, got -1"):
+    with pytest.raises(ValueError, match=r"weight\(21\) must be .*, got -1"):
         run.run(1)
     assert run.iteration == 20
