@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from regretkit import games
 from regretkit.cli import _types as types
 from regretkit.cli._console import Failure, Report, reason, reporting, table, write_file
 from regretkit.cli._types import COUNT, GAME_HELP, GameType, NamedGame, option
-from regretkit.display._games import game_figure, table_lines, tree_lines
-from regretkit.display._style import file_of, number
+from regretkit.display._games import game_figure, sizes, table_lines, tree_lines
+from regretkit.display._style import aligned, file_of
 from regretkit.games import NormalFormGame
 from regretkit.games.public import PublicGame
 from regretkit.sets import Simplices
@@ -93,26 +92,11 @@ def show_game(game: NamedGame, limit: int, plot: Path | None) -> int:
         with reporting("--plot"):
             drawing = file_of(game_figure(game.game, limit), plot.suffix[1:].lower())
         write_file(plot, drawing, "--plot")
-    drawn = [f"drawing           {plot}"] if plot else ["", *_text(game.game, limit)]
-    return Report({**facts, "plot": plot and str(plot)}, [*_lines(facts), *drawn]).write()
-
-
-def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    drawn = [f"drawn in {plot}"] if plot else ["", *_text(game.game, limit)]
     players = f"{facts['players']} player{'s' if facts['players'] > 1 else ''}"
     recall = "" if facts["perfect_recall"] else ", imperfect recall"
-    yield facts["name"]
-    yield f"form              {facts['form']}, {players}{recall}"
-    if facts["form"] == "normal":
-        yield f"actions           {' x '.join(map(str, facts['actions']))}"
-    elif facts["histories"] is not None:
-        yield (
-            f"histories         {facts['histories']:,}, of which {facts['terminals']:,} are "
-            f"terminal; the longest has {facts['depth']:,} actions"
-        )
-    if facts["form"] != "normal":
-        yield f"information sets  {' + '.join(f'{n:,}' for n in facts['information_sets'])}"
-    total = facts["constant_sum"]
-    yield f"payoffs           {'general sum' if total is None else f'they sum to {number(total)}'}"
+    lines = aligned([("form", f"{facts['form']}, {players}{recall}"), *sizes(game.game)])
+    return Report({**facts, "plot": plot and str(plot)}, [facts["name"], *lines, *drawn]).write()
 
 
 def _facts(game: Any, text: str) -> dict[str, Any]:
@@ -148,7 +132,7 @@ def _text(game: Any, limit: int) -> list[str]:
         lines = list(table_lines(game))
         return lines if lines[0] else lines[1:]
     if isinstance(game, PublicGame):
-        return [f"{game.tree!r}, {' x '.join(f'{n:,}' for n in game.deal.sizes)} types"]
+        return []
     lines = list(tree_lines(game.tree, limit))
     if (rest := game.tree.histories - limit) > 0:
         lines += ["", f"{rest:,} longer histories are left out: --limit {rest + limit} shows them."]

@@ -34,6 +34,7 @@ from regretkit.games import (
     NormalFormGame,
 )
 from regretkit.games._game import tree_hint
+from regretkit.games.public import PublicGame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,29 @@ NewAxes: TypeAlias = "Callable[[tuple[float, float]], Axes]"
 """Makes axes in a figure of a size in inches."""
 
 # Text
+
+
+def sizes(game: Any) -> Iterator[tuple[str, str]]:
+    """Yield the sizes of a game with their names."""
+    if isinstance(game, NormalFormGame):
+        yield "actions", " x ".join(f"{count:,}" for count in game.payoffs.shape[1:])
+        yield "outcomes", f"{game.payoffs[0].size:,}"
+    elif isinstance(game, PublicGame):
+        yield "public tree", repr(game.tree)
+        yield "types", " x ".join(f"{count:,}" for count in game.deal.sizes)
+        yield "information sets", " + ".join(f"{domain.points:,}" for domain in game.domains)
+    else:
+        tree = tree_of(game)
+        yield "players", str(tree.players)
+        yield "histories", f"{tree.histories:,}"
+        yield "terminal histories", f"{tree.terminals.size:,}"
+        yield "longest history", f"{tree.depth:,} actions"
+        yield "information sets", " + ".join(f"{count:,}" for count in tree.information_sets)
+    if isinstance(game, ExtensiveFormGame | PublicGame):
+        yield "sequences", " + ".join(f"{domain.dimension:,}" for domain in game.domains)
+    if not isinstance(game, GameTree | ImperfectRecallGame):
+        total = game.constant_sum
+        yield "payoffs add up to", "no constant" if total is None else number(total)
 
 
 def tree_lines(tree: GameTree, limit: int) -> Iterator[str]:

@@ -2,10 +2,17 @@
 
 import base64
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from regretkit.display._games import game_figure, size_of, table_lines, tree_lines, tree_of
+from regretkit.display._games import (
+    game_figure,
+    size_of,
+    sizes,
+    table_lines,
+    tree_lines,
+    tree_of,
+)
 from regretkit.display._style import escaped, file_of, number, shortened, title_of
 from regretkit.games import (
     ExtensiveFormGame,
@@ -67,7 +74,7 @@ def game_html(game: AnyGame | Game) -> str:
     reason = shortened(getattr(game, "recall_violation", None) or "", 400)
     about = f"<p>{escaped(reason)}</p>" if reason else ""
     if isinstance(game, PublicGame) or size_of(game)[0] > _DRAWN:
-        return f"<p><b>{escaped(name)}</b></p>{table(_sizes(game))}{about}"
+        return f"<p><b>{escaped(name)}</b></p>{table(sizes(game))}{about}"
     try:
         svg = base64.b64encode(file_of(game_figure(game, _DRAWN))).decode()
     except ImportError:
@@ -78,30 +85,6 @@ def game_html(game: AnyGame | Game) -> str:
         return f"<p><b>{escaped(name)}</b></p><pre>{html.escape(text)}</pre>{about}"
     image = f'<img alt="{escaped(title_of(name))}" src="data:image/svg+xml;base64,{svg}"'
     return f'{image} style="max-width: 100%; height: auto"/>{about}'
-
-
-def _sizes(
-    game: AnyGame,
-) -> Iterator[tuple[str, str]]:
-    if isinstance(game, NormalFormGame):
-        yield "actions", " x ".join(f"{count:,}" for count in game.payoffs.shape[1:])
-        yield "outcomes", f"{game.payoffs[0].size:,}"
-    elif isinstance(game, PublicGame):
-        yield "public tree", repr(game.tree)
-        yield "types", " x ".join(f"{count:,}" for count in game.deal.sizes)
-        yield "information sets", " + ".join(f"{domain.points:,}" for domain in game.domains)
-    else:
-        tree = tree_of(game)
-        yield "players", str(tree.players)
-        yield "histories", f"{tree.histories:,}"
-        yield "terminal histories", f"{tree.terminals.size:,}"
-        yield "longest history", f"{tree.depth:,} actions"
-        yield "information sets", " + ".join(f"{count:,}" for count in tree.information_sets)
-    if isinstance(game, ExtensiveFormGame | PublicGame):
-        yield "sequences", " + ".join(f"{domain.dimension:,}" for domain in game.domains)
-    if isinstance(game, ExtensiveFormGame | NormalFormGame | PublicGame):
-        total = game.constant_sum
-        yield "payoffs add up to", "no constant" if total is None else number(total)
 
 
 def profile_html(profile: Profile) -> str:
