@@ -85,10 +85,20 @@ class Stateful:
 
 def attributes(thing: object) -> Iterator[tuple[str, object]]:
     """Yield the name and value of each attribute, in slots or not."""
-    fields = (field.name for field in attrs_fields(type(thing)))
-    for name in dict.fromkeys([*fields, *getattr(thing, "__dict__", ())]):
-        if hasattr(thing, name):
-            yield name, getattr(thing, name)
+    names = {**_field_names(type(thing)), **getattr(thing, "__dict__", {})}
+    for name in names:
+        value = getattr(thing, name, _ABSENT)
+        if value is not _ABSENT:
+            yield name, value
+
+
+_ABSENT = object()
+
+
+@lru_cache(maxsize=1_000)
+def _field_names(kind: type) -> dict[str, None]:
+    """Return the attrs fields of a class that has instances, and so has all its fields."""
+    return dict.fromkeys(field.name for field in attrs_fields(kind))
 
 
 def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":

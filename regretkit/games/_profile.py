@@ -112,7 +112,7 @@ class Profile(tuple[Vector, ...]):
         vectors = [strategy.copy() for strategy in as_profile(strategies, domains)]
         for strategy in vectors:
             strategy.setflags(write=False)
-        if not (game is None or isinstance(game, Mapping | History | Rules)):
+        if not (game is None or isinstance(game, Game | Mapping | History | Rules)):
             check_game(game)
         self = super().__new__(cls, vectors)
         self.domains, self._game, self._visited = domains, game, None
