@@ -284,7 +284,7 @@ def _first(lines: Iterable[str]) -> list[str]:
 
 
 def _prove(proof: Certificate, path: Path | None, told: Report) -> None:
-    """Add what a proof proves, and write it."""
+    """Add the claims of a proof, and write it."""
     _describe(proof, told)
     told.add(certificate=path and str(path))
     if path is not None:
@@ -294,7 +294,7 @@ def _prove(proof: Certificate, path: Path | None, told: Report) -> None:
 
 
 def _describe(proof: Certificate, told: Report) -> None:
-    """Add what a proof proves."""
+    """Add the claims of a proof."""
     if proof.notion == "value":
         told.add(f"exactly {proof.value}", fraction=str(proof.value))
     else:

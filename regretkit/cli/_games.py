@@ -73,7 +73,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _documentation(name: str) -> tuple[str, str]:
-    """Return how a game is called with its default arguments, and what it is."""
+    """Return the call of a game with its default arguments, and its description."""
     signature = inspect.signature(_factory(name))
     text = re.split(r"\n(?:Raises|Examples)\n", inspect.getdoc(_factory(name)) or "")[0]
     text = text.replace("``", "").removeprefix("Return ").strip()

@@ -141,7 +141,7 @@ class _Session:
         return Failure(f"{place}{located(cause or error, self.rule or self.label)}")
 
     def stopped_by(self) -> str:
-        """Return what ended the run."""
+        """Return the end of the run: interrupt, gap, time or iterations."""
         gaps: list[Any] = self.record.values.get("gap", [])
         if self.interrupted:
             return "interrupt"

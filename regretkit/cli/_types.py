@@ -62,7 +62,7 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since cli
 
 
 def _name(parameter: Parameter) -> str:
-    """Return what messages call a parameter, such as ``GAME`` or ``--out``."""
+    """Return the name of a parameter in messages, such as ``GAME`` or ``--out``."""
     if isinstance(parameter, click.Argument):
         return (parameter.metavar or str(parameter.name).upper()).strip("[].")
     return "" if parameter is None else parameter.opts[0]

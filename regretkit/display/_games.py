@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LIMIT = 250
-"""Histories, or outcomes of a normal form, that are drawn unless more are asked for."""
+"""Default of the most histories, or outcomes of a normal form, in a drawing."""
 
 NAME = 28
 """Characters of a name that are shown in figures."""
@@ -52,7 +52,7 @@ _LEGEND: dict[str, Any] = {
     **{"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.0, "frameon": False},
     **{"handlelength": 0.9, "handleheight": 0.9},
 }
-"""The legend stands in one line, between the title and the picture."""
+"""The legend is one line between the title and the picture."""
 
 NewAxes: TypeAlias = "Callable[[tuple[float, float]], Axes]"
 """Makes axes in a figure of a size in inches."""

@@ -123,7 +123,7 @@ def is_own(text: str) -> bool:
 
 
 def short(text: str) -> str:
-    """Return a text without the file or module of one's own."""
+    """Return a text without its file or module."""
     place, bracket, arguments = text.partition("(")
     return f"{place.rpartition(':')[2].strip()}{bracket}{arguments}" if is_own(text) else text
 

@@ -45,7 +45,7 @@ class Ranking:
     statistic: float
     """Friedman's statistic, corrected for ties."""
     p_value: float
-    """Of the hypothesis that all algorithms are alike."""
+    """Of the hypothesis that all algorithms are equal."""
     critical_difference: float
     """The difference of average ranks that is significant by Nemenyi's test."""
 

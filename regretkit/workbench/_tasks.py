@@ -142,7 +142,7 @@ def _versions() -> dict[str, str]:
 
 
 def _code_of_game(task: Task) -> str | None:
-    """Return what identifies a game beside its text, None if unknown."""
+    """Return the code of a game beside its text, None if unknown."""
     text = task.game if isinstance(task.game, str) else ""
     if hasattr(games, text.partition("(")[0].strip()):
         return ""
@@ -158,7 +158,7 @@ def _code_of_game(task: Task) -> str | None:
 
 
 def _code_of_algorithm(task: Task) -> str | None:
-    """Return what identifies an algorithm beside its text: its traced rules, or its file."""
+    """Return the code of an algorithm beside its text: of its traced rules, or its file."""
     text = task.algorithm if isinstance(task.algorithm, str) else ""
     if text and (not is_own(text) or text.startswith("regretkit.")):
         return ""
