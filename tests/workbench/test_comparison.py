@@ -128,13 +128,6 @@ def test_what_fails_alone_is_raised_and_beside_others_told():
         rk.compare(rules, "cfr", 5)
 
 
-def test_watch_is_told_of_each_run():
-    seen = []
-    rk.compare(KUHN, ["cfr", "cfr+"], 3, watch=lambda *told: seen.append(told))
-    assert [told[:2] for told in seen] == [(1, 2), (2, 2)]
-    assert seen[0][2].startswith("cfr on kuhn_poker: nash_conv ")
-
-
 def interrupting(game, iteration):
     """Return a measure that presses Ctrl-C in a game at an iteration."""
 
@@ -146,9 +139,12 @@ def interrupting(game, iteration):
     return measure
 
 
-def test_ctrl_c_returns_the_runs_so_far():
-    measures = {"gap": interrupting(PENNIES, 9)}
-    found = rk.compare([KUHN, PENNIES], ["cfr", "cfr+"], 30, measures=measures)
+def test_ctrl_c_returns_the_runs_so_far_and_watch_hears_of_each():
+    measures, seen = {"gap": interrupting(PENNIES, 9)}, []
+    watch = lambda *told: seen.append(told)  # noqa: E731
+    found = rk.compare([KUHN, PENNIES], ["cfr", "cfr+"], 30, measures=measures, watch=watch)
+    assert [told[:2] for told in seen] == [(1, 4), (2, 4)]
+    assert seen[0][2].startswith("cfr on kuhn_poker: gap ")
     assert [run.algorithm for run in found.runs] == ["cfr", "cfr+"]
     assert found.interrupted
     assert str(found).splitlines()[-1] == "interrupted"

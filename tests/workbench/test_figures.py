@@ -100,5 +100,4 @@ test_what_cannot_be_shown_is_refused = refusals(
 
 def test_panels_leave_few_places_empty():
     runs = [run(f"game {n}", name, [1.0, 0.1, 0.01]) for n in range(6) for name in "abcd"]
-    figure = paper_figure(Comparison(runs))
-    assert figure.axes[0].get_gridspec().get_geometry() == (2, 3)
+    assert paper_figure(Comparison(runs)).axes[0].get_gridspec().get_geometry() == (2, 3)
