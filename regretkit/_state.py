@@ -85,7 +85,8 @@ class Stateful:
 
 def attributes(thing: object) -> Iterator[tuple[str, object]]:
     """Yield the name and value of each attribute, in slots or not."""
-    names = {**_field_names(type(thing)), **getattr(thing, "__dict__", {})}
+    kind: Any = type(thing)
+    names = {**_field_names(kind), **getattr(thing, "__dict__", {})}
     for name in names:
         value = getattr(thing, name, _ABSENT)
         if value is not _ABSENT:
