@@ -379,7 +379,8 @@ def _check_game(text: str) -> None:
             except TypeError as error:
                 raise ValueError(f"{quote(text)}: {error}") from error
         elif place not in catalogue.names():
-            catalogue.load(text)
+            with suppress(MemoryError):  # which says that there are rules alone
+                catalogue.load(text)
 
 
 def _algorithms(algorithms: Any) -> _Named:

@@ -44,6 +44,7 @@ def test_a_grid_is_all_combinations_of_its_values():
         assert names(text) == points
     lengths = [f"battleship(lengths={x})" for x in ("[1, 2]", "[2]")]
     assert names("battleship(lengths=[1, 2]|[2])", "games") == lengths
+    assert names("phantom_tic_tac_toe", "games") == ["phantom_tic_tac_toe"]  # without a tree
     assert names(["kuhn_poker", "kuhn_poker(2, deck=3|13)"], "games") == [
         *("kuhn_poker", "kuhn_poker(2,deck=3)", "kuhn_poker(2,deck=13)")
     ]
