@@ -71,12 +71,12 @@ def test_a_game_of_openspiel_walked_one_history_at_a_time_is_its_tree(name):
 
 
 def test_play_continues_from_a_state_of_openspiel():
-    game = openspiel("goofspiel(num_cards=3,imp_info=True)")
-    state, history = game.new_initial_state(), as_history(game)
-    state.apply_actions([0, 2])
-    history = history.child(0).child(2)
+    game = openspiel("kuhn_poker")
+    state, history = game.new_initial_state(), as_history(game).child(0).child(2)
+    state.apply_action(0)
+    state.apply_action(2)
     found = as_history(state)
-    state.apply_actions([1, 1])  # it is a copy
+    state.apply_action(1)  # it is a copy
     assert (found.player(), found.actions()) == (history.player(), history.actions())
     assert found.information_set() == history.information_set()
 

@@ -123,8 +123,8 @@ test_payoffs_of_the_wrong_shape_or_not_finite_are_refused = refusals(
     (np.zeros((2, 0, 3)), r"shape \(2, 0, 3\)"),
     ([[[1.0, np.nan]], [[0.0, 0.0]]], r"finite, got nan at \(0, 0, 1\)"),
     ([[[1.0, 0.0]], [[-np.inf, 0.0]]], r"finite, got -inf at \(1, 0, 0\)"),
-    ([[[0.0, 1.1e100]], [[0.0, 0.0]]], r"at most 1e\+100 in size, .* \(0, 0, 1\); rescale"),
-    ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+100 in size, .* \(1, 0, 0\); rescale"),
+    ([[[0.0, 1.1e100]], [[0.0, 0.0]]], r"at most 1e\+100 in size, .* \(0, 0, 1\)"),
+    ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+100 in size, .* \(1, 0, 0\)"),
     call=NormalFormGame,
     error=ValueError,
 )
@@ -135,7 +135,7 @@ test_payoffs_of_the_wrong_shape_or_not_finite_are_refused = refusals(
     [
         ([np.ones(2)], "profile has 1 strategies, but the game has 2 players"),
         ([np.ones(2)] * 3, "profile has 3 strategies"),
-        ([np.ones(2), np.ones(2)], r"profile\[1\] has shape \(2,\), .* pass shape \(3,\)"),
+        ([np.ones(2), np.ones(2)], r"profile\[1\] has shape \(2,\).* dimension 3"),
         ([np.ones((2, 1)), np.ones(3)], r"profile\[0\] has shape \(2, 1\)"),
         ([np.ones(3), np.ones(2)], r"profile\[0\] has shape \(3,\)"),
         ([np.ones(2) / 2, [np.nan, 0.0, 0.0]], r"profile\[1\] must be finite, got \[nan"),
