@@ -231,5 +231,5 @@ def test_a_threshold_removes_rare_actions(profile):
             kept = np.where(played >= min(minimum, played.max()), played, 0.0)
             np.testing.assert_allclose(cleaned[label], kept / kept.sum(), atol=1e-12)
     assert profile.threshold(0.0).to_dict() == profile.to_dict()
-    with pytest.raises(ValueError, match="minimum must be .*at most 1, got 2"):
+    with pytest.raises(ValueError, match=r"minimum must be .*at most 1, got 2"):
         profile.threshold(2)
