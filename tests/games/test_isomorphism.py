@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from public_games import leduc, on_whole, random_profile
+from public_games import leduc, on_tree, on_whole, random_profile
 from refusals import refusals
 
 from regretkit.evaluation import hold_em_report, nash_conv
@@ -138,6 +138,16 @@ def test_types_have_what_they_have_in_the_whole_game(pair):
                         game.equity(player, node, x) for game, x in zip(pair, read, strict=True)
                     )
                     assert_allclose(found, expected, atol=1e-11)
+
+
+def test_the_game_tree_is_the_same():
+    # Three suits that the board lacks have permutations that are not their own inverses.
+    thirds = hold_em("2d3d4d5d", ("22", "33,54o"), 40, 40, "100%", "", deck="2-5", isomorphism=True)
+    for merged in (leduc(2, merged=True), thirds):
+        profile, tree = random_profile(merged, 3), merged.to_tree()
+        there = on_tree(merged, tree, profile)
+        assert_allclose(merged.value(profile), tree.value(there), atol=1e-12)
+        assert_allclose(nash_conv(merged, profile), nash_conv(tree, there), rtol=1e-12)
 
 
 # Play
