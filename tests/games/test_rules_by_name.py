@@ -31,7 +31,6 @@ def test_the_rules_of_a_name_are_those_of_its_tree(name):
 @pytest.mark.parametrize(
     "text",
     [
-        "battleship(height=6, width=6, lengths=[2, 3], shots=10)",
         "phantom_tic_tac_toe(abrupt=True)",
         "goofspiel(cards=10)",
         "sheriff(rounds=30)",
