@@ -67,7 +67,7 @@ def test_any_table_comes_back_when_it_is_written(game):
     np.testing.assert_array_equal(for_gambit.payoffs, game.payoffs)
 
 
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(st.integers(1, 3).flatmap(lambda players: histories(players, 4)))
 def test_any_tree_comes_back_when_it_is_written(root):
     tree = GameTree.from_history(root)
