@@ -47,6 +47,16 @@ def test_cfr_is_the_recursion_of_its_paper(seed, name):
         recursion.learn(utility.tolist())
 
 
+@SEEDS
+@pytest.mark.parametrize("name", ["prm", "prm+"])
+def test_cfr_plays_as_its_circuit_with_predictions(seed, name):
+    tree = random_tree(np.random.default_rng(seed), points=7)
+    make = MAKERS[name]
+    same_play(
+        rk.CFR(tree, make), rk.circuit(tree, make), iterations=20, atol=1e-9, told="sometimes"
+    )
+
+
 def test_equal_utilities_leave_the_strategy_unchanged():
     # One unit wherever play ends: every action of every point has the same value.
     tree = rk.DecisionTree([0, 1, 1, 3], [2, 2, 3, 2])
