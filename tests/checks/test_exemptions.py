@@ -7,7 +7,9 @@ from pathlib import Path
 from factories import parts_of
 from test_contract import ROWS
 
+import regretkit as rk
 from regretkit import circuits, minimizers
+from regretkit.checks import CHECKS, checks_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "exemptions.md").read_text()
 
@@ -32,3 +34,9 @@ def test_the_documentation_lists_the_leaves_that_claim_to_be_scale_free():
     public = [*vars(minimizers).values(), *vars(minimizers.contrib).values()]
     leaves = {kind for kind in public if isinstance(kind, type) and not isabstract(kind)}
     assert listed == sorted(kind.__name__ for kind in leaves if getattr(kind, "scale_free", 0))
+
+
+def test_a_circuit_need_not_pass_the_check_that_a_part_of_it_does_not_pass():
+    inner = rk.BestResponse(rk.Simplices(2))
+    (left_out,) = {*CHECKS} - {*checks_of(rk.Product([rk.Product([inner]), rk.RegretMatching(2)]))}
+    assert left_out.__name__ == "regret_grows_slowly"
