@@ -16,6 +16,7 @@ from regretkit.play import Alternating, Linear, RandomPlayer, Simultaneous
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
 
 KUHN = games.kuhn_poker()
+LINEAR = rk.LinearRegretMatching
 HEDGE = partial(rk.Hedge, rate=0.4)
 DCFR = partial(rk.DiscountedRegretMatching, alpha=1.2)
 BY_POINT = rk.ByDecisionPoint(
@@ -119,7 +120,7 @@ def test_several_rules_are_sampled_together():
     def sampled(engine):
         players = [
             rk.CFR(KUHN.domains[0], rk.RegretMatchingPlus),
-            rk.CFR(KUHN.domains[1], rk.ByDecisionPoint({0: HEDGE}, otherwise=rk.RegretMatching)),
+            rk.CFR(KUHN.domains[1], rk.ByDecisionPoint({0: HEDGE}, otherwise=LINEAR)),
         ]
         estimator = OutcomeSampling(np.random.default_rng(3))
         return SelfPlay(KUHN, players, estimator=estimator, engine=engine).run(300)
