@@ -4,12 +4,13 @@ import re
 
 import numpy as np
 import pytest
+from attrs import evolve
 from numpy.testing import assert_allclose
 from public_games import leduc, on_tree, on_whole, random_profile
 from refusals import refusals
 
 from regretkit.evaluation import hold_em_report, nash_conv
-from regretkit.games import fingerprint, hold_em
+from regretkit.games import Profile, fingerprint, hold_em
 from regretkit.games.poker._cards import deck_cards, hand_names, hands_of
 from regretkit.games.public import (
     Chance,
@@ -234,6 +235,37 @@ def test_locked_behavior_holds_for_all_images():
     there = on_whole(locked, expected, profile)
     assert_allclose(locked.value(profile), expected.value(there), atol=1e-12)
     assert_allclose(nash_conv(locked, profile), nash_conv(expected, there), rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", ["leduc", "turn", "river", "strengths"])
+def test_locks_change_no_equity(case):
+    for game in CASES[case]():
+        profile = random_profile(game, 4)
+        decisions = list(map(game.tree.path, np.flatnonzero(game.tree.player >= 0).tolist()))
+        told = {node: game.behavior(profile, node) for node in decisions[::3]}
+        locked = game.lock(told)
+        # Each type takes one action, so that most types fold or do not come to a node
+        pure = {node: np.eye(b.shape[1])[b.argmax(axis=1)] for node, b in told.items()}
+        twice = game.lock(dict(list(pure.items())[::2])).lock(dict(list(pure.items())[1::2]))
+        there = on_whole(game, locked, profile)
+        for node in decisions[:: max(1, len(decisions) // 40)]:
+            for player in (0, 1):
+                dealt, played = (game.equity(player, node, x) for x in (None, profile))
+                for other in (locked, twice):
+                    assert np.array_equal(other.equity(player, node), dealt, equal_nan=True)
+                assert_allclose(locked.equity(player, node, there), played, atol=1e-11)
+
+
+def test_a_locked_opponent_plays_to_a_node_as_told():
+    for game in CASES["turn"]():
+        behavior = game.behavior(random_profile(game), "/")
+        pure = np.eye(behavior.shape[1])[behavior.argmax(axis=1)]
+        locked = game.lock({"/": pure})
+        bets = pure[:, game.tree.names[0].index("bet 40")] > 0
+        weights = game.deal.weights[0] * bets
+        betting = evolve(game, deal=evolve(game.deal, weights=[weights, game.deal.weights[1]]))
+        found = locked.equity(1, "/bet 40", Profile.uniform(locked))
+        assert_allclose(found, betting.equity(1, "/bet 40"), atol=1e-12)
 
 
 SWAP = [([0, 1], [0, 1]), ([1, 0], [1, 0])]

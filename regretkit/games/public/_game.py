@@ -237,11 +237,13 @@ class PublicGame(Game[DecisionTree]):
         that were dealt; on average over the moves of chance after the node. NaN for a type that is
         impossible or meets no other.
 
+        A locked node counts as a decision: without a ``profile``, equity is that of the game before
+        ``lock``; with one, the opponent's locks before the node are part of its play to the node.
         """
         check_player(player, self.players)
         strategies = None if profile is None else as_strategies(self, profile)
-        (start, image), tree = self._find(node), self.tree
-        contexts, context_of = self.layout.contexts, self.layout.context
+        (start, image), tree = self._find(node), self.tree.unlocked or self.tree
+        contexts, context_of = self.layout.dealt
         orders: dict[int, set[str]] = {}  # after each move of chance
         compared, starts = set(), {start: start}
         for at in range(start, self.layout.ends[start]):
@@ -304,7 +306,9 @@ class PublicGame(Game[DecisionTree]):
             if at:
                 parent, action = self.tree.parent[at], self.tree.action[at]
                 following[parent][self.tree.names[parent][action]] = nodes[at]
-        return evolve(self, tree=PublicTree(nodes[0]))
+        tree = PublicTree(nodes[0])
+        tree.unlocked = self.tree.unlocked or self.tree
+        return evolve(self, tree=tree)
 
     def _locked(
         self,

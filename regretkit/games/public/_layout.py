@@ -68,6 +68,8 @@ class Layout:
     contexts: list[Context] = field(init=False)
     context: Indices = field(init=False)
     """The context of each node."""
+    dealt: tuple[list[Context], Indices] = field(init=False)
+    """Both without locks."""
     priors: tuple[Matrix, Matrix] = field(init=False)
     """The weight of each type in each context, shape ``(contexts, types)``."""
     places: tuple[Indices, Indices] = field(init=False)
@@ -87,7 +89,9 @@ class Layout:
 
     def __attrs_post_init__(self) -> None:
         tree = self.tree
-        self.contexts, self.context = _contexts(tree, self.deal)
+        self.dealt = self.contexts, self.context = _contexts(tree, self.deal)
+        if tree.unlocked is not None:
+            self.dealt = _contexts(tree.unlocked, self.deal)
         self.priors = self._by_context([context.priors for context in self.contexts])
         self.places = self._by_context([context.places for context in self.contexts])
         actions = np.array([len(names) for names in tree.names])

@@ -291,6 +291,8 @@ class PublicTree:
     """The nodes, with the payoffs of terminals."""
     outcome: tuple[Outcome | None, ...]
     """The outcome of chance that leads to each node, None after decisions."""
+    unlocked: "PublicTree | None"
+    """The tree before ``PublicGame.lock``, with the same nodes, None where nothing is locked."""
 
     def __init__(self, root: Decision | Chance) -> None:
         if not isinstance(root, Decision | Chance):
@@ -315,6 +317,7 @@ class PublicTree:
         self.nodes, self.names, self.outcome = tuple(nodes), tuple(names), tuple(outcome)
         self.parent, self.action = read_only(np.array(parent)), read_only(np.array(action))
         self.player = read_only(np.array([_mover(node) for node in nodes]))
+        self.unlocked = None
 
     @property
     def terminals(self) -> Indices:
