@@ -47,7 +47,7 @@ from regretkit.engine.kernels._deviations import initialize_fixed_points
 from regretkit.engine.kernels._iteration import Arrays, Rules, iterate
 from regretkit.estimators import ChanceSampling
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.play._engines import CannotStartError, Engine, Executor, UnsupportedError
+from regretkit.play._engines import CannotStartError, Engine, Executor
 from regretkit.play._sampled import Sampled
 from regretkit.play._self_play import SelfPlay
 from regretkit.trace import UntraceableError
@@ -73,7 +73,7 @@ class Compiled(Engine):
             return RulesExecutor(run)
         except UntraceableError as error:
             if required:
-                raise UnsupportedError(f"engine 'compiled' cannot run this: {error}") from error
+                raise ValueError(f"engine 'compiled' cannot run this: {error}") from error
         except CannotStartError as error:
             if required:
                 raise

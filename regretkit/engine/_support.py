@@ -47,7 +47,7 @@ def unsupported_run(run: SelfPlay) -> str | None:
     elif not isinstance(estimator, ExactUtility):
         return f"{quote(estimator)} does not sweep the whole game"
     if run.order.schedule(run.players, 0) is None:
-        return f"{quote(run.order)} does more in an iteration than to let players learn in turn"
+        return f"{quote(run.order)} does more in an iteration than update the players in turn"
     if could_overflow(game):
         return f"the payoffs of {quote(game)} are so large that utilities could overflow"
     return None

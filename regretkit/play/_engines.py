@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
-class UnsupportedError(ValueError):
-    """The requested engine does not support a run."""
-
-
 class Executor(abc.ABC):
     """An engine at work on one run. The constructor compiles its machine code."""
 
@@ -128,7 +124,7 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
         if refusal := engine.unsupported_reason(run):
-            raise UnsupportedError(f"engine {quote(name)} cannot run this: {refusal}")
+            raise ValueError(f"engine {quote(name)} cannot run this: {refusal}")
         return engine
     engines = (engine for engine in _engines() if engine.name not in _FAILED.get(run, ()))
     return next(engine for engine in engines if engine.unsupported_reason(run) is None)

@@ -120,7 +120,7 @@ class Sampled(Run):
         self.updates = [0] * players_of(self.game)
         self.order.check_players(self.players)
         if self.order.schedule(self.players, 0) is None:
-            raise ValueError(f"{quote(self.order)} does more than to let players learn")
+            raise ValueError(f"{quote(self.order)} does more than update the players in turn")
         rules = self.rule if isinstance(self.rule, tuple) else (self.rule,) * self.players
         if len(rules) != self.players:
             raise ValueError(

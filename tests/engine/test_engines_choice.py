@@ -73,7 +73,7 @@ class Halved(Estimator):
 RM, DRM = rk.RegretMatching, rk.DiscountedRegretMatching
 EACH = rk.PerDecisionPoint(RM)
 UNTRACED = "cannot be compiled: "
-MORE = r"\(\) does more in an iteration than to let players learn in turn"
+MORE = r"\(\) does more in an iteration than update the players in turn"
 
 
 def swap(simplices):

@@ -40,6 +40,13 @@ def biased_rock_paper_scissors() -> NormalFormGame:
 
     Zero-sum and of value 0. The only equilibrium is (1, 10, 5) / 16 for both.
 
+    Examples
+    --------
+    >>> biased_rock_paper_scissors().payoffs[0]
+    array([[  0., -25.,  50.],
+           [ 25.,   0.,  -5.],
+           [-50.,   5.,   0.]])
+
     References
     ----------
     OpenSpiel's ``matrix_brps``.
@@ -53,6 +60,13 @@ def regret_matching_cycle() -> NormalFormGame:
     """Return a game of three by three in which the last iterates of RM+ run in circles.
 
     Zero-sum and of value 1/4. The only equilibrium is (1, 1, 10) / 12 against (4, 5, 3) / 12.
+
+    Examples
+    --------
+    >>> regret_matching_cycle().payoffs[0]
+    array([[ 3.,  0., -3.],
+           [ 0.,  3., -4.],
+           [ 0.,  0.,  1.]])
 
     References
     ----------
@@ -106,6 +120,12 @@ def matching_pennies() -> NormalFormGame:
     """Return matching pennies: player 0 wins if both show the same side, else player 1.
 
     Zero-sum and of value 0. In equilibrium, both sides are equally likely.
+
+    Examples
+    --------
+    >>> matching_pennies().payoffs[0]
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     sides = ["heads", "tails"]
     return matrix_game([[1, -1], [-1, 1]], actions=[sides, sides], name="matching_pennies")
@@ -116,6 +136,12 @@ def prisoners_dilemma() -> NormalFormGame:
     """Return the prisoner's dilemma, in which defecting is dominant.
 
     In the only correlated equilibrium both defect.
+
+    Examples
+    --------
+    >>> prisoners_dilemma().payoffs[0]
+    array([[ 5.,  0.],
+           [10.,  1.]])
 
     References
     ----------
@@ -156,6 +182,12 @@ def chicken() -> NormalFormGame:
 
     Besides the three Nash equilibria there are correlated ones that pay more, such as both
     yielding with probability 1/2 and each daring alone with probability 1/4: 5.25 for each.
+
+    Examples
+    --------
+    >>> chicken().payoffs[0]
+    array([[0., 7.],
+           [2., 6.]])
 
     References
     ----------
@@ -202,6 +234,13 @@ def shapley_game() -> NormalFormGame:
 
     Player 0 wins where both do the same, player 1 where it is one action ahead. The only Nash
     equilibrium is uniform and pays 1/3 each; correlated play can pay 1/2 each.
+
+    Examples
+    --------
+    >>> shapley_game().payoffs[1]
+    array([[0., 1., 0.],
+           [0., 0., 1.],
+           [1., 0., 0.]])
 
     References
     ----------
