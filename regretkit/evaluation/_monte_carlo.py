@@ -252,7 +252,9 @@ def choices(history: History[Action], played: Sequence[Behavior]) -> tuple[list[
         outcomes = outcomes_of(history)
         return [action for action, _ in outcomes], np.array([chance for _, chance in outcomes])
     if not 0 <= player < len(played):
-        raise ValueError(f"strategies must have one per player, got {len(played)} for {player}")
+        raise ValueError(
+            f"strategies must have one per player, got {len(played)}, but player {player} moves"
+        )
     actions = list(actions_of(history))
     return actions, played[player](history.information_set(), actions)
 

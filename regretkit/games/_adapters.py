@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import floats
-from regretkit.games._game import Game
+from regretkit.games._game import Game, check_game
 from regretkit.games.bridges._openspiel_states import (
     is_openspiel,
     openspiel_history,
@@ -63,6 +63,8 @@ def as_history(game: Playable) -> History:
 
 def has_rules_alone(game: object) -> bool:
     """Return whether something is a game that is given by its rules, without a tree."""
+    if isinstance(game, str):
+        check_game(game)
     if not isinstance(game, Game | Rules) and not is_openspiel(game, "Game", "State"):
         check_history(game, "game")
     return not isinstance(game, Game)

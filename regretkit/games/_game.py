@@ -163,7 +163,7 @@ def check_game(game: object) -> None:
     if isinstance(game, Game):
         return
     if isinstance(game, str):
-        raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
+        raise TypeError(f"game must be a Game, got a name; pass games.load({quote(game)})")
     if isinstance(game, np.ndarray | list | tuple):
         raise TypeError(must_be("game", "a Game", game, "pass matrix_game(A)"))
     raise TypeError(must_be("game", "a Game", game, "build one with ExtensiveFormGame.from_rules"))

@@ -141,10 +141,12 @@ def upcoming_parameters(
     --------
     >>> from regretkit import DiscountedRegretMatching
     >>> rule = DiscountedRegretMatching(3, alpha=1.0, beta=0.0)
-    >>> upcoming_parameters(rule, find_kernel(rule), 2)[0]
-    array([[1. , 1. ],
-           [1. , 1. ],
-           [0.5, 0.5]])
+
+    The discount, and whether it is left out:
+
+    >>> upcoming_parameters(rule, find_kernel(rule), 3)[0][2:]
+    array([[0.5       , 0.        ],
+           [0.66666667, 0.        ]])
     """
     if isinstance(kernel.parameters, Schedule):
         numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}

@@ -220,9 +220,7 @@ def put(value, at=0):
         ("cells", put(-1)),
         ("cells", put(SIZE + (5 << 16))),
         ("cells", put((1 << 24) + 3)),
-        ("cells", put(np.array(np.nan).view(np.int64), 5)),
         ("cells", lambda cells: cells[:-1]),
-        ("known", lambda known: known[:-1]),
         ("actions", lambda actions: actions[:-1]),
     ],
 )

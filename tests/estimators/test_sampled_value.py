@@ -159,13 +159,13 @@ def with_change(change):
 
 test_what_cannot_be_played_is_refused = refusals(
     ({"game": "kuhn_poker"}, TypeError, "game must be"),
-    ({"strategies": [uniform_behavior]}, ValueError, "has 1 entries"),
+    ({"strategies": [uniform_behavior]}, ValueError, "one per player, got 1, but player 1"),
     ({"strategies": uniform_behavior}, TypeError, "must be a Profile, or"),
     ({"game": Dudo(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
     ({"strategies": [{}, {}]}, ValueError, "must have an entry for"),
     ({"strategies": [lambda *_: [0.5, 0.6]] * 2}, ValueError, "sum to 1"),
     ({"samples": 0}, ValueError, "samples"),
-    ({"bounds": (0.0, 1.0)}, ValueError, "widen"),
+    ({"bounds": (0.0, 1.0)}, ValueError, "must contain all samples"),
     call=with_change,
 )
 

@@ -170,7 +170,7 @@ def test_generators_in_lists_and_counts_in_dicts_are_those_of_a_clone():
 
 
 @pytest.mark.parametrize(
-    ("returned", "error"), [(None, TypeError), (np.zeros(3), ValueError), ("utility", TypeError)]
+    ("returned", "error"), [(None, ValueError), (np.zeros(3), ValueError), ("utility", TypeError)]
 )
 def test_what_is_no_utility_is_refused_with_the_name_of_the_estimator(returned, error):
     class Returning(Estimator):

@@ -96,7 +96,7 @@ def test_the_number_of_iterations_is_the_horizon_of_the_average():
 test_what_cannot_be_solved_is_refused = refusals(
     ({}, ValueError, "pass iterations, target_gap or time_limit"),
     ({"game": "nosuch", "iterations": 1}, TypeError, r"game must be a Game.*games\.load\("),
-    ({"game": 3, "exact": True}, TypeError, "games.load"),
+    ({"game": 3, "exact": True}, TypeError, "game must be a Game, got 3"),
     ({"exact": True, "iterations": 3}, ValueError, "exact=True takes"),
     ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
     ({"target_gap": 0.0}, ValueError, "target must be"),
