@@ -1,11 +1,11 @@
-"""Regret minimizers that compose, and the games that they solve."""
+"""Composable regret minimizers, and solvers of games."""
 
 from typing import TYPE_CHECKING
 
 from regretkit._util._lazy_import import lazy_import, on_first_run
 
-# Everything is imported at its first use: the command line begins before NumPy is imported, and so
-# can end in one line when it is interrupted meanwhile.
+# Names are imported at first use. The command line thus starts before NumPy loads, and can handle
+# Ctrl-C during that time without a traceback.
 _LATER = {
     "checks": "checks",
     "circuits": (

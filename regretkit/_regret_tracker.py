@@ -1,4 +1,4 @@
-"""Sums over time from which regrets follow, and bounds on regret as numbers."""
+"""Sums over iterations that give exact regrets, and evaluated regret bounds."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from regretkit._util._validate import quote
 from regretkit.sets import Simplices, StrategySet
 
 LARGEST = 10_000_000
-"""Pairs of actions up to which internal and swap regret are tracked: 80 MB of sums."""
+"""Largest number of pairs of actions for internal and swap regret: 80 MB of sums."""
 _SUMS = (
     *("iterations", "utilities", "strategies", "earned", "width", "size", "_weighted"),
     *("_earned_weighted", "_period", "_best_before", "earned_by_action"),
@@ -20,7 +20,7 @@ _SUMS = (
 
 @frozen
 class RegretBound:
-    """A proven bound on the regret of a circuit, in numbers.
+    """A regret bound of a circuit, evaluated on the utilities so far.
 
     Examples
     --------
@@ -31,31 +31,33 @@ class RegretBound:
     statement: str
     """The bound in symbols."""
     regret: float
+    """The left-hand side."""
     bound: float
+    """The right-hand side."""
     exact: bool
-    """Whether the regret equals the bound, and is not only at most as large."""
+    """Whether the bound is an equality."""
     also: "tuple[RegretBound, ...]" = ()
-    """Further bounds."""
+    """More bounds of the same circuit."""
 
     @property
     def gap(self) -> float:
-        """The violation of the bound, 0 or less where it holds."""
+        """``regret - bound``, or its absolute value if ``exact``; at most 0 if the bound holds."""
         difference = self.regret - self.bound
         return abs(difference) if self.exact else difference
 
 
 @define(eq=False)
 class RegretTracker:
-    """The sums over time from which a minimizer's regrets follow, exactly and without history.
+    """Sums over iterations that give a minimizer's exact regrets without storing its history.
 
     Attributes
     ----------
     domain
-        The set of comparators.
+        The minimizer's set, which contains the comparators.
     most_pairs
-        Number of pairs of actions up to which internal and swap regret are tracked.
+        Largest number of pairs of actions for which internal and swap regret are tracked.
     joint
-        Whether to track pairs of all coordinates where play is not on simplices.
+        Whether to track all pairs of coordinates on a domain other than simplices.
     iterations
         Number of iterations recorded.
     utilities
@@ -65,14 +67,14 @@ class RegretTracker:
     earned
         Sum of <u_t, x_t>.
     width
-        Sum of the ranges of <u_t, x> over the domain.
+        Sum over t of the range of <u_t, x> over x in the domain.
     size
-        Sum of the magnitudes of the products in <u_t, x_t>, for allowances of rounding.
+        Sum of the absolute values of the products in <u_t, x_t>, for rounding tolerances.
     earned_by_action
         Sum of u_t x_t, coordinate by coordinate, shape ``(dimension,)``.
     products
-        Sums of x_t u_t', one matrix for each block of simplices, or one of all coordinates if
-        ``joint``; empty where they have too many entries.
+        Sums of the outer products x_t u_t': one matrix for each block of simplices, or one matrix
+        of all coordinates if ``joint``. Empty if there are more than ``most_pairs`` entries.
 
     Examples
     --------
@@ -89,16 +91,16 @@ class RegretTracker:
     utilities: Vector = field(init=False, repr=False)
     strategies: Vector = field(init=False, repr=False)
     on_simplices: bool = field(init=False, repr=False)
-    """Whether play is on simplices that are not too large to track internal and swap regret."""
+    """Whether the domain is simplices with at most ``most_pairs`` pairs of actions."""
     pairs: int = field(init=False, repr=False)
-    """Number of pairs of actions of the same block; elsewhere of coordinates, if ``joint``."""
+    """Number of pairs of actions within blocks, or of all coordinates if ``joint``."""
     earned: float = field(default=0.0, init=False)
     width: float = field(default=0.0, init=False)
     size: float = field(default=0.0, init=False)
     contiguous: bool = field(default=True, init=False)
-    """Whether its minimizer went from each iteration to the next, with no state put back."""
+    """Whether the recorded iterations are consecutive: no state was loaded since the first."""
     then: Callable[[], None] | None = field(default=None, init=False, repr=False)
-    """Called after each iteration recorded."""
+    """A function to call after each recorded iteration."""
     _weighted: Vector = field(init=False, repr=False)
     _earned_weighted: float = field(default=0.0, init=False, repr=False)
     _period: Vector = field(init=False, repr=False)
@@ -119,7 +121,7 @@ class RegretTracker:
         self.products = [np.zeros((n, n)) for n in sizes] if tracked else []
 
     def record(self, utility: Vector, strategy: Vector) -> None:
-        """Enter one iteration."""
+        """Add one iteration to the sums."""
         self.iterations += 1
         self.utilities += utility
         self.strategies += strategy
@@ -138,33 +140,33 @@ class RegretTracker:
             self.then()
 
     def sums(self) -> list[Any]:
-        """Return all numbers and arrays that iterations were added to, those of pairs last."""
+        """Return all numbers and arrays of the sums, ``products`` last."""
         return [*(getattr(self, name) for name in _SUMS), *self.products]
 
     def load(self, sums: Sequence[Any]) -> None:
-        """Continue from what ``sums`` returned for a tracker of the same domain."""
+        """Set the sums to the result of ``sums`` of a tracker on the same domain."""
         for name, value in zip(_SUMS, sums, strict=False):
             setattr(self, name, value)
         self.products = [*sums[len(_SUMS) :]]
 
     def record_weighted(self, weight: float, utility: Vector, strategy: Vector) -> None:
-        """Record one iteration by its weight."""
+        """Add one iteration, times ``weight``, to the weighted sums."""
         self._weighted += weight * utility
         self._earned_weighted += weight * self.domain.value(utility, strategy)
 
     def begin_period(self) -> None:
-        """Begin a period of tracking regret, with another comparator."""
+        """Begin a new period of ``tracking``."""
         self._best_before += self.domain.best_response(self._period)[0]
         self._period = np.zeros(self.domain.dimension)
 
     @property
     def tracking(self) -> float:
-        """Regret against the best point of the domain of each period."""
+        """Regret against the best sequence of comparators that is constant in each period."""
         return self._best_before + self.domain.best_response(self._period)[0] - self.earned
 
     @property
     def weighted(self) -> float:
-        """Weighted regret against the best point of the domain."""
+        """Regret of the weighted utilities against the best point of the domain."""
         return self.domain.best_response(self._weighted)[0] - self._earned_weighted
 
     @property
@@ -184,19 +186,25 @@ class RegretTracker:
 
     @property
     def swap(self) -> float:
-        """Swap regret: the largest regret against playing f(a) for a, over all f, per block."""
+        """Swap regret: the largest regret against a map f that plays f(a) instead of each a.
+
+        The sum over blocks of  sum over a of  max over b of  sum_t x_t(a) (u_t(b) - u_t(a)).
+        """
         self._check_simplices()
         return float(sum((joint.max(axis=1) - np.diag(joint)).sum() for joint in self.products))
 
     @property
     def internal(self) -> float:
-        """Regret against playing b for one action a, summed over the blocks."""
+        """Internal regret: the largest regret against playing b instead of one action a.
+
+        The sum over blocks of  max over a and b of  sum_t x_t(a) (u_t(b) - u_t(a)).
+        """
         self._check_simplices()
         return float(sum((joint - np.diag(joint)[:, None]).max() for joint in self.products))
 
     def _check_simplices(self) -> None:
         if not self.on_simplices:
             raise TypeError(
-                f"swap and internal regret are tracked on simplices with {self.most_pairs:,} pairs "
-                f"of actions at most, and not on {quote(self.domain)}"
+                f"swap and internal regret need simplices with at most {self.most_pairs:,} pairs "
+                f"of actions, got {quote(self.domain)}"
             )

@@ -1,6 +1,6 @@
-"""State of learned objects: to a plain dict and back, bitwise identical.
+"""The state of objects as plain dicts, restored bitwise identically.
 
-Parts are ``Stateful`` attributes, alone or in tuples, lists and dicts.
+The parts of an object are its ``Stateful`` attributes, alone or in tuples, lists and dicts.
 """
 
 import copy
@@ -20,7 +20,7 @@ Leaf: TypeAlias = bool | int | float | str | NDArray[np.generic] | None
 StateDict: TypeAlias = dict[str, "Leaf | StateDict"]
 
 NOT_STATE = {"state": "never"}
-"""Attrs metadata of a field that is no part of the state."""
+"""Attrs metadata of a field that does not belong to the state."""
 
 Changes: TypeAlias = list[Callable[[], object]]
 
@@ -31,12 +31,12 @@ _LEAF = _NUMBER | np.generic | np.ndarray | str | None
 class Stateful:
     """Base class of objects whose state can be copied, restored, and saved with a run.
 
-    The state is every array, number and text that is an attribute but no argument of the
-    constructor, and every random generator and part.
+    The state contains all random generators and parts. It also contains each array, number, string
+    or None among the attributes, except arguments of the constructor.
 
     Examples
     --------
-    An averaging that counts its calls:
+    An averaging that counts its calls. The count is its state:
 
     >>> from regretkit.play import Averaging, Stateful
     >>> class Counting(Averaging, Stateful):
@@ -54,37 +54,38 @@ class Stateful:
     """
 
     def state_dict(self) -> StateDict:
-        """Return a copy of the state: a plain dict of arrays, numbers and such dicts.
+        """Return a copy of the state: a nested dict of arrays, numbers and strings.
 
-        An object of the same configuration that loads it continues bitwise identically.
+        An object with the same constructor arguments can load it and continue bitwise identically.
         """
         with self._access(writes=False):
             return {name: _taken(value) for name, value in _state_of(self).items()}
 
     def load_state_dict(self, state: StateDict) -> None:
-        """Continue from a state that ``state_dict`` returned for an object built the same way.
+        """Restore a state that ``state_dict`` returned for an object with the same arguments.
 
-        A state that does not fit raises a TypeError or ValueError and changes nothing.
+        A state of other names, types or shapes raises a TypeError or ValueError and changes
+        nothing.
         """
         with self._access(writes=True):
-            changes: Changes = []  # First check that everything fits.
+            changes: Changes = []  # applied only after the whole state has been checked
             _fitted(self, state, "state", changes)
             for change in changes:
                 change()
 
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
-        """Return a context in which the state is read or replaced."""
+        """Return the context manager around each read or replacement of the state."""
         return nullcontext()
 
     def _check_state(self, state: Mapping[str, object]) -> None:
-        """Raise a ValueError if this object cannot reach a state of the right names and shapes."""
+        """Raise a ValueError if values of the state are invalid. Names and shapes are valid."""
 
     def _restored(self) -> None:
-        """Clear caches derived from the state before it was replaced."""
+        """Clear caches that depend on the old state. It is called before the new one is set."""
 
 
 def attributes(thing: object) -> Iterator[tuple[str, object]]:
-    """Yield the name and value of each attribute, in slots or not."""
+    """Yield the name and value of each attribute, from slots and ``__dict__``."""
     kind: Any = type(thing)
     names = {**_field_names(kind), **getattr(thing, "__dict__", {})}
     for name in names:
@@ -98,17 +99,17 @@ _ABSENT = object()
 
 @lru_cache(maxsize=1_000)
 def _field_names(kind: type) -> dict[str, None]:
-    """Return the attrs fields of a class that has instances, and so has all its fields."""
+    """Return the attrs fields of a class with instances: their number is final."""
     return dict.fromkeys(field.name for field in attrs_fields(kind))
 
 
 def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
-    """Return the attrs fields of a class, none if it has no such fields."""
+    """Return the attrs fields of a class, empty if it is no attrs class."""
     return attrs.fields(kind) if attrs.has(kind) else ()
 
 
 def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
-    """Yield the name and the object of each part directly below ``thing``."""
+    """Yield the path and the object of each direct part of ``thing``."""
     for name, value in attributes(thing):
         for path, leaf in leaves(value, name):
             if isinstance(leaf, Stateful):
@@ -116,14 +117,14 @@ def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
 
 
 def with_parts(thing: object) -> Iterator[object]:
-    """Yield ``thing``, and after it its parts at any depth, each before its own."""
+    """Yield ``thing`` and its parts at any depth, in preorder."""
     yield thing
     for _, part in parts(thing):
         yield from with_parts(part)
 
 
 def generators(thing: object) -> Iterator[np.random.Generator]:
-    """Yield the random generators that ``thing`` and its parts hold."""
+    """Yield the random generators among the attributes of ``thing`` and its parts."""
     for holder in with_parts(thing):
         for _, value in attributes(holder):
             if isinstance(value, np.random.Generator):
@@ -131,7 +132,7 @@ def generators(thing: object) -> Iterator[np.random.Generator]:
 
 
 def is_ours(thing: object) -> bool:
-    """Return whether an object's class is one of this library."""
+    """Return whether regretkit defines the object's class."""
     return type(thing).__module__.startswith("regretkit.")
 
 
@@ -152,7 +153,7 @@ def _changes_in_place(value: object) -> bool:
 
 @lru_cache(maxsize=256)
 def _configuration(kind: type) -> set[str]:
-    """Return the names, without underscores before them, of attributes that are not state."""
+    """Return the names of attributes that are not state, without leading underscores."""
     marked = (f for f in attrs_fields(kind) if f.metadata.get("state") is not None)
     return {*inspect.signature(kind).parameters, *(field.name.lstrip("_") for field in marked)}
 
@@ -188,7 +189,7 @@ def _taken(value: object) -> Leaf | StateDict:
 def _fitted(current: object, saved: Any, path: str, changes: Changes) -> object:
     """Return a copy of ``saved`` that can replace ``current``, or raise an error.
 
-    Parts and generators remain the same objects: ``changes`` gets what puts their state back.
+    Parts and generators stay the same objects. Their updates are appended to ``changes``.
     """
     if isinstance(current, Stateful):
         _fit_object(current, saved, path, changes)
@@ -222,7 +223,7 @@ def _fit_object(current: Stateful, saved: Any, path: str, changes: Changes) -> N
     count = saved.get("iteration", 0)
     if type(count) is not int or not 0 <= count < 2**63:
         raise ValueError(f"{path}['iteration'] must be a number of iterations, got {quote(count)}")
-    # Such a field may have been None before, whatever it is now.
+    # A field whose default is None may be None in the saved state, whatever it is now.
     optional = {field.name for field in attrs_fields(type(current)) if field.default is None}
     fitted: dict[str, object] = {}
     for name, value, place in entries:
@@ -242,7 +243,7 @@ def _fit_object(current: Stateful, saved: Any, path: str, changes: Changes) -> N
 def _fitted_array(
     current: NDArray[np.generic] | None, saved: Any, path: str
 ) -> NDArray[np.generic]:
-    array = np.array(saved)  # also from a list, so that a state may be written as text
+    array = np.array(saved)  # a state from JSON has lists
     if current is not None and (array.shape, array.dtype) != (current.shape, current.dtype):
         raise ValueError(
             f"{path} must have shape {current.shape} and dtype {current.dtype}, "
@@ -267,7 +268,10 @@ def _fit_generator(current: np.random.Generator, saved: Any, path: str, changes:
 
 
 def _check_bits(saved: Mapping[str, Any]) -> None:
-    """Refuse states that NumPy takes, but with which it reads beyond an array or never varies."""
+    """Raise a ValueError for states that NumPy accepts but that break its generators.
+
+    NumPy would read beyond an array, or draw the same number forever.
+    """
     kind, state = saved["bit_generator"], saved["state"]
     if kind == "MT19937" and not 0 <= state["pos"] <= 624:
         raise ValueError("pos must be from 0 to 624")
@@ -280,7 +284,7 @@ def _check_bits(saved: Mapping[str, Any]) -> None:
 
 
 def _entries(saved: Any, wanted: Iterable[str], path: str) -> list[tuple[str, Any, str]]:
-    """Return the name, value and path of each entry, after a check of the names."""
+    """Check the names of a dict's entries; return the name, value and path of each."""
     names = [*wanted]
     if not isinstance(saved, dict) or saved.keys() != {*names}:
         given = [*saved] if isinstance(saved, dict) else saved
@@ -289,7 +293,7 @@ def _entries(saved: Any, wanted: Iterable[str], path: str) -> list[tuple[str, An
 
 
 def is_finite_array(value: object, dimensions: int = 1) -> bool:
-    """Return whether a value in a state is an array of finite floats of that many dimensions."""
+    """Return whether a value is an array of finite 64-bit floats with ``dimensions`` axes."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype == np.float64

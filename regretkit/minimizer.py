@@ -1,9 +1,9 @@
-"""The contract: what it means to minimize regret.
+"""The base class of minimizers.
 
-A minimizer plays on a compact convex set X. In each iteration it plays a point x of X, observes a
-utility vector u, and earns ``<u, x>``. Its regret,
+A minimizer plays on a compact convex set X. In each iteration t it plays a point x_t of X, observes
+a utility vector u_t, and earns ``<u_t, x_t>``. Its regret
 
-    max over y in X of  sum_t <u_t, y>  -  sum_t <u_t, x_t>,
+    max over y in X of  sum_t <u_t, y>  -  sum_t <u_t, x_t>
 
 grows slower than the number of iterations.
 """
@@ -27,16 +27,16 @@ from regretkit.sets import Simplices, StrategySet
 
 @define(eq=False, slots=False)
 class RegretMinimizer(Stateful, abc.ABC):
-    """An online decision maker on a convex set: a rule, or a circuit of other minimizers.
+    """A regret minimizer on a convex set: a rule, or a circuit of other minimizers.
 
-    Callers use the three final methods. Authors set ``domain`` when the minimizer is built, and
-    define ``_propose``, ``_learn`` and, where they apply, the other hooks. The final methods check
-    what hooks receive.
+    Callers use the three final methods. A subclass sets ``domain`` in its constructor, and defines
+    ``_propose``, ``_learn`` and optionally the other hooks. The final methods validate arguments
+    before they call a hook.
 
     Attributes
     ----------
     domain
-        The set X on which it plays.
+        The set X of strategies.
     iteration
         Number of utilities observed so far.
 
@@ -49,22 +49,25 @@ class RegretMinimizer(Stateful, abc.ABC):
     array([0., 1., 0.])
     """
 
-    # Without hooks: attrs would put one before every attribute that is set, in every iteration.
+    # NO_OP: attrs would otherwise run a hook at each assignment, several times per iteration.
     domain: StrategySet = field(init=False, repr=False, on_setattr=NO_OP)
     iteration: int = field(init=False, repr=False, on_setattr=NO_OP)
-    # It is state, because engines round it in different ways.
+    # The strategy is part of the state: engines round differently, so it cannot be recomputed.
     _strategy: Vector | None = field(default=None, init=False, repr=False, on_setattr=NO_OP)
     _tracker: RegretTracker | None = field(
         init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE
     )
 
     scale_free: ClassVar[bool] = False
-    """Whether utilities times a power of two lead to the same bits, if this holds for its parts."""
+    """Whether scaling all utilities by a power of two leaves strategies bitwise identical.
+
+    A circuit may set it if the property follows from that of its parts.
+    """
     _number_functions: ClassVar[tuple[str, ...]] = ()
-    """Methods of a whole number that a trace calls in each iteration instead of tracing."""
+    """Methods of an integer that a compiled run calls in each iteration, outside the kernel."""
 
     def __new__(cls, *_arguments: object, **_named: object) -> "RegretMinimizer":  # noqa: D102 - not for callers
-        # Here and not in __init__, so that an author's own __init__ owes nothing to this class.
+        # In __new__, so that a subclass with its own __init__ need not call this class's.
         make_fields(cls)
         self = super().__new__(cls)
         self.iteration = 0
@@ -74,36 +77,36 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates of a strategy, and so of a utility."""
+        """Number of coordinates of a strategy and of a utility."""
         return self.domain.dimension
 
     @property
     def no_guarantee(self) -> str:
-        """Why its regret may grow in proportion to time, empty where it does not."""
+        """Why the regret may grow linearly in the number of iterations; empty if it cannot."""
         return ""
 
     def on_domain(self, simplices: Simplices) -> "RegretMinimizer | None":
-        """Return a new, untrained minimizer of the same rule over other simplices.
+        """Return a new minimizer with the same parameters over other simplices.
 
-        None where the rule does not play on arbitrary simplices.
+        The result is None if the rule does not support arbitrary simplices.
         """
         return None
 
     @final
     def next_strategy(self) -> Vector:
-        """Return this iteration's strategy, shape ``(dimension,)``, read-only.
+        """Return this iteration's strategy, a read-only array of shape ``(dimension,)``.
 
-        Every call before the next ``observe_utility`` returns the same array.
+        Calls before the next ``observe_utility`` return the same array.
         """
         if self._strategy is None:
             name = f"the result of {type(self).__name__}._propose"
             self._strategy = vector(self._propose(), self.dimension, name)
-        self._strategy.setflags(write=False)  # a loaded state is writeable
+        self._strategy.setflags(write=False)  # also after load_state_dict, which sets a copy
         return self._strategy
 
     @final
     def observe_utility(self, utility: ArrayLike) -> None:
-        """Learn from this iteration's utility, shape ``(dimension,)``, and end the iteration."""
+        """Update with this iteration's utility, shape ``(dimension,)``, and end the iteration."""
         checked = vector(utility, self.dimension, "utility", largest=LARGEST)
         strategy = self.next_strategy()
         learn: Callable[[Vector, Vector], object] = self._learn
@@ -116,36 +119,36 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     @final
     def expect_utility(self, prediction: ArrayLike) -> None:
-        """Predict the coming iteration's utility, in place of the minimizer's own prediction.
+        """Replace the minimizer's own prediction of the next utility, shape ``(dimension,)``.
 
-        It applies to the coming iteration only. Minimizers that do not predict ignore it.
+        The prediction holds for one iteration. Minimizers without predictions ignore it.
         """
         checked = vector(prediction, self.dimension, "prediction", largest=LARGEST)
-        # A rule that ignores predictions keeps its strategy, which may have been drawn at random.
+        # Without the hook, keep the strategy: proposing again could draw another one at random.
         if type(self)._expect is not RegretMinimizer._expect:
             self._expect(checked)
             self._strategy = None
 
     @abc.abstractmethod
     def _propose(self) -> Vector:
-        """Return the strategy that the current state implies, a new array."""
+        """Return this iteration's strategy, computed from the state, as a new array."""
 
     @abc.abstractmethod
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        """Update the state by one iteration, and return None.
+        """Update the state with the utility and the strategy of iteration ``self.iteration + 1``.
 
-        ``self.iteration`` is the number of iterations before. Keep no reference to either array.
+        Return None, and keep no reference to either array.
         """
 
     def _expect(self, prediction: Vector) -> None:
-        """Take ``prediction`` for the coming utility. Keep no reference to it."""
+        """Set the prediction of the next utility. Keep no reference to the array."""
 
     def _value(self, utility: Vector) -> float:
         """Return the value of this iteration's strategy."""
         return self.domain.value(utility, self.next_strategy())
 
     def _regret_bound(self, tracker_of: "TrackerOf") -> RegretBound | None:
-        """Return what is proven about its regret, given the trackers of itself and its parts."""
+        """Return the regret bound, evaluated with the trackers of the minimizer and its parts."""
         return None
 
     def __str__(self) -> str:
@@ -159,7 +162,7 @@ class RegretMinimizer(Stateful, abc.ABC):
         return circuit_html(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A copy has all attributes, declared as fields or not, and no tracker.
+        # Copies have all attributes, also those that are no attrs fields, except the tracker.
         left_out = "_tracker", "_kernels"
         held = {name: value for name, value in attributes(self) if name not in left_out}
         return _rebuilt, (type(self), held)
@@ -171,7 +174,7 @@ class RegretMinimizer(Stateful, abc.ABC):
 
 
 TrackerOf: TypeAlias = Callable[[RegretMinimizer], RegretTracker]
-"""Returns the tracker of a minimizer in the circuit."""
+"""Maps a minimizer of a circuit to its tracker."""
 
 
 def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretMinimizer:
@@ -185,7 +188,7 @@ _FIELD = type(field())
 
 
 def make_fields(kind: type[RegretMinimizer]) -> None:
-    """Apply ``attrs.define`` to a class that declares fields, unless its author did."""
+    """Apply ``attrs.define`` to each base class that declares fields without it."""
     for base in reversed(kind.__mro__):
         if not issubclass(base, RegretMinimizer) or "__attrs_attrs__" in vars(base):
             continue
