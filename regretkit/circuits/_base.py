@@ -1,4 +1,4 @@
-"""What circuits share: checks of their parts, and the base class of those around one minimizer."""
+"""Base classes of circuits, and checks of their parts."""
 
 import abc
 from collections.abc import Callable, Iterable
@@ -14,19 +14,19 @@ from regretkit.minimizers import ConicBlackwell, ResponseBasedApproachability
 from regretkit.sets import Simplices
 
 LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
-"""Builds one minimizer for all decision points: a rule's class, or a ``PerDecisionPoint``."""
+"""A function of simplices that returns a minimizer on them, such as a rule's class."""
 
 
 is_minimizer = of_kind(RegretMinimizer, "RegretMatching(3)")
 
 
 def as_minimizers(values: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    """Return minimizers as a tuple; a converter of attrs fields."""
+    """Return minimizers as a tuple, or raise a TypeError."""
     return sequence(values, RegretMinimizer, "minimizers", "RegretMatching(3)")
 
 
 def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
-    """Return what ``local`` makes for these blocks."""
+    """Return the minimizer that ``local`` builds on these simplices, after checks."""
     if isinstance(local, RegretMinimizer) or not callable(local):
         raise TypeError(must_be(name, "a rule's class, or a function of simplices", local))
     made = local(simplices)
@@ -35,17 +35,19 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
 
 
 def on_simplices(rule: RegretMinimizer, simplices: Simplices, name: str) -> RegretMinimizer:
-    """Return ``rule`` if it plays on these simplices."""
+    """Return ``rule`` if it plays on these simplices, else raise a ValueError."""
     if rule.domain != simplices:
         raise ValueError(
             f"{name} must play on {quote(simplices)}, got a minimizer on {quote(rule.domain)}; "
-            "a rule for one simplex goes in as PerDecisionPoint(rule)"
+            "pass PerDecisionPoint(rule) for a rule on one simplex"
         )
     return rule
 
 
 def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
-    """Refuse one object in two places, at any depth: it would learn twice in an iteration.
+    """Raise a ValueError if one minimizer occurs twice, at any depth.
+
+    It would be updated twice in an iteration.
 
     Examples
     --------
@@ -58,21 +60,20 @@ def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
         part = pending.pop()
         if id(part) in seen:
             raise ValueError(
-                f"the same minimizer, {quote(part)}, is in two places and would learn twice in an "
-                "iteration; build one for each"
+                f"the same minimizer occurs twice: {quote(part)}; build one for each place"
             )
         seen.add(id(part))
         pending += [child for _, child in parts(part)]
 
 
 def no_bound_by_block(rule: RegretMinimizer) -> str:
-    """Return why a rule's regret may be large in some of its blocks, empty where it may not."""
+    """Return why a rule's regret may grow linearly in a block, empty if it cannot."""
     if not isinstance(rule.domain, Simplices) or rule.domain.blocks < 2:
         return ""
     if isinstance(rule, ConicBlackwell | ResponseBasedApproachability):
         return (
-            f"{quote(rule)} bounds the sum of the regrets at its decision points, and not each; "
-            "pass PerDecisionPoint(rule)"
+            f"{quote(rule)} bounds only the sum of the regrets of its decision points; pass "
+            "PerDecisionPoint(rule)"
         )
     inner = (part for _, part in parts(rule) if isinstance(part, RegretMinimizer))
     return next(filter(None, map(no_bound_by_block, inner)), "")
@@ -80,14 +81,14 @@ def no_bound_by_block(rule: RegretMinimizer) -> str:
 
 @define(eq=False)
 class Circuit(RegretMinimizer):
-    """A minimizer made of others."""
+    """A minimizer that is built out of minimizers."""
 
     scale_free = True
 
 
 @define(eq=False)
 class SingleMinimizerCircuit(Circuit):
-    """A circuit around one minimizer, by default on the minimizer's domain."""
+    """A circuit around one minimizer. By default its domain is that of the minimizer."""
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
 
@@ -100,10 +101,10 @@ class SingleMinimizerCircuit(Circuit):
 
     @abc.abstractmethod
     def _transform(self, strategy: Vector) -> Vector:
-        """Return what is played for the minimizer's strategy, a new array."""
+        """Return the circuit's strategy for the minimizer's strategy, a new array."""
 
     def _inner(self, utility: Vector) -> Vector:
-        """Return what the minimizer learns from, the utility itself by default."""
+        """Return the minimizer's utility for the circuit's utility, by default the same."""
         return utility
 
     def _propose(self) -> Vector:

@@ -1,4 +1,4 @@
-"""Self-play: minimizers play games, by orders, averagings and estimators."""
+"""Self-play: algorithms, runs, orders of updates, averaging schemes, callbacks and matches."""
 
 from regretkit._state import Stateful as Stateful
 from regretkit.estimators import AverageStrategySampling as AverageStrategySampling

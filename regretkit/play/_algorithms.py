@@ -1,4 +1,4 @@
-"""Named algorithms: a local rule, an order of play, an averaging and a sampling."""
+"""Algorithms, and the table of their names."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -47,32 +47,32 @@ from regretkit.play._self_play import SelfPlay
 from regretkit.sets import DecisionDAG, Simplices, StrategySet
 
 CircuitMaker: TypeAlias = Callable[..., RegretMinimizer]
-"""Called with a player's set and, as ``local``, a local rule, returns a minimizer on the set."""
+"""Builds a minimizer on a player's set, from the set and a local rule, ``local=``."""
 
 Groups: TypeAlias = Sequence[Indices]
-"""For each player, the number of the group of each of its decision points."""
+"""For each player, the group number of each decision point."""
 
 
 @frozen(init=False)
 class Algorithm:
-    """A local rule, an order of play, an averaging, a sampling and a circuit.
+    """A local rule, an order of updates, an averaging scheme, a sampling and a circuit.
 
     Parameters
     ----------
     local
-        A function that returns a minimizer on simplices, such as a rule's class or
-        ``PerDecisionPoint``. Or an ``Algorithm`` or its name, whose order, averaging, sampling and
-        circuit are the defaults of the others. Or a list of these, one for each player.
+        A function of simplices that returns a minimizer on them, such as a rule's class or
+        ``PerDecisionPoint``. Or an ``Algorithm`` or its name, which also sets the defaults of the
+        other parameters. Or a list of these, one for each player.
     order
         The order of updates; ``Alternating()`` by default.
     averaging
-        The weights of iterations; ``Uniform()`` by default, and where the algorithms of a list
-        differ, since an iteration must have the same weight for all players.
+        The averaging scheme; ``Uniform()`` by default. All players share one scheme, so a list of
+        algorithms with different schemes also defaults to ``Uniform()``.
     sampling
-        How utilities are sampled, as ``solve`` takes it; None for exact ones, the default.
+        The sampling of utilities, as in ``solve``; None, the default, for exact utilities.
     circuit
-        Makes a player's minimizer, called with its set and the rule as ``local``; ``CFR`` by
-        default, which on simplices is the rule itself.
+        A function of a player's set and the rule, ``local=``, that returns the player's minimizer.
+        The default is ``CFR``. In normal forms it is the rule itself.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Algorithm:
     >>> solve(kuhn_poker(), mine, iterations=10).iteration
     10
 
-    EFR by RM+:
+    EFR with regret matching+:
 
     >>> from regretkit.circuits import EFR
     >>> solve(kuhn_poker(), Algorithm(RegretMatchingPlus, circuit=EFR), iterations=10).iteration
@@ -117,10 +117,10 @@ class Algorithm:
         given: Any = local if listed else [local]
         parts = [_part(algorithm) for algorithm in given]
         if not parts:
-            raise ValueError("algorithm must have one entry for each player, got none")
+            raise ValueError("algorithm must have one entry for each player, got an empty list")
         rules: Any = tuple(rule for rule, _ in parts)
         if listed and any(isinstance(rule, tuple) for rule in rules):
-            raise ValueError("an algorithm of a list must have one rule, got one by player")
+            raise ValueError("an algorithm in a list must have one rule, got one for each player")
         bases = [base for _, base in parts if base is not None]
         equal = all(base.averaging == bases[0].averaging for base in bases)
         mixed = not bases or not equal or len(bases) < len(parts)
@@ -138,16 +138,16 @@ class Algorithm:
             sampling_estimator(self.sampling)  # checks the name
 
     def minimizer(self, domain: StrategySet) -> RegretMinimizer:
-        """Return a new minimizer on a player's set, a tree or simplices."""
+        """Return a new minimizer on a player's set, a decision tree or simplices."""
         if isinstance(self.local, tuple):
-            raise ValueError("each player has its own rule here; use minimizers(game)")
+            raise ValueError("the algorithm has one rule for each player; use minimizers(game)")
         return _minimizer(self.circuit, self.local, domain)
 
     def minimizers(self, game: Game, groups: Groups | None = None) -> list[RegretMinimizer]:
         """Return a new minimizer for each player of a game.
 
-        ``groups`` has, for each player, the groups of decision points that share a strategy, as in
-        ``SharedStrategies``.
+        ``groups`` has, for each player, the group number of each decision point. Decision points of
+        a group share a strategy, as in ``SharedStrategies``.
         """
         check_game(game)
         players = len(game.domains)
@@ -159,8 +159,8 @@ class Algorithm:
         if groups is not None:
             if self.circuit is not CFR:
                 raise ValueError(
-                    f"algorithm's circuit {quote(self.circuit)} cannot play a game of imperfect "
-                    "recall; pass an algorithm of CFR, such as 'cfr+'"
+                    f"circuit {quote(self.circuit)} does not support games of imperfect recall; "
+                    "pass an algorithm of CFR, such as 'cfr+'"
                 )
             shared = zip(rules, groups, strict=True)
             rules = tuple(SharedStrategies(rule, group) for rule, group in shared)
@@ -177,10 +177,10 @@ class Algorithm:
         engine: str = "auto",
         groups: Groups | None = None,
     ) -> SelfPlay:
-        """Return a run of this algorithm on a game, before its first iteration.
+        """Return a new run of this algorithm on a game.
 
-        ``estimator`` replaces the algorithm's ``sampling``, of which ``seed`` is the seed;
-        ``groups`` is what ``minimizers`` takes.
+        ``seed`` is the seed of the algorithm's ``sampling``, and ``estimator`` replaces both.
+        ``groups`` is as in ``minimizers``.
         """
         run = SelfPlay(
             game,
@@ -195,34 +195,34 @@ class Algorithm:
         return run
 
     def estimator(self, seed: int | np.random.Generator = 0) -> Estimator:
-        """Return a new estimator of utilities: exact ones, or samples drawn with this seed."""
+        """Return a new estimator: exact utilities, or the algorithm's sampling with this seed."""
         if self.sampling is None:
             return ExactUtility()
         return sampling_estimator(self.sampling, seed)
 
 
 AlgorithmLike: TypeAlias = str | LocalRule | Algorithm | Sequence[str | LocalRule | Algorithm]
-"""The name of an algorithm, a rule, an ``Algorithm``, or a list of these by player."""
+"""The name of an algorithm, a rule, an ``Algorithm``, or a list of these, one for each player."""
 
 Part = TypeVar("Part")
 
 
 def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm | None]:
-    """Return the rule of one player, and the algorithm that it comes from, if any."""
+    """Return the rule of an argument, and its ``Algorithm``, None for a plain rule."""
     if isinstance(local, str):
         local = ALGORITHMS[_known(local)]
     if isinstance(local, Algorithm):
         return local.local, local
     if isinstance(local, RegretMinimizer) or local is CFR or not callable(local):
         raise TypeError(
-            "algorithm must be a name, a rule's class, an Algorithm, or a list of these by player, "
-            f"got {quote(local)}"
+            "algorithm must be a name, a rule's class, an Algorithm, or a list with one for each "
+            f"player, got {quote(local)}"
         )
     return cast("Any", local), None
 
 
 def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part) -> Part:
-    """Return the argument, or the common value of the algorithms of a list."""
+    """Return the argument, or else the common value of the algorithms in a list."""
     if given is not None:
         return given
     if any(part != parts[0] for part in parts):
@@ -242,7 +242,7 @@ def _minimizer(circuit: CircuitMaker, local: LocalRule, domain: StrategySet) -> 
 
 
 cfr = Algorithm(RegretMatching)
-"""CFR: Zinkevich, Johanson, Bowling and Piccione (2007), here with alternating updates."""
+"""CFR: Zinkevich, Johanson, Bowling and Piccione (2007), with alternating updates."""
 
 mccfr = Algorithm(RegretMatching, sampling="external")
 """Monte Carlo CFR by external sampling: Lanctot, Waugh, Zinkevich and Bowling (2009)."""
@@ -279,14 +279,14 @@ It needs a horizon, so it is not in ``ALGORITHMS``.
 
 
 def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
-    """Return discounted CFR with schedules for its exponents and its average.
+    """Return discounted CFR with schedules for the exponents of its rule and its average.
 
     Parameters
     ----------
     horizon
-        Number of iterations planned, a whole number, at least 1.
+        Planned number of iterations, at least 1.
     power
-        Where the exponent of the average starts, finite: 15 or 30 in the paper.
+        Initial exponent of the average's weights: 15 or 30 in the paper.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
 
 
 _EFR = ("informed_cf", "bps", "cfps", "csps", "tips", "bhv")
-"""Types of deviations that contain the constant ones; ``blind_cf`` does, and is CFR."""
+"""Types of deviations that contain external ones. ``blind_cf`` also does, but is CFR."""
 
 
 def _efr(deviations: str) -> Algorithm:
@@ -316,13 +316,13 @@ def _efr(deviations: str) -> Algorithm:
 
 
 linear_swap = Algorithm(RegretMatchingPlus, order=Simultaneous(), circuit=linear_swap_regret)
-"""Linear swap regret by CFR over pairs: Zhang, Farina and Sandholm (2024), here by RM+."""
+"""Linear swap regret by CFR over pairs: Zhang, Farina and Sandholm (2024), with RM+."""
 
 efce = Algorithm(RegretMatchingPlus, order=Simultaneous(), circuit=trigger_regret)
-"""Trigger regret by CFR over triggers: Farina, Celli, Marchesi and Gatti (2022), here by RM+."""
+"""Trigger regret by CFR over triggers: Farina, Celli, Marchesi and Gatti (2022), with RM+."""
 
 efcce = evolve(efce, circuit=partial(trigger_regret, coarse=True))
-"""Coarse trigger regret: Farina, Bianchi and Sandholm (2020), here by RM+."""
+"""Coarse trigger regret: Farina, Bianchi and Sandholm (2020), with RM+."""
 
 ALGORITHMS = MappingProxyType(
     {
@@ -342,13 +342,13 @@ ALGORITHMS = MappingProxyType(
         "efcce": efcce,
     }
 )
-"""The algorithms that have a name, by it."""
+"""Algorithms by name."""
 
 
 def named(algorithm: AlgorithmLike) -> Algorithm:
-    """Return the algorithm of a name, a rule or a list by player; an algorithm as it is.
+    """Return the ``Algorithm`` of a name, of a rule, or of a list with one for each player.
 
-    A rule alone is played as in CFR: alternating updates, with the uniform average.
+    A rule alone gives CFR: alternating updates, and the uniform average.
 
     Examples
     --------
@@ -363,14 +363,14 @@ def named(algorithm: AlgorithmLike) -> Algorithm:
 
 
 def call_of(algorithm: Algorithm, estimator: object = None) -> dict[str, Any]:
-    """Return the name of an algorithm, or None, and its sampling, for a file."""
+    """Return the name, None if it has none, and the sampling of an algorithm, for files."""
     listed = isinstance(algorithm.local, tuple)
     rules: Any = algorithm.local if listed else (algorithm.local,)
     sampled = {name: evolve(known, sampling=None) for name, known in ALGORITHMS.items()}
     candidates = [[name for name, known in sampled.items() if known.local == x] for x in rules]
     wanted, found = evolve(algorithm, sampling=None), None
     for names in product(*candidates):
-        with suppress(ValueError):  # of algorithms that differ in their order or circuit
+        with suppress(ValueError):  # their orders or circuits differ
             local: Any = [sampled[name] for name in names]
             if Algorithm(local if listed else local[0]) == wanted:
                 found = [*names] if listed else names[0]
@@ -380,17 +380,17 @@ def call_of(algorithm: Algorithm, estimator: object = None) -> dict[str, Any]:
 
 
 def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:
-    """Return the rule of an algorithm of CFR, for play without a tree."""
+    """Return the rule of an algorithm, for runs without a tree."""
     if algorithm.circuit is not CFR:
         raise ValueError(
-            f"algorithm's circuit {quote(algorithm.circuit)} needs the game's tree; pass an "
-            "algorithm of CFR, such as 'mccfr'"
+            f"circuit {quote(algorithm.circuit)} needs the game's tree; pass an algorithm of CFR, "
+            "such as 'mccfr'"
         )
     return algorithm.local
 
 
 def _known(name: str) -> str:
-    """Return the name of an algorithm in the spelling of ``ALGORITHMS``."""
+    """Return the name in lower case, as in ``ALGORITHMS``."""
     if name.lower() not in ALGORITHMS:
         raise ValueError(
             f"there is no algorithm {quote(name)}, only {', '.join(map(repr, ALGORITHMS))}"

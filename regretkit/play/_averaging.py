@@ -1,4 +1,4 @@
-"""Averaging: the weights of iterations, and the weighted average of strategies."""
+"""Averaging schemes, and the weighted average of strategies."""
 
 import abc
 import math
@@ -17,23 +17,23 @@ from regretkit.games._game import is_finite
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 _MIN_LOG_WEIGHT = -600.0
-"""Smaller weights count as exp(-600), which is far from the smallest float."""
+"""Lower limit of the logarithm of a weight, so that no weight underflows to zero."""
 
 
 class Averaging(abc.ABC):
-    """A scheme of weights for an average over iterations.
+    """An averaging scheme: the weight of each iteration in the average strategy.
 
-    With weights w_t, the gap of the averages is at most the players' weighted regret divided by
-    the sum of the weights. Equal weights suit every rule whose regret is small. Increasing weights
-    suit the rules whose docstring says so, such as ``RegretMatchingPlus``. If the sum of the
-    weights is finite, the average need not approach an equilibrium.
+    With weights w_t, the gap of the average is at most the players' weighted regrets divided by the
+    sum of the weights. Equal weights suit every rule. Increasing weights need a rule with a bound
+    on the weighted regret, such as ``RegretMatchingPlus``. If the sum of all weights is finite, the
+    average need not converge to an equilibrium.
 
     Examples
     --------
     >>> [Linear().weight(t, None) for t in (1, 2, 3)]
     [1.0, 2.0, 3.0]
 
-    An averaging that looks at the run, and weights an iteration by player 0's largest probability:
+    A scheme that depends on the run: the weight is the largest probability of player 0.
 
     >>> class BySurety(Averaging):
     ...     def look(self, run):
@@ -51,29 +51,26 @@ class Averaging(abc.ABC):
     def weight(self, t: int, horizon: int | None) -> float:
         """Return the weight of iteration ``t`` (from 1), at least 0.
 
-        ``horizon`` is the number of iterations planned, None if unknown. An infinite weight
+        ``horizon`` is the planned number of iterations, None if unknown. An infinite weight
         discards all earlier iterations.
         """
 
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        """Return the weights of ``count`` iterations, the first of which is ``first``.
-
-        The numbers are those of ``weight``, which is called once an iteration by default.
-        """
+        """Return the weights of iterations ``first`` to ``first + count - 1``, as by ``weight``."""
         return np.array([self.weight(t, horizon) for t in range(first, first + count)])
 
     def look(self, run: Any) -> None:
-        """Look at a run before each of its iterations, for a weight that depends on it.
+        """Read the run before each iteration, for weights that depend on it.
 
-        ``run.current`` are the strategies of the coming iteration. A run whose averaging has this
-        method plays iteration by iteration, in machine code too.
+        ``run.current`` has the strategies of the next iteration. If a scheme overrides this method,
+        engines play one iteration at a time.
         """
         return
 
 
 @frozen
 class Uniform(Averaging):
-    """All iterations have weight 1.
+    """Equal weights: w_t = 1.
 
     Examples
     --------
@@ -90,7 +87,7 @@ class Uniform(Averaging):
 
 @frozen
 class Linear(Averaging):
-    """Iteration t has weight t.
+    """Linear weights: w_t = t.
 
     Examples
     --------
@@ -107,7 +104,7 @@ class Linear(Averaging):
 
 @frozen
 class Quadratic(Averaging):
-    """Iteration t has weight t^2.
+    """Quadratic weights: w_t = t^2.
 
     Examples
     --------
@@ -124,14 +121,13 @@ class Quadratic(Averaging):
 
 @frozen
 class Power(Averaging):
-    """Iteration t has weight ``t ** power``.
+    """Polynomial weights: w_t = t^power.
 
     Parameters
     ----------
     power
-        A number from -1 to 40; 0 is ``Uniform``, 1 ``Linear``, 2 ``Quadratic``.
-        Below -1 the sum of all weights is finite, and the average need not converge to an
-        equilibrium. Beyond 40, the weights of ten million iterations exceed double precision.
+        The exponent, from -1 to 40. Below -1 the sum of all weights is finite, and the average need
+        not converge. Above 40, the sum of ten million weights overflows double precision.
 
     Examples
     --------
@@ -146,14 +142,14 @@ class Power(Averaging):
         return weight
 
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
-        if self.power == 2.0 and first + count <= 2**26:  # in DCFR; squares are exact
+        if self.power == 2.0 and first + count <= 2**26:  # t^2 < 2^53 is exact in both forms
             return Quadratic().weights(first, count, horizon)
         return super().weights(first, count, horizon)
 
 
 @frozen
 class Last(Averaging):
-    """Discard all iterations but the last: the average is x_T.
+    """Infinite weights, which discard earlier iterations: the average is the last iterate x_T.
 
     Examples
     --------
@@ -171,15 +167,15 @@ class Last(Averaging):
 
 @frozen
 class HorizonPower(Averaging):
-    """Discount early iterations faster than late ones, over a planned number of iterations.
+    """Polynomial weights whose exponent falls by 5 over a planned number of iterations.
 
-    Before iteration t is added, the weighted sum so far is multiplied by
+    Iteration t multiplies the weighted sum of earlier strategies by
 
-        ((t - 1) / t)^(power - 5 p),    p = (t - 1) / horizon
+        ((t - 1) / t)^(power - 5 p),    p = min(1, (t - 1) / horizon)
 
-    Weights grow as ``t^power`` at first and as ``t^(power - 5)`` in the end. Iteration ``horizon``
-    has weight 1; after it, p is 1. HS-DCFR and HS-PCFR+ use a power of 15 or 30. Weights never
-    decrease if the power is at least 5, as regret matching+ requires.
+    The weights grow as ``t^power`` at first and as ``t^(power - 5)`` at the horizon, whose
+    iteration has weight 1. HS-DCFR and HS-PCFR+ use powers of 15 and 30. With a power of at least
+    5, weights never decrease, which regret matching+ requires.
 
     Parameters
     ----------
@@ -197,7 +193,7 @@ class HorizonPower(Averaging):
     References
     ----------
     Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
-    arXiv:2404.09097, equation 4, as in two other implementations: the text could not be checked.
+    arXiv:2404.09097, equation 4, taken from two other implementations, not from the text.
     """
 
     power: float = field(default=30.0, validator=finite)
@@ -205,20 +201,21 @@ class HorizonPower(Averaging):
     def weight(self, t: int, horizon: int | None) -> float:
         if horizon is None:
             raise ValueError(
-                f"{self} needs horizon=..., as in SelfPlay(..., horizon=1_000), or iterations=... "
-                "in solve"
+                f"{self} needs a horizon: pass iterations to solve, or horizon to SelfPlay"
             )
         if t > horizon:
             return float((t / horizon) ** (self.power - 5.0))
-        # The product of the factors of iterations t + 1 to horizon, in closed form
+        # log w_t = sum over s = t + 1 to H of (power - 5 (s - 1) / H) log((s - 1) / s). The first
+        # part telescopes to -power log(H / t). The second has, up to the factor 5 / H,
+        # sum of (s - 1) log(s / (s - 1))  =  H log H - t log t - log(H! / t!).
         relieved = horizon * math.log(horizon) - t * math.log(t)
         relieved -= math.lgamma(horizon + 1.0) - math.lgamma(t + 1.0)
         log_weight = 5.0 / horizon * relieved - self.power * math.log(horizon / t)
-        # Never quite zero: there is an average from the first iteration on.
+        # The limit keeps early weights positive, so an average exists after one iteration.
         return math.exp(max(log_weight, _MIN_LOG_WEIGHT))
 
 
-# The average
+# The average strategy
 
 
 @define(eq=False)
@@ -230,9 +227,9 @@ class Average(Stateful):
     Parameters
     ----------
     averaging
-        The weights w_t.
+        The averaging scheme, with weights w_t.
     horizon
-        Number of strategies planned, for weights that depend on it, at least 1.
+        Planned number of strategies, at least 1, for averaging schemes that depend on it.
 
     Attributes
     ----------
@@ -255,20 +252,20 @@ class Average(Stateful):
     _total: Vector | None = field(default=None, init=False, repr=False)
     _weight: float = field(default=0.0, init=False, repr=False)
     sums: Vector | None = field(default=None, init=False, repr=False)
-    """In sampled runs in machine code, the weighted sum by sequence as of its last visit. The
-    settled sums are rounded, so a run resumes bitwise identically from these alone."""
+    """In compiled sampled runs, the weighted sum of each sequence at its last visit. The total adds
+    later iterations and rounds, so a bitwise identical resume needs these sums."""
     parent_sums: Vector | None = field(default=None, init=False, repr=False)
-    """For each decision point, the sum at its parent sequence as of its last visit."""
+    """For each decision point, the sum of its parent sequence at the last visit."""
 
     def __attrs_post_init__(self) -> None:
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.horizon is not None:
             self.horizon = whole_number(self.horizon, "horizon", minimum=1)
-        # A scheme that needs a horizon raises now.
+        # A scheme that needs a horizon raises here, not in the first iteration.
         self.averaging.weight(1, self.horizon)
 
     def add(self, strategy: Vector) -> None:
-        """Add the next iteration's strategy, finite and of the shape of those before it."""
+        """Add the next iteration's strategy, a finite array of one shape in all iterations."""
         strategy = floats(strategy, "strategy")
         if self._total is not None and strategy.shape != self._total.shape:
             raise ValueError(f"strategy must have shape {self._total.shape}, got {strategy.shape}")
@@ -285,7 +282,10 @@ class Average(Stateful):
         self.iteration += 1
 
     def upcoming_weights(self, count: int) -> Vector:
-        """Return the factors of the sum and of each next strategy, shape ``(count, 2)``."""
+        """Return the factor of the sum so far and of the strategy in each of the next iterations.
+
+        The shape is ``(count, 2)``. An infinite weight gives the factors 0 and 1.
+        """
         weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
         self._check_weight(weights.min(initial=math.inf), count)
         discards = np.isinf(weights)
@@ -307,7 +307,7 @@ class Average(Stateful):
     def strategy(self) -> Vector:
         """The average, a new array of the strategies' shape."""
         if self._total is None or self._weight == 0.0:
-            raise ValueError("nothing to average yet: play at least one iteration first")
+            raise ValueError("the average needs at least one iteration of positive weight")
         return self._total / self._weight
 
     def _check_state(self, state: Mapping[str, object]) -> None:
@@ -322,7 +322,7 @@ class Average(Stateful):
 
 
 def average_profile(averages: Iterable[Average], game: Game) -> Profile:
-    """Return the players' averages, each distribution scaled to sum to 1 up to rounding."""
+    """Return the players' averages, with each distribution rescaled to sum to 1."""
     strategies = [
         _normalized(average.strategy, domain)
         for average, domain in zip(averages, game.domains, strict=True)

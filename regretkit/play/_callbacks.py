@@ -1,4 +1,4 @@
-"""Callbacks: functions of a run that watch it, record it, or stop it, and when to call them."""
+"""Callbacks that observe or stop a run, and schedules of their calls."""
 
 import math
 import sys
@@ -23,23 +23,25 @@ if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
 
 Callback: TypeAlias = Callable[["SelfPlay"], object]
-"""A function of a run, called after an iteration; a result that is ``True`` stops the run.
+"""A function of a run, called after iterations. A result ``True`` stops the run.
 
-A method ``next_call(run)`` returns the next iteration at which it needs to be called; a callback
-without one is called after every iteration. Calls in between, for other callbacks, must do no harm.
-A method ``begin(run)`` is called once before iterations are played; the callbacks that it returns,
-if any, are called after every iteration, before the others.
+Two methods are optional:
+
+- ``next_call(run)`` returns the next iteration at which the callback needs a call. Without it, the
+  callback is called after every iteration. It must allow more calls, which other callbacks cause.
+- ``begin(run)`` is called once before the first iteration. It may return more callbacks, which are
+  called after every iteration, before the others.
 """
 
 Schedule: TypeAlias = Callable[[int], int]
-"""A function of an iteration that returns the next iteration at which to call."""
+"""Maps an iteration to the next one at which to call, which is larger."""
 
 
-# Which callbacks, and when
+# Lists of callbacks
 
 
 def as_callbacks(callbacks: Iterable[Callable[..., object]]) -> list[Callable[..., object]]:
-    """Return callbacks as a list."""
+    """Return callbacks as a list, or raise a TypeError."""
     watching: list[Any] = [*callbacks] if isinstance(callbacks, Iterable) else [None]
     if any(isinstance(watcher, type) or not callable(watcher) for watcher in watching):
         raise TypeError(must_be("callbacks", "functions of the run, in a sequence", callbacks))
@@ -47,14 +49,14 @@ def as_callbacks(callbacks: Iterable[Callable[..., object]]) -> list[Callable[..
 
 
 def begin(callbacks: Iterable[Callable[..., object]], run: Any) -> list[Callable[..., object]]:
-    """Call the method ``begin`` of those that have one; return what is to watch every iteration."""
+    """Call each method ``begin``; return the callbacks for every iteration, each one once."""
     prepared = [getattr(callback, "begin", None) for callback in callbacks]
     watching = [prepare(run) or () for prepare in prepared if prepare is not None]
     return list({id(watcher): watcher for watcher in chain.from_iterable(watching)}.values())
 
 
 def next_call(run: "Run", callbacks: Iterable[Callable[..., object]], end: int) -> int:
-    """Return the next iteration at which a callback is due, ``end`` at the latest."""
+    """Return the next iteration at which a callback needs a call, at most ``end``."""
     following = run.iteration + 1
     for callback in callbacks:
         asked = getattr(callback, "next_call", None)
@@ -63,13 +65,13 @@ def next_call(run: "Run", callbacks: Iterable[Callable[..., object]], end: int) 
 
 
 def stopped(run: "Run", callbacks: Iterable[Callable[..., object]]) -> bool:
-    """Call all callbacks, without short-circuiting, and return whether one stops the run."""
+    """Call all callbacks, also after one stops the run; return whether any stops it."""
     said = [callback(run) for callback in callbacks]
     return any(isinstance(word, bool | np.bool_) and word for word in said)
 
 
 def every(period: int) -> Schedule:
-    """Return the schedule of every ``period``-th iteration.
+    """Return the schedule of the multiples of ``period``.
 
     Examples
     --------
@@ -81,11 +83,10 @@ def every(period: int) -> Schedule:
 
 
 def geometric(ratio: float = 1.1) -> Schedule:
-    """Return the schedule of iterations that grow by a ratio above 1, as 1, 2, 4, 8, ... do by 2.
+    """Return the schedule of iterations that grow by ``ratio``, such as 1, 2, 4, 8, ... for 2.
 
-    After t comes the next iteration that is at least ``t * ratio``. What is called so costs less
-    and less per iteration, and is evenly spread over a logarithmic axis. The iterations are the
-    same in every run, resumed or not.
+    The successor of t is ``max(t + 1, ceil(t * ratio))``, and ``ratio`` must be above 1. The calls
+    are evenly spaced on a logarithmic axis. They do not depend on where a run is resumed.
 
     Examples
     --------
@@ -109,15 +110,15 @@ def geometric(ratio: float = 1.1) -> Schedule:
 class At(Stateful):
     """Call a callback at the iterations of a schedule.
 
-    Machine code plays the iterations in between in one go.
+    The compiled engine plays the iterations between two calls without returning to Python.
 
     Parameters
     ----------
     schedule
-        ``every(period)``, ``geometric(ratio)``, or a function of an iteration that returns the next
+        ``every(period)``, ``geometric(ratio)``, or a function that maps an iteration to the next
         one at which to call.
     callback
-        What to call.
+        A function of the run.
 
     Examples
     --------
@@ -134,37 +135,37 @@ class At(Stateful):
     callback: Callback = field(validator=is_callable())
 
     def begin(self, run: Any) -> list[Callable[..., object]]:
-        """Let the callback begin."""
+        """Call ``begin`` of the callback."""
         return begin([self.callback], run)
 
     def __call__(self, run: Any) -> object:
-        """Pass the call on when it is time."""
+        """Call the callback if the iteration is in the schedule."""
         due = self.schedule(run.iteration - 1) == run.iteration
         return self.callback(run) if due else None
 
     def next_call(self, run: Any) -> int:
-        """Return the next iteration at which it passes a call on."""
+        """Return the next iteration in the schedule."""
         return self.schedule(run.iteration)
 
 
-# What stops a run
+# Stopping
 
 
 @define(eq=False)
 class StopAtGap(Stateful):
-    """Stop once a gap of the average is small enough.
+    """Stop once a gap of the average is at most ``target``.
 
     Parameters
     ----------
     target
-        The gap at which to stop, positive, in the unit of the gap.
+        The largest gap at which to stop, positive, in the unit of ``gap``.
     gap
-        Called with the game and the average; ``nash_conv`` by default, the sum over players.
+        A function of the game and the average; ``nash_conv`` by default.
 
     Attributes
     ----------
     last
-        The gap when it was last measured, None before.
+        The last measured gap, None before the first call.
 
     Examples
     --------
@@ -181,22 +182,21 @@ class StopAtGap(Stateful):
     last: float | None = field(default=None, init=False)
 
     def __call__(self, run: "SelfPlay") -> bool:
-        """Measure the gap, and say whether to stop."""
+        """Measure the gap, and return whether to stop."""
         self.last = self.gap(run.game, run.average)
         return self.last <= self.target
 
 
 @define(eq=False)
 class StopAtTime(Stateful):
-    """Stop after some seconds of play.
+    """Stop once the iterations of a call of ``run`` have taken ``limit`` seconds.
 
-    They are those of iterations, without callbacks, since ``run.run`` was called. An iteration is
-    never left half-way.
+    The time excludes callbacks. The run finishes the current iteration.
 
     Parameters
     ----------
     limit
-        The seconds, positive.
+        The number of seconds, positive.
 
     Examples
     --------
@@ -211,15 +211,15 @@ class StopAtTime(Stateful):
     _start: float = field(default=0.0, init=False, repr=False, metadata=NOT_STATE)
 
     def begin(self, run: Any) -> None:
-        """Note the time before the first iteration."""
+        """Store the run's time before the first iteration."""
         self._start = run.seconds
 
     def __call__(self, run: Any) -> bool:
-        """Say whether to stop."""
+        """Return whether to stop."""
         return bool(run.seconds - self._start >= self.limit)
 
     def next_call(self, run: Any) -> int:
-        """Return the next iteration at which to read the clock."""
+        """Return an iteration about 50 ms later."""
         return int(run.iteration + run.pace)
 
 
@@ -228,14 +228,14 @@ class StopAtTime(Stateful):
 
 @define(eq=False)
 class _Progress:
-    """A callback that writes a line about once in so many seconds."""
+    """A callback that writes a line at most once in ``every`` seconds."""
 
     write: Callable[[str], object]
     every: float
     end: int | None
-    """The last iteration, if it is known."""
+    """The planned last iteration."""
     limit: float | None
-    """The seconds of play, if they are limited."""
+    """The time limit in seconds."""
     _written: float = field(default=-math.inf, init=False)
 
     def next_call(self, run: Any) -> int:
@@ -262,7 +262,7 @@ def shown_progress(
     end: int | None,
     callbacks: Sequence[Callable[..., object]],
 ) -> Iterator[list[Callable[..., object]]]:
-    """Give the callback that shows progress: none, one on standard error, or one of the caller."""
+    """Yield a list with the callback that shows progress, empty for False."""
     limits = [callback.limit for callback in callbacks if isinstance(callback, StopAtTime)]
     limit = min(limits, default=None)
     if callable(progress):
@@ -278,7 +278,7 @@ def shown_progress(
 
 
 class _Line:
-    """A line of a stream, written over and over at a terminal and in a notebook."""
+    """A line of a stream. In terminals and notebooks each text overwrites the last one."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._longest = stream, 0

@@ -1,4 +1,4 @@
-"""Checkpoints: runs in files."""
+"""Checkpoints: save runs to files, and resume them."""
 
 import time
 from collections.abc import Iterable
@@ -23,36 +23,37 @@ if TYPE_CHECKING:
     from regretkit.play._sampled import Sampled
 
 _PLAYED = 9
-"""Seconds of play for one of saving, at least."""
+"""Smallest ratio of the time of play to the time of saving."""
 
 
 class CheckpointError(OSError):
-    """A checkpoint cannot be written."""
+    """Writing a checkpoint failed."""
 
 
 @define(eq=False)
 class Checkpoint:
     """A callback that saves a run.
 
-    The file is whole at every instant: a new checkpoint is written beside it and then replaces it.
-    A run that ``resume`` returns continues bitwise identically to an uninterrupted one.
+    Each save replaces the file atomically. A run that ``resume`` returns continues bitwise
+    identically to an uninterrupted one.
 
     Parameters
     ----------
     path
         The file. Its folder must exist.
     seconds
-        Save about this often, positive, and at most a tenth of the time.
+        Interval between saves in seconds, positive. Saving takes at most 10 % of the time. Pass
+        either ``seconds`` or ``every``.
     every
-        Save after every this many iterations, at least 1. One of the two is needed.
+        Interval between saves in iterations, at least 1.
     callbacks
-        Callbacks to call before and to save with the run, such as a ``Recorder``. If one of them
-        stops the run, the run is saved too.
+        Callbacks to call before each save and to save with the run, such as a ``Recorder``. If one
+        of them stops the run, the checkpoint saves it first.
 
     Attributes
     ----------
     iteration
-        The iteration of the last save, None before.
+        The iteration of the last save, None before the first.
 
     Examples
     --------
@@ -75,21 +76,21 @@ class Checkpoint:
     _saved: float = field(factory=time.monotonic, init=False, repr=False)
     """The time of the last save, or of construction."""
     _took: float = field(default=0.0, init=False, repr=False)
-    """Seconds of the last save."""
+    """Duration of the last save in seconds."""
 
     def __attrs_post_init__(self) -> None:
         if (self.seconds is None) == (self.every is None):
             raise ValueError(
-                f"pass one of seconds and every, got seconds={self.seconds} and every={self.every}"
+                f"pass either seconds or every, got seconds={self.seconds} and every={self.every}"
             )
         check_target(self.path)
 
     def begin(self, run: Any) -> list[Callback]:
-        """Let the callbacks watch the run."""
+        """Call ``begin`` of the callbacks."""
         return begin(self.callbacks, run)
 
     def __call__(self, run: Any) -> bool:
-        """Pass the call on, and save the run when it is time, or when it is to stop."""
+        """Call the callbacks, and save the run if a save is due or a callback stops it."""
         stop = stopped(run, self.callbacks)
         if stop or self._is_time(run):
             began = time.monotonic()
@@ -104,7 +105,7 @@ class Checkpoint:
         return stop
 
     def next_call(self, run: Any) -> int:
-        """Return the next iteration at which it wants to be called."""
+        """Return the next iteration at which a save or a callback may be due."""
         if self.every is not None:
             save = (run.iteration // self.every + 1) * self.every
         else:
@@ -143,24 +144,24 @@ def resume(
     estimator: Estimator | None = None,
     callbacks: Iterable[object] = (),
 ) -> "SelfPlay | Sampled":
-    """Return the run in a checkpoint, if a named algorithm made it.
+    """Read a checkpoint of a named algorithm, and return the run.
 
     ``run.run(run.horizon - run.iteration)`` plays the remaining iterations of ``solve``.
-    ``SelfPlay.load`` loads runs without a named algorithm.
+    ``SelfPlay.load`` reads runs of other algorithms.
 
     Parameters
     ----------
     path
-        The file that a ``Checkpoint`` or ``run.save`` wrote.
+        A file that ``Checkpoint`` or ``run.save`` wrote.
     game
-        The game, or its rules; by default the one of the catalogue that has the name in the file.
-        One of imperfect recall is treated as by ``solve`` with ``imperfect_recall``.
+        The game, or its rules. The default is the game of the catalogue with the name in the file.
+        An ``ImperfectRecallGame`` is played as by ``solve(..., imperfect_recall=True)``.
     algorithm
-        The algorithm; by default the one whose name is in the file.
+        The algorithm. The default is the algorithm with the name in the file.
     estimator
-        The estimator, if one was passed to ``solve``.
+        The estimator, required if the run had its own.
     callbacks
-        Those that were saved with the run; they get their state back.
+        The callbacks that were saved with the run. Their state is restored.
 
     Examples
     --------
@@ -180,11 +181,11 @@ def resume(
     algorithm = call["algorithm"] if algorithm is None else algorithm
     if algorithm is None:
         raise ValueError(
-            f"{path} is of a run that no algorithm with a name made; pass algorithm, or build its "
-            "parts and use load"
+            f"the algorithm of {path} has no name; pass algorithm, or build the run's parts and "
+            "use load"
         )
     if estimator is None and call["own_estimator"]:
-        raise ValueError(f"{path} is of a run with an estimator of its own; pass estimator")
+        raise ValueError(f"the run of {path} has its own estimator; pass estimator")
     chosen, groups = named(algorithm), None
     if estimator is None and chosen.sampling is None:
         chosen = Algorithm(chosen, sampling=call["sampling"])

@@ -1,7 +1,7 @@
-"""Checkpoint files: the call that made a run, and its state.
+"""Checkpoint files: the algorithm and the state of a run.
 
-A file is an ``.npz`` archive with the SHA-256 of the archive behind it. The array ``head`` is JSON,
-with ``{"<array>": "n"}`` in place of the array named n. Nothing in a file is run or unpickled.
+A file is an ``.npz`` archive, followed by the SHA-256 of the archive. Its array ``head`` is JSON,
+with ``{"<array>": "n"}`` in place of the array named n. Reading a file runs and unpickles nothing.
 """
 
 import hashlib
@@ -23,27 +23,27 @@ from regretkit.play._callbacks import begin
 _VERSION = 2
 _ARRAY = "<array>"
 _DIGEST = 32
-"""Bytes of a SHA-256."""
+"""Number of bytes of a SHA-256."""
 
 Arrays = dict[str, NDArray[np.generic]]
 
 
 @frozen
 class SavedRun:
-    """What a checkpoint holds."""
+    """The content of a checkpoint."""
 
     path: str
     game: Mapping[str, str | None]
     """The game's name and fingerprint."""
     call: Mapping[str, Any] | None
-    """The algorithm that made the run, by its name; None for a run of own parts."""
+    """The name and sampling of the run's algorithm; None for a run built from parts."""
     options: Mapping[str, Any]
-    """Numbers and texts that were passed to the run."""
+    """The numbers and strings among the arguments of the run's constructor."""
     parts: Sequence[str]
-    """The classes of the run and its parts."""
+    """Class names of the run and its parts."""
     seconds: float
     callbacks: Sequence[str]
-    """The classes of the callbacks whose state is saved."""
+    """Class names of the saved callbacks."""
     state: Mapping[str, Any]
 
     @classmethod
@@ -65,7 +65,7 @@ class SavedRun:
         )
 
     def write(self) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         arrays: Arrays = {}
         content = {field.name: getattr(self, field.name) for field in fields(type(self))[1:]}
         head = json.dumps({"version": _VERSION, "content": _flat(content, arrays)})
@@ -76,10 +76,10 @@ class SavedRun:
 
     @classmethod
     def read(cls, path: FilePath) -> "SavedRun":
-        """Read a file."""
+        """Read and verify a file."""
         data = memoryview(read_file(path))
         if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
-            raise ValueError(f"{path} is no checkpoint of regretkit, or was truncated or altered")
+            raise ValueError(f"{path} is not a checkpoint of regretkit, or is damaged")
         try:
             with np.load(io.BytesIO(data[:-_DIGEST]), allow_pickle=False) as archive:
                 arrays = dict(archive)
@@ -87,39 +87,38 @@ class SavedRun:
             if head["version"] != _VERSION:
                 raise ValueError(f"its format has version {head['version']}, not {_VERSION}")
             return cls(path=str(path), **_whole(head["content"], arrays))
-        except Exception as error:  # of any class, as the bytes may be any
+        except Exception as error:  # arbitrary bytes can raise errors of any class
             raise ValueError(f"cannot read {path}: {shorten(str(error))}") from error
 
     def find_game(self) -> Any:
-        """Return the game of the catalogue that has the name in the file."""
+        """Return the game of the catalogue with the name in the file."""
         name = self.game["name"] or ""
-        if name.partition("(")[0] not in names():  # a file must not point to another file
+        if name.partition("(")[0] not in names():  # load() would also read a file of this name
             raise ValueError(
-                f"{self.path} is of the game {quote(name)}, which is not in the catalogue; pass it "
-                "as game"
+                f"the game {quote(name)} of {self.path} is not in the catalogue; pass game"
             )
         return load_rules(name) if self.without_tree else load(name)
 
     @property
     def without_tree(self) -> bool:
-        """Whether the run has only the rules of its game."""
+        """Whether the run is ``Sampled``."""
         return "SelfPlay" not in self.parts
 
     def build(self, make: Callable[..., Any], callbacks: Iterable[object], **given: Any) -> Any:
-        """Return the run that ``make`` builds, at the iteration of the file."""
+        """Return a run that ``make`` builds, with the state of the file."""
         run = make(**{**self.options, **given})
         if (found := fingerprint(run.game)) != self.game["fingerprint"]:
             raise ValueError(
-                f"{self.path} is of the game {quote(self.game['name'])} with the fingerprint "
-                f"{self.game['fingerprint']}, but this is {quote(run.game)} with {found}"
+                f"{self.path} has the game {quote(self.game['name'])} with fingerprint "
+                f"{self.game['fingerprint']}, got {quote(run.game)} with {found}"
             )
         if (parts := _parts(run)) != self.parts:
-            raise ValueError(f"{self.path} is of {', '.join(self.parts)}, not {', '.join(parts)}")
+            raise ValueError(f"{self.path} has {', '.join(self.parts)}, not {', '.join(parts)}")
         saved: list[Any] = [each for each in callbacks if isinstance(each, Stateful)]
         kinds = [type(callback).__qualname__ for callback in saved]
         if kinds and kinds != self.callbacks:
             raise ValueError(f"{self.path} has the callbacks {self.callbacks}, not {kinds}")
-        begin(saved, run)  # so that measures have the parts of their state
+        begin(saved, run)  # creates the parts of measures, whose state is loaded next
         try:
             run.load_state_dict(self.state["run"])
             for callback, state in zip(saved, self.state["callbacks"], strict=False):
@@ -131,25 +130,25 @@ class SavedRun:
 
 
 def _parts(run: Any) -> list[str]:
-    """Return the classes of a run and its parts; a part that draws must be Stateful."""
+    """Return the class names of a run and its parts; raise a TypeError if one cannot be saved."""
     parts = {name: getattr(run, name) for name in ("order", "averaging", "estimator")}
     for name, part in parts.items():
         draws = any(isinstance(value, np.random.Generator) for _, value in attributes(part))
         if draws and not isinstance(part, Stateful):
-            raise TypeError(f"{name} draws at random: {quote(part)} must be Stateful to be saved")
+            raise TypeError(f"{name} has a random generator and must be Stateful: {quote(part)}")
     rules = [part for minimizer in getattr(run, "minimizers", ()) for part in with_parts(minimizer)]
     classes = [type(part).__qualname__ for part in (run, *rules, *parts.values())]
     return [*dict.fromkeys([*classes, *getattr(run, "rule_names", ())])]
 
 
 def _options(run: Any) -> dict[str, Any]:
-    """Return the constructor's arguments that are numbers and texts."""
+    """Return the constructor's arguments that are numbers, strings or None."""
     given = {field.alias: getattr(run, field.name) for field in fields(type(run)) if field.init}
     return {name: value for name, value in given.items() if isinstance(value, int | str | None)}
 
 
 def _flat(value: Any, arrays: Arrays) -> Any:
-    """Return a value for JSON, without the arrays in it, which are collected."""
+    """Return a value for JSON, and move its arrays to ``arrays``."""
     if isinstance(value, np.ndarray):
         name = f"{len(arrays)}"
         arrays[name] = value
@@ -162,7 +161,7 @@ def _flat(value: Any, arrays: Arrays) -> Any:
 
 
 def _whole(value: Any, arrays: Arrays) -> Any:
-    """Put the arrays back."""
+    """Invert ``_flat``."""
     if isinstance(value, dict):
         if value.keys() == {_ARRAY}:
             return arrays[value[_ARRAY]]

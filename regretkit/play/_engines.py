@@ -1,4 +1,4 @@
-"""Engines: the ways to run the iterations of self-play, which all mean the same."""
+"""Engines, which run the iterations of self-play, and their choice."""
 
 import abc
 from collections.abc import Callable
@@ -20,46 +20,49 @@ AUTO = "auto"
 
 
 class Executor(abc.ABC):
-    """An engine at work on one run. The constructor compiles its machine code."""
+    """Plays the iterations of one run. The constructor compiles its kernels."""
 
     parts: tuple[object, ...] = ()
-    """The parts of the run when this was started."""
+    """The parts of the run at the start of this executor."""
 
     @abc.abstractmethod
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
-        """Play ``iterations`` more, or fewer once ``interrupted()``; stop between two of them."""
+        """Play ``iterations``, or fewer: stop after one at which ``interrupted()`` is true."""
 
     def is_current(self) -> bool:
-        """Return whether the rules of the run still are what they were when this was started."""
+        """Return whether the rules of the run are unchanged since the start of this executor."""
         return True
 
     def __deepcopy__(self, memo: object) -> None:
-        return None  # a copy of a run finds its own
+        return None  # a copy of a run starts its own executor
 
 
 class Engine(abc.ABC):
-    """A way to run iterations."""
+    """A way to run self-play."""
 
     name: str
 
     @abc.abstractmethod
     def unsupported_reason(self, run: "SelfPlay") -> str | None:
-        """Return the part of a run that this engine does not support, and why, or None.
+        """Return why this engine does not support a run, None if it does.
 
         A reason that concerns one player begins with ``minimizers[player]:``.
         """
 
     @abc.abstractmethod
     def start(self, run: "SelfPlay") -> Executor:
-        """Start a run that this engine supports, or raise ``CannotStartError``."""
+        """Return an executor of a supported run, or raise ``CannotStartError``."""
 
     def start_without_tree(self, run: "Sampled", *, required: bool) -> Executor | None:
-        """Start a run without a tree, or return None where this is not supported or required."""
+        """Return an executor of a run without a tree, or None if the run is not supported.
+
+        If ``required``, an unsupported run raises an error instead.
+        """
         return None
 
 
 class NumpyEngine(Engine):
-    """Everything as it is written, in Python and NumPy: what the other engines must agree with."""
+    """Runs orders and minimizers as Python code. It is the reference for other engines."""
 
     name = "numpy"
 
@@ -82,11 +85,11 @@ class _NumpyExecutor(Executor):
 
 
 _ENGINES: list[Engine] = [NumpyEngine()]
-"""All engines, the fastest first."""
+"""All engines, fastest first."""
 
 
 def register_engine(engine: Engine) -> None:
-    """Offer an engine to runs, as the fastest of all."""
+    """Add an engine, as the fastest one."""
     _ENGINES.insert(0, engine)
 
 
@@ -96,20 +99,20 @@ def _engines() -> list[Engine]:
 
 
 def executor_without_tree(run: "Sampled", *, required: bool) -> Executor | None:
-    """Return the executor of a run without a tree, None where no engine has one."""
+    """Return an executor of a run without a tree, None if no engine supports the run."""
     found = (engine.start_without_tree(run, required=required) for engine in _engines())
     return next(filter(None, found), None)
 
 
 def engine_names() -> tuple[str, ...]:
-    """Return what ``engine`` may be, the fastest first."""
+    """Return the valid names of an engine: ``"auto"``, then the fastest first."""
     return (AUTO, *(engine.name for engine in _engines()))
 
 
 def check_engine(name: object) -> None:
-    """Refuse what is not the name of an engine."""
+    """Raise a TypeError or ValueError for an invalid name of an engine."""
     if not isinstance(name, str):
-        raise TypeError(f"engine must be the name of one, such as {quote(AUTO)}, got {quote(name)}")
+        raise TypeError(f"engine must be a string, such as {quote(AUTO)}, got {quote(name)}")
     if name != AUTO and name not in engine_names():
         known = ", ".join(map(repr, engine_names()))
         hint = did_you_mean(name, engine_names())
@@ -117,10 +120,7 @@ def check_engine(name: object) -> None:
 
 
 def select_engine(run: "SelfPlay", name: str) -> Engine:
-    """Return the engine of this name, or the fastest that supports the run.
-
-    That depends on the parts of the run alone.
-    """
+    """Return the engine of this name; for ``"auto"``, the fastest that supports the run."""
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
         if refusal := engine.unsupported_reason(run):
@@ -132,7 +132,7 @@ def select_engine(run: "SelfPlay", name: str) -> Engine:
 
 @frozen
 class EngineReport:
-    """The engine of a run, and why a player is not in machine code.
+    """The engine of a run, and the reason for each player that is not compiled.
 
     Examples
     --------
@@ -143,12 +143,12 @@ class EngineReport:
     """
 
     engine: str
-    """The engine of the last iterations; before the first, the one that they will have."""
+    """Name of the engine of the last iterations, or of the first ones in a new run."""
     players: tuple[str, ...]
-    """For each player, whether its minimizer is in machine code, and if not, why."""
+    """For each player ``"machine code"``, or ``"Python, since"`` and the reason."""
 
     def __str__(self) -> str:
-        players = (f"player {player}: {told}" for player, told in enumerate(self.players))
+        players = (f"player {player}: {status}" for player, status in enumerate(self.players))
         return "\n".join([f"engine: {self.engine}", *players])
 
 
@@ -156,32 +156,32 @@ _MACHINE_CODE = "compiled"
 
 
 def report_engine(run: "SelfPlay", name: str) -> EngineReport:
-    """Return which engine a run has, or would have, and why."""
+    """Return the report of a run whose requested engine is ``name``."""
     chosen = run.engine if run.engine != AUTO else select_engine(run, name).name
     if chosen == _MACHINE_CODE:
         return EngineReport(chosen, ("machine code",) * run.players)
     reason = _engines()[0].unsupported_reason(run) or _FAILED.get(run, {}).get(_MACHINE_CODE)
-    reason = reason or f"engine {quote(name)} was asked for"
-    told = []
+    reason = reason or f"the run requested engine {quote(name)}"
+    players = []
     for player in range(run.players):
         own = reason.removeprefix(f"minimizers[{player}]: ")
         other = own.startswith("minimizers[")
-        told.append(f"Python, since {'another player: ' * other}{own}")
-    return EngineReport(chosen, tuple(told))
+        players.append(f"Python, since {'another player: ' * other}{own}")
+    return EngineReport(chosen, tuple(players))
 
 
 class CannotStartError(TypeError):
-    """Raised by an engine that finds out only when it starts that it cannot run."""
+    """An engine failed to start a run that it seemed to support."""
 
 
 _FAILED: "WeakKeyDictionary[SelfPlay, dict[str, str]]" = WeakKeyDictionary()
-"""Engines that could not start, and why, by run."""
+"""For each run, the engines that failed to start, and the reasons."""
 
 
 def executor_for(run: "SelfPlay", name: str, executor: Executor | None) -> tuple[Executor, str]:
-    """Return what drives a run through its next iterations, and the name of its engine.
+    """Return the executor of a run's next iterations, and the name of its engine.
 
-    That is the run's present executor while the parts of the run, and their code, are the same.
+    The present ``executor`` continues while the parts of the run and their code are unchanged.
     """
     rules = [part for minimizer in run.minimizers for part in with_parts(minimizer)]
     ledgers = [getattr(rule, "_tracker", None) for rule in rules]
@@ -196,7 +196,7 @@ def executor_for(run: "SelfPlay", name: str, executor: Executor | None) -> tuple
         if name != AUTO:
             raise
         _FAILED.setdefault(run, {})[engine.name] = str(error)
-        warn_once(f"{error}; the run takes a slower engine")
+        warn_once(f"{error}; the run uses a slower engine")
         return executor_for(run, name, None)
     started.parts = parts
     return started, engine.name

@@ -1,4 +1,4 @@
-"""The information sets that play without a tree has visited, in columns that grow."""
+"""The visited information sets of runs without a tree, in growing arrays."""
 
 import ast
 import copy
@@ -22,31 +22,32 @@ from regretkit.trace._find import kernel_or_none
 from regretkit.trace._rule import held_at
 
 HEAD = 4
-"""Cells of a record before its strategy. The first three are whole numbers: the record's kind, and
-two that machine code needs to find it. The fourth is the weighted sum of its player's sequence
-before it, as of the last visit."""
+"""Number of cells of a record before its strategy. The first three are integers: the record's kind,
+and two numbers of the kernel's hash table. The fourth is the weighted sum of the player's sequence
+before the information set, at the last visit."""
 
 SIZE_BITS, PARENT_BITS = 16, 24
-"""A record's kind is its number of actions; from these bits on its player, and the cell with the
-sum of the player's last sequence, plus one, 0 for the empty sequence."""
+"""Layout of a record's kind: the number of actions in the low bits; the player from bit
+``SIZE_BITS``; from bit ``PARENT_BITS`` 1 + the cell with the sum of the player's last sequence, 0
+for the empty sequence."""
 
 SIZE, PLAYER_MASK = (1 << SIZE_BITS) - 1, (1 << PARENT_BITS - SIZE_BITS) - 1
 
 _FIRST = 2**12
-"""Entries for which there is room at first."""
+"""Initial length of the arrays."""
 
 
 class PointRule:
-    """A player's rule at decision points with some number of actions.
+    """A player's rule at decision points with a given number of actions.
 
-    Its kernel runs as plain Python on lists: no array pays for two numbers. Without a kernel, each
-    information set has a minimizer of its own.
+    Its kernel runs as plain Python on lists, which is faster than NumPy for a few numbers. Without
+    a kernel, each information set has its own minimizer.
     """
 
     def __init__(self, rule: LocalRule, size: int) -> None:
         self.size, self.minimizer = size, local_minimizer(rule, Simplices(size), "rule")
         if any(generators(self.minimizer)):
-            raise ValueError(f"rule draws random numbers, got {quote(self.minimizer)}")
+            raise ValueError(f"rule must not draw random numbers, got {quote(self.minimizer)}")
         kernel = kernel_or_none(self.minimizer)
         self.kernel = None if kernel is not None and kernel.numbers else kernel
         strategy, state = self.minimizer.next_strategy().tolist(), list[list[float]]()
@@ -59,7 +60,7 @@ class PointRule:
             self._propose, self._learn = self.kernel.in_python
             self._parameters_at = self.kernel.parameters_at
         self.initial: list[float] = [*strategy, *[0.0] * size, *chain(*state)]
-        """A new record: the strategy, the sums of the sequences, and the arrays of the kernel."""
+        """A new record after its head: strategy, sums of sequences, and arrays of the kernel."""
         self.strategy, self.sums = strategy, [*accumulate(strategy)]
 
     def update(
@@ -70,7 +71,7 @@ class PointRule:
         iteration: int,
         minimizer: RegretMinimizer | None,
     ) -> None:
-        """Learn from utilities in an iteration, and set the next strategy."""
+        """Update a record with the utilities of an iteration, and set its next strategy."""
         size = self.size
         if minimizer is not None:
             missed = iteration - 1 - minimizer.iteration
@@ -93,7 +94,7 @@ class PointRule:
         record[:size] = strategy
 
     def invalid(self, strategy: list[float]) -> ValueError:
-        """Return the error about a strategy that is not a distribution."""
+        """Return the error for a strategy that is not a distribution."""
         name = type(self.minimizer).__name__
         return ValueError(f"{name} must return probabilities that sum to 1, got {quote(strategy)}")
 
@@ -101,52 +102,51 @@ class PointRule:
 class Infosets:
     """The information sets of all players, in the order of their first visit.
 
-    An information set has a record in ``cells``: ``HEAD`` numbers, its strategy, the weighted sums
-    of the sequences through each action, and the arrays of its rule. Python and machine code read
-    and write the same memory.
+    Each has a record in ``cells``: ``HEAD`` numbers, the strategy, the weighted sum of the sequence
+    of each action, and the arrays of the rule. Python and kernels use the same memory.
 
-    The average is a sum along sequences, and lazy. The strategy does not change between visits, so
-    a visit adds for all iterations since the last one at once:
+    The weighted sums are lazy. A strategy is constant between visits, so one addition at a visit
+    covers all iterations since the last one. With S the sum of the sequence before,
 
-        total[a]  +=  (sum of the sequence before  -  the same at the last visit) strategy[a]
+        total[a]  +=  (S  -  S at the last visit) strategy[a]
 
     Parameters
     ----------
     rules
         The rule of each player.
     numbered
-        Whether information sets are tuples of whole numbers, and actions whole numbers.
+        Whether information sets are tuples of integers, and actions integers.
     """
 
     def __init__(self, rules: Sequence[LocalRule], *, numbered: bool) -> None:
         self.rules, self.numbered = rules, numbered
         self._points: dict[tuple[int, int], PointRule] = {}
         self.count = self.used = self.named = 0
-        """Information sets, and how many entries of ``cells`` and ``actions`` they take."""
+        """Numbers of information sets, and of used entries of ``cells`` and ``actions``."""
         self.width = -1 if self.numbered else 1
-        """Entries of ``known`` for each of them, -1 before the first."""
+        """Number of entries of ``known`` per information set, -1 before the first."""
         names = np.int64 if self.numbered else object
         self.place: Indices = np.empty(_FIRST, np.int64)
-        """Where each record begins."""
+        """First cell of each record."""
         self.known: Any = np.empty(_FIRST, names)
-        """The names of information sets, or the observations in them."""
+        """The observations of each information set if ``numbered``, otherwise its name."""
         self.actions: Any = np.empty(_FIRST, np.uint32 if self.numbered else object)
-        """The actions of one information set after the other."""
+        """The actions of all information sets, concatenated."""
         self._set_cells(np.empty(_FIRST))
         self.minimizers: dict[int, RegretMinimizer] = {}
-        """By record, where a rule has no kernel."""
+        """The minimizers of rules without a kernel, by the first cell of their record."""
         self._places: list[dict[Hashable, int]] = [{} for _ in self.rules]
         self._found = 0
-        """Information sets in that."""
+        """Number of information sets in ``_places``."""
 
     def _set_cells(self, cells: Vector) -> None:
         self.cells, self.heads = cells, cells.view(np.int64)
-        # Views of the same memory, whose single numbers Python reads three times as fast.
+        # Memory views: Python reads single numbers three times as fast as from arrays.
         self.fast_cells: Any = self.cells.data
         self.fast_heads: Any = self.heads.data
 
     def point(self, player: int, size: int) -> PointRule:
-        """Return the rule of a player at decision points with some number of actions."""
+        """Return the rule of a player at decision points with ``size`` actions."""
         found = self._points.get((player, size))
         if found is None:
             found = self._points[player, size] = PointRule(self.rules[player], size)
@@ -158,8 +158,8 @@ class Infosets:
         return self.point(kind >> SIZE_BITS & PLAYER_MASK, kind & SIZE)
 
     def find(self, player: int, key: Hashable) -> int:
-        """Return where the record of an information set begins, or -1."""
-        if self._found < self.count:  # machine code has added some
+        """Return the first cell of an information set's record, -1 if it has none."""
+        if self._found < self.count:  # the compiled engine has added records
             rows = range(self._found, self.count)
             players = self._kinds(slice(self._found, self.count)) >> SIZE_BITS & PLAYER_MASK
             places = self.place[self._found : self.count].tolist()
@@ -169,7 +169,7 @@ class Infosets:
         return self._places[player].get(key, -1)
 
     def add(self, player: int, key: Any, actions: Sequence[Any], parent: int) -> int:
-        """Add an information set, behind the sum of a sequence; return where its record begins."""
+        """Add an information set after the sequence of cell ``parent``; return its first cell."""
         size, known = len(actions), key if self.numbered else (key,)
         rule = self.point(player, size)
         self.width = len(known) if self.width < 0 else self.width
@@ -193,7 +193,7 @@ class Infosets:
         return place
 
     def reserve(self, count: int, used: int, named: int) -> None:
-        """Make room for more information sets, cells and actions."""
+        """Grow the arrays for more information sets, cells and actions."""
         self.place = self._grown(self.place, self.count + count)
         self.known = self._grown(self.known, (self.count + count) * max(self.width, 1))
         self.actions = self._grown(self.actions, self.named + named)
@@ -201,14 +201,14 @@ class Infosets:
             self._set_cells(self._grown(self.cells, self.used + used))
 
     def _grown(self, column: Any, size: int) -> Any:
-        """Return a column that is at least twice as long, if it has too little room."""
+        """Return the array, or a copy of at least twice its length if it is shorter than size."""
         if size <= column.size:
             return column
         size = max(2 * column.size, size)
         if column.itemsize * size > available():
             raise MemoryError(
-                f"{self.count:,} information sets do not fit into memory; take OutcomeSampling, "
-                "which visits fewer of them, or a smaller game"
+                f"{self.count:,} information sets do not fit into memory; OutcomeSampling visits "
+                "fewer"
             )
         larger = np.empty(size, column.dtype)
         larger[: column.size] = column
@@ -221,7 +221,7 @@ class Infosets:
         return kinds
 
     def key(self, row: int) -> Any:
-        """Return the name of an information set, or the tuple of observations."""
+        """Return the observations of an information set if ``numbered``, otherwise its name."""
         known = self.known[row * self.width : (row + 1) * self.width].tolist()
         return tuple(known) if self.numbered else known[0]
 
@@ -231,16 +231,17 @@ class Infosets:
         return np.flatnonzero(kinds >> SIZE_BITS & PLAYER_MASK == player)
 
     def names(self, rows: Indices) -> tuple[list[Any], list[Any]]:
-        """Return the keys of information sets, and the actions of one after the other."""
+        """Return the keys of information sets, and their actions, concatenated."""
         sizes = self._kinds(slice(None)) & SIZE
         first = np.cumsum(sizes) - sizes
         actions = self.actions[expand_ranges(first[rows], sizes[rows])].tolist()
         return [self.key(row) for row in rows.tolist()], actions
 
     def sequences(self, rows: Indices) -> tuple[Indices, Indices, Indices]:
-        """Return the number of actions of information sets, which one is before, and which action.
+        """Return the number of actions, the parent information set and the action there.
 
-        ``rows`` are all of a player; -1 stands for the empty sequence.
+        ``rows`` are all information sets of a player, and parents are positions in it. For the
+        empty sequence both are -1.
         """
         kinds, place = self._kinds(rows), self.place[rows]
         sizes, cell = kinds & SIZE, (kinds >> PARENT_BITS) - 1
@@ -249,9 +250,9 @@ class Infosets:
         return sizes, parent, np.where(parent < 0, -1, action)
 
     def strategies(self, rows: Indices, weight: float | None = None) -> Vector:
-        """Return the strategies at a player's information sets, one after the other.
+        """Return the next strategies at all information sets of a player, concatenated.
 
-        With the sum of the weights of all iterations, their averages.
+        With ``weight``, the sum of the weights of all iterations, return the averages.
         """
         sizes, parent, action = self.sequences(rows)
         cell = expand_ranges(self.place[rows] + HEAD, sizes)
@@ -273,7 +274,7 @@ class Infosets:
     # State
 
     def state_dict(self) -> StateDict:
-        """Return a copy of the columns."""
+        """Return a copy of the used parts of the arrays."""
         known, actions = self.known[: self.count * max(self.width, 0)], self.actions[: self.named]
         return {
             "place": self.place[: self.count].copy(),
@@ -285,12 +286,12 @@ class Infosets:
 
     @classmethod
     def of_state(cls, state: Any, rules: Sequence[LocalRule], *, numbered: bool) -> Self:
-        """Return the information sets of a state, or raise a ValueError if it is damaged."""
+        """Return the information sets of a state, or raise a ValueError."""
         infosets = cls(rules, numbered=numbered)
         try:
             infosets._load(state)
         except (IndexError, KeyError, MemoryError, TypeError, AttributeError, SyntaxError) as error:
-            raise ValueError(f"information sets are damaged: {quote(error)}") from error
+            raise ValueError(f"invalid information sets: {quote(error)}") from error
         return infosets
 
     def _load(self, state: Any) -> None:
@@ -312,24 +313,24 @@ class Infosets:
                 self.minimizers[at].load_state_dict(minimizers[str(at)])
 
     def _check(self) -> None:
-        """Raise a ValueError if the records are not of these rules."""
+        """Raise a ValueError if the records do not have the sizes of these rules."""
         lengths = [HEAD + len(self.rule_at(place).initial) for place in self.place.tolist()]
         sizes = self._kinds(slice(None)) & SIZE
         fits = np.array_equal(np.cumsum([0, *lengths]), np.append(self.place, self.used))
         if not fits or sizes.sum() != self.named:
-            raise ValueError("records must be of these rules")
+            raise ValueError("records of information sets must have the sizes of the run's rules")
 
     def __deepcopy__(self, memo: object) -> Self:
         return self.of_state(self.state_dict(), self.rules, numbered=self.numbered)
 
 
 def kind_of(player: int, size: int, parent: int) -> int:
-    """Return the kind of a record behind the sum of a sequence, -1 for the empty sequence."""
+    """Return the kind of a record; ``parent`` is the cell of the sequence before, or -1."""
     return (parent + 1 << PARENT_BITS) + (player << SIZE_BITS) + size
 
 
 def _text(names: list[Any]) -> str:
-    """Return names as JSON, or as literals of Python."""
+    """Return names as JSON, or as Python literals."""
     if all(type(name) is str for name in names):
         return json.dumps(names)
     try:
@@ -338,8 +339,8 @@ def _text(names: list[Any]) -> str:
         whole = False
     if not whole:
         raise TypeError(
-            "a file holds names of information sets and actions that are made of texts, numbers, "
-            "truth values and tuples only"
+            "names of information sets and actions must be strings, numbers, booleans or tuples "
+            "of these to be saved"
         )
     return repr(names)
 
@@ -350,6 +351,6 @@ def _objects(text: str) -> Any:
     except ValueError:
         names = ast.literal_eval(text)
     column = np.empty(len(names), object)
-    for k, name in enumerate(names):  # NumPy would take tuples apart
+    for k, name in enumerate(names):  # an array assignment would unpack tuples
         column[k] = name
     return column

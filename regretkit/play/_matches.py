@@ -1,4 +1,4 @@
-"""Agents, and matches: agents play a game against each other, round after round."""
+"""Agents, and matches between them."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol, runtime_checkable
@@ -18,7 +18,7 @@ from regretkit.games.tree._history import actions_of, check_length, outcomes_of,
 
 @frozen
 class Observation:
-    """An agent's information set and its legal actions.
+    """The information set at which an agent acts, and its legal actions.
 
     Examples
     --------
@@ -28,16 +28,16 @@ class Observation:
     """
 
     player: int
-    """The player to act."""
+    """The player that acts."""
     information_set: Hashable
-    """The player's information set; ``str`` of it is its name."""
+    """The player's information set, whose ``str`` is its name."""
     actions: tuple[Hashable, ...]
     """The legal actions."""
 
 
 @runtime_checkable
 class Agent(Protocol):
-    """Maps a situation to an action, for any player.
+    """Protocol of agents, which map an ``Observation`` of any player to an action.
 
     Examples
     --------
@@ -49,29 +49,29 @@ class Agent(Protocol):
     """
 
     def act(self, situation: Observation) -> int:
-        """Return the index of an action, among those of ``situation``."""
+        """Return the index of an action in ``situation.actions``."""
         ...
 
 
 @define(eq=False)
 class StrategyAgent:
-    """An agent that plays a strategy.
+    """An agent that draws actions from a strategy.
 
     Parameters
     ----------
     strategy
-        A profile, from a run or from ``Profile.from_json``. Or a function of an information set
-        and its actions that returns their probabilities, or a dict from information sets to
-        probabilities: one for all players, or a list with one for each player.
+        A profile; or a function of an information set and its actions that returns their
+        probabilities; or a dict from information sets to probabilities. Functions and dicts serve
+        all players, or come in a list with one for each player.
     generator
-        Draws the actions; or its seed.
+        A random generator, or its seed.
 
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
     >>> agent = StrategyAgent(solve(kuhn_poker(), iterations=100).average, np.random.default_rng(1))
-    >>> agent.act(Observation(0, "Kpb", ("p", "b")))  # who holds the king calls
+    >>> agent.act(Observation(0, "Kpb", ("p", "b")))  # with the king, it calls
     1
     """
 
@@ -91,7 +91,7 @@ class StrategyAgent:
         if player not in self._parts:
             if isinstance(self.strategy, Sequence):
                 raise ValueError(
-                    f"a strategy of {len(self._parts)} players plays for player {player}"
+                    f"strategy must have an entry for player {player}, got {len(self._parts)}"
                 )
             self._parts[player] = Behavior(self._parts[0].strategy, player)
         distribution = self._parts[player](situation.information_set, situation.actions)
@@ -100,18 +100,18 @@ class StrategyAgent:
 
 @define(eq=False)
 class HumanAgent:
-    """An agent whose actions a person chooses.
+    """An agent whose actions a person types.
 
-    A person types the name of an action or an unambiguous beginning of it, in letters of either
-    case. Actions with the same name are numbered. After any other answer the question is repeated.
-    An exception of ``ask``, such as ``EOFError`` at the end of the input, ends the match.
+    An answer is the name of an action or an unambiguous prefix of it, in upper or lower case.
+    Actions with equal names get numbers. The agent repeats the question after an invalid answer. An
+    exception of ``ask``, such as ``EOFError``, ends the match.
 
     Parameters
     ----------
     ask
-        Called with a question, returns the answer, as ``input`` does.
+        A function of a question that returns the answer, such as ``input``.
     tell
-        Called with a line of text, as ``print`` is.
+        A function of a line of text, such as ``print``.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class HumanAgent:
     tell: Callable[[str], object] = field(validator=is_callable(), repr=False)
 
     def act(self, situation: Observation) -> int:
-        """Return the index of the person's action."""
+        """Print the information set, and return the index of the person's action."""
         names = [str(action).strip() for action in situation.actions]
         if not all(names) or len(set(names)) < len(names):
             names = [f"{number}. {name}".strip() for number, name in enumerate(names, start=1)]
@@ -150,7 +150,7 @@ class HumanAgent:
             self.tell(f"{no_action} {quote(answer)}.")
 
     def on_round_end(self, round: "Round") -> None:
-        """Tell the person the moves and the payoff."""
+        """Print the actions and the payoff of the round."""
         self.tell(f"What happened: {' '.join(round.moves)}")
         for agent, payoff in zip(round.agents, round.payoffs, strict=True):
             if agent is self:
@@ -158,7 +158,7 @@ class HumanAgent:
 
 
 def _meant(answer: str, names: list[str]) -> list[int]:
-    """Return the actions that an answer may mean."""
+    """Return the actions that match an answer: exact before prefix, same case before either."""
     for seen in (str, str.casefold):
         for fits in (str.__eq__, str.startswith):
             meant = [n for n, name in enumerate(names) if fits(seen(name), seen(answer))]
@@ -180,9 +180,9 @@ class Round:
     number: int
     """The number of the round, from 1."""
     moves: tuple[str, ...]
-    """The actions of chance and the players, in order."""
+    """The actions of chance and of the players, in order."""
     agents: tuple[Agent, ...] = field(repr=False)
-    """The agents, in the order of ``play_match``."""
+    """The agents, in the order of the arguments of ``play_match``."""
     payoffs: tuple[float, ...]
     """The payoff of each agent."""
 
@@ -204,7 +204,7 @@ class Match:
     payoffs: NDArray[np.float64]
     """The payoff of each agent in each round, shape ``(rounds, agents)``."""
     bounds: tuple[Bounds, ...] | None = None
-    """Bounds on each agent's payoffs, if known."""
+    """The least and the largest payoff of each agent, None if unknown."""
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -213,7 +213,7 @@ class Match:
         return mean
 
     def estimate(self, agent: int) -> Estimate:
-        """Return an agent's mean payoff with confidence intervals for its expected payoff."""
+        """Return an agent's mean payoff, with confidence intervals of its expectation."""
         known = None if self.bounds is None else self.bounds[agent]
         return Estimate.of(self.payoffs[:, agent], known)
 
@@ -231,24 +231,24 @@ def play_match(
     rotate: bool = False,
     bounds: Bounds | None = None,
 ) -> Match:
-    """Let agents play a game against each other, and return their payoffs.
+    """Play rounds of a game between agents, and return their payoffs.
 
     Parameters
     ----------
     game
         A game, its tree, or its rules: ``Rules`` or the empty ``History``.
     agents
-        One for each player, in order. An agent's method ``on_round_end``, if it has one, is called
+        One agent for each player, in order. The method ``on_round_end`` is optional: it is called
         with the ``Round`` after each round.
     rounds
-        How many to play, at least 1.
+        Number of rounds, at least 1.
     generator
-        Draws the moves of chance; agents have their own generators. Or its seed.
+        The random generator of chance moves, or its seed. Agents have their own generators.
     rotate
-        Let agents change places after every round, so that each plays for every player in turn.
+        Whether agents change places after every round, so that each is every player in turn.
     bounds
-        The least and the largest payoff of any player, for intervals with guaranteed coverage; by
-        default those of the game's terminals, if it has a tree.
+        The least and the largest payoff of any player, for intervals with guaranteed coverage. The
+        default is the range of the game's payoffs, if it has a tree.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def play_match(
     payoffs.setflags(write=False)
     match = Match(payoffs, known)
     for agent in range(len(agents)):
-        match.estimate(agent)  # refuses payoffs out of bounds
+        match.estimate(agent)  # raises an error if payoffs are out of bounds
     return match
 
 
@@ -327,7 +327,7 @@ def _play(
 
 def _action(history: History, player: int, agents: Sequence[Agent]) -> object:
     if not player < len(agents):
-        raise ValueError(f"player {player} acts, but there are {len(agents)} agents; pass more")
+        raise ValueError(f"agents must have an entry for player {player}, got {len(agents)}")
     situation = Observation(player, history.information_set(), tuple(actions_of(history)))
     chosen = agents[player].act(situation)
     whole = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool)

@@ -1,4 +1,4 @@
-"""The measures of a run that have a name."""
+"""Named measures of runs."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
 
 Measure: TypeAlias = Callable[["SelfPlay"], object]
-"""A function of a run, which returns a value to record."""
+"""A function of a run that returns the value to record."""
 
 
 SAMPLED_GAP = "local_best_response"
-"""The measure of runs without a tree."""
+"""The measure of a gap for runs without a tree."""
 _GAMES, _ROLLOUTS = 100, 10
-"""Games that it plays for each player, and plays to the end after each action."""
+"""Its number of sampled plays for each player, and of rollouts after each action."""
 
 
 @define(eq=False)
 class StrategyChange(Stateful):
-    """The largest change of a coordinate of the average since the last call, None at the first."""
+    """The largest change of a coordinate of the average since the last call; None at the first."""
 
     _last: tuple[Vector, ...] = field(default=(), init=False, repr=False)
 
     def begin(self, run: "SelfPlay") -> None:
-        """Forget the strategies of an earlier run."""
+        """Delete the strategies of an earlier run."""
         check_tree(run, "strategy_change")
         if run.iteration == 0:
             self._last = ()
@@ -59,7 +59,7 @@ class StrategyChange(Stateful):
 
 @define(eq=False)
 class BestGap(Stateful):
-    """The least measured NashConv of last iterates."""
+    """The smallest measured NashConv of last iterates."""
 
     _minimum: float = field(default=math.inf, init=False)
 
@@ -70,23 +70,22 @@ class BestGap(Stateful):
 
 @define(eq=False)
 class Regret(Stateful):
-    """The largest external or swap regret of a player over all iterations, in units of payoff."""
+    """The largest external or swap regret among players over all iterations, in units of payoff."""
 
     kind: str
     _sums: list[object] = field(factory=list, init=False, repr=False)
-    """The sums of the trackers, when the state was read or restored."""
+    """The sums of the trackers at the last access to the state."""
     _trackers: tuple[RegretTracker, ...] = field(
         default=(), init=False, repr=False, metadata=NOT_STATE
     )
 
     def begin(self, run: "SelfPlay") -> None:
-        """Track the minimizers of a new run, or of one whose sums were restored."""
+        """Track the minimizers of a new run, or of a run with restored sums."""
         check_tree(run, f"{self.kind}_regret")
         simplices = all(isinstance(minimizer.domain, Simplices) for minimizer in run.minimizers)
         if self.kind == "swap" and not simplices:
             raise TypeError(
-                "swap_regret is over pairs of actions of a normal form; measure 'external_regret' "
-                "or 'efce_gap'"
+                "swap_regret needs a normal form; measure 'external_regret' or 'efce_gap'"
             )
         sums = iter(self._sums if run.iteration and not self._trackers else ())
         if run.iteration and next(iter(self._sums), 0) != run.iteration:
@@ -109,8 +108,8 @@ class Regret(Stateful):
         if run._requested_engine not in ("auto", "numpy"):
             gap = "cce_gap" if self.kind == "external" else "ce_gap"
             raise ValueError(
-                f"{self.kind}_regret is summed up in every iteration, which engine "
-                f"{run._requested_engine} does not show; leave out engine, or measure {gap}"
+                f"engine {run._requested_engine} does not support {self.kind}_regret; leave out "
+                f"engine, or measure {gap}"
             )
 
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:
@@ -122,14 +121,14 @@ class Regret(Stateful):
         self._trackers = ()
 
     def _held(self, minimizer: RegretMinimizer, run: "SelfPlay") -> float | None:
-        """Return the regret that regret matching holds, None if it is another rule.
+        """Return the regret from the state of regret matching, None for other rules.
 
-        CFR's regret against a strategy x is the sum over decision points of the local regrets
-        against x there, times the probability with which x reaches there.
+        CFR's regret against a strategy x is a sum over decision points: the local regret against x
+        there, times the probability that x reaches the decision point.
         """
         on_tree = isinstance(minimizer, CFR) and isinstance(minimizer.domain, DecisionTree)
         rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
-        earlier = minimizer.iteration > run.iteration  # it learned before the run
+        earlier = minimizer.iteration > run.iteration  # the state has updates from before the run
         if self.kind == "swap" or type(rule) is not RegretMatching or earlier:
             return None
         regrets = rule.regrets
@@ -148,18 +147,18 @@ class Regret(Stateful):
 
 
 def _unwatched(name: str) -> ValueError:
-    return ValueError(f"{name} is over all iterations; pass the Recorder to a new run")
+    return ValueError(f"{name} needs all iterations; pass the Recorder to a new run")
 
 
 @define(eq=False)
 class SharedPlay(Stateful):
-    """The play that all correlated gaps of a Recorder measure."""
+    """The ``CorrelatedPlay`` that all correlated gaps of a ``Recorder`` share."""
 
     deviations: list[str] = field(factory=list, init=False, metadata=NOT_STATE)
     play: CorrelatedPlay | None = field(default=None, init=False)
 
     def begin(self, run: "SelfPlay") -> None:
-        """Start anew at the first iteration of a run."""
+        """Create a new play before the first iteration of a run."""
         play = self.play
         fresh = play is not None and not play.total_weight and play.game is run.game
         if run.iteration == 0 and not fresh:
@@ -168,7 +167,7 @@ class SharedPlay(Stateful):
 
 @define(eq=False)
 class CorrelatedGap:
-    """A gap of the play of all iterations."""
+    """A gap of the correlated play of all iterations."""
 
     name: str
     shared: SharedPlay
@@ -178,7 +177,7 @@ class CorrelatedGap:
             self.shared.deviations.append(self.name.removesuffix("_gap"))
 
     def begin(self, run: "SelfPlay") -> list[CorrelatedPlay]:
-        """Watch a run from its first iteration on."""
+        """Return the play as a callback for every iteration."""
         check_tree(run, self.name)
         self.shared.begin(run)
         play = self.shared.play
@@ -192,7 +191,7 @@ class CorrelatedGap:
 
 
 GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
-"""The gaps of ``CorrelatedPlay`` that are measures."""
+"""Measures that are gaps of ``CorrelatedPlay``."""
 
 MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
     "nash_conv": lambda _: partial(_gap, "nash_conv"),
@@ -207,7 +206,7 @@ MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
     "swap_regret": lambda _: Regret("swap"),
     **{gap: partial(CorrelatedGap, gap) for gap in GAPS},
 }
-"""By the names that ``Recorder`` takes, functions that return a new measure."""
+"""For each name in ``Recorder``, a function that returns a new measure."""
 
 
 def _gap(name: str, run: "SelfPlay") -> float:
@@ -219,9 +218,9 @@ def _gap(name: str, run: "SelfPlay") -> float:
 
 
 def _visited(run: "SelfPlay") -> int:
-    """Return how many histories were visited, or outcomes in normal form.
+    """Return the number of visited histories, or of outcomes of a normal form.
 
-    In a public game, each node counts once for each type of both players.
+    A node of a public game counts once for each type of each player.
     """
     sampled = getattr(run.estimator, "visited", None)
     if sampled is not None:
@@ -229,7 +228,7 @@ def _visited(run: "SelfPlay") -> int:
     check_tree(run, "visited")
     size = run.game.size
     if size is None:
-        raise TypeError(f"visited is of games with a tree or a table, got {quote(run.game)}")
+        raise TypeError(f"visited needs a game with a tree or a table, got {quote(run.game)}")
     utilities = 1 if isinstance(run.order, RandomPlayer) else run.players
     return run.iteration * size * utilities * (1 + isinstance(run.order, Extragradient))
 
@@ -238,13 +237,13 @@ def check_tree(run: object, name: str) -> None:
     """Raise a TypeError for a run without a tree."""
     if not hasattr(run, "minimizers"):
         raise TypeError(
-            f"{name} needs the game's tree, and this run has none; measure {SAMPLED_GAP}, a "
-            "lower bound of nash_conv by samples, or pass a function of the run"
+            f"{name} needs the game's tree; measure {SAMPLED_GAP}, a sampled lower bound of "
+            "nash_conv, or pass a function of the run"
         )
 
 
 def sampled_gap(run: Any, time_limit: float | None = None) -> float:
-    """Return the gain of ``sampled_local_best_response`` against the average, over all players."""
+    """Return the sum over players of the gain of ``sampled_local_best_response``."""
     game, average = run.game, run.average
     options: Any = {"rollouts": _ROLLOUTS, "time_limit": time_limit and time_limit / run.players}
     best = [
@@ -256,14 +255,14 @@ def sampled_gap(run: Any, time_limit: float | None = None) -> float:
 
 
 def as_measures(measures: object) -> dict[str, Measure]:
-    """Return functions by name."""
+    """Return measures by name."""
     named: object = [measures] if isinstance(measures, str) else measures
     if isinstance(named, Sequence) and all(isinstance(name, str) for name in named):
         named = {name: name for name in named}
     if not isinstance(named, Mapping):
         raise TypeError(
-            "measures must be names such as ['nash_conv', 'seconds'], or map names to functions of "
-            f"the run, got {quote(measures)}"
+            "measures must be a list of names, such as ['nash_conv', 'seconds'], or a dict from "
+            f"names to functions of the run, got {quote(measures)}"
         )
     shared = SharedPlay()
     return {name: _measure(name, measure, shared) for name, measure in named.items()}

@@ -1,4 +1,4 @@
-"""Orders of play."""
+"""Orders of updates."""
 
 import abc
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UpdateSchedule(NamedTuple):
-    """The players that learn in some iterations, each at most once.
+    """The updated players of several iterations, each at most once per iteration.
 
     Examples
     --------
@@ -24,13 +24,13 @@ class UpdateSchedule(NamedTuple):
     """
 
     players: Indices
-    """The updated players, in turn, then -1, shape ``(iterations, players)``."""
+    """The updated players in order, then -1, shape ``(iterations, players)``."""
     simultaneous: bool
-    """Whether all use this iteration's profile, not the new strategies of earlier players."""
+    """Whether all utilities are at the same profile. Otherwise updates take effect at once."""
 
 
 class Order(abc.ABC):
-    """What happens in one iteration of ``SelfPlay``.
+    """An order of updates: which players update in an iteration, and against which strategies.
 
     Examples
     --------
@@ -46,21 +46,23 @@ class Order(abc.ABC):
         """Update the players of ``run`` in one iteration."""
 
     def check_players(self, players: int) -> None:
-        """Raise a ValueError for a number of players that this order does not support."""
+        """Raise a ValueError if this order does not support the number of players."""
         return
 
     def schedule(self, players: int, iterations: int) -> UpdateSchedule | None:
-        """Return the players that learn in each of the next iterations, for machine code.
+        """Return the updated players of the next iterations, for the compiled engine.
 
-        None, the default, if an iteration is more than that. A call advances the order's random
-        state.
+        None, the default, means that iterations do more than updates in turn. Each call advances
+        the order's random state.
         """
         return None
 
 
 @frozen
 class Simultaneous(Order):
-    """All players are updated with their utilities at this iteration's profile.
+    """Update all players with their utilities at the same profile.
+
+    In iteration t, player i observes its utility against x_t of all opponents.
 
     Examples
     --------
@@ -79,15 +81,15 @@ class Simultaneous(Order):
 
 @frozen
 class Alternating(Order):
-    """Players learn in turn, each from the newest strategies of the others.
+    """Update the players in turn, each against the newest strategies of its opponents.
 
-    Player i sees the strategies of iteration t + 1 of those before it, and those of iteration t
-    of those after it.
+    In iteration t, a player observes its utility against x_{t+1} of the players before it in the
+    order, and against x_t of the players after it.
 
     Parameters
     ----------
     first
-        The player that learns first; the others follow in turn.
+        The player that is updated first. The order is cyclic: ``first``, ``first + 1``, and so on.
 
     Examples
     --------
@@ -97,7 +99,7 @@ class Alternating(Order):
     References
     ----------
     Burch, Moravcik and Schmid (2019), "Revisiting CFR+ and alternating updates", Journal of
-    Artificial Intelligence Research 64, on what this does to the regret bound.
+    Artificial Intelligence Research 64, with the effect on the regret bound.
     """
 
     first: int = 0
@@ -124,12 +126,12 @@ class Alternating(Order):
 
 @frozen(eq=False)
 class RandomPlayer(Order, Stateful):
-    """One player, drawn at random, learns.
+    """Update one player per iteration, drawn uniformly at random.
 
     Parameters
     ----------
     generator
-        Draws the player; or its seed.
+        A random generator, or its seed.
 
     Examples
     --------
@@ -150,11 +152,13 @@ class RandomPlayer(Order, Stateful):
 
 @frozen
 class Extragradient(Order):
-    """Extragradient: extrapolate to a midpoint, then update with its utilities.
+    """Extragradient: predict the utility at one profile, update with the utility at the next.
 
-    With y the profile without predictions, every player first predicts its utility at y. The
-    resulting profile x is played, and every player observes its utility at x. That is two
-    utilities for each player.
+    In iteration t, with players' strategies as functions of their predictions m,
+
+        y_t  =  profile(m = 0),    x_t  =  profile(m = utility(y_t)),
+
+    the players play x_t and observe ``utility(x_t)``. Each player computes two utilities.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Recorders: numbers about a run, and strategies, averages and regrets over time."""
+"""Recorders: tables of measures, strategies and regrets over time."""
 
 import abc
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ Place: TypeAlias = str | tuple[int, str | int]
 """An information set: its label, or its player and its label or number."""
 
 KINDS = ("strategy", "average", "regret")
-"""What is written down about each action."""
+"""The recorded numbers of each action."""
 
 
 COLUMNS = ("iteration", "player", "information_set", "label", "action", *KINDS)
@@ -35,45 +35,46 @@ COLUMNS = ("iteration", "player", "information_set", "label", "action", *KINDS)
 
 
 class _Table(abc.ABC):
-    """A table in other forms."""
+    """Conversions of a table."""
 
     @property
     @abc.abstractmethod
     def _columns(self) -> Sequence[str]:
-        """The names of the columns."""
+        """Names of the columns."""
 
     @abc.abstractmethod
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return the table: a dict for each row."""
+        """Return the table as a list of rows, each a dict."""
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file, for spreadsheets."""
+        """Write the table to a CSV file."""
         rows_to_csv(path, self._columns, self.to_rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` as a data frame of pandas."""
+        """Return the table as a pandas data frame."""
         return rows_to_dataframe(self._columns, self.to_rows())
 
 
 def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
     places = None if value is None else (value,) if isinstance(value, str) else tuple(value)
     if places and len(set(places)) < len(places):
-        raise ValueError(f"information_sets must name each once, got {quote(places)}")
+        raise ValueError(f"information_sets must be distinct, got {quote(places)}")
     return places
 
 
 @define(eq=False)
 class TrajectoryRecorder(_Table, Stateful):
-    """Record what is played at information sets over time.
+    """Record strategies, averages and regrets at information sets over time.
 
-    Each call records, for each action: its probability in the current strategy and in the average,
-    and its regret, where the rule has regrets. ``At`` and a schedule choose the iterations.
+    Each call records three numbers for each action: its probability in the next strategy, its
+    probability in the average, and its regret if the rule has regrets. Use ``At`` to choose the
+    iterations.
 
     Parameters
     ----------
     information_sets
-        Which ones: labels, as ``"K"``, or with their player, as ``(0, "K")`` or ``(0, 2)``; by
-        default all of them.
+        The information sets; by default all. Each is a label such as ``"K"``, or a player and a
+        label or number such as ``(0, "K")`` or ``(0, 2)``.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class TrajectoryRecorder(_Table, Stateful):
     _identity: dict[str, list[Any]] = field(init=False, repr=False)
     """The columns that identify each recorded action."""
     _looks: dict[str, list[Vector]] = field(init=False, repr=False)
-    """For each kind and call, a number for each action."""
+    """For each kind, one array per call, with a number for each action."""
 
     def __attrs_post_init__(self) -> None:
         self._identity = {name: [] for name in COLUMNS[1:5]}
@@ -131,12 +132,8 @@ class TrajectoryRecorder(_Table, Stateful):
     def path(self, information_set: Place, kind: str = "average") -> Vector:
         """Return the recorded numbers of an information set, shape ``(calls, actions)``.
 
-        Parameters
-        ----------
-        information_set
-            Which one.
-        kind
-            ``"strategy"``, ``"average"`` or ``"regret"``; a regret is NaN where the rule has none.
+        ``kind`` is ``"strategy"``, ``"average"`` or ``"regret"``. Regrets are NaN if the rule has
+        none.
         """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, got {quote(kind)}")
@@ -155,14 +152,14 @@ class TrajectoryRecorder(_Table, Stateful):
 
     @property
     def seen(self) -> tuple[tuple[int, int], ...]:
-        """The recorded information sets, each by its player and its number."""
+        """The player and the number of each recorded information set."""
         players, numbers, *_ = self._identity.values()
         return tuple(dict.fromkeys(zip(players, numbers, strict=True)))
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return a table: a dict for each action and recorded iteration.
+        """Return the table as a list of dicts, one for each action and recorded iteration.
 
-        Its columns are ``iteration``, ``player``, ``information_set`` (the number), ``label``,
+        The columns are ``iteration``, ``player``, ``information_set`` (the number), ``label``,
         ``action``, ``strategy``, ``average`` and ``regret``.
         """
         rows = []
@@ -202,7 +199,7 @@ def _identity(
 
 
 def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: int) -> Vector:
-    """Return the regrets of a minimizer at an information set, NaN where it has none."""
+    """Return the regrets of a minimizer at an information set, NaN if it has none."""
     held: object = None
     if isinstance(minimizer, CFR):
         held = minimizer[number].state.get("regrets")
@@ -216,26 +213,26 @@ def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: 
 
 @define(eq=False, repr=False)
 class Recorder(_Table, Stateful):
-    """Record numbers about a run.
+    """Record measures of a run over time.
 
     Parameters
     ----------
     measures
-        Names of measures; or a mapping from your own names to functions of the run or such names.
+        Names of measures; or a mapping from your own names to functions of the run or these names.
 
-        - Of the average: ``"nash_conv"``, ``"exploitability"``; ``"strategy_change"``, the largest
-          change of a coordinate since the last call; ``"local_best_response"``, the gain of
-          ``sampled_local_best_response`` over 100 games each, summed over players, an estimate of a
-          lower bound of ``"nash_conv"`` that needs no tree.
-        - Of the last iteration's strategies: ``"last_nash_conv"``, and ``"best_nash_conv"``, its
-          least measured value.
-        - Of the run: ``"seconds"`` without callbacks; ``"visited"`` histories, or outcomes in
-          normal form, all of them for each player in an iteration without samples.
-        - Of the players over all iterations, the largest in units of payoff:
-          ``"external_regret"``, and in normal form ``"swap_regret"``. NumPy sums them up in every
-          iteration, except for the external regrets of regret matching, which any engine has.
-        - Of the play of all iterations, as in ``CorrelatedPlay``: ``"cce_gap"``, ``"ce_gap"``,
-          ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
+        - Of the average: ``"nash_conv"`` and ``"exploitability"``; ``"strategy_change"``, the
+          largest change of a coordinate since the last call; ``"local_best_response"``, the gain of
+          ``sampled_local_best_response`` in 100 plays, summed over players. It estimates a lower
+          bound of ``"nash_conv"`` and needs no tree.
+        - Of the last iterate: ``"last_nash_conv"``, and ``"best_nash_conv"``, its smallest measured
+          value.
+        - Of the run: ``"seconds"`` without callbacks, and ``"visited"``, the number of visited
+          histories or outcomes of a normal form. Each exact utility visits all of them.
+        - Of all iterations, the largest among players in units of payoff: ``"external_regret"``,
+          and in normal forms ``"swap_regret"``. They need the NumPy engine, except the external
+          regret of regret matching.
+        - Of the correlated play of all iterations, as in ``CorrelatedPlay``: ``"cce_gap"``,
+          ``"ce_gap"``, ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
 
     Attributes
     ----------
@@ -270,7 +267,7 @@ class Recorder(_Table, Stateful):
         measures: Collection[object] = self.measures.values()
         shared = {id(m.shared): m.shared for m in measures if isinstance(m, CorrelatedGap)}
         self._stateful = (*(m for m in measures if isinstance(m, Stateful)), *shared.values())
-        # Methods are not saved: the state of each measure is in ``_stateful``.
+        # Bound methods keep measures out of the state, which has them in ``_stateful`` already.
         self.measures = {
             name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure
             for name, measure in self.measures.items()
@@ -280,12 +277,12 @@ class Recorder(_Table, Stateful):
         return f"<Recorder of {', '.join(self.values)} at {len(self.iterations):,} iterations>"
 
     def begin(self, run: "SelfPlay") -> list[Callback]:
-        """Let measures watch every iteration that need it."""
+        """Call ``begin`` of the measures; return their callbacks for every iteration."""
         measures = self.measures.values()
         return begin((getattr(measure, "__self__", measure) for measure in measures), run)
 
     def __call__(self, run: "SelfPlay") -> None:
-        """Measure."""
+        """Record one value of each measure."""
         measured = {name: measure(run) for name, measure in self.measures.items()}
         self.iterations.append(run.iteration)
         for name, value in measured.items():
@@ -296,6 +293,6 @@ class Recorder(_Table, Stateful):
         return ["iteration", *self.values]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return a table: a dict for each call, with ``iteration`` and the measured values."""
+        """Return the table as a list of dicts, one for each call: ``iteration`` and the values."""
         rows = zip(self.iterations, *self.values.values(), strict=True)
         return [dict(zip(self._columns, row, strict=True)) for row in rows]

@@ -1,4 +1,4 @@
-"""Runs: iterations of play, with callbacks, Ctrl-C, copies and files."""
+"""The base class of runs: iterations, callbacks, Ctrl-C, copies and files."""
 
 import abc
 import copy
@@ -24,32 +24,32 @@ from regretkit.play._orders import Alternating, Order
 
 _FOREVER = 2**62
 _PERIOD = 0.05
-"""Seconds of play in a run's ``pace``."""
+"""Seconds that ``pace`` iterations take."""
 
 
 @define(eq=False, repr=False)
 class Run(Stateful, abc.ABC):
-    """A game that is played, iteration by iteration, and the average of the strategies played.
+    """Base class of runs: iterations on one game, and the average strategies.
 
-    An exception within an iteration breaks the run, since parts of it may have learned. The run
-    then raises a RuntimeError when it is used, until ``load_state_dict`` restores a state.
-    ``copy.copy(run)`` is an independent run of the same game.
+    An exception within an iteration breaks the run, because some of its parts may be updated
+    already. A broken run raises a RuntimeError until ``load_state_dict`` restores a state.
+    ``copy.copy(run)`` returns an independent run that shares the game.
 
     Parameters
     ----------
     order
         The order of updates.
     averaging
-        The weights w_t.
+        The averaging scheme, with weights w_t.
     horizon
-        Number of iterations planned, for averagings that depend on it, at least 1.
+        Planned number of iterations, at least 1, for averaging schemes that depend on it.
 
     Attributes
     ----------
     iteration
         T, the number of iterations so far.
     seconds
-        How long they took, without callbacks.
+        Duration of these iterations, without callbacks.
 
     Examples
     --------
@@ -76,15 +76,15 @@ class Run(Stateful, abc.ABC):
     iteration: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False, metadata=NOT_STATE)
     call: dict[str, Any] | None = field(default=None, init=False, metadata=NOT_STATE)
-    """The algorithm that made the run, by its name; None if it was built from parts."""
+    """The name and sampling of the run's algorithm; None for a run built from parts."""
     pace: int = field(default=1, init=False, metadata=NOT_STATE)
-    """Number of iterations that take about a twentieth of a second."""
+    """Number of iterations that take about 50 ms."""
     _failure: str | None = field(default=None, init=False, metadata=NOT_STATE)
 
     @property
     @abc.abstractmethod
     def average(self) -> Any:
-        """The players' average strategies, weighted."""
+        """The weighted average strategies of the players."""
 
     @property
     @abc.abstractmethod
@@ -93,11 +93,11 @@ class Run(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def _prepare(self, iterations: int) -> None:
-        """Choose the executor of the next iterations."""
+        """Prepare the next ``iterations``: check strategies and choose an executor."""
 
     @abc.abstractmethod
     def _play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
-        """Play iterations, and stop between two of them once ``interrupted()``."""
+        """Play iterations, or fewer: stop after one at which ``interrupted()`` is true."""
 
     def run(
         self,
@@ -106,20 +106,20 @@ class Run(Stateful, abc.ABC):
         callbacks: Iterable[Callable[[Any], object]] = (),
         progress: bool | Callable[[str], object] = False,
     ) -> Self:
-        """Play more iterations, until a callback returns ``True``, and return the run.
+        """Play iterations until a callback returns ``True``, and return this run.
 
-        Ctrl-C ends the call after the iteration that is being played, and the run can go on. A
-        second Ctrl-C ends it within the iteration, which breaks the run.
+        Ctrl-C raises ``KeyboardInterrupt`` after the current iteration, and the run can continue. A
+        second Ctrl-C raises it within the iteration, which breaks the run.
 
         Parameters
         ----------
         iterations
-            How many, at least 0; by default until a callback stops the run.
+            Number of iterations, at least 0. By default only a callback stops the run.
         callbacks
-            Called in turn with the run after every iteration.
+            Functions of the run, called in this order after every iteration.
         progress
-            Whether to show progress on standard error; or a function to be called with a line of
-            text about once a second.
+            Whether to show progress on standard error; or a function, called with a line of text
+            about once a second.
         """
         if iterations is not None:
             iterations = whole_number(iterations, "iterations", minimum=0)
@@ -143,7 +143,7 @@ class Run(Stateful, abc.ABC):
         return self
 
     def _play_to(self, iteration: int, interrupted: Callable[[], bool]) -> None:
-        """Play up to an iteration, or until an interrupt, and measure the time."""
+        """Play until ``iteration`` or an interrupt, and measure the time."""
         first, began = self.iteration, time.perf_counter()
         try:
             self._play(iteration - first, interrupted)
@@ -152,20 +152,21 @@ class Run(Stateful, abc.ABC):
             raise
         took = time.perf_counter() - began
         self.seconds += took
-        # At most eight times as many iterations as the last ones, which may have been quick.
+        # Grow at most eightfold: the iterations just measured may have been unusually fast.
         self.pace = max(1, int((self.iteration - first) * min(_PERIOD / max(took, 1e-9), 8.0)))
 
     def check_whole(self) -> None:
         """Raise a RuntimeError if an iteration failed."""
         if self._failure is not None:
-            raise RuntimeError(f"{self._failure}; load a state from before it, or start anew")
+            raise RuntimeError(f"{self._failure}; load an earlier state or start a new run")
 
     # Files and copies
 
     def save(self, path: FilePath, *, callbacks: Iterable[object] = ()) -> None:
-        """Write a checkpoint: this run in one file, and the state of ``callbacks``.
+        """Write a checkpoint: one file with the state of this run and of ``callbacks``.
 
-        ``resume`` continues it, bitwise identically, where a named algorithm made it; ``load`` any.
+        ``resume`` reads runs of named algorithms, and ``load`` reads all runs. Both continue
+        bitwise identically.
         """
         SavedRun.of(self, path, callbacks).write()
 
@@ -173,27 +174,27 @@ class Run(Stateful, abc.ABC):
     def load(
         cls, path: FilePath, *parts: Any, callbacks: Iterable[object] = (), **options: Any
     ) -> Self:
-        """Return the run in a checkpoint, which continues bitwise identically.
+        """Read a checkpoint, and return a run that continues bitwise identically.
 
         Parameters
         ----------
         path
             The file.
         parts, options
-            What the run was built from: game, minimizers, order and so on, built in the same way,
-            trained or not. Numbers and texts, such as ``horizon``, are in the file.
+            The constructor's arguments: game, minimizers, order and so on, with the same
+            configuration and in any state. The file has numbers and strings, such as ``horizon``.
         callbacks
-            Those that were saved with the run; they get their state back.
+            The callbacks that were saved with the run. Their state is restored.
         """
         saved = SavedRun.read(path)
         if saved.parts[0] != cls.__qualname__:
-            raise ValueError(f"{path} is of a {saved.parts[0]}, not of a {cls.__qualname__}")
+            raise ValueError(f"{path} has a {saved.parts[0]}, not a {cls.__qualname__}")
         return cast("Self", saved.build(partial(cls, *parts), callbacks, **options))
 
     def state_dict(self) -> StateDict:
-        """Return a copy of the state: a plain dict of arrays, numbers and such dicts.
+        """Return a copy of the state: a nested dict of arrays, numbers and strings.
 
-        A run of the same parts that loads it continues bitwise identically.
+        A run with the same constructor arguments can load it and continue bitwise identically.
         """
         self.check_whole()
         return super().state_dict()
@@ -205,11 +206,11 @@ class Run(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def _made_of(self) -> str:
-        """Return the algorithm in words, where it has no name."""
+        """Return a description of an algorithm without a name."""
 
     @abc.abstractmethod
     def _results(self) -> dict[str, str]:
-        """Return facts of the result, by name."""
+        """Return the lines of ``print`` about results, by name."""
 
     def _facts(self) -> dict[str, str]:
         """Return the lines of ``print``, by name."""
@@ -240,7 +241,7 @@ class Run(Stateful, abc.ABC):
 
 
 def title_of(game: Any) -> str:
-    """Return the name of a game, or of its rules."""
+    """Return the name of a game, or the ``repr`` of its rules."""
     return str(getattr(game, "name", None) or repr(getattr(game, "rules", game)))
 
 
@@ -248,9 +249,9 @@ def title_of(game: Any) -> str:
 def interruptible() -> Iterator[Callable[[], bool]]:
     """Defer Ctrl-C to the end of a block; yield a function that returns whether it was pressed.
 
-    Python alone would raise ``KeyboardInterrupt`` between any two instructions, such as an update
-    and the line that counts it. A second Ctrl-C is raised at once. Outside the main thread, and
-    with a program's own handler, nothing changes.
+    Python alone may raise ``KeyboardInterrupt`` between an update and the line that counts it. A
+    second Ctrl-C raises it at once. Outside the main thread, or if the program has its own handler,
+    nothing changes.
     """
     handler, pressed = signal.getsignal(signal.SIGINT), []
 

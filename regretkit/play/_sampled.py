@@ -1,4 +1,4 @@
-"""Self-play by sampling, of games that are given by their rules alone."""
+"""``Sampled``: sampled self-play on the rules of a game, without a tree."""
 
 import math
 from array import array
@@ -42,48 +42,47 @@ from regretkit.play._run import Run
 from regretkit.sets import DecisionTree
 
 _FEW = 50_000
-"""Histories that Python visits before machine code takes over, which takes seconds to compile."""
+"""Number of histories that Python visits before compilation, which takes seconds."""
 
 _REMEMBERED = 250_000
-"""Histories that Python keeps, which makes another visit several times faster."""
+"""Number of histories that Python caches, which makes repeated visits several times faster."""
 
 
 @define(eq=False, repr=False)
 class Sampled(Run):
-    """Play a game against oneself by its rules, without a tree.
+    """A run of Monte Carlo CFR on the rules of a game, without a tree.
 
-    Monte Carlo CFR: a sample visits a part of the game, and a rule at each visited information set
-    of the learning player observes sampled utilities. An information set is created when its player
-    first learns there, so memory grows with the visited part of the game.
+    Each sample visits a part of the game. A rule at each visited information set of the updated
+    player observes sampled utilities. The run creates an information set at the first update there,
+    so memory grows with the visited part of the game.
 
-    With one seed, samples, strategies and averages equal those of ``SelfPlay`` with the same
-    estimator and order on the game's tree, for rules that a zero utility leaves unchanged: regret
-    matching, regret matching+ and their linear forms. On a tree, other rules, such as discounted or
-    predictive ones, also observe a utility of zero at information sets that no sample visits. Here
-    every rule learns at visited information sets only.
+    For rules that a zero utility leaves unchanged (regret matching, regret matching+ and their
+    linear forms), samples and strategies equal those of ``SelfPlay`` on the game's tree with the
+    same estimator, order and seed. Other rules, such as discounted or predictive ones, differ: on a
+    tree they also observe a utility of zero at unvisited information sets, and here they do not.
 
-    Python plays the first 50,000 histories. From then on machine code plays a game that is given
-    as ``Rules``, if its rules can be traced, with the same samples and strategies.
+    Python plays the first 50,000 histories. After them the compiled engine continues with the same
+    samples and strategies, if the game is given as ``Rules`` and the rules can be traced.
 
     Parameters
     ----------
     game
-        The empty history of the game, or anything that ``as_history`` takes, of perfect recall.
+        The game, of perfect recall: its empty ``History`` or its ``Rules``.
     rule
-        A function that returns a minimizer on simplices of a single block: a rule's class, or any
-        circuit that draws no random numbers. Or a tuple of these, one for each player.
+        A function of simplices that returns a minimizer on them: a rule's class, or any circuit
+        that draws no random numbers. Or a tuple of these, one for each player.
     estimator
         ``ExternalSampling`` or ``OutcomeSampling``, without a baseline.
     order, averaging, horizon
-        As ``Run`` takes them; weights must be finite.
+        As in ``Run``. Weights must be finite.
     engine
-        ``"auto"``; ``"numpy"`` to play in Python alone; ``"compiled"`` to play in machine code
-        from the first iteration, or raise an error.
+        ``"auto"``; ``"numpy"`` for Python alone; ``"compiled"`` for machine code from the first
+        iteration.
 
     Attributes
     ----------
     iteration, seconds
-        Number of iterations played, and how long they took.
+        Number of iterations so far, and their duration.
 
     Examples
     --------
@@ -110,7 +109,7 @@ class Sampled(Run):
     weight: float = field(default=0.0, init=False)
     """The sum of the weights of all iterations."""
     updates: list[int] = field(init=False)
-    """Number of iterations in which each player learned."""
+    """Number of iterations in which each player was updated."""
     infosets: Infosets = field(init=False, metadata=NOT_STATE)
     _executor: Executor | None = field(default=None, init=False, metadata=NOT_STATE)
 
@@ -142,7 +141,7 @@ class Sampled(Run):
             executor.play(end - self.iteration, interrupted)
 
     def _executor_for(self) -> Executor:
-        """Return the executor of the next iterations. Both compute the same numbers."""
+        """Return the executor of the next iterations: Python first, later compiled."""
         executor = self._executor
         compiled = self.engine == "compiled"
         waits = isinstance(executor, PythonExecutor) and executor.waits
@@ -159,24 +158,24 @@ class Sampled(Run):
         weight = self.averaging.weight(t, self.horizon)
         if not 0.0 <= weight < math.inf:
             raise ValueError(
-                f"{quote(self.averaging)} gives iteration {t} the weight {quote(weight)}; without "
-                "a tree weights must be finite, use current for the last strategies"
+                f"weights must be finite and at least 0 without a tree, got {quote(weight)} of "
+                f"{quote(self.averaging)} for iteration {t}; use current for the last iterate"
             )
         return weight
 
     @property
     def information_sets(self) -> tuple[int, ...]:
-        """Number of information sets at which each player has learned so far."""
+        """Number of information sets of each player with at least one update."""
         return tuple(self.infosets.of_player(player).size for player in range(self.players))
 
     @property
     def current(self) -> Profile:
-        """The next strategies, x_{T+1}."""
+        """The next iteration's strategies, x_{T+1}."""
         return self._profile()
 
     @property
     def average(self) -> Profile:
-        """The average of x_1 to x_T."""
+        """The weighted average of x_1 to x_T."""
         return self._profile(self.weight)
 
     def _profile(self, weight: float | None = None) -> Profile:
@@ -192,7 +191,7 @@ class Sampled(Run):
         return Profile(vectors, trees, self.game, keys)
 
     def _visited(self, player: int, rows: Indices, labels: Sequence[Hashable]) -> DecisionTree:
-        """Return a player's decision tree, as far as it was visited."""
+        """Return the visited part of a player's decision tree."""
         sizes, parent, action = self.infosets.sequences(rows)
         names: Sequence[Hashable] = self.infosets.names(rows)[1]
         if isinstance(self.game, RulesHistory):
@@ -226,7 +225,7 @@ class Sampled(Run):
         if not 0.0 <= state["weight"] < math.inf:
             raise ValueError("weight must be a finite number, at least 0")
         if not all(0 <= count <= state["iteration"] for count in state["updates"].values()):
-            raise ValueError("a player must have learned in 0 to all iterations")
+            raise ValueError("updates of a player must be between 0 and the number of iterations")
 
     @property
     def rule_names(self) -> tuple[str, ...]:
@@ -262,7 +261,7 @@ class Node:
         self.actions: Sequence[Any] = ()
         if self.player == TERMINAL:
             self.values: Any = payoffs_of(history)
-            """Payoffs at a terminal, probabilities where chance acts."""
+            """Payoffs at a terminal, probabilities at a chance history."""
         elif self.player == CHANCE:
             outcomes = outcomes_of(history)
             self.actions = [name for name, _ in outcomes]
@@ -274,7 +273,7 @@ class Node:
 
 
 class Point:
-    """An information set in the store, and a copy of its strategy."""
+    """The record of an information set, and a copy of its strategy."""
 
     __slots__ = ("minimizer", "place", "player", "rule", "strategy", "sums")
 
@@ -290,13 +289,13 @@ class Point:
 class PythonExecutor(Executor):
     """Draws samples in Python, and caches the first histories.
 
-    The draws are those of the traversal of a tree: depth first, one number where several actions
-    are possible, and a single one for the initial chance moves.
+    It draws the same random numbers as the traversal of a tree: depth first, one number for each
+    choice among several actions, and a single one for all initial chance moves.
     """
 
     def __init__(self, run: Sampled, *, waits: bool) -> None:
         self.waits = waits
-        """Whether machine code may take over."""
+        """Whether to stop after ``_FEW`` histories, for the compiled engine."""
         self._run, self._infosets = run, run.infosets
         self._random, self._room = run.estimator.generator.random, _REMEMBERED
         sampler = run.estimator
@@ -305,7 +304,7 @@ class PythonExecutor(Executor):
         self._player = self._visited = 0
         self._points: dict[int, Point] = {}
         self._pending: list[tuple[Point, list[float], float]] = []
-        """Visited information sets, with the utilities of their actions, and their values."""
+        """Information sets to update, each with the utilities of its actions and its value."""
 
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         run, draws = self._run, isinstance(self._run.order, Stateful)
@@ -339,12 +338,14 @@ class PythonExecutor(Executor):
         self._visited += self._moves
         value = self._value(self._first[outcome], -1, 1.0, 1.0)
         if not math.isfinite(value):
-            raise ValueError("utilities of a sampled play overflow; take ExternalSampling")
+            raise ValueError("sampled utilities overflow; use ExternalSampling")
 
     def _value(self, node: Node, parent: int, scale: float, reach: float) -> float:
-        """Return the player's payoff from a history on, times the weight of the sample.
+        """Return the player's sampled value of a history, times ``scale``.
 
         ``parent`` is the cell with the sum of the player's last sequence, -1 for the empty one.
+        ``scale`` is 1 / (probability of the sampled actions of the player), and ``reach`` the
+        player's own reach probability.
         """
         while True:
             self._visited += 1
@@ -366,12 +367,13 @@ class PythonExecutor(Executor):
             node = node.children[drawn] or self._child(node, drawn)
 
     def _decide(self, node: Node, parent: int, scale: float, reach: float) -> float:
-        """Return the value of a history of the player, and note what it learns from."""
+        """Return the value of a history of the player, and append its update to ``_pending``."""
         point, children = node.point or self._found(node, parent), node.children
         strategy, size = point.strategy, len(children)
         place, cells = point.place, self._infosets.fast_cells
         first = place + HEAD + size
         reached = self._run.weight if parent < 0 else cells[parent]
+        # Lazy average: the strategy is unchanged since the last visit, so one addition suffices.
         if gained := reached - cells[place + 3]:
             cells[place + 3] = reached
             for a, probability in enumerate(strategy, first):
@@ -391,7 +393,10 @@ class PythonExecutor(Executor):
         return value
 
     def _explore(self, share: float, strategy: list[float], reach: float) -> tuple[int, float]:
-        """Draw an action; return it and its probability."""
+        """Draw an action from the strategy mixed with ``share`` of uniform; return its probability.
+
+        An unreached strategy is replaced by the uniform one.
+        """
         size, a = len(strategy), 0
         behavior = strategy if reach > 0.0 else [1.0 / size] * size
         mixture = [share * (1.0 / size) + (1.0 - share) * probability for probability in behavior]
@@ -402,7 +407,7 @@ class PythonExecutor(Executor):
         return a, mixture[a]
 
     def _update(self) -> None:
-        """Let the rules learn at visited information sets."""
+        """Update the rules at visited information sets."""
         cells, updates = self._infosets.fast_cells, self._run.updates
         for point, utility, value in self._pending:
             rule, begin = point.rule, point.place + HEAD
@@ -421,7 +426,7 @@ class PythonExecutor(Executor):
         return child
 
     def _found(self, node: Node, parent: int) -> Point:
-        """Return the information set of a history at which its player learns, maybe a new one."""
+        """Return the information set of a history of the updated player; add it if it is new."""
         player, key, infosets = node.player, node.key, self._infosets
         if not node.actions:
             raise self._no_actions(node)
@@ -434,7 +439,7 @@ class PythonExecutor(Executor):
         return found
 
     def _seen(self, node: Node) -> Point | PointRule:
-        """Return the information set of another player, its rule if it has not learned there."""
+        """Return an opponent's information set, or its rule if there was no update yet."""
         if not node.actions:
             raise self._no_actions(node)
         place = self._infosets.find(node.player, node.key)
@@ -443,7 +448,7 @@ class PythonExecutor(Executor):
         return self._point(node, place)
 
     def _point(self, node: Node, place: int) -> Point:
-        """Note the record of a history's information set."""
+        """Return the information set with a record at ``place``, and cache it in the node."""
         if place not in self._points:
             self._points[place] = Point(self._infosets, place)
         found = node.point = self._points[place]
@@ -456,7 +461,8 @@ class PythonExecutor(Executor):
 
 
 def expected(utility: list[float], strategy: list[float]) -> float:
-    """Return the value of a strategy, exactly that of every action where they are equal."""
+    """Return the value of a strategy."""
+    # Relative to the largest utility, so that equal utilities give exactly this value.
     top, missed = max(utility), 0.0
     for value, probability in zip(utility, strategy, strict=True):
         missed += (value - top) * probability
@@ -464,9 +470,9 @@ def expected(utility: list[float], strategy: list[float]) -> float:
 
 
 def initial_chance(game: History) -> tuple[list[float], int, list[Node]]:
-    """Return the histories after the initial chance moves, by cumulative probability.
+    """Return cumulative probabilities, number of moves and histories of the initial chance moves.
 
-    And the number of moves. There are at most 64 such histories: they are drawn with one number.
+    One number draws the history, so the moves end where more than 64 histories would follow.
     """
     if isinstance(game, RulesHistory):
         game = RulesHistory(game.rules, game.h, named=False)
@@ -476,7 +482,7 @@ def initial_chance(game: History) -> tuple[list[float], int, list[Node]]:
             (node, action, before * probability)
             for node, before in zip(nodes, probabilities, strict=True)
             for action, probability in zip(node.actions, node.values, strict=True)
-            if before * probability > 0.0  # what chance never does may be impossible
+            if before * probability > 0.0  # a game may have no child for an impossible move
         ]
         if len(following) > MOST_OUTCOMES:
             break
@@ -486,7 +492,7 @@ def initial_chance(game: History) -> tuple[list[float], int, list[Node]]:
 
 
 def players_of(history: History) -> int:
-    """Return the number of players: of the payoffs, where the first moves lead."""
+    """Return the number of players, from the payoffs of the terminal after all first actions."""
     for moves in count():
         if history.is_terminal():
             break
@@ -501,22 +507,22 @@ def players_of(history: History) -> int:
 
 
 def check_estimator(estimator: object) -> None:
-    """Raise a TypeError for what draws no samples, or needs a tree."""
+    """Raise a TypeError for an estimator that does not support play without a tree."""
     if not isinstance(estimator, ExternalSampling | OutcomeSampling):
         raise TypeError(
             f"estimator must be ExternalSampling or OutcomeSampling, got {quote(estimator)}"
         )
     if estimator.baseline is not None:
-        raise TypeError(f"{quote(estimator.baseline)} has values of a tree's histories")
+        raise TypeError(f"baseline {quote(estimator.baseline)} needs the game's tree")
 
 
 def no_actions(player: int, name: Hashable) -> ValueError:
-    """Return the error about an information set without actions."""
+    """Return the error for an information set without actions."""
     return ValueError(f"player {player} has no actions at information set {quote(name)}")
 
 
 def other_actions(player: int, name: Hashable) -> ValueError:
-    """Return the error about an information set with different actions."""
+    """Return the error for an information set with different actions at its histories."""
     return ValueError(
         f"information set {quote(name)} of player {player} has different actions at different "
         "histories; give them the same actions, or different information sets"
@@ -524,7 +530,7 @@ def other_actions(player: int, name: Hashable) -> ValueError:
 
 
 def imperfect_recall(player: int, name: Hashable) -> ValueError:
-    """Return the error about an information set that follows different sequences."""
+    """Return the error for an information set that follows different sequences."""
     return ValueError(
         f"imperfect recall: player {player} reaches information set {quote(name)} after different "
         "actions or information sets of its own; give it different names"

@@ -1,4 +1,4 @@
-"""Self-play: minimizers play a game against each other, and against themselves."""
+"""``SelfPlay``: runs of minimizers on a game with a tree or a table."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
@@ -31,41 +31,41 @@ from regretkit.sets import StrategySet
 
 @define(eq=False, repr=False)
 class SelfPlay(Run):
-    """A game played by minimizers, and the average of what they play.
+    """A run of minimizers, one for each player, that play a game against each other.
 
-    In iteration t every player has a strategy x_t. The averages add it with weight w_t, and the
-    order updates the players with utilities from the estimator.
+    In iteration t, the averages add each player's strategy x_t with weight w_t. The order of
+    updates decides which players update, with utilities from the estimator.
 
     Parameters
     ----------
     game
         The game.
     minimizers
-        One for each player, on the player's set or on a part of it.
+        One for each player, on the player's set or a subset of it.
     order
         The order of updates.
     averaging
-        The weights w_t.
+        The averaging scheme, with weights w_t.
     estimator
-        Returns the utilities that minimizers observe.
+        Computes the utilities that the minimizers observe.
     horizon
-        Number of iterations planned, for averagings that depend on it, at least 1.
+        Planned number of iterations, at least 1, for averaging schemes that depend on it.
     engine
-        ``"compiled"``, in machine code; ``"numpy"``; or ``"auto"``, compiled where it supports the
-        run. They agree up to rounding.
+        ``"compiled"``; ``"numpy"``; or ``"auto"``, which is compiled if that engine supports the
+        run, and NumPy otherwise. Their results agree up to rounding.
 
     Attributes
     ----------
     iteration
         T, the number of iterations so far.
     seconds
-        How long they took, without callbacks.
+        Duration of these iterations, without callbacks.
     last_profile
-        x_T, y_T, ...: the strategies of the last iteration.
+        The strategies of all players in iteration T.
 
     Examples
     --------
-    CFR+ on Kuhn poker, from its parts:
+    CFR+ on Kuhn poker, built from its parts:
 
     >>> from regretkit import CFR, RegretMatchingPlus
     >>> from regretkit.games import kuhn_poker
@@ -121,11 +121,11 @@ class SelfPlay(Run):
 
     @property
     def engine(self) -> str:
-        """Name of the engine of the last iterations; before the first, the requested one."""
+        """Name of the engine of the last iterations. Before the first, the requested name."""
         return self._last_engine or self._requested_engine
 
     def engine_report(self) -> EngineReport:
-        """Return the engine, and for each player whether its minimizer is machine code, or why not.
+        """Return the engine, and for each player whether its minimizer is compiled, or why not.
 
         Examples
         --------
@@ -139,12 +139,12 @@ class SelfPlay(Run):
         return report_engine(self, self._requested_engine)
 
     def _iterate(self) -> None:
-        """Play one iteration as it is written."""
-        asked = [minimizer.next_strategy() for minimizer in self.minimizers]
+        """Play one iteration with NumPy."""
+        before = [minimizer.next_strategy() for minimizer in self.minimizers]
         self._learned_from = {}
         self.order.iterate(self)
-        # A prediction before the update has changed what the player played.
-        played = [self._learned_from.get(player, x) for player, x in enumerate(asked)]
+        # The order may set predictions, which change a player's strategy before its update.
+        played = [self._learned_from.get(player, x) for player, x in enumerate(before)]
         for player, (average, strategy) in enumerate(zip(self._averages, played, strict=True)):
             average.add(self.game.realization(player, strategy))
         self.last_profile = played
@@ -152,9 +152,9 @@ class SelfPlay(Run):
 
     def _restored(self) -> None:
         super()._restored()
-        self._executor = None  # the state says what to go on with
+        self._executor = None  # it may hold copies of the old state
 
-    # For orders of play
+    # For orders of updates
 
     @property
     def players(self) -> int:
@@ -162,7 +162,7 @@ class SelfPlay(Run):
         return len(self.minimizers)
 
     def strategy(self, player: int) -> Vector:
-        """Return a player's next strategy, read-only."""
+        """Return a player's next strategy, a read-only array."""
         return self.minimizers[player].next_strategy()
 
     def profile(self) -> list[Vector]:
@@ -171,13 +171,13 @@ class SelfPlay(Run):
         return as_profile(strategies, self.game.domains)
 
     def learn(self, player: int, profile: Sequence[Vector]) -> None:
-        """Let a player observe its utility while the others play ``profile``."""
+        """Update a player with its utility against the opponents' strategies in ``profile``."""
         utility = self.estimator.utility(self.game, player, profile)
         self._learned_from.setdefault(player, self.strategy(player))
         self.minimizers[player].observe_utility(utility)
 
     def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
-        """Let a player predict its utility while the others play ``profile``, zero for None."""
+        """Set a player's prediction to its utility against ``profile``, or to zero for None."""
         minimizer = self.minimizers[player]
         if profile is None:
             minimizer.expect_utility(np.zeros(minimizer.dimension))
@@ -194,16 +194,16 @@ class SelfPlay(Run):
 
     @property
     def average(self) -> Profile:
-        """The average of x_1 to x_T."""
+        """The weighted average of x_1 to x_T."""
         self.check_whole()
         return average_profile(self._averages, self.game)
 
     def nash_conv(self) -> float:
-        """Return ``evaluation.nash_conv`` of ``average``, the sum of the best responses' gains."""
+        """Return ``nash_conv`` of ``average``: the sum over players of a best response's gain."""
         return nash_conv(self.game, self.average)
 
     def exploitability(self) -> float:
-        """Return ``evaluation.exploitability`` of ``average``, their mean gain."""
+        """Return ``exploitability`` of ``average``: the mean over players of that gain."""
         return exploitability(self.game, self.average)
 
     def __repr__(self) -> str:
@@ -223,7 +223,7 @@ class SelfPlay(Run):
 
 
 _QUICK = 100_000
-"""Sequences of a game whose gap is computed to print a run."""
+"""Largest number of sequences of a game for which ``print`` computes the gap."""
 
 
 def _number(value: float) -> str:
@@ -231,7 +231,7 @@ def _number(value: float) -> str:
 
 
 def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    """Return one minimizer for each player of a game."""
+    """Return the minimizers as a tuple, after checks against the game's players."""
     check_game(game)
     players = as_minimizers(minimizers)
     if len(players) != len(game.domains):
@@ -246,7 +246,10 @@ def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[Regr
 
 
 def check_plays_on(minimizer: RegretMinimizer, domain: StrategySet, player: int, name: str) -> None:
-    """Check that a minimizer plays on its player's set or on a part of it."""
+    """Raise a ValueError unless a minimizer's set is in its player's set.
+
+    The check compares the sets, or else one interior point.
+    """
     own = minimizer.domain
     fits = own == domain or (
         own.dimension == domain.dimension
@@ -254,5 +257,5 @@ def check_plays_on(minimizer: RegretMinimizer, domain: StrategySet, player: int,
     )
     if not fits:
         raise ValueError(
-            f"{name} plays on {quote(own)}, but player {player} plays on {quote(domain)}"
+            f"{name} must play on {quote(domain)}, the set of player {player}, got {quote(own)}"
         )

@@ -1,4 +1,4 @@
-"""Play of a game with an algorithm, in one call."""
+"""``solve``: run an algorithm on a game in one call."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from regretkit.play._sampled import Sampled
 
 RulesLike: TypeAlias = History | Rules
-"""A game that is given by its rules, without a tree."""
+"""A game given by its rules, without a tree."""
 
 
 _FINISHED = 4_500
-"""Sequences of a tree from which on to finish, by ``python -m benchmarks finish``."""
+"""Number of sequences from which ``finish`` is faster (``python -m benchmarks finish``)."""
 _ITERATIONS = 12_000
-"""Iterations, at most, before the linear program, which takes about as long."""
+"""Largest number of iterations before the linear program, which takes about as long."""
 _ROUNDING = 1e-12
-"""Gaps smaller than this, relative to the largest payoff, are made of rounding."""
+"""Largest gap, relative to the range of payoffs, that counts as rounding error."""
 
 
 @overload
@@ -106,55 +106,56 @@ def solve(
     imperfect_recall: bool = False,
     exact: bool = False,
 ) -> "SelfPlay | Sampled | ExactSolution":
-    """Play a game with an algorithm and return the run.
+    """Run an algorithm on a game and return the run.
 
-    Of several limits, the first that is reached stops it.
+    The run stops at the first limit that it reaches.
 
     Parameters
     ----------
     game
-        The game; or its rules, as in ``Sampled``. Rules are played without a tree, by external
-        sampling by default, and have no gap.
+        A game, or the rules of a game as in ``Sampled``. A run on rules builds no tree, uses
+        external sampling by default, and has no gap.
     algorithm
         A name of ``ALGORITHMS``, such as ``"cfr+"``; a rule, such as the class
-        ``RegretMatchingPlus``; an ``Algorithm``; or a list of these, one for each player. By
-        default ``"cfr+"``, and ``"lcfr"`` where utilities are sampled.
+        ``RegretMatchingPlus``; an ``Algorithm``; or a list of these, one for each player. The
+        default is ``"cfr+"``, or ``"lcfr"`` with sampled utilities.
     iterations
-        How many at most.
+        Largest number of iterations, at least 0.
     target_gap
-        Stop once ``nash_conv`` of the average, the sum over players in units of payoff, is
-        this small. It is measured at iterations that grow by a twentieth.
+        Stop once ``nash_conv`` of the average is at most this number, positive, in units of payoff.
+        The run measures it at iterations that grow by 5 %.
     time_limit
-        Stop after the iteration in which this number of seconds of play passes.
+        Stop after the iteration in which this number of seconds passes, callbacks excluded.
     sampling
-        Sample utilities: ``"external"``, all actions but a player's own; ``"outcome"``, one play of
-        the game; ``"outcome-baseline"``, with a ``LearnedBaseline``; ``"chance"``, the chance
-        moves. By default they are exact, and external for ``"mccfr"``.
+        How to sample utilities: ``"external"`` samples chance and the opponents' actions;
+        ``"outcome"`` samples one terminal history; ``"outcome-baseline"`` adds a
+        ``LearnedBaseline``; ``"chance"`` samples chance alone. By default utilities are exact,
+        except for ``"mccfr"``, which uses external sampling.
     seed
-        The seed of the samples, a whole number or a ``Generator``; 0 by default.
+        Seed of the samples, a whole number or a ``Generator``; 0 by default.
     estimator
-        Returns the utilities that minimizers observe, instead of ``sampling`` and ``seed``.
+        Computes the utilities. It replaces ``sampling`` and ``seed``.
     callbacks
-        Called with the run after every iteration; a result that is ``True`` stops it.
+        Functions of the run, called after every iteration. A result ``True`` stops the run.
     progress
-        Whether to show progress on standard error; or a function to be called with a line of text
-        about once a second.
+        Whether to show progress on standard error; or a function, called with a line of text about
+        once a second.
     engine
-        How to run it, as ``SelfPlay`` takes it.
+        ``"auto"``, ``"compiled"`` or ``"numpy"``, as in ``SelfPlay``.
     imperfect_recall
         Whether to accept an ``ImperfectRecallGame``. The run plays its perfect-recall refinement,
         with one strategy for each original information set, without a convergence guarantee.
     exact
         Return an ``ExactSolution`` instead of a run: an equilibrium of a two-player constant-sum
-        game, exact up to rounding. ``solve_zero_sum`` solves normal forms and small trees.
-        ``finish`` solves trees of 4,500 sequences and more by DCFR, or by PDCFR+ without chance
-        moves; after 12,000 iterations the linear program follows. ``finish`` alone solves public
-        games, and games with an algorithm, an engine or a time limit, by default of one minute.
+        game, exact up to rounding. ``solve_zero_sum`` solves normal forms and small trees. From
+        4,500 sequences, ``finish`` runs DCFR, or PDCFR+ in games without chance, and after 12,000
+        iterations the linear program follows. ``finish`` alone solves public games. It also solves
+        games with an algorithm, an engine or a time limit, by default one minute.
 
     Notes
     -----
     In two-player constant-sum games, the algorithms of ``ALGORITHMS`` with exact utilities reach
-    any gap above rounding. Elsewhere ``target_gap`` alone may never end the run.
+    any gap above rounding. In other games the run may never reach ``target_gap``.
 
     Examples
     --------
@@ -165,17 +166,17 @@ def solve(
     >>> run.nash_conv() <= 1e-3
     True
 
-    Each player with a rule of its own, and by samples:
+    A rule for each player, and sampled utilities:
 
     >>> run = solve(game, [RegretMatching, "cfr+"], iterations=100)
     >>> run = solve(game, "mccfr", sampling="outcome", seed=1, iterations=100)
 
-    Exactly:
+    An exact solution:
 
     >>> solve(game, exact=True).value * 18
     -1.0
 
-    By the rules alone, without a tree of 43 billion histories:
+    The rules of a game, whose tree would have 43 billion histories:
 
     >>> from regretkit.games import LiarsDice
     >>> solve(LiarsDice(dice=2), seed=1, iterations=1)
@@ -205,7 +206,7 @@ def solve(
         by_samples = start_by_rules(game, chosen, **options)
         return by_samples.run(iterations, callbacks=watching, progress=progress)
     if imperfect is not None and target_gap is not None:
-        raise ValueError("no gap is known to vanish in games of imperfect recall; pass iterations")
+        raise ValueError("target_gap does not support games of imperfect recall; pass iterations")
     watching += [] if target_gap is None else [At(geometric(1.05), StopAtGap(target_gap))]
     game = cast("Game", game if imperfect is None else imperfect.refinement)
     groups = None if imperfect is None else imperfect.coarse_information_set
@@ -217,7 +218,7 @@ def _solve_exactly(
     game: Any, algorithm: Any, time_limit: float | None, engine: str, refused: tuple[object, ...]
 ) -> ExactSolution:
     if any(value is not None for value in refused):
-        raise ValueError("exact=True takes an algorithm, a time_limit and an engine, nothing else")
+        raise ValueError("exact=True supports only algorithm, time_limit and engine")
     check_game(game)
     small = None
     if isinstance(game, ExtensiveFormGame) and game.players == 2 and game.constant_sum is not None:
@@ -235,7 +236,7 @@ def _solve_exactly(
 
 
 def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> ExactSolution:
-    """Return the solution by what is faster for games of that size."""
+    """Return an exact solution by the method that is faster for the size of the game."""
     sequences = sum(domain.dimension for domain in game.domains)
     small = not isinstance(game, PublicGame) and sequences < _FINISHED
     if isinstance(game, NormalFormGame) or small:
@@ -254,9 +255,9 @@ def _solve_by_size(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> Exa
 
 
 def likely_first(game: Game) -> str:
-    """Return the algorithm that is likely to have the supports of an equilibrium first.
+    """Return the algorithm that usually finds the support of an equilibrium first.
 
-    In measured games, that is DCFR where chance deals, and PDCFR+ where it does not.
+    In benchmarks it is DCFR in games with chance moves, and PDCFR+ in others.
     """
     return "dcfr" if game.deals else "pdcfr+"
 
@@ -269,7 +270,7 @@ def start_by_rules(
     seed: Any = 0,
     **options: Any,
 ) -> "Sampled":
-    """Return a run without a tree, before its first iteration."""
+    """Return a new run without a tree."""
     from regretkit.play._sampled import Sampled  # not at the top: few runs need it
 
     refuse_tree(sampling="chance" if algorithm.sampling == "chance" else None)
@@ -286,7 +287,7 @@ def refuse_tree(**given: object) -> None:
     """Raise a ValueError for arguments that need a tree."""
     for name, value in given.items():
         if value:
-            raise ValueError(f"{name}={quote(value)} needs the game's tree; leave it out")
+            raise ValueError(f"{name}={quote(value)} needs the game's tree")
 
 
 def _sampled(
@@ -296,25 +297,23 @@ def _sampled(
     estimator: Estimator | None,
     by_rules: bool,
 ) -> Algorithm:
-    """Return the algorithm with its sampling."""
+    """Return the algorithm with its sampling, after a check of the arguments."""
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
     if estimator is not None and (sampling is not None or seed is not None):
-        raise ValueError("estimator says how to sample: leave out sampling and seed")
+        raise ValueError("pass either estimator, or sampling and seed")
     if algorithm is None:
         exact = sampling is None and (estimator is None or isinstance(estimator, ExactUtility))
         algorithm = default_algorithm(sampled=not exact)
     chosen = named(algorithm)
     chosen = chosen if sampling is None else Algorithm(chosen, sampling=sampling)
     if seed is not None and chosen.sampling is None:
-        raise ValueError("seed without a sampling: pass sampling='external', or leave seed out")
+        raise ValueError("seed needs a sampling, such as sampling='external'")
     return chosen
 
 
 def default_algorithm(*, sampled: bool) -> str:
-    """Return the name of the default algorithm for exact or for sampled utilities.
-
-    In Leduc poker after 10,000 iterations of external sampling, the NashConv of linear CFR is 0.42,
-    that of CFR 0.61 and that of CFR+ 0.68.
-    """
+    """Return the name of the default algorithm for exact or sampled utilities."""
+    # NashConv in Leduc poker after 10,000 iterations of external sampling: linear CFR 0.42,
+    # CFR 0.61, CFR+ 0.68.
     return "lcfr" if sampled else "cfr+"

@@ -34,7 +34,7 @@ test_one_object_in_two_places_is_refused_at_any_depth = refusals(
     lambda: constrained(SHARED, multipliers=c.AffineImage(SHARED, [[1.0, 0.0]])),
     lambda: c.TreeSwap(lambda: ONE, layers=2, branching=2),
     error=ValueError,
-    match="is in two places",
+    match="the same minimizer occurs twice",
 )
 
 
@@ -67,7 +67,10 @@ test_parts_that_do_not_fit_together_are_refused = refusals(
     (lambda: rk.Product([ONE], [[1, 1]]), "each once"),
     (lambda: hull(rk.RegretMatching(3), rk.RegretMatching(2)), r"\[2, 3\]"),
     (lambda: rk.PhiRegret(rk.RegretMatching(3), c.internal_maps(3)), r"play on maps\.coefficients"),
-    (lambda: rk.SwapRegret(2, lambda s: ONE), r"goes in as PerDecisionPoint\(rule\)"),
+    (
+        lambda: rk.SwapRegret(2, lambda s: ONE),
+        r"pass PerDecisionPoint\(rule\) for a rule on one simplex",
+    ),
     (lambda: c.AffineImage(ONE, np.eye(3)), r"dimension 2; pass shape \(3, 2\)"),
     (lambda: c.ExplorationMixture(ONE, gamma=0.5, reference=[0.9, 0.9]), "reference must be a po"),
     (lambda: constrained(multipliers=rk.RegretMatching(2)), "must have dimension 1"),
@@ -86,7 +89,7 @@ def test_rules_that_bound_the_sum_of_all_regrets_alone_are_warned_of(build):
     local = (lambda s: c.Restart(ConicBlackwell(s), every=5)) if build is rk.CFR else ConicBlackwell
     with pytest.warns(RuntimeWarning, match="has no regret bound here"):
         player = build(tree, local=local)
-    assert "bounds the sum of the regrets" in player.no_guarantee
+    assert "bounds only the sum of the regrets" in player.no_guarantee
     rk.CFR(tree, rk.PerDecisionPoint(lambda n: ConicBlackwell(Simplices(n))))  # and no warning
 
 

@@ -175,7 +175,7 @@ def test_a_report_says_for_each_player_why_it_is_not_compiled():
     assert order.players[0] == order.players[1]
     assert "Extragradient() does more" in order.players[0]
     asked = SelfPlay(KUHN, cfr(RM), engine="numpy").engine_report()
-    assert asked.players == ("Python, since engine 'numpy' was asked for",) * 2
+    assert asked.players == ("Python, since the run requested engine 'numpy'",) * 2
 
 
 @pytest.mark.parametrize("name", [n for n, a in ALGORITHMS.items() if a.circuit is rk.CFR])
@@ -189,7 +189,7 @@ def test_for_a_long_run_of_every_algorithm_of_cfr_the_compiled_engine_is_chosen(
 def test_an_engine_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match="no engine 'fast', only 'auto', 'compiled', 'numpy'"):
         started(KUHN, RULES["rm+"], engine="fast")
-    with pytest.raises(TypeError, match="engine must be the name of one, such as 'auto', got"):
+    with pytest.raises(TypeError, match="engine must be a string, such as 'auto', got"):
         started(KUHN, RULES["rm+"], engine=True)
 
 

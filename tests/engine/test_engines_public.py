@@ -182,5 +182,5 @@ def test_a_run_in_two_threads_gives_the_same_bits(engine):
 
 def test_a_file_is_not_resumed_with_another_deal(tmp_path):
     solve(river(5), "cfr+", iterations=3).save(tmp_path / "run")
-    with pytest.raises(ValueError, match="is of the game"):
+    with pytest.raises(ValueError, match="has the game"):
         resume(tmp_path / "run", river(5, 1))

@@ -144,7 +144,7 @@ test_without_the_switch_or_for_a_gap_it_is_refused = refusals(
     ({}, r"imperfect recall: player 0 .*imperfect_recall=True"),
     (
         {"target_gap": 0.1, "imperfect_recall": True},
-        "no gap is known to vanish in games of imperfect recall",
+        "target_gap does not support games of imperfect recall",
     ),
     call=lambda options: solve(read_efg(DRIVER), "cfr", **options),
     error=ValueError,

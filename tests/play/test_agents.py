@@ -67,7 +67,7 @@ def test_an_agent_refuses_to_play_another_game():
     for situation, message in (
         (Observation(0, "unheard of", ("p", "b")), "there is no decision point"),
         (Observation(0, "K", ("fold", "call")), "another game"),
-        (Observation(2, "K", ("p", "b")), "plays for player 2"),
+        (Observation(2, "K", ("p", "b")), "must have an entry for player 2"),
     ):
         with pytest.raises(ValueError, match=message):
             agent.act(situation)
@@ -166,7 +166,7 @@ PLAYED = {"game": KUHN, "agents": [seeded(uniform_behavior)] * 2, "rounds": 3, "
 test_what_cannot_be_played_is_refused = refusals(
     ({"game": "kuhn_poker"}, TypeError, "game must be"),
     ({"agents": [uniform_behavior] * 2}, TypeError, "StrategyAgent"),
-    ({"agents": [seeded(uniform_behavior)]}, ValueError, "1 agents"),
+    ({"agents": [seeded(uniform_behavior)]}, ValueError, "must have an entry for player 1"),
     ({"agents": [seeded(uniform_behavior)] * 3}, ValueError, "got 3"),
     ({"agents": [Wrong()] * 2}, ValueError, "0 to 1"),
     ({"rounds": 0}, ValueError, "rounds"),

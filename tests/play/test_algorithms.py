@@ -84,7 +84,7 @@ def test_a_list_of_one_algorithm_averages_as_it_does():
 
 
 test_what_is_no_algorithm_is_refused = refusals(
-    ([], "one entry for each player, got none"),
+    ([], "one entry for each player, got an empty list"),
     (["cfr"], "one entry for each of the 2 players, got 1"),
     (["cfr"] * 3, "one entry for each of the 2 players, got 3"),
     (["cfr", "cfrplus"], r"did you mean 'cfr\+'"),
@@ -93,7 +93,7 @@ test_what_is_no_algorithm_is_refused = refusals(
     ([["cfr", "cfr"], "cfr"], "must be a name, a rule's class"),
     ([Algorithm(["cfr", "cfr"]), "cfr"], "must have one rule"),
     (rk.RegretMatching(2), "must be a name, a rule's class"),
-    (5, "a list of these by player, got 5"),
+    (5, "a list with one for each player, got 5"),
     call=lambda algorithm: solve(KUHN, algorithm, iterations=1),
     error=(TypeError, ValueError),
 )
@@ -129,7 +129,9 @@ def test_a_circuit_that_needs_a_tree_is_refused_without_one():
 
 
 def test_a_circuit_plays_no_game_of_imperfect_recall():
-    with pytest.raises(ValueError, match="cannot play a game of imperfect recall; pass an algo"):
+    with pytest.raises(
+        ValueError, match="does not support games of imperfect recall; pass an algo"
+    ):
         solve(DRIVER, "efr-csps", iterations=1, imperfect_recall=True)
 
 
@@ -183,13 +185,13 @@ def test_the_default_depends_on_the_sampling():
 
 SAMPLED = ExternalSampling(np.random.default_rng(0))
 test_samplings_and_seeds_that_are_none_are_refused = refusals(
-    ({"seed": 1}, "seed without a sampling"),
+    ({"seed": 1}, "seed needs a sampling"),
     ({"sampling": "externl"}, "did you mean 'external'"),
     ({"sampling": 3}, "sampling must be a name, got 3"),
     ({"sampling": "external", "seed": -1}, "seed must be a whole number, at least 0"),
     ({"sampling": "external", "seed": 1.5}, "seed must be a whole number"),
     *(
-        ({"estimator": SAMPLED, name: value}, "estimator says how to sample")
+        ({"estimator": SAMPLED, name: value}, "pass either estimator, or sampling and seed")
         for name, value in (("sampling", "external"), ("seed", 1))
     ),
     *(({"time_limit": limit}, "limit must be") for limit in (0.0, -1.0, float("nan"), "1")),

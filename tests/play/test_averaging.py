@@ -56,9 +56,9 @@ def test_a_scheme_may_look_at_the_horizon():
 
 
 def test_an_average_of_nothing_or_of_what_does_not_count_is_refused():
-    with pytest.raises(ValueError, match="play at least one iteration first"):
+    with pytest.raises(ValueError, match="at least one iteration of positive weight"):
         _ = Average().strategy
-    with pytest.raises(ValueError, match="nothing to average yet"):
+    with pytest.raises(ValueError, match="at least one iteration of positive weight"):
         _ = averaged(np.eye(2), LateHalf(), horizon=9).strategy
 
 

@@ -162,7 +162,7 @@ def test_regrets_that_are_summed_up_are_refused_with_what_would_do():
 
 def test_regrets_of_a_run_that_had_begun_are_refused():
     run = solve(SHAPLEY, "cfr+", iterations=5)
-    with pytest.raises(ValueError, match="external_regret is over all iterations"):
+    with pytest.raises(ValueError, match="external_regret needs all iterations"):
         run.run(5, callbacks=[Recorder("external_regret")])
     assert run.iteration == 6
     run.run(1)
@@ -181,9 +181,9 @@ test_what_are_no_measures_is_refused = refusals(
     (["seconds", "NashConv"], "did you mean 'nash_conv'"),
     ({"gap": "gaps"}, "there is no measure 'gaps', only 'nash_conv', 'exploitability'"),
     ({"gap": 3}, r"measures\['gap'\] must be a name or a function of the run, got 3"),
-    ([print], "measures must be names such as"),
-    (print, "measures must be names such as"),
-    (3, "measures must be names such as"),
+    ([print], "measures must be a list of names, such as"),
+    (print, "measures must be a list of names, such as"),
+    (3, "measures must be a list of names, such as"),
     call=Recorder,
     error=(TypeError, ValueError),
 )

@@ -136,7 +136,7 @@ def test_a_record_goes_on_from_a_checkpoint(tmp_path):
 @pytest.mark.parametrize("place", ["X", (2, "K"), (0, 6), "K"])
 def test_what_is_no_information_set_or_one_twice_is_refused(place):
     with pytest.raises(
-        (ValueError, IndexError), match=r"there is no|no player has|out of range|each once"
+        (ValueError, IndexError), match=r"there is no|no player has|out of range|must be distinct"
     ):
         solve(KUHN, "cfr", iterations=1, callbacks=[TrajectoryRecorder(["K", place])])
 
