@@ -1,1 +1,1 @@
-"""Functions that are compiled: plain Python over the arrays of ``layout``."""
+"""Compiled functions: plain Python over the arrays of ``_layout``."""

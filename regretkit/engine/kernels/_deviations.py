@@ -1,7 +1,8 @@
-"""Iterations of players that learn over deviations, as functions that are compiled.
+"""Compiled steps of players whose minimizer chooses deviations.
 
-Such a player has two trees: its own, and its learner's, with a coordinate for each deviation. Its
-utility becomes what the deviations gain, and the strategy that their mixture fixes is played.
+Such a player has two trees: its own, and one with a coordinate for each deviation. The second tree
+observes the gains of the deviations as its utility. The player's next behavioral strategy b is a
+fixed point of the mixture of deviations: b M = b, with M the mixture's transition matrix.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ DISJOINT = True
 
 
 def initialize_fixed_points(arrays: Any) -> None:
-    """Compute b and x of all players that learn over deviations."""
+    """Compute b and x of all players with deviations."""
     for player in range(arrays.deviations.learners.size):
         set_fixed_points(player, arrays)
         forward(player, 1.0, 0.0, arrays.trees, arrays.iterates)
@@ -26,7 +27,7 @@ def initialize_fixed_points(arrays: Any) -> None:
 
 
 def set_gains(player: int, arrays: Any) -> None:
-    """Set the utility of each deviation."""
+    """Set the utility of each deviation to its weight times its gain."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
     utility, gains, pairs = iterates.utility, deviations.gains, deviations.pairs
     learner = as_int64(deviations.learners[player])
@@ -34,6 +35,7 @@ def set_gains(player: int, arrays: Any) -> None:
         backward(player, set_gains_of_range, (), arrays)
         for k in span(pairs.begin, player):
             source, target = pairs.source[k], pairs.target[k]
+            # b[source] (u[target] - u[source]): the gain of target in place of source
             gained = difference(float(utility[target]), float(utility[source]))
             gains[utility.size + k] = iterates.behavior[source] * gained
         for c in span(trees.sequence_offsets, learner):
@@ -41,14 +43,14 @@ def set_gains(player: int, arrays: Any) -> None:
 
 
 def set_gains_of_range(r: int, player: int, given: tuple[()], arrays: Any) -> None:
-    """Set the values and the regrets at the points of a range, and keep b."""
+    """Set values and regrets at the points of a range, and store b."""
     at_points(r, set_gains_of_point, arrays.payoffs.negligible[player], arrays)
 
 
 def set_gains_of_point(
     point: int, first: int, actions: int, stride: int, wide: int, negligible: float, arrays: Any
 ) -> None:
-    """Set the value and the regrets at a point, and keep b."""
+    """Set the value and the regrets at a point, and store b."""
     iterates, deviations = arrays.iterates, arrays.deviations
     utility = lanes(iterates.utility, first, stride, wide)
     played = lanes(iterates.behavior, first, stride, wide)
@@ -61,10 +63,11 @@ def set_gains_of_point(
 
 
 def set_regrets(n: int, value: float, utility: Vector, regrets: Vector) -> None:
-    """Set the regrets at a decision point of this value, zero where they are rounding."""
+    """Set the regrets u[k] - value at a decision point; rounding errors become zero."""
     top = utility[0]
     for k in range(1, n):
         top = max(top, utility[k])
+    # `value_of` computes value = top + difference: its error scales with both terms.
     rounding = RESOLUTION * (abs(top) + abs(value - top))
     for k in range(n):
         regret = utility[k] - value
@@ -72,7 +75,7 @@ def set_regrets(n: int, value: float, utility: Vector, regrets: Vector) -> None:
 
 
 def difference(left: float, right: float) -> float:
-    """Return the difference of two numbers, exactly zero where it is rounding."""
+    """Return left - right, or exactly zero if it is a rounding error."""
     return 0.0 if abs(left - right) <= RESOLUTION * abs(right) else left - right
 
 
@@ -80,7 +83,7 @@ def difference(left: float, right: float) -> float:
 
 
 def set_fixed_points(player: int, arrays: Any) -> None:
-    """Set the b that the learner's mixture of deviations fixes, from the root to the leaves."""
+    """Set b to the fixed point of the mixture of deviations, from the root to the leaves."""
     trees, iterates, deviations = arrays.trees, arrays.iterates, arrays.deviations
     points, products = deviations.points, deviations.products
     weights, rates = deviations.weights, deviations.rates
@@ -99,6 +102,7 @@ def set_fixed_points(player: int, arrays: Any) -> None:
             set_fixed_point(j, iterates.behavior, deviations)
         else:
             normalize_rates(j, iterates.behavior, deviations)
+        # Deviations below j have the weight of their parent times b at the action between.
         for k in span(products.begin, j):
             part = weights[products.parent[k]] * iterates.behavior[products.action[k]]
             weights[products.weight[k]] = part
@@ -106,15 +110,16 @@ def set_fixed_points(player: int, arrays: Any) -> None:
 
 
 def add_flows(weight: int, mixture: Vector, deviations: DeviationArrays) -> None:
-    """Add all rates of one weight."""
+    """Add ``weights[weight]`` times the mixture to the rates."""
     flows, rates, factor = deviations.flows, deviations.rates, float(deviations.weights[weight])
     if factor > 0.0:
         for k in span(flows.begin, weight):
+            # rate[k] += weight * mixture[coordinate]
             rates[flows.rate[k]] += factor * mixture[flows.coordinate[k]]
 
 
 def normalize_rates(j: int, behavior: Vector, deviations: DeviationArrays) -> None:
-    """Set b where deviations play an action in place of all others, or of the only other one."""
+    """Set b at a point whose rates do not depend on the action left: b[k] = rate[k] / sum."""
     first, stride, actions = deviations.points.place[j]
     rates, total = deviations.rates, 0.0
     for k in range(actions):
@@ -125,21 +130,22 @@ def normalize_rates(j: int, behavior: Vector, deviations: DeviationArrays) -> No
 
 
 def set_fixed_point(j: int, behavior: Vector, deviations: DeviationArrays) -> None:
-    """Set b where there are rates of pairs."""
+    """Set b at a point with a rate for each pair of actions."""
     first, stride, size = deviations.points.place[j]
     begin, end = as_int64(deviations.flows.pairs[j]), as_int64(deviations.flows.pairs[j + 1])
     rates = deviations.rates
+    # rates[i, j] += rate[j]: moves to action j from any action i.
     for k in range(begin, end):
         rates[k] += rates[first + stride * ((k - begin) % size)]
     chain, at = rates[begin:end], (first, stride)
     set_stationary(size, at, behavior, chain, deviations.by_action, deviations.by_pair)
 
 
-# Stationary distributions, as in ``circuits/_stationary.py``. Numbers that may leave the range of a
-# float have a scale, a power of 2^512, and none is rounded that would not be without.
+# Stationary distributions, as in ``circuits/_stationary.py``. Rates may differ by more than the
+# range of a float. Each is stored as m * (2^512)^scale, which adds no rounding.
 
 
-@separate  # since it is rarely called
+@separate  # it is rarely called
 def set_stationary(
     size: int,
     at: tuple[int, int],
@@ -148,7 +154,10 @@ def set_stationary(
     by_action: tuple[Vector, Vector],
     by_pair: tuple[Vector, Vector],
 ) -> None:
-    """Set the stationary distribution of a chain; with several closed classes, the mean of all."""
+    """Set the stationary distribution p = p R of a chain, the mean over its closed classes.
+
+    The algorithm is that of Grassmann, Taksar and Heyman (1985), which never subtracts.
+    """
     first, stride = at
     scales, closed = by_pair
     visits, visit_scales = by_action
@@ -156,7 +165,8 @@ def set_stationary(
     for k in range(size - 1, 0, -1):
         eliminate(k, size, rates, scales)
     for k in range(size):
-        # The first state of a class is its unit; states of no class have no visits.
+        # visits[k] = sum_{i < k} visits[i] R[i, k]. The first state of a closed class has 1 visit,
+        # and a transient state has none.
         visit, scale = float(closed[size * k + k]), 0.0
         for i in range(k):
             if closed[size * i + k] > 0.0:
@@ -171,6 +181,7 @@ def set_stationary(
         for i in range(size):
             if closed[size * i + k] > 0.0:
                 total, scale = scaled_sum(total, scale, float(visits[i]), float(visit_scales[i]))
+        # p[k] = visits[k] / (visits of its class) / classes
         share = visits[k] / total if total > 0.0 else 0.0
         scale = visit_scales[k] - scale
         while scale < 0.0 and share > 0.0:
@@ -180,11 +191,14 @@ def set_stationary(
 
 
 def keep_closed_classes(size: int, rates: Vector, scales: Vector, same: Vector) -> float:
-    """Keep rates within closed classes; set which states share one, and return their number."""
-    reach = scales
+    """Drop rates outside closed classes, set ``same``, and return the number of these classes.
+
+    ``same[i, j]`` is 1 if the states i and j belong to the same closed class.
+    """
+    reach = scales  # the memory of the scales, which are not set yet
     for k in range(size * size):
         reach[k] = 1.0 if rates[k] > 0.0 or k // size == k % size else 0.0
-    for k in range(size):
+    for k in range(size):  # transitive closure (Warshall): reach[i, j] |= reach[i, k] reach[k, j]
         for i in range(size):
             if reach[size * i + k] > 0.0:
                 for j in range(size):
@@ -192,7 +206,7 @@ def keep_closed_classes(size: int, rates: Vector, scales: Vector, same: Vector) 
     classes = 0.0
     for i in range(size):
         is_closed, is_first = True, True
-        for j in range(size):
+        for j in range(size):  # closed: every state that i reaches also reaches i
             is_closed = is_closed and reach[size * i + j] <= reach[size * j + i]
             is_first = is_first and not (j < i and reach[size * i + j] > 0.0)
         for j in range(size):
@@ -205,7 +219,10 @@ def keep_closed_classes(size: int, rates: Vector, scales: Vector, same: Vector) 
 
 
 def eliminate(k: int, size: int, rates: Vector, scales: Vector) -> None:
-    """Eliminate a state: what passed through it is sent on to where it would have gone."""
+    """Eliminate state k: R[i, j] += R[i, k] R[k, j] / sum_{l < k} R[k, l], for i and j below k.
+
+    Also divide R[i, k] by that sum.
+    """
     leaving, scale = 0.0, 0.0
     for j in range(k):
         leaving, scale = scaled_sum(
@@ -228,7 +245,8 @@ def eliminate(k: int, size: int, rates: Vector, scales: Vector) -> None:
 
 
 def scaled_sum(one: float, scale: float, other: float, its_scale: float) -> tuple[float, float]:
-    """Return the sum of two numbers, each with its scale."""
+    """Return the sum of two nonnegative numbers, each with its scale."""
+    # A number two scales smaller is below half a unit in the last place.
     if other == 0.0 or (one > 0.0 and scale > its_scale + 1.0):
         return one, scale
     if one == 0.0 or its_scale > scale + 1.0:
@@ -241,7 +259,7 @@ def scaled_sum(one: float, scale: float, other: float, its_scale: float) -> tupl
 
 
 def rescaled(number: float, scale: float) -> tuple[float, float]:
-    """Return a number between 2^-256 and 2^256 with its scale."""
+    """Return the same number, zero or in [2^-256, 2^256), with its scale."""
     while number >= 2.0**256:
         number, scale = number * 2.0**-512, scale + 1.0
     while 0.0 < number < 2.0**-256:

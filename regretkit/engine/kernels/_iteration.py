@@ -1,8 +1,9 @@
-"""Whole iterations of CFR and its kin, as functions that are compiled, and run as Python too.
+"""Compiled iterations of CFR and its variants.
 
-The driver goes through the ranges of decision points (``Trees``): from the leaves to the root,
-where each rule learns from the values of what follows, and from the root to the leaves, which gives
-the next x. A rule is one function for a range, called by its address: it is compiled by itself.
+``iterate`` walks the ranges of decision points (``Trees``) twice. From the leaves to the root, each
+rule observes utilities that include the values of later points. From the root to the leaves, the
+new behavioral strategies b give the next x. Each rule is compiled separately, as a function of a
+range, and called by its address.
 """
 
 from collections.abc import Callable
@@ -23,20 +24,19 @@ WITHIN_BOUNDS = True
 
 
 class Rules(NamedTuple):
-    """The rules of a run, and what they learned."""
+    """The rules of a run, and their state."""
 
     functions: Any
-    """The address of each rule's machine code; the function itself in Python."""
+    """The address of each rule's machine code, or in Python the function itself."""
     of_range: Indices
-    """For each range the number of its rule, and where its parameters begin; shape
-    ``(ranges, 2)``."""
+    """Each range's rule and the offset of its parameters, shape ``(ranges, 2)``."""
     by_action: Vector
-    """Arrays with a number for each sequence, shape ``(arrays, sequences)``,"""
+    """State by sequence, shape ``(arrays, sequences)``."""
     by_point: Vector
-    """and with a number for each point, shape ``(arrays, points)``."""
+    """State by decision point, shape ``(arrays, points)``."""
     around: Indices | None
-    """For each player the number of the circuits around its tree, -1 without, and where their
-    parameters begin; None where no player has any."""
+    """Each player's circuits around its tree (-1: no circuits) and the offset of their parameters,
+    shape ``(players, 2)``. None if no player has such circuits."""
 
 
 class Arrays(NamedTuple):
@@ -52,12 +52,13 @@ class Arrays(NamedTuple):
 def iterate(
     simultaneous: bool, turns: Indices, parameters: Vector, weights: Vector, arrays: Arrays
 ) -> None:
-    """Play one iteration for each row of ``turns``: the players updated, in turn, then -1.
+    """Play one iteration for each row of ``turns``.
 
-    ``parameters[t]`` are those of all rules, a single row for all iterations, and ``weights[t]``
-    the factors of the average so far and of x. Each player has three steps: its utility, the
-    backward pass and the forward pass. With ``simultaneous``, each step is taken for all players
-    before the next one; otherwise each player takes its three steps in turn.
+    A row lists the players to update in order, and -1 in unused entries. ``parameters[t]`` holds
+    the parameters of all rules; a single row serves all iterations. ``weights[t]`` holds the decay
+    d and the weight w of the average: total = d total + w x. A player's update has three steps:
+    utility, backward pass, forward pass. With ``simultaneous``, all players finish a step before
+    the next step. Otherwise a player finishes its three steps before the next player.
     """
     trees, iterates, movers = arrays.trees, arrays.iterates, turns.shape[1]
     circuits = arrays.rules.around is not None
@@ -66,7 +67,7 @@ def iterate(
         if t == turns.shape[0] - 1:
             for a in range(iterates.last_strategy.size):
                 iterates.last_strategy[a] = iterates.strategy[a]
-        # One loop for both schedules: compiling the steps twice takes half as long again.
+        # One loop serves both schedules: two loops would compile the steps twice.
         for number in range(3 * movers):
             player = turns[t, number % movers if simultaneous else number // 3]
             step = number // movers if simultaneous else number % 3
@@ -88,7 +89,7 @@ def iterate(
 
 
 def transform(player: int, learning: bool, row: int, parameters: Vector, arrays: Arrays) -> None:
-    """Pass a utility through the circuits around a tree, or a strategy back."""
+    """Pass the utility into the circuits around a tree, or the strategy out of them."""
     rules, iterates = arrays.rules, arrays.iterates
     number, offset = rules.around[player]  # type: ignore[index]
     if number >= 0:
@@ -108,7 +109,7 @@ def transform(player: int, learning: bool, row: int, parameters: Vector, arrays:
 
 
 def update(player: int, row: int, parameters: Vector, arrays: Arrays) -> None:
-    """Update a player's rules, with what deviations gain where they learn over these."""
+    """Update a player's rules, by the gains of its deviations if it has any."""
     tree = player
     if arrays.deviations is not None:
         set_gains(player, arrays)
@@ -143,7 +144,7 @@ def update_range(r: int, tree: int, given: tuple[int, Vector], arrays: Arrays) -
 def accumulate_idle(
     turn: Indices, decay: float, weight: float, trees: Trees, iterates: Iterates
 ) -> None:
-    """Add the x of all players to the average that are not updated."""
+    """Add x to the average of each player without an update in this iteration."""
     for player in range(turn.size):
         idle = True
         for mover in turn:
@@ -157,10 +158,10 @@ def accumulate_idle(
 def over_range(
     propose: BlockFunction, learn: BlockFunction, places: tuple[tuple[bool, int], ...]
 ) -> Callable[..., None]:
-    """Return a rule as one function for a range: ``propose`` and ``learn`` are its kernel.
+    """Return a rule as one function of a range, given its kernel ``propose`` and ``learn``.
 
-    ``places`` says for each of the rule's arrays whether it has a number for each action, and which
-    row of ``Rules.by_action`` or ``by_point`` it is.
+    ``places`` gives for each state array whether it is by action, and its row in
+    ``Rules.by_action`` or ``Rules.by_point``.
     """
     short = len(propose.__code__.co_code) + len(learn.__code__.co_code) < 5_000
 
@@ -199,7 +200,7 @@ def over_range(
     ) -> None:
         at = point, count, stride, first
         arrays = utility, strategy, values, by_action, by_point, parameters[row][offset:]
-        # For a number of actions known at compile time, the compiler unrolls all loops.
+        # A constant number of actions allows the compiler to unroll all loops.
         if short and actions == 2:
             update_points(2, width(), at, negligible, arrays)
         elif short and actions == 3:
@@ -216,10 +217,10 @@ def over_range(
 def over_sequences(
     propose: BlockFunction, learn: BlockFunction, rows: tuple[int, ...], core: int
 ) -> Callable[..., None]:
-    """Return circuits around a tree as one function for all its sequences.
+    """Return the circuits around a tree as one function of all its sequences.
 
-    ``rows`` of ``Rules.by_action`` are their arrays. The one at ``core`` is what is within: what
-    that plays, and then what it learns from.
+    Their state is ``rows`` of ``Rules.by_action``. Its array ``core`` is the interface to the inner
+    minimizer: first the inner strategy, then the inner utility.
     """
 
     def pass_on(wide: int, at: int, learning: bool, arrays: Sequences) -> None:
@@ -255,8 +256,8 @@ def over_sequences(
 
 
 At: TypeAlias = tuple[int, int, int, int]
-"""The first point of a range, their number, their stride, and the first sequence."""
+"""First point of a range, number of points, stride, first sequence."""
 Touched: TypeAlias = tuple[Vector, Vector, Vector, Vector, Vector, Vector]
-"""Utility, b, values, both kinds of a rule's arrays, and its parameters."""
+"""Utility, b, values, state by action, state by point, parameters."""
 Sequences: TypeAlias = tuple[Vector, Vector, Vector, Vector]
-"""Utility, x, arrays by sequence, and parameters."""
+"""Utility, x, state by sequence, parameters."""

@@ -1,8 +1,8 @@
-"""Utilities from each kind of payoffs.
+"""Compiled utilities, for each layout of payoffs.
 
-Each sum has one order, so that Python and machine code are bitwise identical. Eight columns of a
-public game are summed at once; all eight numbers are read before any is written, so that a compiler
-sees that they do not depend on each other, and takes a few in one instruction.
+Each sum has one order, so that Python and machine code are bitwise identical. Columns of a public
+game are summed eight at a time. All eight numbers are read before any is written: a compiler then
+sees independent operations and vectorizes them.
 """
 
 import math
@@ -24,7 +24,7 @@ from regretkit.engine._public_payoffs import LANES, PublicPayoffs
 
 
 def compute_utility(player: int, payoffs: Payoffs, trees: Trees, iterates: Iterates) -> None:
-    """Set a player's utility given all strategies; what cancels up to rounding is zero."""
+    """Set a player's utility given all strategies; sums that cancel up to rounding become zero."""
     if isinstance(payoffs, SparsePayoffs):
         sparse_utility(player, payoffs, trees, iterates)
     elif isinstance(payoffs, TerminalPayoffs):
@@ -41,6 +41,7 @@ def sparse_utility(player: int, payoffs: SparsePayoffs, trees: Trees, iterates: 
     """Set a player's utility to A x, with x the opponent's strategy."""
     strategy, utility, workspace = iterates.strategy, iterates.utility, payoffs.workspace
     rows, negligible = payoffs.rows, payoffs.negligible[player]
+    # Sums of x that several rows share extend x beyond the sequences.
     for batch in span(payoffs.shared.offsets, player):
         multiply_batch(batch, False, payoffs.shared, strategy, workspace)
     sequences = utility.size
@@ -56,7 +57,10 @@ def sparse_utility(player: int, payoffs: SparsePayoffs, trees: Trees, iterates: 
 def zero_cancelled_rows(
     batch: int, negligible: float, rows: SlicedRows, strategy: Vector, values: Vector
 ) -> None:
-    """Set rows of a batch to zero in which the terms cancel up to rounding."""
+    """Set rows of a batch to zero if |sum| <= RESOLUTION * sum of |terms|.
+
+    ``negligible`` bounds the rounding errors: larger sums need no second pass over their terms.
+    """
     row, count = as_int64(rows.first[batch]), max(4 * as_int64(rows.slices[batch]), 1)
     least = math.inf
     for r in range(count):
@@ -70,7 +74,7 @@ def zero_cancelled_rows(
 
 
 def row_magnitude(r: int, batch: int, rows: SlicedRows, strategy: Vector) -> float:
-    """Return the sum of the terms' magnitudes in a row of a batch."""
+    """Return the sum of |A[i, j] x[j]| in a row of a batch."""
     length, begin = as_int64(rows.length[batch]), as_int64(rows.begin[batch])
     stride = 4 if rows.slices[batch] > 0 else 1
     magnitude = 0.0
@@ -83,14 +87,14 @@ def row_magnitude(r: int, batch: int, rows: SlicedRows, strategy: Vector) -> flo
 def multiply_batch(
     batch: int, weighted: bool, rows: SlicedRows, strategy: Vector, values: Vector
 ) -> None:
-    """Multiply each row of a batch by the strategy; without ``weighted`` all its entries are 1."""
+    """Multiply each row of a batch by the strategy; without ``weighted``, entries are 1."""
     slices, length = as_int64(rows.slices[batch]), as_int64(rows.length[batch])
     if slices == 0:
         single, begin = 0.0, as_int64(rows.begin[batch])
         for k in range(begin, begin + length):
             single += term(k, weighted, rows, strategy)
         values[rows.first[batch]] = single
-    # For lengths known at compile time, which most are, the compiler unrolls the loop.
+    # A constant length allows the compiler to unroll the loop. Most rows are this short.
     elif length == 1:
         multiply_slices(batch, 1, weighted, rows, strategy, values)
     elif length == 2:
@@ -106,7 +110,7 @@ def multiply_batch(
 def multiply_slices(
     batch: int, length: int, weighted: bool, rows: SlicedRows, strategy: Vector, values: Vector
 ) -> None:
-    """Multiply four rows of one length at once, and then the next four."""
+    """Multiply rows of one length, four at once: entries of four rows alternate in memory."""
     first, begin = as_int64(rows.first[batch]), as_int64(rows.begin[batch])
     for number in range(as_int64(rows.slices[batch])):
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -129,14 +133,14 @@ def term(k: int, weighted: bool, rows: SlicedRows, strategy: Vector) -> float:
 def terminal_utility(
     player: int, payoffs: TerminalPayoffs, trees: Trees, iterates: Iterates
 ) -> None:
-    """Set a player's utility to payoffs times the others' probability of playing to terminals."""
+    """Set u[a] = sum over terminals z after a of payoff(z) times the opponents' reach of z."""
     strategy, utility = iterates.strategy, iterates.utility
     for a in span(trees.sequence_offsets, player):
         utility[a] = 0.0
     for number in span(payoffs.offsets, player):
         value, magnitude = 0.0, 0.0
         for k in span(payoffs.begin, number):
-            reach = payoffs.payoff[k]
+            reach = payoffs.payoff[k]  # includes the probability of chance
             for o in range(payoffs.others.shape[1]):
                 reach *= strategy[payoffs.others[k, o]]
             value += reach
@@ -146,15 +150,16 @@ def terminal_utility(
 
 
 def chance_utility(player: int, payoffs: ChancePayoffs, trees: Trees, iterates: Iterates) -> None:
-    """Draw chance's moves, and add up a player's payoffs at the terminals that can still occur.
+    """Sample chance's actions, then set a player's utility from the terminals that follow them.
 
-    No sum is set to zero, as none is in NumPy.
+    As in NumPy, sums that cancel are not set to zero.
     """
     drawn = payoffs.drawn
     for a in span(trees.sequence_offsets, player):
         iterates.utility[a] = 0.0
     for history in range(drawn.size):
         drawn[history] = 0
+        # Skip histories after chance actions that were not sampled.
         if drawn[payoffs.previous_history[history]] == payoffs.previous[history]:
             move = draw_move(history, payoffs)
             drawn[history] = move
@@ -163,7 +168,7 @@ def chance_utility(player: int, payoffs: ChancePayoffs, trees: Trees, iterates: 
 
 
 def draw_move(history: int, payoffs: ChancePayoffs) -> int:
-    """Return the move that a chance history draws; with a single one, no number is drawn."""
+    """Sample chance's action at a history; a single action needs no random number."""
     move = as_int64(payoffs.first[history])
     if as_int64(payoffs.first[history + 1]) - move > 1:
         number = payoffs.generator.random()
@@ -173,7 +178,7 @@ def draw_move(history: int, payoffs: ChancePayoffs) -> int:
 
 
 def add_terminals(move: int, player: int, payoffs: ChancePayoffs, iterates: Iterates) -> None:
-    """Add the payoffs at terminals after a move, times the others' probability to play there."""
+    """Add the payoffs at terminals after a chance action, times the opponents' reach."""
     for k in span(payoffs.begin, move):
         value = payoffs.payoff[k, player]
         for opponent in range(payoffs.payoff.shape[1]):
@@ -183,7 +188,7 @@ def add_terminals(move: int, player: int, payoffs: ChancePayoffs, iterates: Iter
 
 
 def dense_utility(player: int, payoffs: DensePayoffs, trees: Trees, iterates: Iterates) -> None:
-    """Set a player's utility to its payoffs times all other strategies, the last ones first."""
+    """Set a player's utility: its payoff tensor times each opponent's strategy, last axis first."""
     strategy, utility = iterates.strategy, iterates.utility
     sizes = payoffs.sizes
     entries = 1
@@ -191,7 +196,7 @@ def dense_utility(player: int, payoffs: DensePayoffs, trees: Trees, iterates: It
         entries *= as_int64(size)
     half = payoffs.workspace.size // 2
     table = payoffs.payoff[player * entries : (player + 1) * entries]
-    buffer = 0
+    buffer = 0  # results alternate between both halves of the workspace
     for step in range(sizes.size):
         opponent = sizes.size - 1 - step
         if opponent != player:
@@ -213,12 +218,12 @@ def dense_utility(player: int, payoffs: DensePayoffs, trees: Trees, iterates: It
 
 
 def action_of(player: int, action: int, payoffs: DensePayoffs) -> int:
-    """Return the number of a player's action."""
+    """Return the sequence of a player's action."""
     return as_int64(payoffs.first[player]) + as_int64(payoffs.stride[player]) * action
 
 
 def dense_magnitude(action: int, player: int, payoffs: DensePayoffs, strategy: Vector) -> float:
-    """Return the magnitudes in an action's utility, outcome by outcome."""
+    """Return the sum of the magnitudes of the terms in an action's utility."""
     sizes, players = payoffs.sizes, payoffs.sizes.size
     outcomes = 1
     for opponent in range(players):
@@ -226,6 +231,7 @@ def dense_magnitude(action: int, player: int, payoffs: DensePayoffs, strategy: V
     begin = outcomes * (player * as_int64(sizes[player]) + action)
     magnitude = 0.0
     for outcome in range(outcomes):
+        # The digits of `outcome` in mixed radix are the opponents' actions.
         term, digits = abs(payoffs.payoff[begin + outcome]), outcome
         for step in range(players):
             opponent = players - 1 - step
@@ -238,9 +244,9 @@ def dense_magnitude(action: int, player: int, payoffs: DensePayoffs, strategy: V
 
 
 def contract(table: Vector, strategy: Vector, result: Vector) -> None:
-    """Multiply rows, one after the other, by a strategy.
+    """Set result = table @ strategy.
 
-    Every eighth product is added to the same of eight sums, which a processor updates in parallel.
+    Eight partial sums per row, each of every eighth product, allow parallel instructions.
     """
     size = strategy.size
     for row in range(result.size):
@@ -256,6 +262,7 @@ def contract(table: Vector, strategy: Vector, result: Vector) -> None:
             f += payoffs[k + 5] * strategy[k + 5]
             g += payoffs[k + 6] * strategy[k + 6]
             h += payoffs[k + 7] * strategy[k + 7]
+        # The order in which a vector of eight is halved: fixed, for bitwise identical results
         value = ((a + e) + (c + g)) + ((b + f) + (d + h))
         for k in range(size - size % 8, size):
             value += payoffs[k] * strategy[k]
@@ -268,7 +275,12 @@ NONE: Lanes = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def public_utility(player: int, payoffs: PublicPayoffs, trees: Trees, iterates: Iterates) -> None:
-    """Set a player's utility to what its types earn against the opponent's reach."""
+    """Set a player's utility in a public game, type by type, against the opponent's reach.
+
+    With r[t] the reach of the opponent's type t, a type s needs three sums over the types t that
+    share no card with s: free = sum r[t], more = sum of sign(s - t) r[t], and tie = sum of r[t]
+    over types t as strong as s. Each takes O(types), by inclusion and exclusion over cards.
+    """
     for a in span(trees.sequence_offsets, player):
         iterates.utility[a] = 0.0
     for group in span(payoffs.group_offsets, player):
@@ -281,7 +293,7 @@ def public_utility(player: int, payoffs: PublicPayoffs, trees: Trees, iterates: 
 
 
 def sum_columns(group: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
-    """Compute the sums over the opponent's types, for all columns of a group."""
+    """Compute ``free``, ``more`` and ``tie`` of each type, for all columns of a group."""
     columns = span(payoffs.groups.columns, group)
     begin, free = columns.start, as_int64(payoffs.groups.free[group])
     for column in range(begin, columns.stop, LANES):
@@ -294,7 +306,7 @@ def sum_columns(group: int, player: int, payoffs: PublicPayoffs, strategy: Vecto
 
 
 def read_reach(column: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
-    """Compute the reach of the opponent's types in eight columns."""
+    """Set the reach of the opponent's types in eight columns: strategy times prior."""
     columns, reach, types = payoffs.columns, payoffs.reach, as_int64(payoffs.types[1 - player])
     for lane in range(LANES):
         k = column + lane
@@ -303,12 +315,16 @@ def read_reach(column: int, player: int, payoffs: PublicPayoffs, strategy: Vecto
         for j in range(types):
             sequence = first + step * as_int64(payoffs.places[places + j])
             reach[LANES * j + lane] = strategy[sequence] * payoffs.priors[priors + j]
-    for lane in range(LANES):
+    for lane in range(LANES):  # one more type of reach zero: the twin of a type without one
         reach[LANES * types + lane] = 0.0
 
 
 def sweep(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
-    """Add up the reach from the weakest type on, and note it below and up to each own type."""
+    """Sum the reach from the weakest type on, and return the total.
+
+    For each own type s, store below[0] = sum of r[t] over t weaker than s, and below[1] = the sum
+    over t at most as strong as s. Types that share a card with s are left out.
+    """
     own, other, below = payoffs.own, payoffs.other, payoffs.below
     first, begin = as_int64(payoffs.groups.own[group]), as_int64(payoffs.groups.other[group])
     total, i, j = NONE, 0, 0
@@ -328,7 +344,7 @@ def sweep(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
 
 
 def add_up(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
-    """Add up the reach of all types."""
+    """Return the sum of the reach of all types."""
     total = NONE
     for k in span(payoffs.groups.other, group):
         total = add_type(as_int64(payoffs.other[k]), total, player, payoffs)
@@ -336,7 +352,7 @@ def add_up(group: int, player: int, payoffs: PublicPayoffs) -> Lanes:
 
 
 def add_type(other: int, total: Lanes, player: int, payoffs: PublicPayoffs) -> Lanes:
-    """Add the reach of one of the opponent's types to all sums that it belongs to."""
+    """Add the reach of an opponent's type to the total and to the sums of its two cards."""
     place = other if player == 1 else other + as_int64(payoffs.types[0])
     reach = load(payoffs.reach, LANES * other)
     for k in range(2):
@@ -346,7 +362,10 @@ def add_type(other: int, total: Lanes, player: int, payoffs: PublicPayoffs) -> L
 
 
 def without_cards(total: Lanes, own: int, player: int, payoffs: PublicPayoffs) -> Lanes:
-    """Return a sum less those of the types that share a card with the player's type."""
+    """Return total - by_card[c1] - by_card[c2], with c1 and c2 the cards of the player's type.
+
+    This subtracts the twin, the opponent's type with the same two cards, twice.
+    """
     place = own if player == 0 else own + as_int64(payoffs.types[0])
     for k in range(2):
         card = LANES * as_int64(payoffs.read_cards[place, k])
@@ -362,15 +381,16 @@ def write_sums(
     total: Lanes,
     payoffs: PublicPayoffs,
 ) -> None:
-    """Compute ``free``, and ``more`` and ``tie`` if types are compared, of eight columns.
+    """Write ``free`` of eight columns, and ``more`` and ``tie`` if types are compared.
 
-    In loops without a condition: a compiler makes masks of one, and where these leave out memory
-    that was never touched, processors take five times as long.
+    The loops have no condition. A compiler would turn one into masked stores, which are slow on
+    memory that was never touched.
     """
     types, below, bound = as_int64(payoffs.types[player]), payoffs.below, scale(RESOLUTION, total)
     store(payoffs.total, column, total)
     if compared:
         for i in range(types):
+            # more = weaker - stronger = below[0] + below[1] - whole: the twin cancels
             whole = write_free(column, i, player, total, bound, payoffs)
             pair = add(load(below[0], LANES * i), load(below[1], LANES * i))
             store_apart(payoffs.sums[1], column, i, types, subtract(pair, whole), bound)
@@ -380,6 +400,7 @@ def write_sums(
     if compared and pays_ties:
         for i in range(types):
             between = subtract(load(below[1], LANES * i), load(below[0], LANES * i))
+            # The twin is as strong as the type: add back one of its two subtractions.
             tie = add(between, load(payoffs.reach, LANES * twin(i, player, payoffs)))
             store_apart(payoffs.sums[2], column, i, types, tie, bound)
 
@@ -387,7 +408,8 @@ def write_sums(
 def write_free(
     column: int, i: int, player: int, total: Lanes, bound: Lanes, payoffs: PublicPayoffs
 ) -> Lanes:
-    """Write ``free`` of a type in eight columns, and return it without the type's twin."""
+    """Write ``free`` of a type in eight columns, and return ``free`` less the reach of the twin."""
+    # free = total - by_card[c1] - by_card[c2] + twin, as the twin was subtracted twice
     whole = without_cards(total, i, player, payoffs)
     free = add(whole, load(payoffs.reach, LANES * twin(i, player, payoffs)))
     store_apart(payoffs.sums[0], column, i, as_int64(payoffs.types[player]), free, bound)
@@ -395,12 +417,15 @@ def write_free(
 
 
 def twin(own: int, player: int, payoffs: PublicPayoffs) -> int:
-    """Return the opponent's type with the cards of a type."""
+    """Return the opponent's type with the same cards, or the type of reach zero."""
     return as_int64(payoffs.twins[own if player == 0 else own + as_int64(payoffs.types[0])])
 
 
 def sum_table(group: int, player: int, payoffs: PublicPayoffs, strategy: Vector) -> None:
-    """Multiply the table of a group by the opponent's reach."""
+    """Set ``free`` to the payoff table of a group times the opponent's reach.
+
+    |sum| <= RESOLUTION * max |table| * total reach counts as a rounding error.
+    """
     own, opposing = as_int64(payoffs.types[player]), as_int64(payoffs.types[1 - player])
     columns, table = span(payoffs.groups.columns, group), as_int64(payoffs.groups.table[group])
     largest = 0.0
@@ -423,7 +448,11 @@ def sum_table(group: int, player: int, payoffs: PublicPayoffs, strategy: Vector)
 
 
 def add_utility(segment: int, player: int, payoffs: PublicPayoffs, utility: Vector) -> None:
-    """Add what each type earns at the terminals of a segment to the utility of its sequence."""
+    """Add the payoffs at the terminals of a segment to the utility of each type's sequence.
+
+    u[sequence of i] += prior[i] sum over terminals of (f free[i] + m more[i] + t tie[i]), with the
+    factors f, m and t of each terminal.
+    """
     segments = payoffs.segments
     first, step = as_int64(segments.first[segment]), as_int64(segments.step[segment])
     places, priors = as_int64(segments.places[segment]), as_int64(segments.priors[segment])
@@ -435,7 +464,7 @@ def add_utility(segment: int, player: int, payoffs: PublicPayoffs, utility: Vect
         free, more, tie, sizes = payoffs.factors[terminal]
         size += sizes * payoffs.total[column]
         at = column * types
-        # Without a condition in a loop, as in ``write_sums``
+        # Loops without a condition, as in ``write_sums``
         if tie != 0.0:
             for i in range(types):
                 paid = free * sums[0, at + i] + more * sums[1, at + i]
@@ -457,7 +486,7 @@ def add_utility(segment: int, player: int, payoffs: PublicPayoffs, utility: Vect
 
 
 def load(array: Vector, k: int) -> Lanes:
-    """Return eight numbers that stand side by side."""
+    """Read eight contiguous numbers."""
     return (
         array[k],
         array[k + 1],
@@ -471,13 +500,13 @@ def load(array: Vector, k: int) -> Lanes:
 
 
 def store(array: Vector, k: int, x: Lanes) -> None:
-    """Write eight numbers side by side."""
+    """Write eight contiguous numbers."""
     array[k], array[k + 1], array[k + 2], array[k + 3] = x[0], x[1], x[2], x[3]
     array[k + 4], array[k + 5], array[k + 6], array[k + 7] = x[4], x[5], x[6], x[7]
 
 
 def store_apart(array: Vector, column: int, i: int, types: int, x: Lanes, bound: Lanes) -> None:
-    """Write the sums of one type, zero up to a bound, to eight columns."""
+    """Write the sums of a type to eight columns; sums within the bound become zero."""
     k = column * types + i
     array[k] = cleaned(x[0], bound[0])
     array[k + types] = cleaned(x[1], bound[1])
@@ -490,7 +519,7 @@ def store_apart(array: Vector, column: int, i: int, types: int, x: Lanes, bound:
 
 
 def cleaned(x: float, bound: float) -> float:
-    """Return zero for what is rounding."""
+    """Return x, or zero if |x| <= bound."""
     return 0.0 if abs(x) <= bound else x
 
 

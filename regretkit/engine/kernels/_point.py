@@ -1,4 +1,4 @@
-"""One decision point, in sampled iterations and in play without a tree."""
+"""Compiled computations at one decision point, for sampled iterations."""
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import ATOL
@@ -7,10 +7,8 @@ State = tuple[Vector, ...]
 
 
 def infoset_value(first: int, last: int, utility: Vector, behavior: Vector) -> float:
-    """Return the expected utility of a decision point.
-
-    Computed relative to the largest, so that equal utilities leave regrets of exactly zero.
-    """
+    """Return the expected utility <u, b> of a decision point."""
+    # max u + sum_a (u[a] - max u) b[a]: equal utilities then have regrets of exactly zero.
     if last - first == 1:
         return float(utility[first])
     top = float(utility[first])
@@ -23,7 +21,7 @@ def infoset_value(first: int, last: int, utility: Vector, behavior: Vector) -> f
 
 
 def is_strategy(size: int, strategy: Vector) -> bool:
-    """Return whether these are probabilities, as ``PointRule.update`` requires."""
+    """Return whether ``strategy`` is a distribution, as ``PointRule.update`` requires."""
     total, least = 0.0, 0.0
     for a in range(size):
         total += strategy[a]

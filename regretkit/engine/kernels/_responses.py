@@ -1,6 +1,6 @@
-"""Best responses, as a function that is compiled: the backward pass with the largest value.
+"""Compiled best responses: backward passes with v = max_a u[a] at each decision point.
 
-All sums are in the order of NumPy, and zero where NumPy's are, so that both are bitwise identical.
+Sums have NumPy's order and its zeros, so that both results are bitwise identical.
 """
 
 from typing import NamedTuple
@@ -21,14 +21,14 @@ class ResponseArrays(NamedTuple):
     trees: Trees
     iterates: Iterates
     found: Vector
-    """For each player what a best response gains, and how far the strategy is from the player's
-    set; shape ``(players, 2)``."""
+    """Each player's gain from a best response, and its strategy's largest violation of the
+    player's set; shape ``(players, 2)``."""
 
 
 def respond(begin: int, end: int, arrays: ResponseArrays) -> None:
-    """Find best responses of the players from ``begin`` to ``end``.
+    """Compute best responses of the players from ``begin`` to ``end``, and all players' gains.
 
-    The utilities are then what each sequence earns where best actions follow.
+    Afterwards, the utility of a sequence is its value if best actions follow.
     """
     for player in range(begin, end):
         compute_utility(player, arrays.payoffs, arrays.trees, arrays.iterates)
@@ -65,10 +65,10 @@ def largest(actions: int, utility: Vector) -> float:
 
 
 def measure(player: int, arrays: ResponseArrays) -> None:
-    """Find what a best response gains, and the largest violation of what a strategy is.
+    """Set a player's gain from a best response, and its strategy's violation of the set.
 
-    With best actions afterwards, the gain is the sum of what a strategy earns less than the best
-    actions at each decision point, weighted by its reach.
+    With u[a] the value of sequence a if best actions follow, the gain is
+    sum_j sum_{a at j} x[a] (max_{a' at j} u[a'] - u[a]).
     """
     trees, found = arrays.trees, arrays.found[player]
     strategy, values = arrays.iterates.strategy, arrays.iterates.values
@@ -82,7 +82,7 @@ def measure(player: int, arrays: ResponseArrays) -> None:
 
 
 def measure_range(r: int, arrays: ResponseArrays) -> float:
-    """Set the value of each point to what the strategy earns less; return its largest violation."""
+    """Set the value of each point to its loss; return the strategy's largest violation."""
     at_points(r, set_missed, (), arrays)
     point, count, stride, actions, first = arrays.trees.ranges[r]
     strategy, error = arrays.iterates.strategy, 0.0
@@ -91,7 +91,8 @@ def measure_range(r: int, arrays: ResponseArrays) -> float:
         for k in range(actions):
             weight = float(strategy[first + stride * k + i])
             total += weight
-            error = max(error, -weight)
+            error = max(error, -weight)  # x >= 0
+        # sum_a x[a] = x[parent]
         error = max(error, abs(total - float(strategy[arrays.trees.parent[point + i]])))
     return error
 
@@ -105,7 +106,7 @@ def set_missed(
     given: tuple[()],
     arrays: ResponseArrays,
 ) -> None:
-    """Set the value of a point to what the strategy earns less there than the best action."""
+    """Set the value of a point to its loss against the best action: sum_a x[a] (max u - u[a])."""
     utility = lanes(arrays.iterates.utility, first, stride, wide)
     played = lanes(arrays.iterates.strategy, first, stride, wide)
     best, missed = largest(actions, utility), 0.0

@@ -1,8 +1,7 @@
-"""Sampled iterations, as functions that are compiled.
+"""Compiled sampled iterations.
 
-The cost of an
-iteration is that of its visits: rules are updated only at visited decision points, and the weighted
-sum of strategies at a decision point is settled just before its distribution changes.
+An iteration costs as much as its visits. It updates rules at visited decision points only, and
+brings a point's weighted sum of strategies up to date just before its distribution changes.
 """
 
 from collections.abc import Callable
@@ -19,22 +18,22 @@ from regretkit.trace._kernel import BlockFunction
 
 
 class SampledIterates(NamedTuple):
-    """What changes in play: one number for each sequence or decision point of each player."""
+    """Arrays that iterations change, by sequence or decision point of all players."""
 
     behavior: Vector
     """b, the distribution at each decision point."""
     utility: Vector
     """Sampled counterfactual utility of each action, at visited decision points."""
     sums: Vector
-    """Weighted sums of strategies, each as of its last visit."""
+    """Weighted sums of strategies, each up to the last visit of its decision point."""
     parent_sums: Vector
-    """For each decision point, the sum at its parent sequence as of its last visit."""
+    """For each decision point, the sum at its parent sequence at its last visit."""
     visited: UInt32Array
-    """Decision points that were updated and whose strategy is not yet recomputed."""
+    """Updated decision points whose strategy is not yet recomputed."""
 
 
 class SamplingPlan(NamedTuple):
-    """How samples are drawn."""
+    """The parameters of the sampling, and the baseline."""
 
     sampling_data: tuple[Vector, Vector]
     parameters: Vector
@@ -55,19 +54,20 @@ class SampledArrays(NamedTuple):
 
 
 class Functions(NamedTuple):
-    """The functions of a rule and a sampling, which are compiled into the iterations."""
+    """The functions of a rule and a sampling, compiled into the iterations."""
 
     propose: BlockFunction
-    """The kernel of the rule."""
+    """The rule's ``Kernel.propose``."""
     learn: BlockFunction
+    """The rule's ``Kernel.learn``."""
     walk: Walk
-    """Draws a sample."""
+    """Samples histories and sets sampled utilities."""
     learn_baseline: Callable[..., None] | None
-    """Updates baseline values by the last sample, if there are any."""
+    """Updates the baseline by the last sample, None without a baseline."""
 
 
 def sampled_iterations(functions: Functions) -> Callable[..., int]:
-    """Return the function that plays sampled iterations."""
+    """Return ``iterate_sampled`` for these functions."""
 
     def iterate(
         simultaneous: bool,
@@ -85,7 +85,7 @@ def sampled_iterations(functions: Functions) -> Callable[..., int]:
 
 
 def proposals(functions: Functions) -> Callable[..., None]:
-    """Return the function that computes every b and x from the state of the rules."""
+    """Return a function that computes all b and x from the state of the rules."""
 
     def initialize(
         parameters: Vector, trees: FlatTrees, behavior: Vector, strategy: Vector, state: State
@@ -102,7 +102,7 @@ def proposals(functions: Functions) -> Callable[..., None]:
 
 
 class Play(NamedTuple):
-    """What all functions share."""
+    """Arguments that all functions share."""
 
     functions: Functions
     keep_utility: bool
@@ -115,10 +115,9 @@ def iterate_sampled(
 ) -> int:
     """Play one iteration for each row of ``turns``; return the number of visited histories.
 
-    Rows, ``parameters`` and ``simultaneous`` are as in
-    ``iterate``; ``weights[t]`` is the weight of the
-    strategies of iteration t. With ``keep_utility``, the last utilities can be read afterwards;
-    otherwise all are zero at decision points.
+    The arguments are those of ``_iteration.iterate``, except that ``weights[t]`` is the weight of
+    iteration t. With ``keep_utility``, ``utility`` holds the last sample afterwards. Otherwise it
+    is zero at decision points.
     """
     arrays = play.arrays
     trees, iterates = arrays.trees, arrays.iterates
@@ -141,7 +140,7 @@ def iterate_sampled(
 
 
 def update_player(player: int, proposing: bool, parameters: Vector, play: Play) -> tuple[int, int]:
-    """Update a player by a sample; return the numbers of visited decision points and histories."""
+    """Update a player by one sample; return the numbers of visited points and histories."""
     functions, arrays = play.functions, play.arrays
     buffers, plan, utility = arrays.buffers, arrays.plan, arrays.iterates.utility
     if play.keep_utility:
@@ -168,9 +167,10 @@ def update_player(player: int, proposing: bool, parameters: Vector, play: Play) 
 def settle_sums(
     touched: int, flat: FlatTree, buffers: TraversalBuffers, iterates: SampledIterates
 ) -> None:
-    """Settle the sums at visited decision points, those nearer to the root first.
+    """Bring the sums at visited decision points up to date, from the root to the leaves.
 
-    All weight that reached a decision point since its last visit was played by the present b.
+    b did not change since the last visit of a decision point j. So its sums grow by b[a] times the
+    growth of the sum at its parent sequence p: S[a] += b[a] (S[p] - S[p at the last visit]).
     """
     behavior, sums, parent_sums = iterates.behavior, iterates.sums, iterates.parent_sums
     for k in range(touched):
@@ -194,11 +194,11 @@ def backward_pass_sampled(touched: int, proposing: bool, parameters: Vector, pla
         j, sampled = as_int64(buffers.points[k]), as_int64(buffers.single_action[k])
         first = as_int64(flat.place[2 * j])
         last = first + as_int64(flat.place[2 * j + 1])
-        if sampled > 0:
+        if sampled > 0:  # all other utilities are zero
             value = utility[sampled] * behavior[sampled]
         else:
             value = infoset_value(first, last, utility, behavior)
-        if last - first == 2:  # unrolled, as in _iteration.update_infoset
+        if last - first == 2:  # constant sizes allow the compiler to unroll loops
             update_visited(j, first, first + 2, value, proposing, parameters, play)
         elif last - first == 3:
             update_visited(j, first, first + 3, value, proposing, parameters, play)
@@ -218,7 +218,7 @@ def update_visited(
     parameters: Vector,
     play: Play,
 ) -> None:
-    """Update the rule at a decision point, and let it propose if ``proposing``."""
+    """Update the rule at a decision point, and with ``proposing`` compute its next strategy."""
     functions, iterates, state = play.functions, play.arrays.iterates, play.arrays.state
     functions.learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
     if proposing:
@@ -226,7 +226,7 @@ def update_visited(
 
 
 def clear(sampled: int, first: int, last: int, utility: Vector) -> None:
-    """Set utilities at a decision point to zero, where at most that of ``sampled`` > 0 is not."""
+    """Set utilities at a decision point to zero; with ``sampled`` > 0 only that one is nonzero."""
     if sampled > 0:
         utility[sampled] = 0.0
     else:
@@ -235,7 +235,7 @@ def clear(sampled: int, first: int, last: int, utility: Vector) -> None:
 
 
 def propose_visited(waiting: int, player: int, parameters: Vector, play: Play) -> None:
-    """Let a player's visited decision points propose."""
+    """Compute the next strategy at a player's updated decision points."""
     functions, arrays = play.functions, play.arrays
     trees, iterates = arrays.trees, arrays.iterates
     own = span(trees.infoset_offsets, player)
@@ -247,7 +247,7 @@ def propose_visited(waiting: int, player: int, parameters: Vector, play: Play) -
 
 
 def settle_all_sums(trees: FlatTrees, iterates: SampledIterates, total: Vector) -> None:
-    """Set ``total`` to the sums settled at all decision points."""
+    """Set ``total`` to the weighted sums, up to date at all decision points."""
     for player in range(trees.infoset_offsets.size - 1):
         root = trees.sequence_offsets[player]
         total[root] = iterates.sums[root]

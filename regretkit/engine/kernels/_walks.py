@@ -1,4 +1,4 @@
-"""The way from the leaves of a tree to its root, with what happens at a range as a parameter."""
+"""Compiled backward and forward passes over a decision tree."""
 
 import math
 from collections.abc import Callable
@@ -16,9 +16,10 @@ AtPoint: TypeAlias = Callable[..., None]
 
 
 def backward(tree: int, at_range: AtRange, given: Any, arrays: Any) -> None:
-    """Go through the ranges of a tree, each once its utilities have the values of what follows.
+    """Call ``at_range(r, tree, given, arrays)`` for each range, from the leaves to the root.
 
-    ``at_range(r, tree, given, arrays)`` sets the value of each point of a range.
+    Before the call, the utilities of the range include the values of later points. The call sets
+    the values of the range's points.
     """
     trees, iterates, negligible = arrays.trees, arrays.iterates, arrays.payoffs.negligible[tree]
     for r in backwards(trees.range_offsets, tree):
@@ -32,9 +33,10 @@ def backward(tree: int, at_range: AtRange, given: Any, arrays: Any) -> None:
 
 
 def gather(first: int, end: int, negligible: float, trees: Trees, iterates: Iterates) -> None:
-    """Add the values of the points after each sequence, in the order of the game.
+    """Add the values of the next points to each utility: u[a] += sum of v[j] over points j after a.
 
-    A sum is zero where the values cancel up to rounding. No sum above ``negligible`` can be.
+    A sum within rounding of zero becomes zero. ``negligible`` bounds such sums, so that larger ones
+    skip the test.
     """
     utility, values = iterates.utility, iterates.values
     for a in range(first, end):
@@ -52,9 +54,9 @@ def gather(first: int, end: int, negligible: float, trees: Trees, iterates: Iter
 
 
 def at_points(r: int, at_point: AtPoint, given: Any, arrays: Any) -> None:
-    """Call ``at_point(point, first, actions, stride, wide, given, arrays)`` all along a range.
+    """Call ``at_point(point, first, actions, stride, wide, given, arrays)`` along a range.
 
-    ``wide`` points are taken at once, in vectors, where the range is filled up to these.
+    Each call covers ``wide`` points in vectors. Padding fills the last vector of a range.
     """
     point, count, stride, actions, first = arrays.trees.ranges[r]
     if stride < width():
@@ -65,13 +67,12 @@ def at_points(r: int, at_point: AtPoint, given: Any, arrays: Any) -> None:
 
 
 def value_of(n: int, negligible: float, utility: Vector, strategy: Vector) -> float:
-    """Return the expected utility of a decision point, zero where it is rounding.
-
-    It is computed relative to the largest, so that equal utilities leave regrets of exactly zero.
-    """
+    """Return the expected utility <u, b> of a decision point, or zero if it is a rounding error."""
     top = utility[0]
     for k in range(1, n):
         top = max(top, utility[k])
+    # <u, b> = max u + sum_k (u[k] - max u) b[k], as b sums to 1. Equal utilities then have regrets
+    # of exactly zero.
     difference = 0.0
     for k in range(n):
         difference += (utility[k] - top) * strategy[k]
@@ -81,7 +82,10 @@ def value_of(n: int, negligible: float, utility: Vector, strategy: Vector) -> fl
 
 
 def forward(tree: int, decay: float, weight: float, trees: Trees, iterates: Iterates) -> None:
-    """Add x to the average, and turn the new distributions into the next x."""
+    """Add x to the average, then compute the next x from b.
+
+    total = decay total + weight x, and x[a] = b[a] x[parent of a's decision point].
+    """
     strategy, behavior, total = iterates.strategy, iterates.behavior, iterates.total
     reach, root = iterates.reach, as_int64(trees.sequence_offsets[tree])
     total[root] = decay * total[root] + weight * strategy[root]

@@ -1,11 +1,11 @@
-"""Sampled iterations without a tree, as functions that are compiled.
+"""Compiled sampled iterations without a tree.
 
-The rule, the sampling and the rules of the game are functions, which say what a history is like and
-what comes after it. Histories are rows of whole numbers on a stack. Information sets are found by a
-hash of their numbers, and all that is known of one lies together in memory.
+The rule, the sampling and the game's rules are functions, compiled into the iteration. Histories
+are rows of integers on a stack. A hash table maps the key of an information set to its record, one
+contiguous slice of ``store``.
 
-All that an iteration has come to is in arrays. So it can be left between any two histories, to make
-room or to look at the clock, and be continued by the next call.
+Arrays hold the whole state of an iteration. So a call can return between any two histories, to
+allocate memory or to check for interrupts, and the next call continues.
 """
 
 from collections.abc import Callable
@@ -24,92 +24,97 @@ from regretkit.play._infosets import HEAD, PARENT_BITS, PLAYER_MASK, SIZE, SIZE_
 from regretkit.trace._kernel import BlockFunction
 
 WITHIN_BOUNDS = True
-"""Indices are not negative, and slices within their array: the compiler need not look."""
+"""Indices are not negative, and slices lie within their array: the compiler adds no checks."""
 
 DONE, FULL, PAUSED, UNKNOWN_STAGE, OTHER_ACTIONS, OTHER_PARENT, NO_ACTIONS, INVALID = range(8)
-"""Why a call returns."""
+"""The status that a call returns."""
 
 ITERATION, MOVER, SAMPLING, PENDING, VISITS, COUNT, USED, NAMED, VISITED = range(9)
 KEY, PLAYER, LISTED, ENTRIES = range(9, 13)
-"""Entries of ``cursor``: the iteration of this call, which of its players learns, whether its
-sample is begun, histories on the stack, visited decision points, information sets, how much of
-``store`` and of ``actions`` they take, histories visited; the information set of an error; how many
-are in the hash table; and how many entries there are."""
+"""Entries of ``cursor``, the state of a call:
+
+``ITERATION``: the row of ``turns``. ``MOVER``: the column of ``turns``. ``SAMPLING``: 1 while a
+sample is incomplete. ``PENDING``: histories on the stack. ``VISITS``: visited decision points.
+``COUNT``: information sets. ``USED``, ``NAMED``: used entries of ``store`` and of ``actions``.
+``VISITED``: visited histories. ``KEY``, ``PLAYER``: the information set of an error. ``LISTED``:
+information sets in the hash table. ``ENTRIES``: the length of ``cursor``."""
 
 LATER = -3
-"""In place of who acts: not known yet."""
+"""The actor of a history, before its stage is traced; the place of a record, before its search."""
 
 NOWHERE = -2
-"""In place of a player's last sequence: at an information set where it has not learned."""
+"""The place of an information set without a record."""
 
 SLOT_BITS, LAST_BIT = PARENT_BITS - SIZE_BITS, 62
 
 
 class InfosetArrays(NamedTuple):
-    """All information sets that were visited, in this order."""
+    """All visited information sets, in the order of their first visits."""
 
     table: Indices
-    """A hash table: in each slot the number of an information set in the game, and where its record
-    is, plus one, from ``SLOT_BITS`` on above its player."""
+    """Hash table of slots with two numbers: the key of an information set, and
+    ``(place + 1 << SLOT_BITS) + player``, or 0 in an empty slot."""
     store: Vector
-    """The records."""
+    """The records, each ``HEAD`` numbers and then the arrays by action."""
     heads: Indices
-    """The same memory as integers."""
+    """The memory of ``store`` as integers. A record's head has its kind, its key, a bit mask of the
+    actions with later information sets, and as a float the sum at its parent sequence."""
     place: Indices
-    """Where each record begins."""
+    """The beginning of each record in ``store``."""
     actions: UInt32Array
-    """The numbers of the legal actions, one information set after the other."""
+    """The legal actions of all information sets, concatenated."""
     known: Indices
-    """The observations, likewise."""
+    """The observations of all information sets, concatenated."""
     initial: Vector
-    """The record of a new information set, for each number of actions from 0 on."""
+    """The initial record, for each number of actions from 0 on."""
     initial_sums: Vector
-    """The sums of its strategy up to each action, likewise."""
+    """The cumulative sums of the initial strategy, for each number of actions from 0 on."""
     longest: int
-    """Numbers of the longest record,"""
+    """Length of the longest record."""
     columns: int
-    """and for each action of any."""
+    """Numbers per action in a record."""
     observations: int
-    """Observations of each."""
+    """Number of observations of an information set."""
 
 
 class Stack(NamedTuple):
-    """Histories to visit, the next one last; the first row is a copy of the one at hand."""
+    """Histories to visit, the next one last. Row 0 is a copy of the current history."""
 
     state: Indices
-    """Rows: what the game's rules need, and where in ``store`` each player's last sequence is."""
+    """Rows: the place in ``store`` of each player's last sequence, then the state of the rules."""
     stage: Indices
     actor: Indices
     key: Indices
-    """The number of the information set, where it is looked up,"""
+    """The key of the information set, if it may have a record."""
     place: Indices
-    """and where its record is as far as that is known, if its player does not learn."""
+    """The place of an opponent's record: ``LATER`` before the search, ``NOWHERE`` without one."""
     visit: Indices
-    """The last visited decision point of the player who learns, -1 for none,"""
+    """The updated player's last visited decision point, -1 before its first."""
     action: Indices
-    """and which of its actions was taken there."""
+    """The action at ``visit``."""
     scale: Vector
-    """Factor of payoffs below."""
+    """The factor of later payoffs: 1 / probability of the updated player's samples."""
     reach: Vector
-    """The player's own reach probability."""
+    """The updated player's own reach probability."""
 
 
 class Visits(NamedTuple):
-    """The decision points that learn, in the order in which they were visited."""
+    """Visited decision points to update, in the order of visits."""
 
     place: Indices
+    """The place of the record."""
     kind: Indices
-    """What the record must say,"""
+    """The expected kind of the record: parent sequence, player and number of actions."""
     parent: Indices
-    """the one before, -1 for none,"""
+    """The previous decision point of the player, -1 for the first."""
     action: Indices
-    """and the action there."""
+    """The action at ``parent``."""
     utility: Vector
-    """As many for each as any information set has actions."""
+    """Utilities of actions, shape ``(visits * maximum,)`` with the largest number of actions."""
 
 
 class Buffers(NamedTuple):
-    """Buffers of a single history, except for the first."""
+    """Buffers of the current history. ``dealt`` is that of the current sample."""
 
     dealt: Indices
     moves: Indices
@@ -117,23 +122,26 @@ class Buffers(NamedTuple):
     chances: Vector
     probabilities: Vector
     sampled: UInt32Array
-    """All actions, as long as ``choose`` writes nothing here and entry 0 is put back."""
+    """Positions of the sampled actions; without adaptive sampling, 0, 1, 2 and so on."""
     sampling: Vector
     workspace: Vector
 
 
 class Stages(NamedTuple):
-    """Stages of the game, and where play begins."""
+    """Stages of the game, and histories after the initial chance actions."""
 
     codes: Indices
+    """Function numbers of each stage, as in ``TracedRules.codes``."""
     nexts: Indices
+    """Stages that may follow each stage, as in ``TracedRules.nexts``."""
     chance: InitialChance
+    """The distribution of the outcomes of the initial chance actions."""
     rows: Indices
-    """The history after each outcome of the initial chance moves,"""
+    """The row of the history after each outcome."""
     stage: Indices
-    """its stage,"""
+    """The stage after each outcome."""
     dealt: Indices
-    """and what the rules need that depends on these moves alone."""
+    """Numbers of the rules that depend on the outcome alone."""
     players: int
 
 
@@ -152,18 +160,19 @@ class SampleArrays(NamedTuple):
 
 
 class Functions(NamedTuple):
-    """The functions of a game, a rule and a sampling, which are compiled into the iterations."""
+    """The functions of a game, a rule and a sampling, compiled into the iterations."""
 
     rules: RuleFunctions
     choose: Choose
-    """Samples actions of the player who learns."""
+    """Samples actions of the updated player."""
     arrays_of_rule: Callable[..., State]
     """Returns the arrays of a rule: ``arrays_of_rule(store, first, size, workspace)``."""
     propose: BlockFunction
-    """The kernel of the rule."""
+    """The rule's ``Kernel.propose``."""
     learn: BlockFunction
+    """The rule's ``Kernel.learn``."""
     width: int
-    """How many numbers a row of ``Stack.state`` has."""
+    """Length of a row of ``Stack.state``."""
     is_adaptive: bool
     """Whether ``choose`` depends on the strategy."""
 
@@ -172,7 +181,7 @@ class Functions(NamedTuple):
 
 
 def sampled_play(functions: Functions) -> Callable[..., int]:
-    """Return the function that plays iterations."""
+    """Return ``iterate`` for these functions."""
 
     def play(
         simultaneous: bool,
@@ -191,7 +200,7 @@ def sampled_play(functions: Functions) -> Callable[..., int]:
 
 
 class Play(NamedTuple):
-    """What all functions share."""
+    """Arguments that all functions share."""
 
     functions: Functions
     arrays: SampleArrays
@@ -202,13 +211,13 @@ class Play(NamedTuple):
 def iterate(
     simultaneous: bool, stop: int, turns: Indices, parameters: Vector, weights: Vector, play: Play
 ) -> int:
-    """Play one iteration for each row of ``turns``, and return why no more is played.
+    """Play one iteration for each row of ``turns``, and return a status.
 
-    ``stop`` is the number of visited histories from which the call returns between any two. The
-    other arguments are as in ``iterate_sampled``.
+    The call returns ``PAUSED`` after ``stop`` visited histories. The other arguments are those of
+    ``iterate_sampled``.
     """
     arrays, cursor = play.arrays, play.cursor
-    list_all(arrays.infosets, cursor)  # those that were learned elsewhere, which differ
+    list_all(arrays.infosets, cursor)  # add records made in Python; their keys are distinct
     while cursor[ITERATION] < turns.shape[0]:
         t, mover = cursor[ITERATION], cursor[MOVER]
         if mover == 0 and cursor[SAMPLING] == 0:
@@ -241,7 +250,7 @@ def iterate(
 
 
 def begin_sample(play: Play) -> None:
-    """Draw the initial chance moves."""
+    """Sample the initial chance actions, and put the history after them on the stack."""
     functions, arrays, cursor, generator = play.functions, play.arrays, play.cursor, play.generator
     stack, stages = arrays.stack, arrays.stages
     outcome, moves = deal(stages.chance, generator, as_if_even)
@@ -257,7 +266,7 @@ def begin_sample(play: Play) -> None:
 
 
 def visit_history(player: int, play: Play) -> int:
-    """Visit the last history of the stack, and put those that follow in its place."""
+    """Replace the last history of the stack by its sampled successors; return a status."""
     functions, arrays, cursor, generator = play.functions, play.arrays, play.cursor, play.generator
     stack, stages, buffers = arrays.stack, arrays.stages, arrays.buffers
     top, width, place, size = cursor[PENDING], functions.width, NOWHERE, 0
@@ -297,9 +306,10 @@ def visit_history(player: int, play: Play) -> int:
 
 
 def visit_own(size: int, player: int, play: Play) -> int:
-    """Visit a decision point of the player who learns, as ``visit_history`` does.
+    """Visit a decision point of the updated player, as ``visit_history`` does.
 
-    Its record is on its way from memory while the histories that follow are put on the stack.
+    Unless sampling needs the strategy, successors are put on the stack before the search for the
+    record: ``arrive`` has prefetched its slot, and the work hides the latency of memory.
     """
     functions, arrays, cursor, generator = play.functions, play.arrays, play.cursor, play.generator
     stack, visits, top, number = arrays.stack, arrays.visits, cursor[PENDING], cursor[VISITS]
@@ -310,7 +320,7 @@ def visit_own(size: int, player: int, play: Play) -> int:
     visits.kind[number], visits.parent[number], visits.action[number] = kind, visit, action
     cursor[VISITS] = number + 1
     sampled, buffers, store = size, arrays.buffers, arrays.infosets.store
-    if functions.is_adaptive:  # else all actions are followed, which ``buffers.sampled`` has
+    if functions.is_adaptive:  # otherwise ``buffers.sampled`` already lists all actions
         for a in range(maximum * number, maximum * number + size):
             visits.utility[a] = 0.0
         place = find_own(key, kind, visit, action, stage, play)
@@ -331,7 +341,10 @@ def visit_own(size: int, player: int, play: Play) -> int:
 
 
 def draw(size: int, play: Play) -> int:
-    """Sample the action of a player who does not learn; return as ``find`` does."""
+    """Sample an opponent's action; return the place of its record, as ``find_own`` does.
+
+    Without a record, the opponent plays the rule's initial strategy.
+    """
     arrays, cursor, generator = play.arrays, play.cursor, play.generator
     stack, infosets, top = arrays.stack, arrays.infosets, cursor[PENDING]
     sampled, actor = arrays.buffers.sampled, int(stack.actor[top])
@@ -352,7 +365,7 @@ def draw(size: int, play: Play) -> int:
 
 
 def follow(sampled: int, place: int, size: int, player: int, play: Play) -> None:
-    """Put histories after sampled actions on the stack, the first on top."""
+    """Put the histories after sampled actions on the stack, the first on top."""
     functions, arrays, cursor = play.functions, play.arrays, play.cursor
     stack, stages, buffers, infosets = arrays.stack, arrays.stages, arrays.buffers, arrays.infosets
     top, width, players = cursor[PENDING], functions.width, stages.players
@@ -383,12 +396,13 @@ def follow(sampled: int, place: int, size: int, player: int, play: Play) -> None
         stack.stage[to], stack.visit[to], stack.action[to] = following, visit, action
         stack.scale[to], stack.reach[to] = scale, own
         if functions.is_adaptive:
+            # Importance sampling: payoffs are divided by the probability of the sample.
             stack.scale[to] = scale / buffers.sampling[k]
         arrive(to, player, play)
 
 
 def arrive(top: int, player: int, play: Play) -> None:
-    """Keep a history on the stack, what its visit needs in the cache; a terminal is visited."""
+    """Put a history on the stack and prefetch its slot, or add the payoff of a terminal."""
     functions, arrays, cursor = play.functions, play.arrays, play.cursor
     stack, stages, visits, infosets = arrays.stack, arrays.stages, arrays.visits, arrays.infosets
     at, dealt = top * functions.width + stages.players, arrays.buffers.dealt
@@ -408,15 +422,16 @@ def arrive(top: int, player: int, play: Play) -> None:
     if actor < 0:
         return
     listed = stack.state[at - stages.players + actor] != NOWHERE
-    stack.place[top] = LATER if listed else NOWHERE  # known are those after known sequences only
-    if actor == player or listed:  # a new one will be written there
+    # An information set has a record only if its parent sequence has one.
+    stack.place[top] = LATER if listed else NOWHERE
+    if actor == player or listed:  # the updated player's new records need the slot, too
         code, known = stages.codes[stage, 2], arrays.buffers.known
         stack.key[top] = functions.rules.key(code, stack.state, at, dealt, known)
         prefetch(infosets.table, first_slot(int(stack.key[top]), actor, infosets))
 
 
 def settle(place: int, size: int, infosets: InfosetArrays, weight: Vector) -> None:
-    """Add what was played since the last visit, as ``settle_sums`` does."""
+    """Bring a record's weighted sums up to date: S[a] += b[a] (S[p] - S[p at the last visit])."""
     store = infosets.store
     parent = (infosets.heads[place] >> PARENT_BITS) - 1
     reached = store[parent] if parent >= 0 else weight[0]
@@ -428,7 +443,10 @@ def settle(place: int, size: int, infosets: InfosetArrays, weight: Vector) -> No
 
 
 def update_visited(parameters: Vector, play: Play) -> int:
-    """Propagate values over visited decision points, and update the rule at each."""
+    """Propagate values over visited decision points and update the rule at each; return a status.
+
+    The sums are brought up to date first, from the root to the leaves, with the previous b.
+    """
     functions, arrays, cursor = play.functions, play.arrays, play.cursor
     visits, infosets, maximum = arrays.visits, arrays.infosets, arrays.buffers.chances.size
     for number in range(cursor[VISITS]):
@@ -458,7 +476,10 @@ def update_visited(parameters: Vector, play: Play) -> int:
 
 
 def views(arrays: tuple[tuple[bool, int], ...]) -> Callable[..., tuple[Vector, ...]]:
-    """Return a function of the arrays of a rule, each with its place in the record or workspace."""
+    """Return a function that returns a rule's arrays as views of a record or of the workspace.
+
+    ``arrays`` gives for each array whether it is in the record, and its position there.
+    """
 
     def views_of(store: Vector, first: int, size: int, workspace: Vector) -> tuple[Vector, ...]:
         return tuple(
@@ -475,11 +496,11 @@ def views(arrays: tuple[tuple[bool, int], ...]) -> Callable[..., tuple[Vector, .
 
 
 def is_full(arrays: SampleArrays, cursor: Indices) -> bool:
-    """Return whether some array may be too small for one more visit."""
+    """Return whether any array may be too small for one more visit."""
     infosets, maximum, count = arrays.infosets, arrays.buffers.chances.size, cursor[COUNT] + 1
     return bool(
         count > infosets.place.size
-        or 4 * count > infosets.table.size
+        or 4 * count > infosets.table.size  # two numbers a slot: at most half of the slots
         or cursor[USED] + infosets.longest > infosets.store.size
         or cursor[NAMED] + maximum > infosets.actions.size
         or count * infosets.observations > infosets.known.size
@@ -489,10 +510,10 @@ def is_full(arrays: SampleArrays, cursor: Indices) -> bool:
 
 
 def find_own(key: int, kind: int, visit: int, action: int, stage: int, play: Play) -> int:
-    """Return where the record of an information set of the player who learns is, maybe a new one.
+    """Return the place of the updated player's record at the current history; create it if needed.
 
-    The history is the first row of the stack, at this stage. It comes after an action at a visited
-    decision point. Less than ``NOWHERE`` by the reason where that is an error.
+    ``visit`` and ``action`` are the player's previous decision point and its action there. An error
+    returns ``NOWHERE - status``.
     """
     functions, arrays, cursor = play.functions, play.arrays, play.cursor
     infosets, before = arrays.infosets, int(arrays.visits.place[max(visit, 0)])
@@ -513,19 +534,19 @@ def find_own(key: int, kind: int, visit: int, action: int, stage: int, play: Pla
 
 
 def leads(place: int, action: int, infosets: InfosetArrays) -> bool:
-    """Return whether information sets of the player may be known after an action."""
+    """Return whether the player may have records after an action."""
     return bool(infosets.heads[place + 2] >> min(action, LAST_BIT) & 1)
 
 
 def lead(place: int, action: int, infosets: InfosetArrays) -> None:
-    """Note that one is."""
+    """Set the bit of an action: the player has a record after it."""
     infosets.heads[place + 2] |= 1 << min(action, LAST_BIT)
 
 
 def locate_all(stack: Stack, infosets: InfosetArrays, top: int) -> None:
-    """Note for the last history of the stack, and others after the same decision, their records.
+    """Find the records of the last history of the stack and of its siblings.
 
-    Waiting for all at once takes hardly longer than for one.
+    One pass over all of them overlaps the waits for memory.
     """
     k = top
     while k > 0 and stack.visit[k] == stack.visit[top]:
@@ -537,23 +558,23 @@ def locate_all(stack: Stack, infosets: InfosetArrays, top: int) -> None:
 
 
 def find(key: int, player: int, infosets: InfosetArrays) -> int:
-    """Return the slot of an information set, or the empty one where it would be."""
+    """Return the slot of an information set, or the empty slot for it, by linear probing."""
     table, slot = infosets.table, first_slot(key, player, infosets)
     while table[slot + 1] != 0 and not (
         table[slot] == key and table[slot + 1] & PLAYER_MASK == player
     ):
-        slot = slot + 2 & table.size - 1
+        slot = slot + 2 & table.size - 1  # the size is a power of two
     return slot
 
 
 def place_at(slot: int, infosets: InfosetArrays) -> int:
-    """Return where the record of a slot is, ``NOWHERE`` if it is empty."""
+    """Return the place of a slot's record, or ``NOWHERE`` for an empty slot."""
     found = infosets.table[slot + 1]
     return int((found >> SLOT_BITS) - 1) if found != 0 else NOWHERE
 
 
 def difference(place: int, kind: int, infosets: InfosetArrays, cursor: Indices) -> int:
-    """Return why a record of another kind is an error, and note its information set."""
+    """Return the status for a record that is not of this kind, and store its key and player."""
     cursor[KEY], cursor[PLAYER] = infosets.heads[place + 1], kind >> SIZE_BITS & PLAYER_MASK
     return OTHER_ACTIONS if (infosets.heads[place] ^ kind) & SIZE else OTHER_PARENT
 
@@ -561,7 +582,7 @@ def difference(place: int, kind: int, infosets: InfosetArrays, cursor: Indices) 
 def create(
     key: int, kind: int, infosets: InfosetArrays, moves: Indices, known: Indices, cursor: Indices
 ) -> int:
-    """Return where the new record of an information set is, which is not in the table yet."""
+    """Create the record of an information set, not yet in the table; return its place."""
     place, count, size, store = cursor[USED], cursor[COUNT], kind & SIZE, infosets.store
     length = HEAD + infosets.columns * size
     for k in range(HEAD, length):
@@ -577,7 +598,7 @@ def create(
 
 
 def list_all(infosets: InfosetArrays, cursor: Indices) -> int:
-    """Write all information sets into the table that are not in it."""
+    """Add all new information sets to the table; return a status."""
     table, heads = infosets.table, infosets.heads
     while cursor[LISTED] < cursor[COUNT]:
         place = infosets.place[cursor[LISTED]]
@@ -592,21 +613,23 @@ def list_all(infosets: InfosetArrays, cursor: Indices) -> int:
 
 
 def sequence_of(last: int, player: int) -> int:
-    """Return a number for a player's last sequence, the upper bits of a record's kind."""
+    """Return the upper bits of a record's kind: the last sequence plus one, then the player."""
     return (last + 1 << PARENT_BITS - SIZE_BITS) + player
 
 
 def first_slot(key: int, player: int, infosets: InfosetArrays) -> int:
-    """Return where a search for an information set begins: in each table at the same fraction."""
+    """Return the first slot of a search: the hash as a fraction of the table's size."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(player)
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xD6E8FEB86659FD93)
+    # floor(hash / 2^32 * slots): slots have the same order in tables of all sizes, so that
+    # ``copy_table`` writes to memory in order.
     slots = np.uint64(infosets.table.size >> 1)
     return as_int64((mixed >> np.uint64(32)) * slots >> np.uint64(32)) << 1
 
 
 def copy_table(table: Indices, infosets: InfosetArrays) -> None:
-    """Write what is in a smaller table into that of ``infosets``, in the order of memory."""
+    """Copy the slots of a smaller table to that of ``infosets``."""
     for slot in range(0, table.size, 2):
         if table[slot + 1] != 0:
             to = find(int(table[slot]), int(table[slot + 1]) & PLAYER_MASK, infosets)
