@@ -1,7 +1,7 @@
-"""Compiled ways to run self-play: they add speed, and no meaning.
+"""The compiled engine: self-play and best responses in machine code.
 
-The first run or gap imports this package, which registers with ``play`` and ``evaluation``. Machine
-code is loaded when it is first needed.
+Results are those of NumPy. The first run or gap imports this package, which registers the engine
+with ``play`` and ``evaluation``. Machine code is loaded on first use.
 """
 
 from regretkit.engine._compiled import Compiled

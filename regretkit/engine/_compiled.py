@@ -1,4 +1,4 @@
-"""The compiled engine: whole iterations in machine code, many in one call."""
+"""The compiled engine: one call of machine code plays many iterations."""
 
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -54,13 +54,13 @@ from regretkit.trace import UntraceableError
 
 
 class Compiled(Engine):
-    """Whole iterations in machine code, for rules that are traced."""
+    """Plays iterations in machine code, for traceable rules."""
 
     name = "compiled"
 
     def unsupported_reason(self, run: SelfPlay) -> str | None:
         if not linkable():
-            return "machine code cannot be linked here"
+            return "machine code cannot be linked on this platform"
         return unsupported_run(run) or unsupported_rules(run)
 
     def start(self, run: SelfPlay) -> Executor:
@@ -82,10 +82,10 @@ class Compiled(Engine):
 
 
 class CompiledExecutor(KernelExecutor):
-    """Runs iterations over the whole game.
+    """Plays iterations over the whole game.
 
-    The state of minimizers and averages is copied to the arrays of the engine before the iterations
-    of a call, and back after them.
+    ``play`` copies the state of minimizers and averages to the engine's arrays, and back at the
+    end.
     """
 
     def __init__(self, run: SelfPlay) -> None:
@@ -187,12 +187,13 @@ def _lay_out(run: SelfPlay) -> tuple[Trees, Payoffs, DeviationArrays | None]:
 def _place(
     players: Sequence[PlayerState], trees: Trees, iterates: Iterates, parameters: Sequence[Vector]
 ) -> Rules:
-    """Return arrays for the rules of all players, and their machine code."""
+    """Return the state arrays and the machine code of all players' rules."""
     played = [rule for player in players for rule in player.rules]
     owner = [player.player for player in players for _ in player.rules]
     around = np.full((len(players), 2), -1)
     layouts = [rule.kernel.layout for rule in played]
-    # Rules of different points share rows; circuits, which have all sequences, have further ones.
+    # Rules play disjoint points and share rows. Circuits cover all sequences and get rows of
+    # their own.
     circuits = [isinstance(rule, PlayedCircuits) for rule in played]
     own_rows = [sum(layout) for layout in layouts]
     shared = max(n for n, outer in zip(own_rows, circuits, strict=True) if not outer)

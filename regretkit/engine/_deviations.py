@@ -1,4 +1,4 @@
-"""Deviations over which players learn, in arrays laid out for machine code."""
+"""Local deviations of players, in arrays for machine code."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,36 +14,34 @@ from regretkit.sets import DecisionTree, StrategySet
 
 
 class Flows(NamedTuple):
-    """The rates that deviations add to, by the weight by which each is multiplied."""
+    """Terms ``rates[rate] += weight * mixture[coordinate]``, grouped by weight."""
 
     begin: UInt32Array
-    """Where those of each weight begin, and their number."""
+    """First term of each weight, and the number of terms."""
     coordinate: UInt32Array
-    """The sequence of the learner's tree that stands for each,"""
+    """The deviation's sequence in the tree of deviations."""
     rate: UInt32Array
-    """and the rate: that into an action, or, after as many as there are sequences, of a pair."""
+    """The rate: a sequence for moves from any action, or the number of sequences and more for a
+    pair of actions."""
     pairs: UInt32Array
-    """For each decision point, the first rate of its pairs, and the number of all."""
+    """First rate of the pairs of each decision point, and the number of all rates."""
 
 
 class Products(NamedTuple):
-    """Weights by the decision point that they follow."""
+    """Products ``weights[weight] = weights[parent] * b[action]``, grouped by decision point."""
 
     begin: UInt32Array
-    """Where those of each decision point begin, and their number."""
+    """First product of each decision point, and the number of products."""
     weight: UInt32Array
-    """The number of each, which is"""
     parent: UInt32Array
-    """another weight"""
     action: UInt32Array
-    """times the probability of an action."""
 
 
 class Pairs(NamedTuple):
-    """Pairs of actions of which deviations play one in place of the other."""
+    """Pairs of actions: a deviation plays ``target`` in place of ``source``."""
 
     begin: UInt32Array
-    """The first pair of each player, and the number of all of them."""
+    """First pair of each player, and the number of pairs."""
     source: UInt32Array
     target: UInt32Array
 
@@ -52,24 +50,23 @@ class Points(NamedTuple):
     """Decision points in the order of the game."""
 
     begin: UInt32Array
-    """First of each tree, and the number of all of them."""
+    """First point of each tree, and the number of points."""
     place: Indices
-    """The number of the first action of each, the distance to the next one, and how many there are;
-    shape ``(points, 3)``."""
+    """First sequence, stride and number of actions, shape ``(points, 3)``."""
 
 
 class DeviationArrays(NamedTuple):
-    """The ``LocalDeviations`` of all players, whose actions and weights are numbered together."""
+    """The ``LocalDeviations`` of all players, with common numbers of actions and weights."""
 
     points: Points
     learners: UInt32Array
-    """For each player the number of the tree where its rule plays, its own without deviations."""
+    """Each player's tree of deviations, or its own tree without deviations."""
     first_weight: UInt32Array
-    """For each player the number of the weight that is 1."""
+    """Each player's weight that is constantly 1."""
     weight: UInt32Array
-    """For each sequence of a learner's tree the weight of the deviation,"""
+    """The weight of each deviation, by its sequence in the tree of deviations."""
     gain: UInt32Array
-    """and the gain that it multiplies, 0 for what is no deviation."""
+    """The gain of each deviation, by the same sequence; 0 for sequences without deviation."""
     pairs: Pairs
     flows: Flows
     products: Products
@@ -77,20 +74,20 @@ class DeviationArrays(NamedTuple):
     last_behavior: Vector
     """b in the last update of each player."""
     gains: Vector
-    """The regret of each action, then what each pair gains."""
+    """The regret of each action, then the gain of each pair."""
     rates: Vector
     by_action: tuple[Vector, Vector]
-    """Workspace for numbers of a decision point, by action,"""
+    """Workspace of a decision point, by action."""
     by_pair: tuple[Vector, Vector]
-    """and by pair of actions."""
+    """Workspace of a decision point, by pair of actions."""
 
 
 def lay_out_deviations(
     by_player: Sequence[LocalDeviations | None], flat: FlatTrees, trees: Trees
 ) -> DeviationArrays:
-    """Return the deviations of players; the trees of their learners come after all players'.
+    """Return the deviations of all players.
 
-    They are numbered in the order of the game first, and then as the ranges are.
+    ``flat`` and ``trees`` hold the players' trees, then the trees of deviations.
     """
     first = flat.sequence_offsets.astype(np.int64)
     learners, first_weight = np.arange(len(by_player)), np.zeros(len(by_player), dtype=np.int64)
@@ -162,7 +159,7 @@ def _flows(
     coordinate = np.flatnonzero(target != source)
     source, target = source[coordinate], target[coordinate]
     point = _point_of(target, flat)
-    # Of two actions, each is played by the rate into it.
+    # With two actions, moves into an action can only leave the other: no pair is needed.
     is_pair = (source > 0) & (size[point] > 2)
     pairs = np.zeros(size.size, dtype=np.int64)
     pairs[point[is_pair]] = size[point[is_pair]] ** 2
@@ -174,22 +171,22 @@ def _flows(
 
 
 def _point_of(action: Indices, flat: FlatTrees) -> Indices:
-    """Return the numbers of the decision points of actions."""
+    """Return the decision point of each action."""
     return np.searchsorted(flat.first, action, side="right") - 1
 
 
 def _grouped(table: Indices, groups: int) -> list[UInt32Array]:
-    """Return where each group of rows begins, and all rows, by their groups in row 0."""
+    """Return the begin of each group, and the other rows sorted by the groups in row 0."""
     group, *rows = table[:, np.argsort(table[0], kind="stable")]
     counts = np.bincount(group, minlength=groups)
     return [as_uint32(offsets(counts)), *map(as_uint32, rows)]
 
 
 def negligible_gains(negligible: Vector, learners: Mapping[int, StrategySet]) -> Vector:
-    """Return the largest utilities of players, and of learners, that may be rounding.
+    """Return the largest rounding errors of utilities of players and of their deviations.
 
-    ``learners`` has the sets on which those of some players play. A gain is a difference of two
-    values, and each decision of a learner may add another one.
+    ``learners`` maps players to their sets of deviations. A gain is a difference of two values, and
+    a sequence of depth d adds up to d gains.
     """
     depth = [tree.depth if isinstance(tree, DecisionTree) else 1 for tree in learners.values()]
     gains: Vector = 2.0 * negligible[[*learners]] * depth

@@ -1,4 +1,4 @@
-"""What the executors of whole and of sampled iterations share."""
+"""The base class of compiled executors, for full and sampled iterations."""
 
 import abc
 import contextlib
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
 
 _SECONDS_PER_CALL = 0.1
-"""Seconds of machine code between two checks for an interrupt, if that is at least"""
+"""Target time of a call of machine code: interrupts are checked between calls."""
 MIN_ITERATIONS = 16
-"""iterations, since a call costs as much as one in a large game, which take no longer than"""
+"""Fewest iterations of a call, to spread its overhead, within ``_MAX_SECONDS_PER_CALL``."""
 _MAX_SECONDS_PER_CALL = 1.0
-"""seconds. In the first call there are as many as go through"""
+"""Longest time of a call with up to ``MIN_ITERATIONS``."""
 _FIRST_SEQUENCES = 150_000
-"""sequences."""
+"""The first call plays this number divided by the game's number of sequences."""
 _MAX_ITERATIONS = 4096
 """Iterations in one call; their weights and parameters are computed beforehand."""
 
 
 def next_batch(count: int, took: float) -> int:
-    """Return the next number of iterations in one call, from the last one and its seconds."""
+    """Return the next call's number of iterations, given the last call's and its seconds."""
     wanted = int(count * min(_SECONDS_PER_CALL / took, 8.0))
     return max(1, wanted, min(MIN_ITERATIONS, int(count * _MAX_SECONDS_PER_CALL / took)))
 
 
 class KernelExecutor(Executor):
-    """Runs the iterations of one run, whose rules have a kernel, in arrays of its own."""
+    """Plays the iterations of one run by the kernels of its rules, in its own arrays."""
 
     def __init__(self, run: "SelfPlay", players: list[PlayerState], sequences: int) -> None:
         self._run, self._players = run, players
         self._batch = max(MIN_ITERATIONS, _FIRST_SEQUENCES // sequences)
         rules = [rule for player in players for rule in player.rules]
-        self._rules = sorted(rules, key=lambda rule: not rule.foreign)  # the suspects first
+        self._rules = sorted(rules, key=lambda rule: not rule.foreign)  # errors name users' rules
 
     def is_current(self) -> bool:
         return all(player.same_code() for player in self._players)
 
     @contextlib.contextmanager
     def _starting(self) -> Iterator[None]:
-        """Say whose code it is that cannot be compiled."""
+        """Name the rules in errors of compilation."""
         try:
             yield
         except CannotLinkError as error:
@@ -88,6 +88,6 @@ class KernelExecutor(Executor):
             player.advance(int(np.count_nonzero(turns == player.player)))
 
     def _check(self, behavior: Vector) -> None:
-        """Refuse a rule that proposes what is no distribution."""
+        """Raise an error if a rule's strategy is not a distribution."""
         for rule in self._rules:
             rule.check(behavior)

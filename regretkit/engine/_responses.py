@@ -1,4 +1,4 @@
-"""Best responses of games in machine code: the utilities of the compiled engine, and one climb."""
+"""Best responses in machine code: the engine's utilities and one backward pass."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,16 +22,16 @@ from regretkit.games.public import PublicGame
 SequenceFormGame: TypeAlias = ExtensiveFormGame | PublicGame
 
 _KEPT = 1 << 20
-"""Sequences of the largest game whose arrays are kept from one call to the next."""
+"""Largest number of sequences of a game whose arrays are kept between calls."""
 
 _IDLE: "WeakKeyDictionary[SequenceFormGame, list[Responder]]" = WeakKeyDictionary()
-"""Arrays of games that no call has in use, of which threads may need one each."""
+"""Unused responders of each game; concurrent threads need one each."""
 _UNSUPPORTED: WeakKeyDictionary[SequenceFormGame, bool] = WeakKeyDictionary()
 
 
 @contextmanager
 def responder(game: SequenceFormGame) -> "Iterator[Responder | None]":
-    """Lend what finds best responses in a game by machine code; None where NumPy has to."""
+    """Lend a game's responder, or None if machine code does not support the game."""
     if game not in _UNSUPPORTED:
         large = not isinstance(game, PublicGame) and game.payoffs.size > MOST_KEPT
         _UNSUPPORTED[game] = large or could_overflow(game)
@@ -50,7 +50,7 @@ def responder(game: SequenceFormGame) -> "Iterator[Responder | None]":
 
 
 class Responder:
-    """Best responses in one game, in arrays laid out for machine code."""
+    """Computes best responses in one game, in machine code."""
 
     def __init__(self, game: SequenceFormGame) -> None:
         trees, payoffs = lay_out(game)
@@ -64,16 +64,16 @@ class Responder:
         self._code.prepared(0, 0, self._arrays)
 
     def gains(self, strategies: Sequence[Vector]) -> Vector | None:
-        """Return what each player gains by a best response; None if a strategy is none."""
+        """Return each player's gain from a best response, or None if a strategy is invalid."""
         self._put(strategies)
         self._code(0, len(strategies), self._arrays)
         gains, errors = self._found.T
         return None if (errors > ATOL).any() else gains.copy()
 
     def best_values(self, strategies: Sequence[Vector], player: int) -> Vector | None:
-        """Return what each sequence of a player earns where its best actions follow.
+        """Return the value of each sequence of a player if its best actions follow.
 
-        None if what another player plays is no strategy.
+        Return None if an opponent's strategy is invalid.
         """
         own = self._sequences[player].size
         self._put([*strategies[:player], np.zeros(own), *strategies[player + 1 :]])

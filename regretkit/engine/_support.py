@@ -1,4 +1,4 @@
-"""Which runs an engine supports, and why not."""
+"""Which runs the compiled engine supports."""
 
 from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -28,14 +28,14 @@ _TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
 
 
 def unsupported_traversal(run: SelfPlay) -> str | None:
-    """Return why a run's samples cannot be drawn in machine code, None if they can."""
+    """Return why machine code cannot sample a run's game, or None."""
     if not isinstance(run.game, ExtensiveFormGame):
         return f"{quote(run.game)} is not in extensive form, and samples of it are drawn in Python"
     return None
 
 
 def unsupported_run(run: SelfPlay) -> str | None:
-    """Return why a run, apart from its rules, cannot be compiled; None if it can."""
+    """Return why a run, apart from its minimizers, cannot be compiled, or None."""
     game, estimator = run.game, run.estimator
     if isinstance(estimator, TraversalEstimator | ChanceSampling):
         if not isinstance(game, ExtensiveFormGame):
@@ -54,7 +54,7 @@ def unsupported_run(run: SelfPlay) -> str | None:
 
 
 def could_overflow(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> bool:
-    """Say whether the payoffs of a game are so large that utilities could overflow."""
+    """Return whether sums of a game's payoffs could overflow."""
     if game not in _TOTAL_PAYOFFS:
         with np.errstate(over="ignore"):
             _TOTAL_PAYOFFS[game] = float(np.abs(game.payoffs).sum())
@@ -62,7 +62,7 @@ def could_overflow(game: NormalFormGame | ExtensiveFormGame | PublicGame) -> boo
 
 
 def schedule_of(run: SelfPlay, count: int) -> UpdateSchedule:
-    """Return whose turns the next iterations are."""
+    """Return the players to update in the next iterations."""
     turns = run.order.schedule(run.players, count)
     if turns is None:
         raise TypeError(f"{quote(run.order)} does not say whose turn it is")
@@ -73,17 +73,17 @@ def schedule_of(run: SelfPlay, count: int) -> UpdateSchedule:
 
 
 class PlacedRule(NamedTuple):
-    """A rule that plays some decision points of a player."""
+    """A rule and the decision points of a player that it plays."""
 
     rule: RegretMinimizer
     points: Selection
-    """Their numbers,"""
+    """The decision points."""
     actions: Selection
-    """and those of their actions."""
+    """The actions at these points."""
 
 
 def unsupported_rules(run: SelfPlay) -> str | None:
-    """Return why the minimizers of a run cannot be compiled, None if they can."""
+    """Return why the minimizers of a run cannot be compiled, or None."""
     sampled = isinstance(run.estimator, TraversalEstimator)
     for player, minimizer in enumerate(run.minimizers):
         if sampled and local_deviations(minimizer) is not None:
@@ -107,7 +107,7 @@ def unsupported_rules(run: SelfPlay) -> str | None:
 def unsupported_minimizer(
     minimizer: RegretMinimizer, domain: StrategySet, *, exact: bool
 ) -> str | None:
-    """Return why a minimizer cannot be compiled, None if it can."""
+    """Return why a minimizer cannot be compiled, or None."""
     if minimizer.domain != domain:
         return f"{quote(minimizer)} plays on a part of its player's set"
     if any(getattr(part, "_tracker", None) is not None for part in with_parts(minimizer)):
@@ -124,12 +124,12 @@ def unsupported_minimizer(
 
 
 def compiled_parts(minimizer: RegretMinimizer) -> list[RegretMinimizer]:
-    """Return the parts that play a minimizer's decision points."""
+    """Return the rules that play a minimizer's decision points."""
     return [rule for rule, *_ in placed_rules(minimizer)]
 
 
 def local_deviations(minimizer: RegretMinimizer) -> LocalDeviations | None:
-    """Return the deviations over which a minimizer learns, None where it learns over actions."""
+    """Return the local deviations of a minimizer that mixes deviations, otherwise None."""
     core = core_of(minimizer)
     if isinstance(core, EFR):
         return core._layout.local
@@ -139,7 +139,7 @@ def local_deviations(minimizer: RegretMinimizer) -> LocalDeviations | None:
 
 
 def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:
-    """Return what plays the mixtures of trigger deviations; else what circuits are around."""
+    """Return the minimizer over trigger deviations, otherwise the core within circuits."""
     minimizer = core_of(minimizer)
     by_triggers = (
         isinstance(minimizer, PhiRegret)
@@ -151,15 +151,15 @@ def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:
 
 
 def learner_domain(minimizer: RegretMinimizer) -> StrategySet:
-    """Return the set that has a coordinate for each deviation over which a minimizer learns."""
+    """Return the set with a coordinate for each deviation of a minimizer."""
     learner = learner_of(minimizer)
     return learner.rule.domain if isinstance(learner, EFR) else learner.domain
 
 
 def placed_rules(minimizer: RegretMinimizer) -> list[PlacedRule]:
-    """Return the rules that play a minimizer's decision points, and which ones each plays.
+    """Return the rules of a minimizer, each with its decision points.
 
-    Of one that learns over deviations, those of its learner.
+    For a minimizer over deviations, these are points of the set of deviations.
     """
     learner = learner_of(minimizer)
     rule = learner.rule if isinstance(learner, CFR | EFR) else learner
