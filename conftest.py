@@ -44,8 +44,17 @@ SMOKE = {
     *("test_unbiased", "test_gaps", "test_machine_code", "test_public_names"),
 }
 
-# Pages whose examples compile more than a main suite has time for.
-DEEP_PAGES = {"sample_large_games.md"}
+# The files of the deep suite: processes, terminals, figures, results on disk, texts of the
+# repository, and searches for rare faults. The main suite tests what the library computes.
+DEEP_FOLDERS = {"display", "workbench", "explanation", "how_to"}
+DEEP = {
+    *("test_architecture", "test_examples", "test_files", "test_import", "test_markdown"),
+    *("test_cli_bench", "test_cli_terminal", "test_checkpoints_killed", "test_last_iterate"),
+    *("test_fixed_strategy", "test_dynamics", "test_random_compositions", "test_corpus"),
+    *("test_formats_fuzz", "test_compiler_programs", "test_compiler_refusals", "test_guard"),
+    *("test_regret_growth", "test_random_rules", "test_isomorphism", "test_certificates"),
+    *("test_column_generation", "test_engines_public", "test_gambit_corpus"),
+}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -74,7 +83,7 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(items):
     """Mark as deep, and as beyond, the cases that ``deep_beyond(n)`` leaves out of the main suite.
 
-    So are the pages in ``DEEP_PAGES``. The rest of the files in ``SMOKE`` is marked as smoke.
+    So are the files of ``DEEP``. The rest of the files in ``SMOKE`` is marked as smoke.
     """
     cases = defaultdict(list)
     for item in items:
@@ -88,7 +97,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.deep)
                 item.add_marker(pytest.mark.beyond)
     for item in items:
-        if item.path.name in DEEP_PAGES:
+        if item.path.stem in DEEP or item.path.parent.name in DEEP_FOLDERS:
             item.add_marker(pytest.mark.deep)
         markers = {marker.name for marker in item.iter_markers()}
         if item.path.stem in SMOKE and not markers & {"deep", "slow"}:
