@@ -63,7 +63,7 @@ def as_history(game: Playable) -> History:
 
 def has_rules_alone(game: object) -> bool:
     """Return whether something is a game that is given by its rules, without a tree."""
-    if isinstance(game, str):
+    if isinstance(game, str | np.ndarray | list | tuple):
         check_game(game)
     if not isinstance(game, Game | Rules) and not is_openspiel(game, "Game", "State"):
         check_history(game, "game")
