@@ -1,4 +1,4 @@
-"""From a rule in NumPy to a kernel: its code is run once on symbols, which record a graph."""
+"""Tracing: a rule's NumPy code runs once on symbols, which record the graph of a kernel."""
 
 from regretkit.trace._find import describe_kernel as describe_kernel
 from regretkit.trace._find import find_kernel as find_kernel

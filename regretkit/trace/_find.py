@@ -1,4 +1,4 @@
-"""The kernel of a rule: found, kept, and shown as text."""
+"""Find, cache and describe the kernel of a rule."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import Any
@@ -19,43 +19,42 @@ from regretkit.trace._symbols import UntraceableError
 from regretkit.trace._traits import Schedule
 
 _MOST = 256
-"""Kernels of this library's rules that are kept."""
+"""Maximum size of ``_SHARED``."""
 _SHARED: dict[Hashable, Kernel | str] = {}
-"""Kernels of this library's rules, or why there is none, by class and hyperparameters."""
+"""Kernels of regretkit's rules, or error texts, by class and hyperparameters."""
 
 
 @define
 class _Found:
-    """The kernel of a rule, or why there is none, and the hyperparameters for which it was made."""
+    """The kernel of a rule, or an error text, for certain hyperparameters."""
 
     kernel: Kernel | str
     held: Mapping[str, object]
     learned: Collection[str]
     used: bool = False
-    """Whether a run has started with it."""
+    """Whether a run has started with this kernel."""
 
 
 def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel:
-    """Return the kernel into which the NumPy code of a rule is traced.
+    """Trace the NumPy code of a rule and return its kernel.
 
-    Rules of this library are traced once for each class and hyperparameters. A rule of another
-    class is traced when a run starts machine code, and again after a hyperparameter has changed.
-    Globals and variables of enclosing functions are constants of a trace.
+    Rules of regretkit are traced once for each class and hyperparameters. Other rules are traced
+    when a run starts machine code, and again after a change of a hyperparameter. Globals and
+    variables of enclosing functions are constants of a trace.
 
     Parameters
     ----------
     rule
         A rule over simplices, or a circuit around one.
     exact
-        Whether what cancels up to rounding is zero, as it is in NumPy.
-
+        Whether sums that cancel up to rounding become zero, as in NumPy.
     anew
-        Whether a run starts, for which the rule is traced again unless it was traced for this run.
+        Whether a run starts. If an earlier run used the kernel, the rule is traced again.
 
     Raises
     ------
     UntraceableError
-        When its code cannot be traced.
+        If the code cannot be traced.
 
     Examples
     --------
@@ -80,7 +79,7 @@ def find_kernel(rule: Any, *, exact: bool = False, anew: bool = False) -> Kernel
 
 
 def kernel_or_none(rule: Any) -> Kernel | None:
-    """Return the kernel of a rule, None if it cannot be traced."""
+    """Return the kernel of a rule, or None if it cannot be traced."""
     try:
         return find_kernel(rule)
     except UntraceableError:
@@ -92,7 +91,7 @@ def _found(rule: Any, exact: bool) -> _Found:
     held = held_by(dict(owners(rule)), learned)
     own: Hashable = exact, frozenset(held.items())
     alike: Hashable = exact, _kind_of(rule.domain, held)
-    # A trace that calls methods of its rule is of that rule alone.
+    # A kernel that calls methods of its rule cannot be shared.
     parts = [part for _, part in owners(rule)]
     shared = all(is_ours(part) and not part._number_functions for part in parts)
     shared = shared and all(map(is_plain, held.values()))
@@ -110,9 +109,11 @@ def _found(rule: Any, exact: bool) -> _Found:
 
 
 def _kind_of(domain: Any, held: Mapping[str, tuple[object, ...]]) -> Hashable:
-    """Return all that a trace depends on: of simplices, how many, where no array has their shape.
+    """Return all values on which a trace depends.
 
-    Arrays and numbers look alike on a single block, and so do both kinds where all have one action.
+    Without constant arrays, a trace depends on the simplices in two respects only. With one block,
+    arrays by block have the shape of numbers. With one action per block, both kinds of arrays have
+    the same shape.
     """
     arrays = any(isinstance(item, np.dtype) for contents in held.values() for item in contents)
     if arrays or not isinstance(domain, Simplices):
@@ -123,7 +124,7 @@ def _kind_of(domain: Any, held: Mapping[str, tuple[object, ...]]) -> Hashable:
 
 
 def _traced(rule: Any, exact: bool) -> Kernel | str:
-    """Return the kernel of a rule, or why there is none."""
+    """Return the kernel of a rule, or the text of the error."""
     try:
         return build_kernel(trace_rule(rule), exact=exact)
     except UntraceableError as error:
@@ -133,16 +134,17 @@ def _traced(rule: Any, exact: bool) -> Kernel | str:
 def upcoming_parameters(
     rule: Any, kernel: Kernel, count: int
 ) -> tuple[Vector, Mapping[str, float]]:
-    """Return a kernel's parameters after the iterations so far, and after each of ``count`` more.
+    """Return a kernel's parameters in the next iterations, and the rule's scalar state after them.
 
-    Shape ``(count + 1, parameters)``; and what the single numbers that the rule learns will be.
+    Row 0 of the parameters, shape ``(count + 1, parameters)``, is for the iterations so far, and
+    row k for k more.
 
     Examples
     --------
     >>> from regretkit import DiscountedRegretMatching
     >>> rule = DiscountedRegretMatching(3, alpha=1.0, beta=0.0)
 
-    The discount, and whether it is left out:
+    The discount of positive regrets, and whether the update skips the discount:
 
     >>> upcoming_parameters(rule, find_kernel(rule), 3)[0][2:]
     array([[0.5       , 0.        ],
@@ -155,25 +157,26 @@ def upcoming_parameters(
 
 
 _SHOWN = 1, 2, 10
-"""Iterations from now on whose parameters are shown."""
+"""Offsets of the iterations whose parameters are shown."""
 
 
 def describe_kernel(rule: Any, *, exact: bool = False) -> str:
-    """Return what a rule is compiled to: its graph, its kernel's traits and parameters, its code.
+    """Return a description of a rule's kernel: state, graph, traits, parameters and code.
 
     Parameters
     ----------
     rule
         A rule over simplices, or a circuit around one.
     exact
-        Whether to show the code of whole iterations, which compares sums with their terms.
+        Whether to show the kernel of iterations over the whole game. It sets sums to zero that
+        cancel up to rounding.
 
     Raises
     ------
     UntraceableError
-        When its code cannot be traced; the message says why.
+        If the code cannot be traced.
     TypeError
-        When it is no minimizer.
+        If ``rule`` is not a minimizer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a rule is traced into: its loops for one block, and what an engine may rely on."""
+"""Kernels: the compiled form of rules, as loops over one block."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -8,22 +8,21 @@ from attrs import field, frozen
 from regretkit._util._typing import Vector
 
 BlockFunction: TypeAlias = Callable[..., Any]
-"""A function of plain loops over the actions of one block, which writes to the arrays it gets."""
+"""A function that loops over the actions of one block and writes to its array arguments."""
 
 
 @frozen(kw_only=True)
 class KernelTraits:
-    """What an engine may rely on, so that it can leave work out. Tracing derives it.
+    """Properties of a rule that allow an engine to skip work. Tracing derives them.
 
     Attributes
     ----------
     invariant_to_zero_utility
-        Whether a zero utility leaves a block of the rule bitwise unchanged, its arrays and its
-        strategy, in any iteration. Where an iteration visits only a few decision points,
-        such a rule need not be updated at the others.
+        Whether a zero utility leaves the state and the strategy of a block bitwise unchanged, in
+        any iteration. Sampled iterations then update the rule at visited decision points only.
     ignores_singleton_blocks
-        Whether a block with a single action stays bitwise in its initial state, its arrays and its
-        strategy, at any utility. Its code then skips such blocks.
+        Whether a block with a single action keeps its initial state and strategy bitwise, at any
+        utility. The kernel then skips such blocks.
 
     Examples
     --------
@@ -39,36 +38,34 @@ class KernelTraits:
 
 @frozen(kw_only=True)
 class Kernel:
-    """A rule for one block at a time, in loops that a compiler understands.
+    """A rule as two functions of one block.
 
-    All blocks of all players lie end to end in the arrays that its functions get. A block has the
-    number ``block`` there, and its actions the numbers from ``first`` up to, not including,
-    ``last``. The functions only read and write what belongs to their block.
+    The arrays hold all blocks of all players. Block ``block`` has the actions from ``first`` to
+    ``last - 1``. The functions read and write entries of their block only.
 
     Attributes
     ----------
     propose
-        Called as ``propose(block, first, last, strategy, state, parameters)``; writes the block's
+        ``propose(block, first, last, strategy, state, parameters)`` writes the block's next
         distribution to ``strategy[first:last]``.
     learn
-        Called before it as ``learn(block, first, last, utility, value, strategy, state,
-        parameters)`` with the ``utility`` of each action, the ``strategy`` that was played, and its
-        ``value``, a number: the regret of an action is ``utility[a] - value``.
-        Writes to the arrays of ``state``, and to nothing else.
+        ``learn(block, first, last, utility, value, strategy, state, parameters)`` updates the
+        arrays of ``state`` and nothing else. ``value`` is the expected utility of ``strategy`` in
+        the block: the regret of action a is ``utility[a] - value``. An iteration calls ``learn``,
+        then ``propose``.
     state
-        Names of the rule's arrays with one number for each action, in the order in which
-        the functions get them.
+        Names of the rule's arrays by action, the first arrays of the argument ``state``.
     block_state
-        Names of those with one number for each block, which stand behind the others.
+        Names of the rule's arrays by block, the next arrays of ``state``.
     parameters
-        The floats that the functions get as ``parameters``, or a function that returns them for
-        iteration t, and for t = 0 before the first one; always the same number of them.
+        The floats of the argument ``parameters``, or a function that returns them for iteration t,
+        with t = 0 before the first iteration. Their number is constant.
     traits
-        What an engine may rely on.
+        Properties that allow an engine to skip work.
     workspace
-        Number of further arrays by action behind these, for intermediate results.
+        Number of arrays by action for intermediate results, next in ``state``.
     constants, block_constants
-        Arrays that the functions only read, by action and by block; they stand last.
+        Read-only arrays by action and by block, the last arrays of ``state``.
 
     Examples
     --------
@@ -95,32 +92,32 @@ class Kernel:
 
     @property
     def in_python(self) -> tuple[BlockFunction, BlockFunction]:
-        """Both functions as plain Python, where a division by zero is no error."""
+        """Both functions as plain Python, in which division by zero gives inf or NaN."""
         return vars(self.propose)["py_func"], vars(self.learn)["py_func"]
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """Names of all arrays that the rule learns, as they stand in ``state``."""
+        """Names of the rule's arrays, in the order of ``state``."""
         return *self.state, *self.block_state
 
     @property
     def further(self) -> list[tuple[Vector | None, bool]]:
-        """The arrays of ``state`` behind those: their numbers, and whether they are by action."""
+        """The further arrays of ``state``: values (None for workspace), and whether by action."""
         workspace: list[tuple[Vector | None, bool]] = [(None, True)] * self.workspace
         constants = [(array, True) for array in self.constants]
         return workspace + constants + [(array, False) for array in self.block_constants]
 
     @property
     def layout(self) -> tuple[bool, ...]:
-        """Whether each array of ``state`` has a number for each action, or for each block."""
+        """Whether each array of ``state`` is by action; otherwise it is by block."""
         extra = [by_action for _, by_action in self.further]
         return (*[True] * len(self.state), *[False] * len(self.block_state), *extra)
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Paths of the single numbers that the rule learns, on which parameters depend."""
+        """Paths of the scalar state on which parameters depend."""
         return tuple(getattr(self.parameters, "updates", ()))
 
     def parameters_at(self, iteration: int) -> Sequence[float]:
-        """Return the floats that the functions get as ``parameters`` in an iteration."""
+        """Return the parameters of an iteration."""
         return self.parameters(iteration) if callable(self.parameters) else self.parameters

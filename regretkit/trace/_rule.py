@@ -1,4 +1,4 @@
-"""Tracing of a rule: its hooks are run once on symbols, which record what they compute."""
+"""Trace a rule: run its hooks on symbols, which record a graph."""
 
 import contextlib
 import copy
@@ -56,55 +56,54 @@ from regretkit.trace._symbols import (
 _TRACE = Path(__file__).parent
 _LIBRARIES = (str(_TRACE), str(_TRACE.parent), str(Path(np.__file__).parent), contextlib.__file__)
 _MOST_RUNS = 64
-"""Of one hook, for decisions by the iteration."""
+"""Most runs of one hook, for its branches on the iteration."""
 
 
 @frozen(eq=False)
 class RuleGraph:
-    """What a rule computes: the strategy that it proposes, and what it learns.
+    """The graph of a rule: its next state and its next strategy.
 
-    Inputs are the arrays and numbers that it learns by path, ``"utility"``, ``"strategy"``,
-    ``"value"``, and the iteration t: ``learned`` is computed in iteration t, and ``strategy`` after
-    it.
+    Inputs are the state by path, ``"utility"``, ``"strategy"``, ``"value"`` and the iteration t.
+    ``learned`` is the state after iteration t, and ``strategy`` the strategy that follows.
     """
 
     strategy: Node
     learned: Mapping[str, Node]
     numbers: Mapping[str, Node]
-    """Single numbers that it learns; they depend on such numbers and the iteration alone."""
+    """Scalar state, which depends on scalar state and the iteration only."""
     per: Mapping[str, Per]
-    """What each array has a number for."""
+    """Whether each array is by action or by block."""
     minimum: Mapping[str, float]
-    """The least number of each array at first, minus infinity where it is not known;"""
+    """The least initial entry of each array, minus infinity if unknown."""
     alone: Mapping[str, float]
-    """what it is at first in a block with a single action; nothing where that is not known."""
+    """The initial entry of each array in a block with one action; empty if unknown."""
 
     @property
     def outputs(self) -> list[Node]:
-        """The nodes of all arrays that it computes."""
+        """The nodes of the strategy and of all arrays."""
         return [self.strategy, *self.learned.values()]
 
     @property
     def inputs(self) -> dict[str, Node]:
-        """The node of each array."""
+        """The input node of each array."""
         return {path: make("input", per=per, detail=path) for path, per in self.per.items()}
 
 
 def number_before(path: str) -> Node:
-    """Return the node of a number that a rule learns, as it is when an iteration begins."""
+    """Return the node of a scalar state before an iteration."""
     return make("input", per=Per.RULE, detail=f"{path} before")
 
 
 def number_after(path: str) -> Node:
-    """Return that of the number after an iteration."""
+    """Return the node of a scalar state after an iteration."""
     return make("input", per=Per.RULE, detail=f"{path} after")
 
 
-# What a rule holds, by path
+# Attributes of a rule, by path
 
 
 def owners(minimizer: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a minimizer and the parts that it holds, each with its path; no ``core_of`` a tree."""
+    """Yield a minimizer and its parts, each with its path, except the ``core_of`` a tree."""
     yield "", minimizer
     for name, value in parts(minimizer):
         if isinstance(value, RegretMinimizer) and value is not _inner_of(minimizer, at_end=True):
@@ -113,14 +112,14 @@ def owners(minimizer: Any) -> Iterator[tuple[str, Any]]:
 
 
 def core_of(minimizer: Any) -> Any:
-    """Return what plays within circuits around a tree: CFR, say; a minimizer itself without."""
+    """Return the minimizer within circuits around a tree, such as CFR, or the minimizer itself."""
     while (inner := _inner_of(minimizer)) is not None:
         minimizer = inner
     return minimizer
 
 
 def _inner_of(minimizer: Any, at_end: bool = False) -> Any:
-    """Return the only part of a circuit around a tree, None without; ``at_end`` only a core."""
+    """Return the only part of a circuit around a tree, or None; with ``at_end``, only a core."""
     if isinstance(minimizer.domain, Simplices) or minimizer.dimension == 1:
         return None
     inner = [value for _, value in parts(minimizer) if isinstance(value, RegretMinimizer)]
@@ -130,7 +129,7 @@ def _inner_of(minimizer: Any, at_end: bool = False) -> Any:
 
 
 def core_path(minimizer: Any) -> str | None:
-    """Return the path of the core within circuits around a tree, None without circuits."""
+    """Return the path of the core within circuits around a tree, or None without circuits."""
     inner = _inner_of(minimizer)
     if inner is None:
         return None
@@ -140,12 +139,12 @@ def core_path(minimizer: Any) -> str | None:
 
 
 def held_at(minimizer: Any, path: str) -> Any:
-    """Return what is held at a path."""
+    """Return the value at a path."""
     return getattr(*_owner(minimizer, path))
 
 
 def hold_at(minimizer: Any, path: str, value: Any) -> None:
-    """Hold something at a path from now on."""
+    """Set the value at a path."""
     object.__setattr__(*_owner(minimizer, path), value)
 
 
@@ -155,14 +154,14 @@ def _owner(minimizer: Any, path: str) -> tuple[Any, str]:
 
 
 _PASSING = {"_strategy", "_tracker", "_kernels", "next_strategy", "observe_utility"}
-"""Attributes of every minimizer that are not its author's."""
+"""Attributes that the base class adds to every minimizer."""
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc)
 _ATOMS = (bool, int, str, bytes, complex, types.NoneType, type, *_CODE)
 _RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 
 
 def _values(part: Any) -> dict[str, Any]:
-    """Return what an object holds, in slots or not; no cached property is computed for it."""
+    """Return an object's attributes, slots included, without computing cached properties."""
     found: dict[str, Any] = {}
     for name, slot in _slots(type(part)):  # type: ignore[arg-type]
         with contextlib.suppress(AttributeError):
@@ -178,7 +177,7 @@ def _slots(kind: type) -> list[tuple[str, Any]]:
 
 
 def _of_class(part: Any) -> dict[str, Any]:
-    """Return what the author's classes hold for all rules, and code may change in place."""
+    """Return mutable class attributes of the classes outside regretkit."""
     kinds = [kind for kind in type(part).__mro__ if not kind.__module__.startswith("regretkit.")]
     held = {name: value for kind in reversed(kinds) for name, value in vars(kind).items()}
     mutable = (list, dict, set, np.ndarray)
@@ -186,7 +185,7 @@ def _of_class(part: Any) -> dict[str, Any]:
 
 
 def declared(rule: Any) -> list[str]:
-    """Return the paths of the arrays that a rule and its parts declare as learned."""
+    """Return the paths of the state arrays that a rule and its parts declare."""
     rules = ((path, part) for path, part in owners(rule) if hasattr(part, "_learned"))
     core = core_path(rule)
     return [path + name for path, part in rules for name in part._learned()] + [core] * bool(core)
@@ -197,7 +196,7 @@ def _all(part: Any) -> dict[str, Any]:
 
 
 def held_by(owned: Mapping[str, Any], learned: Container[str]) -> dict[str, tuple[object, ...]]:
-    """Return what ``owners`` hold beside what is learned, in a form to be compared."""
+    """Return the attributes of ``owners`` other than state, in a comparable form."""
     found: dict[str, tuple[object, ...]] = {}
     for path, part in owned.items():
         found[path] = (type(part),)
@@ -210,7 +209,7 @@ def held_by(owned: Mapping[str, Any], learned: Container[str]) -> dict[str, tupl
 
 
 def _contents(value: Any, seen: dict[int, int]) -> Iterator[object]:
-    """Yield what tells a value from others: bits of numbers, and what containers hold."""
+    """Yield what identifies a value: types, bits of numbers, contents of containers."""
     if isinstance(value, _NumberFunction | SymbolicSimplices):
         value = value.function if isinstance(value, _NumberFunction) else value.actual
     if type(value) is Symbol:
@@ -241,13 +240,13 @@ def _inside(value: Any) -> Iterable[object]:
         return [*value, *value.values()]
     try:
         reduced = value.__reduce_ex__(4)
-    except Exception:  # an object of C
+    except Exception:  # some objects of C extensions
         return [id(value)]
     return [[*x] if isinstance(x, Iterator) else x for x in reduced]
 
 
 def _is_fixed(value: object) -> bool:
-    """Return whether an object of this library never changes, such as a set."""
+    """Return whether a value is an immutable object of regretkit, such as a set."""
     return isinstance(value, StrategySet) or (
         is_ours(value) and not isinstance(value, Stateful) and type(value).__hash__ is not None
     )
@@ -267,16 +266,16 @@ def is_plain(contents: Iterable[object]) -> bool:
 def trace_rule(rule: Any) -> RuleGraph:
     """Return the graph of a rule, or of a circuit around one on the same simplices or tree.
 
-    In circuits around a tree, every sequence is on its own. The path of what is within, CFR say,
-    is an array: what that one plays, and then what it learns from.
+    Circuits around a tree compute each sequence separately. The path of their core, such as CFR, is
+    an array: the core's strategy before ``_learn``, and the utility it observes after.
 
     Raises
     ------
     UntraceableError
-        When the rule does what no graph can say, with the place in its code.
+        If the code cannot be traced. The message has the file and line.
     """
     if not isinstance(rule.domain, Simplices) and core_path(rule) is None:
-        raise UntraceableError(f"it plays on {quote(rule.domain)}, and not on simplices")
+        raise UntraceableError(f"its domain is {quote(rule.domain)}, not simplices")
     tracing = _Tracing(rule)
     while True:
         tracing.refuse_shared()
@@ -297,47 +296,49 @@ def trace_rule(rule: Any) -> RuleGraph:
 
 
 _UNSTEADY = (
-    "it computes something else every time, as with random numbers or a global that counts; "
-    "compute with what the rule has learned alone"
+    "its result changes from call to call, as with random numbers or a global counter; compute "
+    "from the rule's state only"
 )
 
 
-_INEXACT = "a number is multiplied and then divided (%, //), where floats lose digits of integers"
+_INEXACT = "a number is multiplied and then divided (%, //): floats lose digits of large integers"
 
 
 def _loses_digits(node: Node) -> bool:
-    """Return whether integers of Python may be exact where floats are not, as in a generator."""
+    """Return whether floats may lose digits of Python's integers, as in a linear generator."""
     divides = node.op in ("remainder", "floor_divide", "fmod")
     return divides and any(inner.op == "multiply" for inner in nodes_of(node.args[:1]))
 
 
-_ALONE = "around a tree, what is computed of a sequence must depend on that sequence alone"
+_ALONE = "around a tree, the result for a sequence must depend on that sequence alone"
 
 
 class _LearnedError(Exception):
-    """A hook changes an array or a number that was not taken for learned so far."""
+    """A hook changes an array or a number that did not count as state so far."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
 
 class _Tracing:
-    """A rule, and which of the arrays and numbers that it and its parts hold are learned."""
+    """A rule and its state: the arrays and numbers that its hooks change."""
 
     def __init__(self, rule: Any) -> None:
         self.rule, self.parts, self._core = rule, dict(owners(rule)), core_path(rule)
-        # To circuits around a tree, all sequences are one block.
+        # Circuits around a tree see all sequences as one block.
         self._simplices = Simplices(rule.dimension) if self._core else rule.domain
         self.per: dict[str, Per] = {}
         self.numbers: list[str] = []
         for part in self.parts.values():
             if part.domain != rule.domain:
-                raise UntraceableError(f"{quote(part)}, a part of it, plays on another set")
+                raise UntraceableError(f"its part {quote(part)} plays on another set")
         self._example = rule
-        if self._simplices.dimension == self._simplices.blocks:  # where the shape does not say it
+        if self._simplices.dimension == self._simplices.blocks:  # shapes are ambiguous
             self._example = rule.on_domain(Simplices([2, 3]))
             if self._example is None:
-                raise UntraceableError("every block has one action: arrays cannot be told apart")
+                raise UntraceableError(
+                    "every block has one action: arrays by action and by block have the same shape"
+                )
         for path in declared(rule):
             self._learn_array(path)
         self.held = held_by(self.parts, self.per)
@@ -350,7 +351,7 @@ class _Tracing:
         self._places = places_of_functions(_namespaces(self.parts.values()))
 
     def graph(self) -> RuleGraph:
-        """Run both hooks, and return what they compute."""
+        """Run both hooks, and return their graph."""
         strategy, learned = self._all_ways(self._propose), self._all_ways(self._learn)
         wide, single = self._at_first([2, 3]), self._at_first([1])
         minimum = {path: float(np.min(wide.get(path, -np.inf))) for path in self.per}
@@ -359,12 +360,12 @@ class _Tracing:
         return RuleGraph(strategy["strategy"], learned, numbers, dict(self.per), minimum, alone)
 
     def _at_first(self, sizes: list[int]) -> dict[str, Any]:
-        """Return what a rule over other simplices has learned at first, nothing where none is."""
+        """Return the initial state of such a rule on other simplices, empty if it has none."""
         if self._core:
             return {}
         try:
             fresh = self.rule.on_domain(Simplices(sizes))
-        except (TypeError, ValueError):  # its arguments fit its own set alone
+        except (TypeError, ValueError):  # its arguments fit its own set only
             fresh = None
         return {} if fresh is None else {path: held_at(fresh, path) for path in self.per}
 
@@ -375,10 +376,10 @@ class _Tracing:
     def _held_at(self, path: str) -> Any:
         return getattr(*self._owner(path))
 
-    # What is learned
+    # State
 
     def learn_too(self, path: str) -> None:
-        """Take an array or a number for learned."""
+        """Add an array or a number to the state."""
         if isinstance(self._held_at(path), np.ndarray):
             self._learn_array(path)
         else:
@@ -392,19 +393,19 @@ class _Tracing:
         simplices = self._simplices if self._core else self._example.domain
         shapes = {(simplices.dimension,): Per.ACTION, (simplices.blocks,): Per.BLOCK}
         if getattr(array, "shape", None) not in shapes or array.dtype.kind != "f":
-            text = f"self.{path} is no array of floats by action or block"
+            text = f"self.{path} must be an array of floats by action or block"
             raise refusal(self.rule, "_learn", text)
         self.per[path] = shapes[array.shape]
 
     def refuse_shared(self) -> None:
-        """Refuse that the numbers of an array that is learned are held under another name."""
+        """Raise an error if another attribute shares memory with a state array."""
         held = {path + n: x for path, part in self.parts.items() for n, x in _all(part).items()}
         arrays = {path: value for path, value in held.items() if isinstance(value, np.ndarray)}
         for path in self.per.keys() & arrays.keys():
             for other, array in arrays.items():
                 if other != path and np.may_share_memory(array, arrays[path]):
-                    text = f"self.{other} and self.{path}, which is learned, are one array"
-                    raise refusal(self.rule, "_learn", f"{text} in memory; use self.{path}")
+                    text = f"self.{other} and self.{path} share memory; use self.{path}"
+                    raise refusal(self.rule, "_learn", text)
 
     # The hooks
 
@@ -414,20 +415,20 @@ class _Tracing:
             held = {p: trace.node(self._held_at(p)) for p in inputs if p != self._core}
             changed = [path for path in held if held[path] is not inputs[path]]
             if changed := [*changed, *self._changed(inputs)]:
-                raise UntraceableError(f"_propose changes self.{changed[0]}; let _learn change it")
+                raise UntraceableError(f"_propose changes self.{changed[0]}; change it in _learn")
             return {"strategy": _as(Per.ACTION, strategy, trace, "_propose returns")}
 
     def _learn(self, trace: Trace) -> dict[str, Node]:
         before = elementwise("subtract", ITERATION, ONE)
         with self._symbolic(trace, before, number_before) as inputs:
             inner = [part for path, part in self.parts.items() if path]
-            if inner:  # they may play what is played
+            if inner:  # a part may play the circuit's own strategy
                 trace.played = trace.node(self.rule._propose())
                 for part in inner:
                     part._strategy = None
             utility, played = (trace.symbol(name, writeable=False) for name in (UTILITY, STRATEGY))
             if self.rule._learn(utility, played) is not None:
-                raise UntraceableError("_learn must return nothing; let it change self")
+                raise UntraceableError("_learn must return None, and change self instead")
             for path in self._changed(inputs):
                 self._take_for_learned(path)
             learned = {path: self._held_at(path) for path in inputs}
@@ -440,7 +441,7 @@ class _Tracing:
     def _symbolic(
         self, trace: Trace, iteration: Node, number: Callable[[str], Node]
     ) -> Iterator[dict[str, Node]]:
-        """Let the rule hold symbols, and copies of what its code could change; put all back."""
+        """Replace the rule's state by symbols and other attributes by copies; restore them."""
         inputs = {path: make("input", per=per, detail=path) for path, per in self.per.items()}
         inputs |= {path: number(path) for path in self.numbers}
         held: dict[str, Any] = {path: trace.symbol(node) for path, node in inputs.items()}
@@ -481,54 +482,52 @@ class _Tracing:
                 object.__setattr__(part, name, value)
 
     def _changed(self, inputs: Iterable[str]) -> list[str]:
-        """Return the paths of what a hook changed beside the inputs."""
+        """Return the paths of attributes that a hook changed, apart from the inputs."""
         now = held_by(self.parts, self.per)
         other = {path for path in {**self.held, **now} if self.held.get(path) != now.get(path)}
         return sorted(other - {*inputs, *self._opaque, *self._kept_constants()})
 
     def _kept_constants(self) -> Iterator[str]:
-        """Yield the paths of cached properties; refuse those of what changes."""
+        """Yield the paths of cached properties; raise an error if their values would change."""
         for path, part in self.parts.items():
             for name in _values(part).keys() - self._before[path].keys():
-                if path + name in self.numbers:  # the class has its first value
+                if path + name in self.numbers:  # the initial value is a class attribute
                     continue
                 value = getattr(part, name)
                 nodes = nodes_of([value.node]) if isinstance(value, Symbol) else ()
                 if any(node.op in ("input", "iteration") for node in nodes):
                     raise UntraceableError(
-                        f"self.{name} is computed once, of what changes; write @property in place "
-                        "of @cached_property"
+                        f"self.{name} is computed once, but depends on values that change; write "
+                        "@property instead of @cached_property"
                     )
                 kept = getattr(type(part), name, None)
                 if isinstance(kept, functools.cached_property | types.MemberDescriptorType):
                     yield path + name
 
     def _take_for_learned(self, path: str) -> None:
-        """Let an array or a number that _learn changes count as learned; refuse anything else."""
+        """Add an attribute that _learn changes to the state; it must be an array or a number."""
         prefix, dot, name = path.rpartition(".")
         own = self._before[prefix + dot]
         value = own.get(name, getattr(type(self.parts[prefix + dot]), name, None))
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number and not isinstance(value, np.ndarray):
             raise UntraceableError(
-                f"_learn changes self.{path}, which is neither an array nor a number beforehand; "
+                f"_learn changes self.{path}, which is neither an array nor a number before; "
                 "declare an array with state()"
             )
         raise _LearnedError(path)
 
-    # Decisions by the iteration
+    # Branches on the iteration
 
     def _all_ways(self, hook: Callable[[Trace], dict[str, Node]]) -> dict[str, Node]:
-        """Run a hook for both outcomes of each decision by the iteration, and join the results."""
+        """Run a hook for both outcomes of each branch on the iteration, and join the results."""
         rule, runs = self.rule, 0
 
         def join(taken: tuple[bool, ...]) -> dict[str, Node] | None:
             nonlocal runs
             runs += 1
             if runs > _MOST_RUNS:
-                text = (
-                    "Python decides by the iteration in too many ways, as in a loop; use np.where"
-                )
+                text = "the code branches on the iteration in too many ways; use np.where"
                 raise refusal(rule, hook.__name__, text)
             trace = Trace(self._simplices.blocks, self._simplices.dimension, taken)
             outputs: dict[str, Node] | None = None
@@ -545,54 +544,58 @@ class _Tracing:
             except Exception as error:
                 told = f"{type(error).__name__}: {error} ({_place(error, rule)})"
                 raise UntraceableError(told) from error
-            for k in reversed(range(len(taken), len(trace.conditions))):  # which it took as true
+            for k in reversed(range(len(taken), len(trace.conditions))):  # branches taken as true
                 condition = trace.conditions[k]
                 other = join((*taken, *[True] * (k - len(taken)), False))
-                if outputs is None or other is None:  # NumPy raises an error in that case
+                if outputs is None or other is None:  # one outcome raises an error in NumPy, too
                     outputs = outputs or other
                 else:
                     outputs = {n: _either(condition, x, other[n], {}) for n, x in outputs.items()}
             return outputs
 
-        with np.errstate(all="ignore"):  # what follows from constants is computed when it is traced
+        with np.errstate(all="ignore"):  # tracing folds constants
             outputs = join(())
         if outputs is None:
-            raise refusal(rule, hook.__name__, "Python's numbers are divided by zero")
+            raise refusal(rule, hook.__name__, "a number is divided by zero in every iteration")
         return outputs
 
 
 class _Core:
-    """Stands for what circuits are around: it plays an array, and keeps what it is told."""
+    """Replaces the core of circuits: it plays a symbol, and stores the utility it observes."""
 
     def __init__(self, strategy: Symbol, domain: StrategySet) -> None:
         self._strategy, self.domain, self.dimension = strategy, domain, domain.dimension
         self._observed: Any = None
 
     def next_strategy(self) -> Any:
-        """Return what it plays in this iteration."""
+        """Return the core's strategy in this iteration."""
         if self._observed is not None:
-            raise UntraceableError("what it is around is asked for the next strategy in _learn")
+            raise UntraceableError("_learn calls next_strategy of its part after observe_utility")
         return self._strategy
 
     def observe_utility(self, utility: Any) -> None:
-        """Keep what it learns from."""
+        """Store the utility."""
         if self._observed is not None:
-            raise UntraceableError("what it is around learns twice in an iteration")
+            raise UntraceableError("_learn calls observe_utility of its part twice")
         self._observed = utility
 
     def __getattr__(self, name: str) -> Any:
-        raise UntraceableError(f"it asks for .{name} of what it is around; let it play and learn")
+        raise UntraceableError(
+            f"it uses .{name} of its part; only next_strategy and observe_utility are supported"
+        )
 
     @property
     def observed(self) -> Any:
-        """What it has learned from."""
+        """The stored utility."""
         if self._observed is None:
-            raise UntraceableError("what it is around does not learn in every iteration")
+            raise UntraceableError(
+                "_learn must call observe_utility of its part in every iteration"
+            )
         return self._observed
 
 
 def _copied(path: str, value: Any, copies: dict[int, Any]) -> Any:
-    """Return a copy of what a rule holds, which its code may change."""
+    """Return a copy of a rule's attribute, which its code may change."""
     if isinstance(value, _RANDOM):
         return Unknown("{}() draws random numbers")
     if _is_fixed(value):
@@ -607,7 +610,7 @@ def _copied(path: str, value: Any, copies: dict[int, Any]) -> Any:
 
 
 def _refuse_one_array(changed: Mapping[str, Any]) -> None:
-    """Refuse that one array is learned under two names: a change in place would change both."""
+    """Raise an error if two state arrays become one: a change in place would change both."""
     first: dict[int, str] = {}
     for path, value in changed.items():
         if isinstance(value, Symbol) and value.node.per is not Per.RULE:
@@ -624,12 +627,15 @@ def _as(per: Per, value: Any, trace: Trace, role: str) -> Node:
         raise UntraceableError(f"{role} x[mask], whose shape depends on the mask")
     node = as_float(trace.node(value))
     if node.per is not per:
-        raise UntraceableError(f"{role} {KIND[node.per]}, and should be {KIND[per]}")
+        raise UntraceableError(f"{role} {KIND[node.per]}, expected {KIND[per]}")
     return node
 
 
 def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node], Node]) -> Node:
-    """Return one node or another, by a number; a choice of numbers alone where that is possible."""
+    """Return ``yes`` where a condition holds, otherwise ``no``, merged below equal operations.
+
+    Conditions then select numbers rather than whole arrays where possible.
+    """
     pair = yes, no
     if yes is no:
         return yes
@@ -646,12 +652,12 @@ def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node]
 
 
 def _place(error: BaseException, rule: Any) -> str:
-    """Return the file and line of an author's code that an error comes from."""
+    """Return the file and line of the rule's code that caused an error."""
     frames = traceback.extract_tb(error.__traceback__)
     for library in (
         _LIBRARIES,
         (_LIBRARIES[0], contextlib.__file__),
-    ):  # a rule may be one of this library's own
+    ):  # the rule may belong to regretkit
         if own := [frame for frame in frames if not frame.filename.startswith(library)]:
             return f"{own[-1].filename}:{own[-1].lineno}"
     return _line(rule, "_propose" if str(error).startswith("_propose") else "_learn")
@@ -670,11 +676,11 @@ def _line(rule: Any, hook: str) -> str:
 
 @frozen
 class _NumberFunction:
-    """A function that a rule holds: one of the iteration need not be traced."""
+    """A function attribute of a rule; a function of the iteration need not be traceable."""
 
     function: Callable[..., Any]
     original: Callable[..., Any] | None = None
-    """The same, to be called iteration by iteration; None if it is never traced."""
+    """The function to call in each iteration; None if ``function`` is never traced."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         number = given[0] if len(given) == 1 and not named else None
@@ -691,7 +697,7 @@ class _NumberFunction:
 
 
 def _let_play(part: Any, trace: Trace) -> None:
-    """Let a part play and learn on symbols: without the checks of arrays that come from outside."""
+    """Replace a part's methods by versions for symbols, without checks of arguments."""
     object.__setattr__(part, "_strategy", None)
 
     def next_strategy() -> Any:
@@ -711,7 +717,7 @@ def _let_play(part: Any, trace: Trace) -> None:
 
 
 def _namespaces(held: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return the namespaces of the modules that define parts of a rule, and what these hold."""
+    """Return the namespaces of modules that define a rule's parts or their attributes."""
     values = [value for part in held for value in (part, *_values(part).values())]
     kinds = {kind for value in values for kind in type(value).__mro__}
     functions = [item for kind in kinds for item in vars(kind).values()]

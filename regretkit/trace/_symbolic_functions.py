@@ -1,4 +1,4 @@
-"""What code calls, on symbols: operations by block, functions of math, new arrays."""
+"""Functions on symbols: operations by block, functions of ``math``, new arrays."""
 
 import contextlib
 import functools
@@ -40,13 +40,13 @@ from regretkit.trace._symbols import (
 )
 
 _ONE_BLOCK = refusing(
-    "self.simplices picks one block, and a rule plays all of them alike; write it for whole "
+    "self.simplices picks one block, but a rule must treat all blocks equally; write it for whole "
     "arrays, as in x[mask], with operations of self.simplices"
 )
 
 
 class SymbolicSimplices(Simplices):
-    """Simplices whose operations are recorded, and whose sizes are a symbol."""
+    """Simplices whose operations on symbols make nodes, and whose sizes are a symbol."""
 
     def __init__(self, simplices: Simplices, trace: Trace) -> None:
         vars(self).update(vars(simplices))
@@ -55,7 +55,7 @@ class SymbolicSimplices(Simplices):
         self.sizes: Any = trace.symbol(SIZE, writeable=False)
 
     def __reduce__(self) -> Any:
-        raise UntraceableError("a rule that is traced cannot be copied")
+        raise UntraceableError("a rule cannot be copied while it is traced")
 
     def _node(self, value: Any, per: Per = Per.ACTION) -> Node:
         node = self._trace.node(value)
@@ -64,7 +64,7 @@ class SymbolicSimplices(Simplices):
         if node.per is Per.RULE and self.blocks == 1 and per is Per.BLOCK:
             return fill(node, per)
         if node.per is not per:
-            raise UntraceableError(f"{KIND[per]} is needed, but there is {KIND[node.per]}")
+            raise UntraceableError(f"expected {KIND[per]}, got {KIND[node.per]}")
         return node
 
     def _reduced(self, op: str, node: Node) -> Symbol:
@@ -99,7 +99,7 @@ class SymbolicSimplices(Simplices):
     def regret(self, utility: Any, strategy: Any) -> Any:
         nodes = self._node(utility), self._node(strategy)
         if is_played(*reversed(nodes)):
-            raise UntraceableError("the utility comes first, regret(utility, strategy)")
+            raise UntraceableError("the first argument of regret(utility, strategy) is the utility")
         return self._trace.symbol(make("regret", *nodes, per=Per.ACTION))
 
     def normalize(self, vector: Any) -> Any:
@@ -115,7 +115,7 @@ class SymbolicSimplices(Simplices):
         index = reduction("argmax", self._node(utility))
         chosen = make("chosen", index, per=Per.ACTION)
         value = Unknown(
-            "the value of best_response, a sum over all blocks, is not known to a block"
+            "the value of best_response, a sum over all blocks, is not available in one block"
         )
         return value, self._trace.symbol(chosen)
 
@@ -154,7 +154,7 @@ class SymbolicSimplices(Simplices):
 
 
 class Unknown(NDArrayOperatorsMixin):
-    """What no block knows, and nothing may be asked of."""
+    """A value that is not available while tracing: any use raises an error."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -175,7 +175,7 @@ VALUE = make("input", per=Per.BLOCK, detail="value")
 
 
 def is_played(utility: Node, strategy: Node) -> bool:
-    """Return whether an inner product is the value of the strategy that was played."""
+    """Return whether an inner product is the value: that of the hook's utility and strategy."""
     return utility is UTILITY and strategy is STRATEGY
 
 
@@ -184,7 +184,7 @@ _UNDEFINED = {
     "log1p": ("less_equal", -1.0),
     "sqrt": ("less", 0.0),
 }
-"""Where functions of ``math`` raise a ValueError."""
+"""Comparisons that hold where functions of ``math`` raise a ValueError."""
 
 
 def _scalar_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -222,9 +222,9 @@ _ACTUAL[id(np)] = "numpy"
 
 
 class _NumPy(types.ModuleType):
-    """NumPy, but for functions that make new arrays.
+    """NumPy with replaced functions that make new arrays.
 
-    In its own namespace they stay as they are: its compiled code calls them too.
+    NumPy's own namespace keeps the originals, as NumPy's code calls them too.
     """
 
     def __init__(self, functions: dict[str, Any]) -> None:
@@ -236,11 +236,11 @@ class _NumPy(types.ModuleType):
 
 
 Place: TypeAlias = tuple[dict[str, Any], str, Any]
-"""A namespace, a name in it, and what is known there by that name."""
+"""A namespace, a name in it, and its value."""
 
 
 def places_of_functions(namespaces: list[dict[str, Any]]) -> list[Place]:
-    """Return where functions of math and those that make new arrays are, also under other names."""
+    """Return the places of functions of math and of functions that make arrays, under any name."""
     spaces = [math.__dict__, *namespaces]
     named = [(space, name, value) for space in spaces for name, value in space.items()]
     return [place for place in named if id(place[2]) in _ACTUAL]
@@ -248,10 +248,10 @@ def places_of_functions(namespaces: list[dict[str, Any]]) -> list[Place]:
 
 @contextlib.contextmanager
 def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
-    """Let functions of ``math`` take symbols, and new arrays by action or block be symbols.
+    """Replace functions of ``math``, and functions that make arrays, by functions of symbols.
 
-    All else is what it was, in other threads as well. A refusal that a rule's code caught is raised
-    again.
+    Calls without symbols, and calls in other threads, behave as before. An ``UntraceableError``
+    that the rule's code caught is raised again.
     """
     new = {name: _new(name, trace) for name in _NEW}
     symbolic = {**_SYMBOLIC, **new, "numpy": _NumPy(new)}
@@ -269,7 +269,7 @@ def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
 
 
 def _new(name: str, trace: Trace) -> Callable[..., Any]:
-    """Return a function that makes new arrays, those by action or block as symbols."""
+    """Return a function that makes new arrays, as symbols if by action or block."""
     function, thread = getattr(np, name), threading.get_ident()
 
     @functools.wraps(function)

@@ -33,11 +33,11 @@ from regretkit.trace._graph import (
 )
 
 RAISED = threading.local()
-"""``last``, the last refusal: a rule's code may catch it, and would do something else then."""
+"""``last``, the last error: it is raised again if the rule's code catches it."""
 
 
 class UntraceableError(Exception):
-    """A rule does what cannot be traced; the message says what to write instead."""
+    """A rule's code cannot be traced; the message names an alternative where one exists."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -45,22 +45,22 @@ class UntraceableError(Exception):
 
 
 class WrittenError(UntraceableError):
-    """It writes to an array that was made beforehand."""
+    """A rule's code writes to a constant array."""
 
     def __init__(self, array: Any) -> None:
         super().__init__(
-            "an array that was made beforehand is written to; make it with np.zeros_like(x), or "
-            "write x = x + y"
+            "a constant array cannot be written to; make it with np.zeros_like(x), or write "
+            "x = x + y"
         )
         self.array = array
 
 
 class DivisorError(ZeroDivisionError):
-    """A number is divided by zero, in some iterations."""
+    """A number is divided by zero in some iterations."""
 
 
 class DomainError(ValueError):
-    """A function of ``math`` is not defined, in some iterations."""
+    """A function of ``math`` is undefined in some iterations."""
 
 
 UFUNCS = {ELEMENTWISE[name].numpy: name for name in ELEMENTWISE}
@@ -79,15 +79,15 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {
         x == y, x + math.log(2.0), np.maximum(x, y) + np.log1p(np.exp(-np.abs(x - y)))
     ),
 }
-"""Those that are made of others."""
+"""Ufuncs composed of others."""
 _BITWISE = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
 _OF_BOOLEANS = {
     **dict.fromkeys(("add", "maximum", "fmax"), "logical_or"),
     **dict.fromkeys(("multiply", "minimum", "fmin"), "logical_and"),
 }
-"""What some operations are on nothing but booleans."""
+"""Equivalents of operations on booleans only."""
 _REDUCED = {np.add: "sum", np.maximum: "max"}
-"""Those whose ``reduceat`` is an operation by block."""
+"""Ufuncs whose ``reduceat`` is a reduction by block."""
 KIND = {
     Per.RULE: "one number",
     Per.BLOCK: "one number for each block",
@@ -96,20 +96,20 @@ KIND = {
 
 
 WHOLE = {ITERATION, elementwise("subtract", ITERATION, ONE)}
-"""Numbers that are whole ones in Python: the iteration, in either hook."""
+"""Nodes that are integers in Python: the iteration, in ``_propose`` and in ``_learn``."""
 
 _QUOTIENTS = {"divide", "floor_divide", "remainder"}
 _TRIED = np.array([*range(64), 1e7])
-"""Iterations in which it is looked at whether Python raises an error."""
+"""Iterations in which ``Trace.raise_if`` tests a condition."""
 _MOST_DECISIONS = 64
-"""In one run of a hook."""
+"""Most branches on the iteration in one run of a hook."""
 
 
 class Trace:
-    """What the symbols of one run of a rule share: shapes, and decisions by numbers.
+    """The shapes and branches that all symbols of one run of a hook share.
 
-    A decision that depends on the iteration alone is taken both ways, in two runs: ``decisions``
-    are those to repeat, and further ones are taken as true.
+    Code may branch on the iteration. The hook then runs once for each outcome: this run takes the
+    outcomes ``decisions``, and True at further branches.
     """
 
     def __init__(self, blocks: int, dimension: int, decisions: tuple[bool, ...] = ()) -> None:
@@ -120,24 +120,24 @@ class Trace:
         }
         self.decisions, self.conditions = decisions, list[Node]()
         self.roots = 0
-        self.first: object = None  # where blocks start
+        self.first: object = None  # ``Simplices.first``, to recognize reduceat
         self.played: Node | None = None
-        """What the rule proposed, which is the strategy that it learns from."""
+        """The strategy that ``_propose`` returned, which ``_learn`` receives."""
 
     def symbol(self, node: Node, writeable: bool = True) -> "Symbol":
         """Return a symbolic array of a node's values."""
         return Symbol(self, node, writeable)
 
     def new(self, array: np.ndarray[Any, Any]) -> Any:
-        """Return a symbolic array in place of a new one, which is returned if it has no such."""
+        """Return a symbol in place of a new array by action or block, otherwise the array."""
         by = [per for per in (Per.BLOCK, Per.ACTION) if array.shape == self.shapes[per]]
         return self.symbol(self._array(array)) if len(by) == 1 and array.size else array
 
     def decide(self, condition: Node) -> bool:
-        """Return the outcome of a decision by a number."""
+        """Return the outcome of a branch on a number."""
         if len(self.conditions) == _MOST_DECISIONS:
             raise UntraceableError(
-                "Python decides by the iteration again and again, as in a loop; use np.where, or a "
+                "the code branches on the iteration too often, as in a loop; use np.where or a "
                 "formula"
             )
         if condition.is_constant:
@@ -148,7 +148,7 @@ class Trace:
         return self.decisions[taken] if taken < len(self.decisions) else True
 
     def raise_if(self, condition: Node, error: Exception) -> None:
-        """Raise an error as Python does, in the iterations in which a condition holds."""
+        """Raise an error in the iterations in which a condition holds."""
         known = not any(inner.op in ("input", "call") for inner in nodes_of([condition]))
         if known and not values_at([condition], _TRIED).any():
             return
@@ -156,7 +156,7 @@ class Trace:
             raise error
 
     def node(self, value: Any) -> Node:
-        """Return what a symbol, a number or an array stands for."""
+        """Return the node of a symbol, a number or an array."""
         if isinstance(value, Symbol):
             return value.node
         if isinstance(value, bool | np.bool_ | int | float | np.number):
@@ -167,7 +167,7 @@ class Trace:
 
     def _array(self, array: np.ndarray[Any, Any]) -> Node:
         if array.dtype.kind not in "bif":
-            raise UntraceableError(f"an array of {array.dtype} is not made of numbers")
+            raise UntraceableError(f"an array of {array.dtype} is not numeric")
         if array.size == 1 and array.shape in ((), (1,)) and self.shapes[Per.ACTION] != (1,):
             return constant(array.item())
         per = next((p for p in (Per.ACTION, Per.BLOCK) if array.shape == self.shapes[p]), None)
@@ -177,7 +177,9 @@ class Trace:
                 f"nor blocks, {self.shapes[Per.BLOCK]}"
             )
         if self.shapes[Per.ACTION] == self.shapes[Per.BLOCK]:
-            raise UntraceableError("every block has one action: arrays cannot be told apart")
+            raise UntraceableError(
+                "every block has one action: arrays by action and by block have the same shape"
+            )
         if (array == array[0]).all():
             return fill(constant(array[0]), per)
         detail = array.astype(np.float64)
@@ -187,7 +189,7 @@ class Trace:
 
 
 def refusing(text: str) -> Callable[..., Any]:
-    """Return a method that refuses."""
+    """Return a method that raises ``UntraceableError``."""
 
     def refuse(*_: object, **__: object) -> Any:
         raise UntraceableError(text)
@@ -196,19 +198,19 @@ def refusing(text: str) -> Callable[..., Any]:
 
 
 class Order:
-    """The coordinates of sorted entries: a key of arrays, and nothing else."""
+    """The order that ``sort`` returns; it can only index arrays."""
 
     def __init__(self, trace: Trace, rank: Node) -> None:
         self.trace, self.rank = trace, rank
 
     __array__ = refusing(
-        "the order of sort is a key of arrays that are computed, as in x[order]; make constants "
-        "with np.zeros_like(x), or hold them in the rule"
+        "the order of sort can only index computed arrays, as in x[order]; make constants with "
+        "np.zeros_like(x), or store them in the rule"
     )
 
 
 class HeldArray(np.ndarray[Any, Any]):
-    """An array that a rule holds, which is learned once a symbol is written to it."""
+    """An array attribute of a rule, which becomes state when a symbol is written to it."""
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, Symbol | Order):
@@ -222,10 +224,10 @@ class HeldArray(np.ndarray[Any, Any]):
 
 
 class Symbol(NDArrayOperatorsMixin):
-    """An array that is not known yet: operations on it make nodes of a graph.
+    """A symbolic array: operations on it make nodes of a graph.
 
-    Like an array it can be changed in place, and every reference to it sees that. With a ``mask``
-    it stands for the entries where that holds, as ``x[x < 0]`` does.
+    Like an array, it can be changed in place, and all references see the change. With a ``mask``,
+    it represents the entries where the mask is true, as ``x[x < 0]`` does.
     """
 
     __array_priority__ = 1000
@@ -239,14 +241,14 @@ class Symbol(NDArrayOperatorsMixin):
 
     @property  # type: ignore[misc]  # nothing sets it
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """What it stands for, which a rule may ask for by ``isinstance`` or ``np.isscalar``."""
+        """The type of the value, for ``isinstance`` and ``np.isscalar``."""
         if self.node.per is not Per.RULE:
             return np.ndarray
         return int if self.node in WHOLE else type(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the array it stands for."""
+        """The shape of the array."""
         if self.mask is not None:
             raise UntraceableError("the shape of x[mask] depends on the mask; use np.where")
         return self.trace.shapes[self.node.per]
@@ -260,7 +262,7 @@ class Symbol(NDArrayOperatorsMixin):
         return self.shape[0]
 
     def copy(self) -> "Symbol":
-        """Return an array of its own."""
+        """Return a copy."""
         return Symbol(self.trace, self.node, mask=self.mask)
 
     __copy__ = copy
@@ -272,7 +274,7 @@ class Symbol(NDArrayOperatorsMixin):
         return self.copy()
 
     def astype(self, dtype: Any, copy: bool = True) -> "Symbol":
-        """Return it as booleans or floats."""
+        """Convert to booleans or floats."""
         kind = np.dtype(dtype).kind
         if kind == "b":
             return self._new(elementwise("not_equal", self.node, ZERO))
@@ -282,7 +284,7 @@ class Symbol(NDArrayOperatorsMixin):
         raise UntraceableError(f"astype({quote(dtype)}) {hint}")
 
     def clip(self, min: Any = None, max: Any = None, **options: Any) -> Any:
-        """Return it, clipped."""
+        """Return the clipped array."""
         return _clip(self, min, max, **options)
 
     def fill(self, value: Any) -> None:
@@ -290,7 +292,7 @@ class Symbol(NDArrayOperatorsMixin):
         self[...] = value
 
     def setflags(self, *, write: bool) -> None:
-        """Do nothing: whether it may be written to is said when it is made."""
+        """Do nothing: a symbol's own flag decides whether it is writeable."""
 
     def _new(self, node: Node) -> "Symbol":
         return Symbol(self.trace, node, mask=self.mask)
@@ -328,7 +330,7 @@ class Symbol(NDArrayOperatorsMixin):
         self._set(node)
 
     def _as_mask(self, key: Any) -> Node | None:
-        """Return what a key says about every entry, None where it is no such key."""
+        """Return the node of a key that is a boolean mask, otherwise None."""
         is_mask = isinstance(key, np.ndarray) and key.dtype == np.bool_ and key.shape == self.shape
         node = self.trace.node(key) if is_mask or isinstance(key, Symbol) else None
         return node if node and node.boolean and node.per is self.node.per else None
@@ -349,36 +351,36 @@ class Symbol(NDArrayOperatorsMixin):
             return self.trace.decide(
                 elementwise("not_equal", self.node, ZERO) if not self.node.boolean else self.node
             )
-        asks = "Python decides by the value of an array (if, while, and, or, min, max, assert)"
-        raise UntraceableError(f"{asks}; use np.where, which decides for every entry")
+        branches = "the code branches on values of an array (if, while, and, or, min, max, assert)"
+        raise UntraceableError(f"{branches}; use np.where")
 
     def __float__(self) -> float:
         if self.node.is_constant:
             return float(self.node.detail)
         raise UntraceableError(
-            "float(), or a function that is not NumPy's, asks for a value; use NumPy's functions, "
-            "or those of math for the iteration"
+            "float(), or a function outside NumPy, needs a value; use NumPy's functions, or those "
+            "of math on the iteration"
         )
 
     def __int__(self) -> int:
         if self.node.is_constant:
             return int(self.node.detail)
-        raise UntraceableError("int() asks for a value; use np.floor")
+        raise UntraceableError("int() needs a value; use np.floor")
 
-    __str__ = refusing("a text (str, print, an f-string) asks for a value; leave it out")
+    __str__ = refusing("a text (str, print, an f-string) needs a value; leave it out")
     __index__ = refusing(
-        "Python asks for a whole number (range, x[k], math.factorial); compare, as in "
+        "Python needs an integer (range, x[k], math.factorial); compare, as in "
         "self.iteration % 3 == 0, or write a formula"
     )
-    __iter__ = refusing("a Python loop goes over entries; write it for whole arrays")
+    __iter__ = refusing("a Python loop iterates over entries; write it for whole arrays")
     __array__ = refusing(
-        "np.array, or a function of other libraries, asks for values; use NumPy's elementwise "
+        "np.array, or a function of other libraries, needs values; use NumPy's elementwise "
         "functions and the operations of self.simplices"
     )
 
     def __hash__(self) -> int:
         raise UntraceableError(
-            "a set, a dict or functools.lru_cache asks for a value; use a tuple, as in "
+            "a set, a dict or functools.lru_cache needs a value; use a tuple, as in "
             "self.iteration in (3, 4), np.where, or the function without a cache"
         )
 
@@ -460,7 +462,7 @@ _OVER_BLOCKS = {
     **{"argmax": "best_response(x)", "mean": "sum(x), divided by self.simplices.sizes"},
 }
 """Operations by block in place of NumPy's over all entries."""
-_UNKNOWN = " is not known; use elementwise functions, and operations of self.simplices"
+_UNKNOWN = " is not supported; use elementwise functions and operations of self.simplices"
 
 
 def _mixing(name: str, otherwise: str = MIXES) -> str:
@@ -469,7 +471,7 @@ def _mixing(name: str, otherwise: str = MIXES) -> str:
 
 
 def check_shapes(nodes: list[Node]) -> None:
-    """Refuse to combine a number for each action with one for each block."""
+    """Raise an error for operands by action and by block."""
     pers = {node.per for node in nodes}
     if {Per.BLOCK, Per.ACTION} <= pers:
         raise _broadcast(Per.BLOCK, Per.ACTION)
@@ -491,10 +493,10 @@ def _common_mask(values: tuple[Any, ...]) -> Node | None:
 
 def _check_dtype(dtype: Any) -> None:
     if dtype is not None and np.dtype(dtype) != np.float64:
-        raise UntraceableError(f"numbers of {np.dtype(dtype)} are not known; leave out dtype")
+        raise UntraceableError(f"numbers of {np.dtype(dtype)} are not supported; leave out dtype")
 
 
-# Functions of NumPy that are no ufuncs
+# Functions of NumPy other than ufuncs
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
@@ -567,7 +569,7 @@ def _copyto(target: Symbol, source: Any, where: Any = True) -> None:
 @_implements(np.nan_to_num)
 def _nan_to_num(values: Symbol, *, nan: float = 0.0, **options: Any) -> Any:
     if options:
-        raise UntraceableError("np.nan_to_num with more than nan= is not known; use np.where")
+        raise UntraceableError("np.nan_to_num supports only nan=; use np.where")
     known = apply("where", np.isnan(values), nan, values)
     largest = np.finfo(np.float64).max
     return _clip(known, -largest, largest)
@@ -576,7 +578,9 @@ def _nan_to_num(values: Symbol, *, nan: float = 0.0, **options: Any) -> Any:
 @_implements(np.repeat)
 def _repeat(values: Symbol, counts: Any) -> Any:
     if not isinstance(counts, Symbol) or counts.node is not SIZE or values.node.per is Per.ACTION:
-        raise UntraceableError("np.repeat is known for numbers by block; use self.simplices.repeat")
+        raise UntraceableError(
+            "np.repeat supports only numbers by block; use self.simplices.repeat"
+        )
     return Symbol(values.trace, repeat(values.node))
 
 

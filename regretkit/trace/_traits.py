@@ -1,6 +1,6 @@
-"""What holds for a rule by its graph, and its numbers that do not depend on a block.
+"""Traits of a rule, derived from its graph, and parameters of its kernel.
 
-These are functions of the iteration, and of single numbers that the rule learns.
+Parameters are numbers that no block affects: functions of the iteration and of scalar state.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,21 +35,21 @@ Numbers = Mapping[str, float]
 
 @lru_cache(maxsize=8)
 def _rows(nodes: tuple[Node, ...], passed: int, count: int) -> Vector:
-    """Return each node's number after some iterations and after each of ``count`` more."""
+    """Return the nodes' values after ``passed`` iterations and after each of ``count`` more."""
     iterations = np.arange(passed, passed + count + 1, dtype=np.float64)
     return read_only(np.ascontiguousarray(values_at(nodes, iterations).T))
 
 
 @frozen
 class Schedule:
-    """The parameters of a kernel, iteration by iteration or many at once.
+    """The parameters of a kernel, by iteration.
 
     Parameters
     ----------
     nodes
-        What each parameter is.
+        The node of each parameter.
     updates
-        What becomes of each number that the rule learns.
+        The node of each scalar state after an update, by path.
     """
 
     nodes: tuple[Node, ...]
@@ -57,21 +57,21 @@ class Schedule:
 
     @cached_property
     def _calls(self) -> bool:
-        """Whether some number is what a function of the author's returns."""
+        """Whether any parameter calls a function of the rule's author."""
         return any(node.op == "call" for node in nodes_of(self.nodes))
 
     def __call__(self, iteration: int) -> tuple[float, ...]:
-        """Return those of an iteration of a rule that learns no numbers."""
+        """Return the parameters of an iteration, for a rule without scalar state."""
         return tuple(self.following({}, iteration - 1, 1)[0][1].tolist())
 
     def following(self, numbers: Numbers, passed: int, count: int) -> tuple[Vector, Numbers]:
-        """Return those after ``passed`` iterations and after each of ``count`` more.
+        """Return the parameters after ``passed`` iterations and after each of ``count`` more.
 
-        ``numbers`` are what the rule has learned by then; what it will have learned is returned as
-        well. Shape ``(count + 1, parameters)``.
+        ``numbers`` is the scalar state after ``passed`` iterations. The result has the parameters,
+        shape ``(count + 1, parameters)``, and the scalar state at the end.
         """
         if not self.updates and not self._calls:
-            return _rows(self.nodes, passed, count), {}  # alike for all players with this rule
+            return _rows(self.nodes, passed, count), {}  # cached for all players with this rule
         iterations = np.arange(passed, passed + count + 1, dtype=np.float64)
         paths = list(self.updates)
         learned = np.empty((len(paths), count + 2))
@@ -85,7 +85,7 @@ class Schedule:
         return np.ascontiguousarray(rows), dict(zip(paths, learned[:, -1].tolist(), strict=True))
 
     def _learn(self, learned: NDArray[np.float64], iterations: Vector) -> None:
-        """Fill in what the numbers are after each iteration, one after the other."""
+        """Fill in the scalar state after each iteration."""
         waiting = []
         for k, (path, node) in enumerate(self.updates.items()):
             counts = node.op == "add" and node.args[0] is number_before(path)
@@ -106,7 +106,7 @@ class Schedule:
 
 
 def traits_of(graph: RuleGraph) -> KernelTraits:
-    """Return what engines may rely on."""
+    """Return the traits of a rule's graph."""
     known = {UTILITY: fill(ZERO, Per.ACTION), VALUE: fill(ZERO, Per.BLOCK)}
     learned = _folded(graph.learned.values(), known, nonnegative_arrays(graph))
     unchanged = [graph.inputs[name] for name in graph.learned]
@@ -121,7 +121,7 @@ def traits_of(graph: RuleGraph) -> KernelTraits:
 
 
 def nonnegative_arrays(graph: RuleGraph) -> set[str]:
-    """Return the arrays whose numbers are never negative: not at first, and then by induction."""
+    """Return the arrays that are never negative, by induction from their initial values."""
     known = {name for name, minimum in graph.minimum.items() if minimum >= 0.0}
     while True:
         found = nonnegative_nodes(graph.learned.values(), known | {"strategy"})
@@ -132,7 +132,7 @@ def nonnegative_arrays(graph: RuleGraph) -> set[str]:
 
 
 def _ignores_singletons(graph: RuleGraph) -> bool:
-    """Return whether a block with one action plays it, and learns nothing."""
+    """Return whether a block with one action keeps its initial state and plays the action."""
     if graph.alone.keys() != graph.per.keys():
         return False
     starts = {name: constant(number) for name, number in graph.alone.items()}
@@ -146,9 +146,9 @@ def _ignores_singletons(graph: RuleGraph) -> bool:
 def _folded(
     outputs: Iterable[Node], known: Mapping[Node, Node], positive: set[str], single: bool = False
 ) -> list[Node]:
-    """Return outputs for known inputs, simplified where all numbers are finite.
+    """Return outputs for known inputs, simplified under the assumption of finite numbers.
 
-    ``single`` is for a block with a single action.
+    ``single`` assumes a block with one action.
     """
 
     def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
@@ -191,7 +191,7 @@ def _fold(
 def _finite(
     node: Node, args: tuple[Node, ...], bare: list[Node], positive: set[str]
 ) -> Node | None:
-    """Fold what holds for finite numbers: ``x - x = 0``, ``0 x = 0``, ``[x]+ = x`` if x >= 0."""
+    """Fold identities of finite numbers: ``x - x = 0``, ``0 x = 0``, ``[x]+ = x`` if x >= 0."""
     op = node.op
     if (
         (op == "subtract" and bare[0] is bare[1])

@@ -169,10 +169,10 @@ class Later(Around):
     ("make", "reason"),
     [
         (lambda tree: Total(plus(tree)), "must depend on that sequence alone"),
-        (lambda tree: Twice(plus(tree)), "learns twice in an iteration"),
-        (lambda tree: Seldom(plus(tree)), "does not learn in every iteration"),
-        (lambda tree: Later(plus(tree)), "asked for the next strategy in _learn"),
-        (lambda tree: Restart(plus(tree), every=3), "asks for .load_state_dict"),
+        (lambda tree: Twice(plus(tree)), "observe_utility of its part twice"),
+        (lambda tree: Seldom(plus(tree)), "must call observe_utility of its part in every"),
+        (lambda tree: Later(plus(tree)), "calls next_strategy of its part after observe_utility"),
+        (lambda tree: Restart(plus(tree), every=3), "uses .load_state_dict"),
         (lambda tree: Around(EFR(tree)), "around one that learns over deviations"),
     ],
 )

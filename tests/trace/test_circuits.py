@@ -137,7 +137,7 @@ def of_single_precision(self, utility):
     ("learn", "reason"),
     [
         (measuring, r"\.max\(\) mixes the blocks.*test_circuits.py:\d+"),
-        (drawing, "computes something else every time"),
+        (drawing, "result changes from call to call"),
         (sharing, "become one array; write"),
         (of_single_precision, "numbers of float32"),
     ],

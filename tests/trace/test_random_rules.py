@@ -14,7 +14,7 @@ LARGEST = 1e6
 ULPS = 2.0**-50
 PERTURBATIONS = 24
 REFUSED = (
-    "made beforehand|the order of sort|np.array, or a function of other|setting an array element"
+    "constant array|the order of sort|np.array, or a function of other|setting an array element"
 )
 """Arrays of constants that are written to in place are refused."""
 BY_ORDER = {1692}

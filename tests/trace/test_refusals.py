@@ -53,7 +53,7 @@ FINE_IN_NUMPY = [
     ),
     (
         "return np.array([max(x, -1.0) for x in r])",
-        "a Python loop goes over entries; write it for whole arrays",
+        "a Python loop iterates over entries; write it for whole arrays",
     ),
     (
         "new = r.copy()\nfor k in range(len(r)): new[k] = r[k] / 2\nreturn new",
@@ -61,12 +61,12 @@ FINE_IN_NUMPY = [
     ),
     (
         "for k in range(self.simplices.blocks): r[self.simplices.block(k)] *= 0.5\nreturn r",
-        "self.simplices picks one block, and a rule plays all of them alike",
+        "self.simplices picks one block, but a rule must treat all blocks equally",
     ),
     ("return r * self.generator.random(self.dimension)", r"random\(\) draws random numbers"),
     (
         "return r + 0.001 * GENERATOR.random()",
-        "it computes something else every time, as with random numbers",
+        "its result changes from call to call, as with random numbers",
     ),
     ("return r + 0.0 * np.sort(r)", "np.sort mixes the blocks"),
     (
@@ -79,19 +79,22 @@ FINE_IN_NUMPY = [
     ),
     ("return r / 2 if str(self.iteration).endswith('3') else r", "a text"),
     ("return np.concatenate([r[:1], r[1:]])", "picks single entries"),
-    ("return r * math.erf(self.iteration + 1)", "asks for a value; use NumPy's functions"),
+    ("return r * math.erf(self.iteration + 1)", "needs a value; use NumPy's functions"),
     (
         "steps = self.iteration\nwhile steps > 0: steps -= 1\nreturn r",
-        "again and again, as in a loop; use np.where",
+        "too often, as in a loop; use np.where",
     ),
-    ("return r * [0.5, 1.0, 2.0][self.iteration % 3]", r"asks for a whole number \(range, x\[k\]"),
+    ("return r * [0.5, 1.0, 2.0][self.iteration % 3]", r"needs an integer \(range, x\[k\]"),
     (
         "return r if self.simplices.best_response(r)[0] > 0 else 2 * r",
         "the value of best_response, a sum over all blocks",
     ),
     ("return r.astype(np.float32)", r"astype\(.*float32.*\) rounds numbers; leave it out"),
     ("try: return np.sort(r) * 0.5 + r\nexcept Exception: return r", "np.sort mixes the blocks"),
-    ("return r * self.first", "self.first is computed once, of what changes; write @property"),
+    (
+        "return r * self.first",
+        "self.first is computed once, but depends on values that change; write @prop",
+    ),
     (
         "self.seed = (1103515245 * self.seed + 12345) % 2**31; return r * (self.seed / 2**31)",
         "multiplied and then divided",
@@ -99,7 +102,7 @@ FINE_IN_NUMPY = [
     ("self.scale = 2.0; return r", "_learn changes self.scale, which is neither an array"),
     (
         "made = np.arange(float(r.size)); made += np.abs(r); return made",
-        "made beforehand is written to; make it with np.zeros_like",
+        "a constant array cannot be written to; make it with np.zeros_like",
     ),
     ("return r + np.exp(r > 0)", "of booleans has numbers of 8 or 16 bits; use x.astype"),
 ]
@@ -107,13 +110,13 @@ WRONG_IN_NUMPY = [
     ("return r + self.simplices.sum(r)", r"do not fit; use self.simplices.repeat\(x\)"),
     (
         "return r + self.simplices.repeat(self.simplices.repeat(self.total))",
-        "one number for each block is needed, but there is one number for each action",
+        "expected one number for each block, got one number for each action",
     ),
     ("r[self.total > 0] = 0.0; return r", r"picks single entries|sets single entries"),
 ]
 
 
-HOOK = ("declare", "every time", "multiplied and then", "computed once")
+HOOK = ("declare", "call to call", "multiplied and then", "computed once")
 """What is known of a hook alone, and not of a line in it."""
 
 
