@@ -1,4 +1,4 @@
-"""From the graph of a rule to its kernel, and from several kernels to one."""
+"""Build the kernel of a rule's graph, and combine kernels."""
 
 import ast
 import math
@@ -42,14 +42,14 @@ _FARTHEST = constant(-1.0)
 _JUMPS = {"sign", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}
 _JUMPS |= {"floor", "ceil", "trunc", "rint", "floor_divide", "remainder", "fmod"}
 _JUMPS |= {"sqrt", "power", "log", "log2", "log10", "rank"}
-"""Operations that make a large difference of a small one, at zero or elsewhere."""
+"""Discontinuous or steep operations: they amplify rounding errors, at zero or elsewhere."""
 
 
 def lower(outputs: Iterable[Node], exact: bool = False) -> list[Node]:
-    """Return a graph without ``normalize``, ``project``, ``regret`` and ``add_cancelling``.
+    """Express ``normalize``, ``project``, ``regret`` and ``add_cancelling`` by other operations.
 
-    What cancels up to rounding is zero, as it is in NumPy, with ``exact``, or where rounding would
-    decide: where it is compared, divided by, or the like.
+    With ``exact``, sums that cancel up to rounding become zero, as in NumPy. Otherwise this holds
+    only for operands of ``_JUMPS`` and divisors, where a rounding error would matter.
     """
     outputs = list(outputs)
     compared = _compared(outputs)
@@ -70,7 +70,7 @@ def lower(outputs: Iterable[Node], exact: bool = False) -> list[Node]:
 
 
 def _compared(outputs: list[Node]) -> set[Node]:
-    """Return what is compared, or divided by, and of what that is made, number by number."""
+    """Return operands of ``_JUMPS``, divisors, and the nodes they are computed from elementwise."""
     found: set[Node] = set()
     for node in reversed(list(nodes_of(outputs))):
         if node.op in _JUMPS or (node in found and node.op in (*ELEMENTWISE, "repeat")):
@@ -81,15 +81,17 @@ def _compared(outputs: list[Node]) -> set[Node]:
 
 
 def _zero_cancelled(total: Node, magnitude: Node) -> Node:
+    """Return total, or zero where |total| <= RESOLUTION * |magnitude|."""
     rounding = elementwise("multiply", constant(RESOLUTION), elementwise("absolute", magnitude))
     cancelled = elementwise("less_equal", elementwise("absolute", total), rounding)
     return elementwise("where", cancelled, ZERO, total)
 
 
 def _normalize(vector: Node) -> Node:
+    """Return x / sum(x), or (x + 1) / size where the sum is zero."""
     total = reduction("sum", vector)
     empty = repeat(elementwise("equal", total, ZERO))
-    if vector in nonnegative_nodes([vector], set()):  # whose sum is zero where all of it is
+    if vector in nonnegative_nodes([vector], set()):  # sum(x) = 0 implies x = 0
         uniform = repeat(elementwise("divide", ONE, SIZE))
     else:
         uniform = elementwise("divide", elementwise("add", vector, ONE), repeat(SIZE))
@@ -97,16 +99,17 @@ def _normalize(vector: Node) -> Node:
 
 
 def _project(vector: Node) -> Node:
-    """Subtract what leaves positive parts that sum to one.
+    """Return the Euclidean projection [x - level]+ onto the simplex (Michelot, 1986).
 
-    Those that cannot be positive are left out until all that remain are (Michelot, 1986): a Newton
-    search, which ends after as many steps as there are actions.
+    The level solves sum [x - level]+ = 1. Newton's method drops entries at or below the level and
+    ends after at most as many steps as there are actions.
     """
     shifted = elementwise("subtract", vector, repeat(reduction("max", vector)))
     shifted = elementwise("maximum", shifted, _FARTHEST)
-    inner = sum(node.op == "root" for node in nodes_of([vector]))  # none of them is this search
+    inner = sum(node.op == "root" for node in nodes_of([vector]))  # for a unique name
     level = make("iterate", per=Per.BLOCK, detail=f"level {inner}")
     greater = elementwise("greater", shifted, repeat(level))
+    # level <- (sum of entries above the level - 1) / (number of these entries)
     total = reduction("sum", elementwise("where", greater, shifted, ZERO))
     count = reduction("sum", elementwise("where", greater, ONE, ZERO))
     following = elementwise("divide", elementwise("subtract", total, ONE), count)
@@ -116,10 +119,11 @@ def _project(vector: Node) -> Node:
 
 
 def _regret(utility: Node, strategy: Node, exact: bool) -> Node:
+    """Return u - <u, x>, with <u, x> = max u + <u - max u, x>: zero for equal utilities."""
     if is_played(utility, strategy) and not exact:
         return elementwise("subtract", utility, repeat(VALUE))
     largest = reduction("max", utility)
-    if is_played(utility, strategy):  # whose value is zero already if it cancels
+    if is_played(utility, strategy):  # the engine has set a value to zero that cancels
         value, missed = VALUE, elementwise("subtract", VALUE, largest)
         missed = elementwise("negative", elementwise("absolute", missed))
     else:
@@ -135,7 +139,7 @@ def _regret(utility: Node, strategy: Node, exact: bool) -> Node:
 
 
 _WRITTEN_OUT = {0.0, 1.0, -1.0, 0.5, 2.0, math.inf, -math.inf}
-"""Numbers that stand in the code; others are parameters, so that a change compiles nothing."""
+"""Constants in the code. Other numbers are parameters: a new value needs no compilation."""
 
 SIGNATURES = {
     "propose": "block, first, last, strategy, state, parameters",
@@ -146,7 +150,7 @@ SIGNATURES = {
 def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
     """Return the kernel of a rule's graph.
 
-    With ``exact``, what cancels up to rounding is zero, as it is in NumPy.
+    With ``exact``, sums that cancel up to rounding become zero, as in NumPy.
     """
     names = {per: [n for n in graph.per if graph.per[n] is per] for per in (Per.ACTION, Per.BLOCK)}
     traits, slots = traits_of(graph), dict[Node, None]()
@@ -185,7 +189,7 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
 
 
 def _with_slots(outputs: list[Node], slots: dict[Node, None]) -> list[Node]:
-    """Return outputs in which parameters stand for numbers that no block has a part in."""
+    """Replace numbers that do not depend on a block by parameters."""
 
     def parameter(node: Node) -> Node:
         if node.per is not Per.RULE:
@@ -215,7 +219,7 @@ def _code(
     slots: int,
     traits: KernelTraits,
 ) -> tuple[str, int]:
-    """Return the code of functions, and how many arrays they need to keep numbers in."""
+    """Return the code of functions, and their number of workspace arrays."""
     names = {UTILITY: "utility", STRATEGY: "strategy", VALUE: "value", SIZE: "size"}
     names |= {_slot(k): f"p{k}" for k in range(slots)}
     for (by_action, by_block), nodes in (("sb", inputs), ("cd", arrays)):
@@ -258,7 +262,7 @@ _COMPILED: dict[str, Any] = _MATH | {
 
 
 def _unguarded(function: Callable[..., float], ufunc: Callable[..., Any]) -> Callable[..., float]:
-    """Return a function that has an infinite value, or none, where Python raises."""
+    """Return a function with NumPy's value, infinite or NaN, where Python raises."""
 
     def call(*numbers: float) -> float:
         try:
@@ -280,7 +284,7 @@ _PLAIN |= {kind.__name__: function for kind, function in _DIVISIONS.items()}
 
 
 class _Plain(ast.NodeTransformer):
-    """Makes code fit to run as plain Python, where division by zero is an error."""
+    """Replaces divisions by functions that return inf or NaN instead of raising an error."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -292,7 +296,7 @@ class _Plain(ast.NodeTransformer):
 
 @cache
 def _functions(code: str) -> tuple[BlockFunction, BlockFunction]:
-    """Return ``propose`` and ``learn``: one and the same functions for the same code."""
+    """Return ``propose`` and ``learn``, the same objects for the same code."""
     compiled, plain = dict(_COMPILED), dict(_PLAIN)
     exec(compile(code, "<kernel of a traced rule>", "exec"), compiled)
     tree = ast.fix_missing_locations(_Plain().visit(ast.parse(code)))
@@ -306,25 +310,25 @@ def _functions(code: str) -> tuple[BlockFunction, BlockFunction]:
 
 
 class KernelSet(NamedTuple):
-    """The kernels of a run's rules as one."""
+    """The kernels of a run's rules, combined into one."""
 
     propose: BlockFunction
     learn: BlockFunction
     by_action: tuple[bool, ...]
-    """For each array of ``state``, whether it has a number for each action, or block."""
+    """Whether each array of ``state`` is by action; otherwise it is by block."""
     begin: tuple[int, ...]
-    """Which array is the first of each kernel's."""
+    """Each kernel's first array."""
     code: tuple[int, ...]
-    """The number of each kernel's functions; kernels may share them."""
+    """Each kernel's number of functions; kernels may share it."""
 
     @property
     def dispatches(self) -> bool:
-        """Whether the last two arrays say whose block it is, and where its parameters begin."""
+        """Whether the last two arrays hold each block's functions and offset of parameters."""
         return len(self.by_action) > 0 and self.propose.__name__ == "propose_any"
 
 
 def combine(kernels: Sequence[Kernel], single: bool) -> KernelSet:
-    """Return kernels as one; ``single`` where no player has several."""
+    """Combine kernels; with ``single``, each player has only one."""
     codes: dict[tuple[object, ...], int] = {}
     begins: list[int] = []
     by_action: list[bool] = []
@@ -350,7 +354,7 @@ def combine(kernels: Sequence[Kernel], single: bool) -> KernelSet:
 def _dispatching(
     signature: tuple[tuple[float, BlockFunction, BlockFunction, tuple[int, ...]], ...], arrays: int
 ) -> tuple[BlockFunction, BlockFunction]:
-    """Return functions that call those of each block, whose number is in the last but one array."""
+    """Return functions that dispatch on the last but one array of ``state``, by block."""
 
     def propose_any(
         block: int, first: int, last: int, strategy: Any, state: Any, parameters: Any

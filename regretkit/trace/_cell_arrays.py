@@ -1,4 +1,4 @@
-"""Arrays whose numbers are not known yet: NumPy code on them records how each is computed."""
+"""Arrays of cells: NumPy code on them records how each number is computed."""
 
 import functools
 import threading
@@ -23,12 +23,12 @@ from regretkit.trace._cells import (
 from regretkit.trace._graph import COMPARISONS
 from regretkit.trace._symbols import UntraceableError
 
-_zeros, _ones = np.zeros, np.ones  # which are replaced while code is traced
+_zeros, _ones = np.zeros, np.ones  # tracing replaces these functions
 
 _OF_BOOLEANS = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "invert": "not"}
 _OF_BOOLEANS |= {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
 _ROUNDING = {"add", "subtract", "multiply", "left_shift", "negative", "invert"}
-"""Operations whose results narrow integers may not hold."""
+"""Operations whose results may overflow narrow integers."""
 _UFUNCS: dict[Any, str] = {
     getattr(np, name): name for name in CODES if isinstance(getattr(np, name, None), np.ufunc)
 }
@@ -36,12 +36,12 @@ _UFUNCS |= {np.logical_and: "and", np.logical_or: "or", np.logical_xor: "xor"}
 _UFUNCS |= {np.logical_not: "not"}
 
 _MOST_CHOICES = 256
-"""Entries among which an index that is not known yet may choose."""
+"""Most entries that a symbolic index may choose from."""
 
 
 @contextmanager
 def tracing(cells: Recorded) -> Iterator[None]:
-    """Record within; new arrays that code makes by ``np.zeros`` and the like can be written to."""
+    """Trace within this context; arrays of ``np.zeros`` and the like then accept cells."""
     makers = {name: getattr(np, name) for name in ("zeros", "ones", "empty", "full")}
     thread = threading.get_ident()
 
@@ -72,18 +72,18 @@ def tracing(cells: Recorded) -> Iterator[None]:
 
 
 class Cells(NDArrayOperatorsMixin):
-    """An array of cells and known numbers."""
+    """An array of cells and numbers."""
 
     __array_priority__ = 1000
 
     def __init__(self, values: NDArray[np.object_], dtype: Any) -> None:
         self.values, self.dtype = values, np.dtype(dtype)
         if self.dtype.kind not in "biuf" or self.dtype == np.uint64:
-            raise UntraceableError(f"arrays of {self.dtype} are not traced")
+            raise UntraceableError(f"arrays of {self.dtype} cannot be traced")
 
     @classmethod
     def of(cls, value: Any) -> "Cells":
-        """Return an array of known numbers; one of cells is returned unchanged."""
+        """Convert an array; one of cells is returned unchanged."""
         if isinstance(value, Cells):
             return value
         array = np.asarray(value)
@@ -109,17 +109,17 @@ class Cells(NDArrayOperatorsMixin):
         value = self.values.item() if self.size == 1 else None
         if isinstance(value, int) and self.dtype.kind in "iu":
             return value
-        raise UntraceableError("Python asks for a whole number that is not known yet")
+        raise UntraceableError("Python needs the value of a symbolic integer")
 
     def __array__(self, *_: object, **__: object) -> Any:
-        raise UntraceableError("a function asks for numbers that are not known yet")
+        raise UntraceableError("a function needs the values of a symbolic array")
 
     def copy(self) -> "Cells":
-        """Return an array of its own."""
+        """Return a copy."""
         return Cells(self.values.copy(), self.dtype)
 
     def astype(self, dtype: Any, **_: object) -> "Cells":
-        """Return the numbers as those of another type."""
+        """Convert the numbers to another type."""
         dtype = np.dtype(dtype)
         kind = "i" if dtype.kind == "u" else dtype.kind
         values = _each(lambda x: _fit(cast(x, kind), dtype), self.values)
@@ -128,7 +128,7 @@ class Cells(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         function = _METHODS.get(name)
         if function is None:
-            raise UntraceableError(f"x.{name} is not traced")
+            raise UntraceableError(f"x.{name} cannot be traced")
         return functools.partial(function, self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -140,7 +140,7 @@ class Cells(NDArrayOperatorsMixin):
         elif method == "__call__" and ufunc in _UFUNCS and not options:
             result = _applied(ufunc, inputs)
         else:
-            raise UntraceableError(f"np.{ufunc.__name__} with {method} is not traced")
+            raise UntraceableError(f"np.{ufunc.__name__} with {method} cannot be traced")
         if isinstance(out, Cells):
             out[...] = result.astype(out.dtype)
             return out
@@ -150,7 +150,7 @@ class Cells(NDArrayOperatorsMixin):
         if func in _FUNCTIONS:
             return _FUNCTIONS[func](*args, **kwargs)
         if func.__name__ not in _SHAPES:
-            raise UntraceableError(f"np.{func.__name__} is not traced")
+            raise UntraceableError(f"np.{func.__name__} cannot be traced")
         found: list[Any] = []
 
         def plain(value: Any) -> Any:
@@ -189,7 +189,7 @@ def _each(function: Callable[..., Any], *arrays: NDArray[np.object_]) -> NDArray
 
 
 def _fit(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return what an integer is in its type, where it wraps around; computed in 64 bits."""
+    """Return a result computed in 64 bits as an integer of a narrower type, which wraps around."""
     bits = 8 * dtype.itemsize
     if dtype.kind == "u":
         return cell("unsigned", value, 2**bits - 1)
@@ -219,7 +219,7 @@ def _reduced(
     ufunc: Any, value: Any, axis: Any = 0, keepdims: bool = False, dtype: Any = None, **options: Any
 ) -> Cells:
     if any(option is not np._NoValue and option is not None for option in options.values()):
-        raise UntraceableError(f"np.{ufunc.__name__}.reduce with {[*options]} is not traced")
+        raise UntraceableError(f"np.{ufunc.__name__}.reduce with {[*options]} cannot be traced")
     value = Cells.of(value)
     result_type = dtype or ufunc.reduce(_ones(1, value.dtype)).dtype
     if ufunc is np.add:
@@ -230,18 +230,18 @@ def _reduced(
         flat = np.moveaxis(value.values, axis, 0)
         shape = tuple(1 if k == axis % value.ndim else n for k, n in enumerate(value.shape))
     if not len(flat) or isinstance(axis, tuple):
-        raise UntraceableError("a reduction of nothing, or along several axes, is not traced")
+        raise UntraceableError("an empty reduction, or one along several axes, cannot be traced")
     parts = [Cells(np.asarray(part, object), value.dtype) for part in flat]
     result = functools.reduce(lambda x, y: _applied(ufunc, (x, y)), parts).astype(result_type)
     return Cells(result.values.reshape(shape), result.dtype) if keepdims else result
 
 
 def _resolved(key: Any) -> tuple[tuple[Any, ...], int | None]:
-    """Return an index as a tuple, and which part of it is not known yet."""
+    """Return an index as a tuple, and the position of its symbolic part."""
     parts: list[Any] = []
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, Cells):
-            if part.dtype.kind == "b":  # decided entry by entry
+            if part.dtype.kind == "b":  # branch on each entry
                 part = np.array([decide(x) for x in part.values.flat], bool).reshape(part.shape)
             elif not any(isinstance(x, Cell) for x in part.values.ravel()):
                 part = part.values.astype(np.int64)
@@ -253,16 +253,16 @@ def _resolved(key: Any) -> tuple[tuple[Any, ...], int | None]:
 def _chosen(
     key: tuple[Any, ...], unknown: int, array: Cells
 ) -> Iterator[tuple[Cells, tuple[Any, ...]]]:
-    """Yield an index with each value of the part that is not known yet, and whether it has it."""
+    """Yield an index for each value of its symbolic part, and the condition for this value."""
     leading = [part for part in key[:unknown] if part is not None]
     if any(
         part is Ellipsis or (isinstance(part, np.ndarray) and part.dtype == bool)
         for part in leading
     ):
-        raise UntraceableError("x[..., k] with an index k that is not known yet is not traced")
+        raise UntraceableError("x[..., k] with a symbolic index k cannot be traced")
     choices, shape = array.shape[len(leading)], key[unknown].shape
     if choices > _MOST_CHOICES:
-        raise UntraceableError(f"an index that is not known yet chooses among {choices} entries")
+        raise UntraceableError(f"a symbolic index chooses from {choices} entries")
 
     def from_start(x: Any) -> Any:
         return x if is_natural(x) else cell("where", cell("less", x, 0), cell("add", x, choices), x)

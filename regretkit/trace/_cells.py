@@ -1,7 +1,7 @@
-"""Numbers that are not known yet: each is an expression of others, a cell.
+"""Cells: symbolic numbers, each an expression of others.
 
-In contrast to the nodes of a rule's graph, which stand for all blocks at once, a cell stands for a
-single number, so that arrays of them can be indexed, sorted, stacked and written to.
+A node of a rule's graph represents the numbers of all blocks. A cell represents one number: arrays
+of cells can be indexed, sorted, stacked and written to.
 """
 
 import functools
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Cell:
-    """An operation on numbers, or an input. Equal ones are one object within a tracing."""
+    """An operation on numbers, or an input. Within a trace, equal cells are one object."""
 
     __slots__ = ("args", "kind", "natural", "op")
 
@@ -26,7 +26,7 @@ class Cell:
         self.op, self.args, self.kind = op, args, kind
         known = [is_natural(arg) for arg in args] if op in _NATURAL else [False]
         self.natural: bool = kind == "b" or _NATURAL.get(op, all)(known)
-        """Whether it is known not to be negative."""
+        """Whether it is provably nonnegative."""
 
 
 Recorded: TypeAlias = dict[tuple[Any, ...], Cell]
@@ -56,20 +56,20 @@ _NATURAL: dict[str, Callable[[list[bool]], bool]] = {
     **dict.fromkeys(("maximum", "bitwise_and", "unsigned"), any),
     "remainder": lambda known: known[1],
 }
-"""Whether a result is not negative, by which operands are not."""
+"""Whether a result is nonnegative, given which operands are."""
 _MAY_FAIL = {"divide", "floor_divide", "remainder", "left_shift", "right_shift"}
 _MOST_WAYS = 64
-"""Ways through a function, by the outcomes of its decisions."""
+"""Most paths through a function, by the outcomes of its branches."""
 
 
 class Tracing(threading.local):
-    """What is recorded in this thread."""
+    """The trace of this thread."""
 
     cells: Recorded | None = None
     decided: dict[Cell, bool]
-    """The outcome of each condition that Python has asked for, in order."""
+    """The outcome of each condition on which Python has branched, in order."""
     taken: tuple[bool, ...] = ()
-    """Those to repeat."""
+    """Outcomes that this run repeats."""
 
 
 TRACING = Tracing()
@@ -82,12 +82,12 @@ def _kind(value: Scalar) -> str:
 
 
 def is_natural(value: Scalar) -> bool:
-    """Return whether a number is known not to be negative."""
+    """Return whether a number is provably nonnegative."""
     return value.natural if isinstance(value, Cell) else value >= 0
 
 
 def cell(op: str, *args: Any) -> Any:
-    """Return the result of an operation: a number where all are known, else a cell."""
+    """Return the result of an operation: a number if all operands are numbers, else a cell."""
     if op in _LOGICAL or op == "where":
         first = _truth(args[0])
         args = (first, _truth(args[1])) if op in ("and", "or", "xor") else (first, *args[1:])
@@ -111,13 +111,13 @@ def cell(op: str, *args: Any) -> Any:
 
 def _made(op: str, args: tuple[Any, ...], kind: str) -> Cell:
     if TRACING.cells is None:
-        raise UntraceableError("a value is used that is known only while its code is traced")
+        raise UntraceableError("a symbolic value is used outside its trace")
     key = (op, kind, *((arg if isinstance(arg, Cell) else (type(arg), arg)) for arg in args))
     return TRACING.cells.setdefault(key, Cell(op, args, kind))
 
 
 def given(name: str, kind: str, *, natural: bool = False) -> Cell:
-    """Return an input, whose code is ``name``, and whether it is known not to be negative."""
+    """Return an input with the code ``name``."""
     made = _made("input", (name,), kind)
     made.natural = natural
     return made
@@ -136,7 +136,7 @@ def _as_number(value: Any) -> Any:
 
 
 def cast(value: Any, kind: str) -> Any:
-    """Return a number as one of a kind: a boolean, an integer or a float."""
+    """Convert a number to a kind: boolean, integer or float."""
     if kind == "b":
         return _truth(value)
     value = _as_number(value)
@@ -146,7 +146,7 @@ def cast(value: Any, kind: str) -> Any:
 
 
 def _simplified(op: str, args: tuple[Any, ...]) -> Any:
-    """Return what an operation is where that is known without it, None otherwise."""
+    """Return a simpler value equal to an operation, or None."""
     known = [not isinstance(arg, Cell) for arg in args]
     first: Any = args[0]
     last: Any = args[-1]
@@ -170,7 +170,7 @@ def _simplified(op: str, args: tuple[Any, ...]) -> Any:
         return last
     if op in ("add", "subtract", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"):
         return first if known[1] and not last and _kind(first) == _kind(last) == "i" else None
-    if op == "equal" and known[1] and first.op == "where":  # who acts, most often
+    if op == "equal" and known[1] and first.op == "where":  # usually a test of the acting player
         outcomes = first.args[1:]
         if not any(isinstance(outcome, Cell) for outcome in outcomes):
             matches = [outcome == last for outcome in outcomes]
@@ -182,19 +182,19 @@ def _simplified(op: str, args: tuple[Any, ...]) -> Any:
     return None
 
 
-# Ways through a function
+# Paths through a function
 
 
 def all_ways(function: Callable[[], Result]) -> list[tuple[Any, Result]]:
-    """Run a function once for each outcome of its decisions; return its results.
+    """Run a function once for each outcome of its branches; return its results.
 
-    Each comes with the condition of its way, which excludes the others.
+    Each result comes with the condition of its path. These conditions exclude each other.
     """
     ways: list[tuple[Any, Result]] = []
     waiting: list[tuple[bool, ...]] = [()]
     while waiting:
         if len(ways) >= _MOST_WAYS:
-            raise UntraceableError("Python decides by what is not known yet again and again")
+            raise UntraceableError("the code branches on symbolic values too often")
         TRACING.decided, TRACING.taken = {}, waiting.pop()
         result, outcomes = function(), [*TRACING.decided.values()]
         waiting += [(*outcomes[:k], False) for k in range(len(TRACING.taken), len(outcomes))]
@@ -228,14 +228,14 @@ def _cells(values: Iterable[Any]) -> list[Cell]:
 
 
 def _ordered(outputs: Iterable[Any], known: Container[Cell] = ()) -> Iterator[Cell]:
-    """Yield cells, each after those that it is computed from, unless it is known."""
+    """Yield cells without a name in ``known``, each after its operands."""
     return in_order(_cells(outputs), lambda x: () if x in known else _cells(x.args))
 
 
 def computed_from(inputs: Container[str], outputs: Iterable[Any]) -> Iterator[Cell]:
-    """Yield the whole numbers within outputs that are computed from these inputs alone.
+    """Yield the integers within outputs that depend on these inputs only.
 
-    Of each only the last, not what it is computed from. What could fail elsewhere is left out.
+    Operands of such an integer are left out, as are operations that could fail for other actions.
     """
     outputs, independent = [*outputs], set[Cell]()
     for node in _ordered(outputs):
@@ -256,9 +256,9 @@ def code(
     results: Callable[[list[str]], list[str]],
     known: Mapping[Cell, str] = MappingProxyType({}),
 ) -> list[str]:
-    """Return lines that compute outputs, and then do with their names what ``results`` says.
+    """Return lines that compute outputs, then the lines ``results(names of the outputs)``.
 
-    ``known`` tells where numbers are read that were computed before.
+    ``known`` has the code of cells that were computed before.
     """
     outputs, names, lines = [*outputs], dict[Cell, str](), list[str]()
     for node in _ordered(outputs, known):

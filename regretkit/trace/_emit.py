@@ -1,4 +1,4 @@
-"""From a graph to plain loops over the actions of one block, which a compiler understands."""
+"""Generate code from a graph: plain loops over the actions of one block."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,14 +18,13 @@ from regretkit.trace._graph import (
 
 _EXPENSIVE = {*MATH, "divide"}
 _LONG = 8
-"""Operations from which a cheap expression is kept, too, and not computed again."""
+"""Number of operations from which a cheap expression is stored rather than computed again."""
 _STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}
 _ROOT_STEPS = 100
 _UNROLLED = 4
-"""Sums that a processor adds to at once,"""
+"""Partial sums of a reduction, which a processor updates in parallel."""
 _FEW = 20
-"""unless there are more reductions than this, as in a loop of the author: they take a compiler
-long."""
+"""Most reductions with partial sums: more would take long to compile."""
 
 
 class Loops:
@@ -34,11 +33,11 @@ class Loops:
     Parameters
     ----------
     outputs
-        What is stored, by the name of the array that it is stored in.
+        The node to store in each array, by the array's name.
     names
-        The code of each input: that of arrays without an index.
+        The code of each input, for arrays without the index.
     workspace
-        Names of arrays by action in which numbers may be kept between loops.
+        Names of arrays by action for numbers that several loops need.
     """
 
     def __init__(
@@ -75,10 +74,10 @@ class Loops:
             self._lines.append(f"{name}[block] = {self._scalar(node)}")
         return self._lines
 
-    # Stages: what a reduction needs comes before it
+    # Stages: the operands of a reduction precede it
 
     def _region(self, nodes: Sequence[Node], following: Sequence[Node], depth: int) -> None:
-        """Write all scalars among ``nodes``; ``following`` is what the final loop computes."""
+        """Write all scalars among ``nodes``; the final loop computes ``following``."""
         level: dict[Node, int] = {}
         for node in nodes:
             level[node] = max((level.get(arg, 0) for arg in self._needs(node)), default=0)
@@ -102,7 +101,7 @@ class Loops:
                     self._name_scalars([node], depth)
 
     def _name_scalars(self, nodes: Iterable[Node], depth: int) -> None:
-        """Write what numbers that have no name yet are computed from others."""
+        """Write assignments of scalars that have no name yet."""
         for node in nodes:
             new = node.per is not Per.ACTION and node not in self._names
             if new and node.op in ELEMENTWISE:
@@ -137,7 +136,7 @@ class Loops:
         return [node for node in in_order(outputs, args) if computed(node)]
 
     def _to_keep(self, later: list[Node], current: list[Node]) -> dict[Node, str]:
-        """Return the expensive nodes of a loop that later loops need, and where they are kept."""
+        """Return the expensive nodes of a loop that later loops need, with their arrays."""
         needed = set(self._inside(later))
         kept: dict[Node, str] = {}
         for node in reversed(self._inside(current)):
@@ -222,7 +221,7 @@ class Loops:
         self._start_cumulations(self._inside(outputs.values()), 0)
         self._write(0, "for a in range(first, last):")
         values = self._body(list(outputs.values()), "a", 1, {})
-        if len(outputs) > 1:  # all is read before anything is written
+        if len(outputs) > 1:  # read all arrays before the first write
             targets = [f"new_{k}" for k in range(len(values))]
             for target, value in zip(targets, values, strict=True):
                 self._write(1, f"{target} = {value}")
@@ -233,14 +232,14 @@ class Loops:
     def _body(
         self, outputs: list[Node], index: str, depth: int, kept: Mapping[Node, str]
     ) -> list[str]:
-        """Write what outputs need inside a loop, and return their expressions."""
+        """Write the assignments that outputs need inside a loop; return their expressions."""
         needed = self._inside(outputs)
         uses = Counter(outputs)
         for node in needed:
             code = ELEMENTWISE[node.op].code if node.op in ELEMENTWISE else "{0}"
             for k, arg in enumerate(node.args):
                 uses[arg] += max(code.count(f"{{{k}}}"), 1)
-        for node in list(uses):  # uses of a repeated number are none of an entry
+        for node in list(uses):  # a repeated number costs nothing per entry
             if node.op in ("repeat", "fill"):
                 uses[node] = 1
         codes: dict[Node, str] = {node: f"{name}[{index}]" for node, name in self._stored.items()}
@@ -281,7 +280,7 @@ class Loops:
     def _root(self, node: Node, depth: int) -> None:
         *starts, iterate, step = node.args
         dependent = [n for n in nodes_of([step]) if iterate in self._bound[n]]
-        for inner in dependent:  # another search may have had the same steps
+        for inner in dependent:  # another search may have named the same steps
             self._names.pop(inner, None)
         needed = [arg for n in dependent for arg in n.args if not self._bound[arg]]
         self._keep([arg for arg in needed if arg.op not in ("repeat", "fill")], depth)
@@ -310,7 +309,7 @@ class Loops:
         self._write(depth + 2, "break")
 
     def _keep(self, nodes: Iterable[Node], depth: int) -> None:
-        """Write the loop that stores nodes by action, as far as there is an array for each."""
+        """Write the loop that stores nodes by action in workspace arrays."""
         new = [n for n in nodes if n.per is Per.ACTION and n not in self._stored]
         new = [n for n in new if n.op not in ("input", "array")]
         kept = {n: name for n in dict.fromkeys(new) if (name := next(self._free, None))}
@@ -321,7 +320,7 @@ class Loops:
             self._stored.update(kept)
 
     def _sort(self, node: Node, depth: int) -> None:
-        """Write the loops that compare or find every two actions of a block."""
+        """Write the loops over all pairs of actions of a block."""
         self._keep([arg for arg in node.args if arg.op != "rank"], depth)
         name = next(self._free)
         codes = [self._stored.get(arg) or self._names[arg] for arg in node.args]

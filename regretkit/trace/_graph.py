@@ -1,7 +1,7 @@
-"""The graph of a rule: elementwise operations, and reductions of every block to a number.
+"""The graph of a rule: elementwise operations, and reductions of each block to a number.
 
-Nodes are immutable, and equal ones are one object, so that a common subexpression is one node, and
-graphs are equal where their nodes are.
+Nodes are immutable, and equal nodes are one object. So common subexpressions are shared, and graphs
+are equal if their output nodes are identical.
 """
 
 import enum
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 class Per(enum.IntEnum):
-    """What a node has a number for: there is one, or one for each block, or for each action."""
+    """Whether a node has one number, one for each block, or one for each action."""
 
     RULE = 0
     BLOCK = 1
@@ -23,7 +23,7 @@ class Per(enum.IntEnum):
 
 
 class Elementwise(NamedTuple):
-    """An operation on numbers: in NumPy, and as code for a single number."""
+    """An operation on numbers: its NumPy function, and its code for one number."""
 
     numpy: Callable[..., Any]
     code: str
@@ -31,7 +31,7 @@ class Elementwise(NamedTuple):
 
 
 _WHOLE = "(float({}({{0}})) if abs({{0}}) < 4503599627370496.0 else {{0}})"
-"""Rounding to a whole number, which every number from 2^52 on is: it need not fit an integer."""
+"""Rounding to an integer. Numbers from 2^52 on are integers, and may not fit an int64."""
 
 SIGNS = {
     **{"add": "+", "subtract": "-", "multiply": "*"},
@@ -41,10 +41,10 @@ COMPARISONS = {
     **{"greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<="},
     **{"equal": "==", "not_equal": "!="},
 }
-"""Operators, by the names of NumPy."""
+"""Comparison operators, by their names in NumPy."""
 _ALIKE = "sqrt exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh hypot fmod"
 MATH = {**{name: name for name in _ALIKE.split()}, "arctan": "atan", "power": "pow"}
-"""Functions of ``math``, by the names of NumPy."""
+"""Functions of ``math``, by their names in NumPy."""
 
 
 def operator(sign: str) -> str:
@@ -83,23 +83,24 @@ ELEMENTWISE = {
     "where": Elementwise(np.where, "({1} if {0} else {2})"),
     "as_float": Elementwise(lambda x: np.asarray(x, np.float64), "(1.0 if {0} else 0.0)"),
 }
-"""Operations by the names that NumPy has for them."""
+"""Elementwise operations, by their names in NumPy."""
 
 _LOGICAL = {name for name in ELEMENTWISE if name.startswith("logical")}
 
 REDUCTIONS = {"sum", "max", "norm", "argmax"}
-"""From a number for each action to one for each block."""
+"""Reductions of the actions of a block to one number."""
 
 SORTING = {
     "rank": "(x + 1.0 if {0}[b] < {0}[a] or ({0}[b] == {0}[a] and b < a) else x)",
     "sorted": "({0}[b] if {1}[b] == float(a - first) else x)",
     "unsorted": "({0}[b] if {1}[a] == float(b - first) else x)",
 }
-"""Within a block: how many entries come before each; entries by rank, and back: the code of an
-update of x, which begins with 0, for every two actions a and b."""
+"""Sorting within a block: the rank of each entry, the entries by rank, and the inverse.
+
+The code updates x, initially 0, for each pair of actions a and b."""
 
 Detail: TypeAlias = Any
-"""The value of a constant, the name of an input, an array, or how a root is searched."""
+"""The value of a constant, the name of an input, an array, or the options of a root search."""
 
 
 class Node:
@@ -107,15 +108,15 @@ class Node:
 
     Besides ``ELEMENTWISE`` and ``REDUCTIONS`` an operation is
 
-    - ``"constant"``, ``"input"``, by name, and ``"array"``, one that never changes;
-    - ``"size"``, the number of actions of a block, and ``"iteration"``;
-    - ``"repeat"``, which gives every action the number of its block, and ``"fill"``, which gives
-      every action or block one number;
-    - ``"cumulate"``, running sums of a block; ``"chosen"``, 1 at the index of the second argument;
-    - ``"normalize"``, ``"project"``, ``"add_cancelling"`` and ``"regret"``, of ``Simplices``;
+    - ``"constant"``; ``"input"``, by name; ``"array"``, which is constant;
+    - ``"size"``, the number of actions of a block; ``"iteration"``;
+    - ``"repeat"``, from a number by block to one by action; ``"fill"``, from one number to equal
+      numbers by action or block;
+    - ``"cumulate"``, running sums of a block; ``"chosen"``, 1 at the index of the argument;
+    - ``"normalize"``, ``"project"``, ``"add_cancelling"`` and ``"regret"``, as in ``Simplices``;
     - ``"rank"``, ``"sorted"`` and ``"unsorted"``, see ``SORTING``;
-    - ``"root"``, a search of each block, whose last two arguments are an ``"iterate"`` and a step
-      from it: Newton's from one number, or by halves between two of them.
+    - ``"root"``, a search in each block by Newton's method (arguments: start, ``"iterate"``, step)
+      or bisection (arguments: low, high, ``"iterate"``, condition).
     """
 
     __slots__ = ("__weakref__", "args", "boolean", "detail", "op", "per")
@@ -130,14 +131,14 @@ class Node:
         return self.label() if self.op in ("constant", "input") else f"{self.op}({given})"
 
     def label(self) -> str:
-        """Return its detail as text."""
+        """Return the detail as text."""
         if isinstance(self.detail, np.ndarray):
             return f"shape={self.detail.shape}"
         return self.detail if isinstance(self.detail, str) else repr(self.detail)
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is a number known beforehand."""
+        """Whether the node is a constant number."""
         return self.op == "constant"
 
 
@@ -145,11 +146,11 @@ _NODES: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
 
 
 def make(op: str, *args: Node, per: Per | None = None, detail: Detail = None) -> Node:
-    """Return the node of an operation, as it stands."""
+    """Return the node of an operation, not simplified."""
     key: object = detail
     if isinstance(detail, np.ndarray):
         key = id(detail) if detail.flags.writeable else (detail.shape, detail.tobytes())
-    elif isinstance(detail, float):  # 0.0 equals -0.0, and nan nothing
+    elif isinstance(detail, float):  # repr distinguishes 0.0 from -0.0, and nan equals itself
         key = repr(detail)
     full = (op, *map(id, args), key, per)
     node = _NODES.get(full)
@@ -180,19 +181,19 @@ ITERATION = make("iteration", per=Per.RULE)
 
 
 def as_float(node: Node) -> Node:
-    """Return a node whose values are numbers, 1 and 0 for true and false."""
+    """Convert a node to numbers: 1 for true, 0 for false."""
     if not node.boolean:
         return node
     return constant(float(node.detail)) if node.is_constant else make("as_float", node)
 
 
 def as_boolean(node: Node) -> Node:
-    """Return whether a number is not zero."""
+    """Convert a node to booleans: true where it is not zero."""
     return node if node.boolean else elementwise("not_equal", node, ZERO)
 
 
 def elementwise(op: str, *args: Node) -> Node:
-    """Return an operation on numbers, simplified where that changes no result."""
+    """Return an elementwise operation, simplified where results stay the same."""
     widest = max(arg.per for arg in args)
     if any(arg.op == "fill" for arg in args):
         inner = [arg.args[0] if arg.op == "fill" else arg for arg in args]
@@ -218,9 +219,9 @@ def elementwise(op: str, *args: Node) -> Node:
 
 
 def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
-    """Return what a few operations with constants are equal to, None where they are nothing else.
+    """Return a simpler node equal to an operation, or None.
 
-    ``x + 0`` counts as ``x``, which differs from it in the sign of a zero.
+    ``x + 0`` becomes ``x``: only the sign of a zero may differ.
     """
     first, last = args[0], args[-1]
     if op == "where" and first.is_constant:
@@ -237,7 +238,7 @@ def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
         return last
     if op in ("add", "subtract") and last.is_constant and first.op in ("add", "subtract"):
         inner, passed = first.args
-        if inner is ITERATION and passed.is_constant:  # whole numbers, and so exact
+        if inner is ITERATION and passed.is_constant:  # exact for integers
             signs = {"add": 1.0, "subtract": -1.0}
             moved = signs[first.op] * passed.detail + signs[op] * last.detail
             return elementwise("add", ITERATION, constant(moved))
@@ -246,7 +247,7 @@ def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
             return first if last.detail else ONE
         short = {2.0: "square", 0.5: "sqrt"}.get(last.detail)
         if short is None and last.detail in (3.0, 4.0) and first.per is not Per.RULE:
-            square = elementwise("square", first)  # a power takes as long as ten products
+            square = elementwise("square", first)  # products are faster than a power
             return elementwise("multiply", square, first if last.detail == 3.0 else square)
         return make(short, first) if short else None
     if op in ("maximum", "minimum", "fmax", "fmin") and (
@@ -257,32 +258,32 @@ def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
 
 
 def repeat(node: Node) -> Node:
-    """Give every action the number of its block."""
+    """Return the node that gives each action the number of its block."""
     if node.op == "fill":
         return fill(node.args[0], Per.ACTION)
     return node if node.per is Per.RULE else make("repeat", node, per=Per.ACTION)
 
 
 def fill(node: Node, per: Per) -> Node:
-    """Give every block or action one and the same number."""
+    """Return the node that gives all blocks or actions the same number."""
     return make("fill", node, per=per)
 
 
 def reduction(op: str, node: Node) -> Node:
-    """Reduce every block to a number."""
+    """Return the node that reduces each block to a number."""
     return make(op, as_float(node), per=Per.BLOCK)
 
 
-# Walking through a graph
+# Traversal
 
 
 def nodes_of(outputs: Iterable[Node]) -> Iterator[Node]:
-    """Yield every node that outputs are computed from, each after its arguments."""
+    """Yield the outputs and all nodes below them, each after its arguments."""
     return in_order(outputs, lambda node: node.args)
 
 
 def in_order(outputs: Iterable[Any], args: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    """Yield all that outputs are computed from, each after its arguments."""
+    """Yield the outputs and everything below them, each after its arguments."""
     seen: set[Any] = set()
     stack = [(node, False) for node in reversed([*outputs])]
     while stack:
@@ -298,9 +299,9 @@ def in_order(outputs: Iterable[Any], args: Callable[[Any], Iterable[Any]]) -> It
 def rebuild(
     outputs: Iterable[Node], replace: Callable[[Node, tuple[Node, ...]], Node | None]
 ) -> list[Node]:
-    """Return a copy of a graph in which ``replace(node, its new arguments)`` has another node.
+    """Return a copy of a graph with each node replaced by ``replace(node, new arguments)``.
 
-    Nodes for which it returns None are built again from their new arguments.
+    If ``replace`` returns None, the operation is applied to its new arguments.
     """
     outputs = list(outputs)
     new: dict[Node, Node] = {}
@@ -314,7 +315,7 @@ def rebuild(
 
 
 def again(node: Node, args: tuple[Node, ...]) -> Node:
-    """Return an operation on other arguments."""
+    """Apply a node's operation to other arguments."""
     if node.op in ELEMENTWISE:
         return elementwise(node.op, *args)
     if all(old is arg for old, arg in zip(node.args, args, strict=True)):
@@ -332,7 +333,7 @@ def values_at(
     iterations: NDArray[np.float64],
     known: Mapping[Node, NDArray[np.float64]] | None = None,
 ) -> NDArray[np.float64]:
-    """Return each node's number in each iteration, shape ``(nodes, iterations)``."""
+    """Return the nodes' values in each iteration, shape ``(nodes, iterations)``."""
     values: dict[Node, Any] = dict(known or {})
     with np.errstate(all="ignore"):
         for node in nodes_of(nodes):
@@ -359,7 +360,7 @@ _AS_ARGUMENTS |= {"normalize", "add_cancelling", "sorted", "unsorted"}
 
 
 def nonnegative_nodes(outputs: Iterable[Node], inputs: set[str]) -> set[Node]:
-    """Return the nodes that are surely at least 0 (or no number), if these inputs are."""
+    """Return the nodes that are provably nonnegative or NaN, given nonnegative inputs."""
     found: set[Node] = set()
     for node in nodes_of(outputs):
         known = [arg in found for arg in node.args]
@@ -377,7 +378,7 @@ def nonnegative_nodes(outputs: Iterable[Node], inputs: set[str]) -> set[Node]:
 
 
 def number(value: float) -> str:
-    """Return a number as code."""
+    """Return the code of a number."""
     if math.isnan(value):
         return "nan"
     if math.isinf(value):
@@ -386,7 +387,7 @@ def number(value: float) -> str:
 
 
 def as_text(outputs: Mapping[str, Node]) -> str:
-    """Return a graph as text, an operation a line."""
+    """Return a graph as text, one operation per line."""
     names: dict[Node, str] = {}
     lines: list[str] = []
     for node in nodes_of(outputs.values()):

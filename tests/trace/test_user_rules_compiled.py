@@ -85,9 +85,9 @@ REFUSED = [
     ("return S.normalize(np.cumsum(R))", ADD, "use self.simplices.cumulate(x)"),
     ("return S.normalize(np.sort(R))", ADD, "use self.simplices.sort(x)"),
     ("return S.normalize(np.eye(R.size) @ R)", ADD, "mixes the blocks"),
-    ("return np.array([max(x, 0.0) for x in R])", ADD, "a Python loop goes over entries"),
+    ("return np.array([max(x, 0.0) for x in R])", ADD, "a Python loop iterates over entries"),
     ("x = R.copy()\nfor i in range(R.size): x[i] = 1.0\nreturn x", ADD, "sets single entries"),
-    ("return S.normalize(R + np.random.rand(R.size))", ADD, "something else every time"),
+    ("return S.normalize(R + np.random.rand(R.size))", ADD, "changes from call to call"),
     (POSITIVE, "self.other = self.regrets; self.regrets += r", "become one array"),
     (POSITIVE, "self.regrets += r\nif self.regrets.max() > 3: self.regrets *= 0.5", "mixes the"),
 ]
