@@ -1,4 +1,4 @@
-"""``regretkit compare`` and ``bench``, which are experiments; ``figure`` and ``report`` of them."""
+"""``regretkit compare``, ``bench``, ``figure`` and ``report``: experiments and their results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -32,11 +32,11 @@ from regretkit.workbench._results import labels_in, write_labels
 
 _AXES = ("iteration", "visited", "seconds")
 _GAMES = 5
-"""The most games that are named with a failure."""
+"""Most games to name with a failure."""
 
 label = option(
     "--label labels",
-    "A name for an algorithm, as in 'my_rule.py:MyRule(beta=0.5)=Momentum'; by default its text "
+    "A name for an algorithm, as in 'my_rule.py:MyRule(beta=0.5)=Momentum'. By default its text "
     "without the file. May be given several times.",
     metavar="A=NAME",
     multiple=True,
@@ -45,7 +45,7 @@ experiment_options = types.together(
     types.limits,
     option(
         "--measures",
-        "The measures, as a Recorder takes them; the first is shown.",
+        "Measures of a Recorder; the table shows the first.",
         metavar="A,B,...",
         default="nash_conv",
     ),
@@ -68,7 +68,7 @@ def _carried_out(
     running: Mapping[str, Any],
     **options: Any,
 ) -> tuple[int, Comparison, list[str]]:
-    """Return the exit code, the results, and their table."""
+    """Run an experiment; return the exit code, the results, and their table."""
     listed = [word for text in algorithms for word in split(text, ",") if word]
     with reporting("ALGORITHMS and GAMES"):
         experiment = Experiment(games, listed, measures=split(measures, ","), **options)
@@ -80,8 +80,8 @@ def _carried_out(
             write_labels(folder, given)
     with console.progress() as show:
 
-        def watch(done: int, total: int, told: str) -> None:
-            show(f"{done} of {total} runs; {told}", done, total)
+        def watch(done: int, total: int, text: str) -> None:
+            show(f"{done} of {total} runs; {text}", done, total)
 
         results = experiment.run(watch=watch, **running)
     known = given if folder is None else labels_in(folder)
@@ -97,7 +97,7 @@ def _carried_out(
 
 
 def _labeled(labels: Sequence[str]) -> dict[str, str]:
-    """Return labels of algorithms by their names."""
+    """Return the label of each algorithm."""
     pairs = [text.rpartition("=") for text in labels]
     for text, _, name in pairs:
         if not (text and name):
@@ -120,8 +120,7 @@ def _failures(failures: Mapping[tuple[str, str, int | None], str]) -> Iterator[s
 @click.argument("games", metavar="GAMES...", nargs=-1, required=True)
 @option(
     "--algorithms",
-    "Names, and rules as my_rule.py:MyRule, with commas between them; 'dcfr(alpha=1:3:0.5)' is a "
-    "grid.",
+    "Names, and rules as my_rule.py:MyRule, separated by commas; 'dcfr(alpha=1:3:0.5)' is a grid.",
     metavar="A,B,...",
     multiple=True,
     required=True,
@@ -138,13 +137,13 @@ def compare(
     x: str,
     **options: Any,
 ) -> int:
-    """Run every algorithm on every game in this process, and compare how their gaps fall.
+    """Run every algorithm on every game in this process, and compare their gaps.
 
-    Limits are for each run; the default is a thousand iterations. A rule that fails does not stop
-    the others, and Ctrl-C keeps the finished runs.
+    Limits apply to each run; the default is a thousand iterations. If a rule fails, the other runs
+    continue. Ctrl-C keeps the finished runs.
 
-    Games whose trees do not fit need --sample external or outcome. Their runs are compared at the
-    end by sampled local best responses, which gain at most the gap.
+    Games whose trees do not fit into memory need --sample external or outcome. Their final
+    strategies are compared by sampled local best responses, whose gain is at most the gap.
     """
     code, results, lines = _carried_out(games, algorithms, running={"workers": 0}, **options)
     if out is not None:
@@ -153,8 +152,8 @@ def compare(
     if plot is not None and results.runs:
         write_file(plot, file_of(results.plot(x=x), plot.suffix[1:]), "--plot")
     written = [str(path) for path in (out, plot) if path]
-    told = meaning_of_gap(options["imperfect_recall"])
-    lines += ["", f"Gaps are {told}; * is the smallest of a game."]
+    meaning = meaning_of_gap(options["imperfect_recall"])
+    lines += ["", f"Gaps are {meaning}; * is the smallest of a game."]
     lines += [f"Written: {', '.join(written)}"] if written else []
     files = {"out": out and str(out), "plot": plot and str(plot)}
     return Report({"rows": results.to_rows(), **files}, lines).write(code)
@@ -162,10 +161,10 @@ def compare(
 
 @click.command(short_help="Run algorithms on suites of games, and keep the results.")
 @click.argument("algorithms", metavar="ALGORITHMS...", nargs=-1)
-@option("--against", "More algorithms, with commas between them.", metavar="A,B,...", multiple=True)
+@option("--against", "More algorithms, separated by commas.", metavar="A,B,...", multiple=True)
 @option(
     "--suite suites",
-    f"Games: {', '.join(suite_names())}, or one of your own as FILE.toml:NAME.",
+    f"Games: {', '.join(suite_names())}, or your own as FILE.toml:NAME.",
     metavar="NAME",
     multiple=True,
 )
@@ -194,8 +193,8 @@ def bench(
     An algorithm is a name, or a rule of yours as my_rule.py:MyRule, with hyperparameters if needed.
     'dcfr(alpha=1:3:0.5,gamma=2|4)' is a grid of a range and two alternatives.
 
-    Runs with a result in the folder are not repeated; an edited rule runs again. After Ctrl-C, or
-    any other end, the same command continues. A rule that fails costs its own runs only.
+    Runs with a result in the folder are skipped; an edited rule runs again. After Ctrl-C or a
+    crash, the same command continues. If a rule fails, the other runs continue.
     """
     if not suites and not games:
         raise Refusal(f"--suite: name one of {', '.join(suite_names())}, or pass --game GAME")
@@ -225,12 +224,11 @@ def bench(
 def _chosen(
     folder: str, games: Sequence[str], algorithms: str | None, labels: Sequence[str]
 ) -> Comparison:
-    """Return the results in a folder, of some or all games and algorithms."""
+    """Return the results in a folder for the chosen games and algorithms."""
     with reporting("FOLDER"):
         results = read_results(folder)
         if not results.runs:
-            told = f"there are no results in {quote(folder)}; regretkit bench writes them"
-            raise ValueError(told)
+            raise ValueError(f"{quote(folder)} has no results; regretkit bench writes them")
     with reporting("--only"):
         results = results.only(games)
     with reporting("--algorithms"):
@@ -241,7 +239,7 @@ def _chosen(
 
 choice = types.together(
     option("--only games", "Only this game; may be given several times.", multiple=True),
-    option("--algorithms", "Only these, with commas between them.", metavar="A,B,..."),
+    option("--algorithms", "Only these, separated by commas.", metavar="A,B,..."),
     option("--against x", "The horizontal axis.", click.Choice(_AXES), default="iteration"),
     option("--measure y", "The measure; the first one by default.", metavar="NAME"),
     label,
@@ -249,11 +247,11 @@ choice = types.together(
 )
 
 
-@click.command("figure", short_help="Draw the results in a folder, or write a table in LaTeX.")
+@click.command("figure", short_help="Draw the results in a folder, or write a LaTeX table.")
 @click.argument("folder", metavar="FOLDER")
 @option(
     "--out",
-    "The figure, as .pdf, .svg or .png; or a table in LaTeX, as .tex.",
+    "The file: a figure in .pdf, .svg or .png, or a LaTeX table in .tex.",
     OutputFile(".pdf", ".svg", ".png", ".tex"),
 )
 @option(
@@ -262,9 +260,11 @@ choice = types.together(
     click.Choice(["curves", "profile", "ranking"]),
     default="curves",
 )
-@option("--width", "In a paper of two columns.", click.Choice(["column", "page"]), default="page")
-@option("--gap", "The gap of the table, in units of payoff.", POSITIVE, default=1e-3)
-@option("--share", "The share of the first gap for a profile.", POSITIVE, default=1e-3)
+@option(
+    "--width", "The width in a two-column paper.", click.Choice(["column", "page"]), default="page"
+)
+@option("--gap", "In a table: the gap to reach, in units of payoff.", POSITIVE, default=1e-3)
+@option("--share", "In a profile: the share of the first gap to reach.", POSITIVE, default=1e-3)
 @choice
 def figure(
     folder: str,
@@ -275,13 +275,12 @@ def figure(
     gap: float,
     **options: Any,
 ) -> int:
-    """Draw the results that regretkit bench has written into FOLDER.
+    """Draw the results of regretkit bench in FOLDER.
 
-    Curves are one panel for each game, with the median over seeds of each algorithm and a band
-    between the quartiles. A performance profile shows the share of games where an algorithm reaches
-    a share of the first gap with at most a multiple of the least work. A ranking, which is printed,
-    has average ranks of the last gaps, with the tests of Friedman and Nemenyi. A table has the work
-    to reach a gap.
+    Curves: one panel for each game, with each algorithm's median over seeds and a band between the
+    quartiles. Profile: for each algorithm, the share of games in which it reaches --share of the
+    first gap within a multiple of the least work. Ranking: average ranks of the last gaps, with the
+    tests of Friedman and Nemenyi, printed as text. Table, for .tex: the work to reach --gap.
     """
     chosen, kind = _chosen(folder, games, algorithms, labels), options["kind"]
     with reporting("FOLDER"):
@@ -293,13 +292,13 @@ def figure(
         if out.suffix.lower() != ".tex":
             content = file_of(paper_figure(chosen, **options), out.suffix[1:].lower())
         elif kind == "profile":
-            raise Refusal("--out: a profile is no table; choose another ending or --kind")
+            raise Refusal("--out: a profile cannot be a .tex table")
         else:
             content = gap_table(chosen, gap, x=options["x"], y=options["y"]).encode() + b"\n"
     return _written(out, content, chosen)
 
 
-@click.command("report", short_help="Write a page of HTML to click through the results.")
+@click.command("report", short_help="Write an interactive HTML page of the results.")
 @click.argument("folder", metavar="FOLDER")
 @option("--out", "The page, as .html.", OutputFile(".html"), default="report.html")
 @choice
@@ -311,11 +310,11 @@ def report(
     labels: tuple[str, ...],
     **axes: Any,
 ) -> int:
-    """Write the results that regretkit bench has written into FOLDER as one page of HTML.
+    """Write the results of regretkit bench in FOLDER as one HTML page.
 
-    It has all curves, with their values under the pointer. Boxes and sliders choose games,
-    algorithms and hyperparameters. A table has the command that plays each result again. A browser
-    shows the page without server or network.
+    The page shows all curves, and their values under the pointer. Boxes and sliders choose games,
+    algorithms and hyperparameters. A table gives the command that repeats each result. The page
+    needs no server or network.
     """
     chosen = _chosen(folder, games, algorithms, labels)
     with reporting("FOLDER"):

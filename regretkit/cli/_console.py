@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 DONE, FAILED, REFUSED, SHORT_OF_GAP = range(4)
-"""Exit codes: done, failed, invalid, and done except that the gap was not reached."""
+"""Exit codes: success, failure, invalid input, and a run that ends above its target gap."""
 INTERRUPTED = 130
 
 
 class Refusal(click.ClickException):
-    """An argument or a file is invalid, as the message says."""
+    """An argument or a file is invalid."""
 
     exit_code = REFUSED
 
 
 class Failure(click.ClickException):
-    """The request is valid, but could not be carried out: a full disk, a rule that fails."""
+    """A valid command failed: a full disk, a rule that raises."""
 
     exit_code = FAILED
 
 
 @contextmanager
 def reporting(name: str, kind: type[click.ClickException] = Refusal) -> Iterator[None]:
-    """Report errors of the library as one line that begins with the name of an argument."""
+    """Report errors as one line that begins with ``name``."""
     try:
         yield
     except (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
@@ -58,7 +58,7 @@ def asked_for(option: str) -> bool:
 
 @define
 class Report:
-    """The answer of a command: facts for JSON, and lines."""
+    """The output of a command: facts for JSON, or lines of text."""
 
     facts: dict[str, Any] = field(factory=dict)
     lines: list[str] = field(factory=list)
@@ -69,7 +69,7 @@ class Report:
         self.facts |= facts
 
     def write(self, code: int = DONE) -> int:
-        """Write lines, or one object of JSON, on standard output, and return the exit code."""
+        """Print the lines, or the facts as one JSON object, and return the exit code."""
         as_json = asked_for("json")
         for line in [json.dumps(self.facts, allow_nan=False)] if as_json else self.lines:
             print(printable(line))
@@ -77,7 +77,7 @@ class Report:
 
 
 def write_file(path: Path, content: bytes, option: str = "--out") -> None:
-    """Write a file, or report that it failed."""
+    """Write a file, or report the failure."""
     with reporting(f"{option}: cannot write", Failure):
         replace_file(path, [content])
 
@@ -85,9 +85,9 @@ def write_file(path: Path, content: bytes, option: str = "--out") -> None:
 def table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Container[int], soft: int
 ) -> list[str]:
-    """Return the lines of a table, with the columns in ``right`` aligned to the right.
+    """Return the lines of a table; the columns in ``right`` are aligned to the right.
 
-    A terminal that is too narrow wraps the column ``soft``; files and pipes wrap none.
+    In a narrow terminal, the column ``soft`` wraps. In files and pipes, no column does.
     """
     cells = [[*heads], *([printable(cell) for cell in row] for row in rows)]
     if not sys.stdout.isatty():
@@ -114,12 +114,12 @@ def _console(stream: TextIO) -> "Console":
 
 
 Progress: TypeAlias = Callable[[str, float, float | None], object]
-"""Shows a text, the work so far and all of it, None if unknown."""
+"""Shows a text, the work done, and the total work or None."""
 
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Show progress on one line of standard error, if that is a terminal."""
+    """Show progress on one line of standard error, if it is a terminal."""
     if asked_for("quiet") or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda text, done, total: None
         return

@@ -1,4 +1,4 @@
-"""``regretkit evaluate``, ``exact`` and ``verify``: gaps, linear programs, and their proofs."""
+"""``regretkit evaluate``, ``exact`` and ``verify``: gaps, exact solutions and proofs."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -34,9 +34,9 @@ from regretkit.games.public import PublicGame
 from regretkit.play import solve
 
 _MOST = 20
-"""The most equilibria, or outcomes of one, to show."""
+"""Most equilibria, or outcomes of one equilibrium, to show."""
 _READINGS = 3
-"""The most floats to show with their fractions."""
+"""Most floats to show with their fractions."""
 
 certificate_out = option(
     "--certificate", "Write the proof in fractions, for regretkit verify.", OutputFile(".json")
@@ -48,11 +48,11 @@ certificate_out = option(
 @click.argument("strategy", metavar="STRATEGY")
 @option(
     "--threshold minimum",
-    "First remove every action of a smaller probability.",
+    "First remove the actions with a smaller probability.",
     click.FloatRange(0.0, 1.0),
 )
 @option("--purify", "First keep only the most probable actions.", is_flag=True)
-@option("--samples", "Without a tree, play N games for each number.", types.COUNT, default=100)
+@option("--samples", "Without a tree, sample N games for each estimate.", types.COUNT, default=100)
 @types.seed
 @certificate_out
 @types.strategy_out
@@ -69,42 +69,42 @@ def evaluate(
     out: Path | None,
     imperfect_recall: bool,
 ) -> int:
-    """Report the value of a strategy, and the gain of a best response of each player.
+    """Report the value of a strategy, and each player's gain from a best response.
 
-    STRATEGY is a JSON file of solve or exact; uniform, with the same probability for all actions;
-    or equilibrium.
+    STRATEGY is a JSON file from solve or exact, or one of two names: "equilibrium", or "uniform",
+    which gives all actions the same probability.
 
-    Without a tree both are estimates: the value from plays of the game, and the gains from sampled
-    local best responses, which gain less than best responses.
+    If the tree does not fit into memory, both are estimates from sampled games. The gains are then
+    those of local best responses, which are lower bounds.
     """
     game.accept(imperfect_recall)
     minimum = 1.0 if purify else minimum
     profile = game.strategy(strategy)
-    told = Report({"game": game.name, "strategy": strategy})
+    report = Report({"game": game.name, "strategy": strategy})
     if game.by_rules:
         game.refuse_without_tree({"--certificate": certificate})
         profile = profile.threshold(minimum or 0.0)
-        _estimate(game, profile, samples, seed or 0, told)
+        _estimate(game, profile, samples, seed or 0, report)
     else:
-        told.add(f"game            {game.name}", imperfect_recall=game.forgets)
+        report.add(f"game            {game.name}", imperfect_recall=game.forgets)
         if minimum is not None:
             before = float(nash_conv(game.played, profile))
             profile = profile.threshold(minimum)
-            told.add(f"gap before      {number(before)}", gap_before=before)
-        _measure(game, profile, told)
+            report.add(f"gap before      {number(before)}", gap_before=before)
+        _measure(game, profile, report)
         if certificate:
             with reporting("--certificate"):
-                _prove(certify_gaps(game.played, profile), certificate, told)
+                _prove(certify_gaps(game.played, profile), certificate, report)
     write_strategy(profile, out)
-    told.add(*[f"strategy        {out}"] * bool(out), out=out and str(out))
-    return told.write()
+    report.add(*[f"strategy        {out}"] * bool(out), out=out and str(out))
+    return report.write()
 
 
-def _measure(game: NamedGame, profile: Any, told: Report) -> None:
-    """Add the value and the gap of a strategy."""
+def _measure(game: NamedGame, profile: Any, report: Report) -> None:
+    """Report the value and the gap of a strategy."""
     gains = [float(gain) for gain in best_response_gains(game.played, profile)]
     value, gap, mean = game.played.value(profile).tolist(), sum(gains), sum(gains) / len(gains)
-    told.add(
+    report.add(
         f"value           {numbers(value)}",
         f"gap             {number(gap)} {meaning_of_gap(game.forgets)}",
         f"gains           {numbers(gains)}",
@@ -113,8 +113,8 @@ def _measure(game: NamedGame, profile: Any, told: Report) -> None:
     )
 
 
-def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Report) -> None:
-    """Add estimates of the value and the gap of a strategy."""
+def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, report: Report) -> None:
+    """Report estimates of the value and the gap of a strategy."""
     with reporting("STRATEGY"):
         values = sampled_value(game.game, profile, samples, seed)
         best = [
@@ -124,14 +124,14 @@ def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Repo
     for name, column in (("value", values), ("local_best_response", best)):
         errors = [estimate.standard_error if samples > 1 else None for estimate in column]
         means = [estimate.mean for estimate in column]
-        told.add(**{name: means, f"{name}_standard_error": errors})
+        report.add(**{name: means, f"{name}_standard_error": errors})
     pairs = list(zip(values, best, strict=True))
     gains = [float(b.mean - value.mean) for value, b in pairs]
     rows = [(f"player {player}", *map(str, pair)) for player, pair in enumerate(pairs)]
-    told.add(
-        f"game      {game.name}, without its tree: all numbers are estimates",
-        f"samples   {samples:,} games for each number, from seed {seed}",
-        f"gap       more than about {number(sum(gains))} in units of payoff",
+    report.add(
+        f"game      {game.name}, without its tree: all values are estimates",
+        f"samples   {samples:,} games for each estimate, from seed {seed}",
+        f"gap       at least about {number(sum(gains))} in units of payoff",
         "",
         *table(("", "value", "with a local best response"), rows, right=(), soft=0),
         **{"samples": samples, "seed": seed, "gains": gains, "gap": sum(gains)},
@@ -145,13 +145,21 @@ def _estimate(game: NamedGame, profile: Any, samples: int, seed: int, told: Repo
     "In extensive form: the correlated equilibrium of largest welfare.",
     click.Choice(["efce", "efcce", "nfcce"]),
 )
-@option("--finish", "In a zero-sum game: solve by play that is finished exactly.", is_flag=True)
 @option(
-    "--linear-program program",
-    "In a zero-sum game: solve a linear program. By default the faster of the two.",
+    "--finish",
+    "In a zero-sum game: run an algorithm, then solve for the equilibrium of its supports.",
     is_flag=True,
 )
-@option("--time seconds", "Play, or search for a proof, for S seconds at most.", types.POSITIVE)
+@option(
+    "--linear-program program",
+    "In a zero-sum game: solve a linear program. By default, the faster of the two methods.",
+    is_flag=True,
+)
+@option(
+    "--time seconds",
+    "Stop the solution, or the search for a proof, after S seconds.",
+    types.POSITIVE,
+)
 @option("--rational", "Report the value, or payoffs and gains, as fractions.", is_flag=True)
 @certificate_out
 @types.strategy_out
@@ -169,9 +177,9 @@ def exact(
     """Solve a game exactly.
 
     For a two-player zero-sum game, report its value and strategies that prove it. For other
-    two-player games, and in normal form, report the security level of each player. In normal form,
-    also report pure equilibria, dominated actions, and the correlated equilibrium of largest
-    welfare. In extensive form, --concept computes the last for any number of players.
+    two-player games and all normal forms, report each player's security level. A normal form
+    also has pure equilibria, dominated actions, and the correlated equilibrium of largest welfare.
+    For an extensive form, --concept computes such an equilibrium for any number of players.
     """
     if game.forgets:
         raise Refusal(f"GAME: {game.game.recall_violation}; solve --imperfect-recall plays it")
@@ -179,34 +187,34 @@ def exact(
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal = isinstance(solved, NormalFormGame)
     if not zero_sum and (finish or program or out):
-        only = "only zero-sum games of two players have --finish, --linear-program and --out"
+        only = "--finish, --linear-program and --out need a two-player zero-sum game"
         raise Refusal(f"GAME: {only}")
     if not (zero_sum or normal or concept) and (solved.players > 2 or rational or certificate):
-        raise Refusal("--concept: name the equilibrium, efce, efcce or nfcce")
-    told = Report({"game": game.name}, [f"game    {game.name}"])
+        raise Refusal("--concept: pass efce, efcce or nfcce")
+    report = Report({"game": game.name}, [f"game    {game.name}"])
     profile: Any = None
     with reporting("GAME"):
         if zero_sum:
-            profile = _value(solved, told, finish, program, seconds)
-        best = None if zero_sum else _general_sum(solved, told)
+            profile = _value(solved, report, finish, program, seconds)
+        best = None if zero_sum else _general_sum(solved, report)
         if concept:
-            best = _extensive_form(solved, concept, told)
+            best = _extensive_form(solved, concept, report)
         if zero_sum and (rational or certificate):
-            _prove(certify(solved, profile, time_limit=seconds), certificate, told)
+            _prove(certify(solved, profile, time_limit=seconds), certificate, report)
         elif rational or certificate:
             proof = certify_gaps(solved, best, concept or "ce", time_limit=seconds)
-            _prove(proof, certificate, told)
+            _prove(proof, certificate, report)
     if profile is not None:
         write_strategy(profile, out)
-        told.add(*[f"strategy written to {out}"] * bool(out))
-        told.add(*strategy_lines(profile, written=out is not None))
-    told.add(out=out and str(out))
-    short = "out of" in told.facts.get("method", "")
-    return told.write(console.SHORT_OF_GAP if short else console.DONE)
+        report.add(*[f"strategy written to {out}"] * bool(out))
+        report.add(*strategy_lines(profile, written=out is not None))
+    report.add(out=out and str(out))
+    short = "out of" in report.facts.get("method", "")
+    return report.write(console.SHORT_OF_GAP if short else console.DONE)
 
 
-def _value(game: Any, told: Report, finish: bool, program: bool, limit: float | None) -> Any:
-    """Add the value of a zero-sum game, and return strategies that prove it."""
+def _value(game: Any, report: Report, finish: bool, program: bool, limit: float | None) -> Any:
+    """Report the value of a zero-sum game, and return strategies that prove it."""
     if program:
         solution = solve_zero_sum(game, time_limit=limit)
     else:
@@ -214,7 +222,7 @@ def _value(game: Any, told: Report, finish: bool, program: bool, limit: float | 
         solution = solve(game, exact=True, time_limit=limit)
     lower, upper, value = solution.lower, solution.upper, solution.value
     values = [value, game.constant_sum - value]
-    told.add(
+    report.add(
         f"value   {numbers(values)}",
         f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
         f"by      {solution.method}, to a gap of {number(solution.gap)}",
@@ -224,21 +232,23 @@ def _value(game: Any, told: Report, finish: bool, program: bool, limit: float | 
     return solution.profile
 
 
-def _general_sum(game: Any, told: Report) -> Any:
-    """Add security levels; return the best correlated equilibrium in normal form, else None."""
+def _general_sum(game: Any, report: Report) -> Any:
+    """Report security levels; return the best correlated equilibrium of a normal form."""
     normal = isinstance(game, NormalFormGame)
     if game.players == 2 or normal:
         levels = [maxmin(game, player).value for player in range(game.players)]
-        told.add(f"maxmin  {numbers(levels)}: what each player is sure to get", maxmin=levels)
-    return _normal_form(game, told) if normal else None
+        report.add(
+            f"maxmin  {numbers(levels)}: the payoff that each player can guarantee", maxmin=levels
+        )
+    return _normal_form(game, report) if normal else None
 
 
-def _extensive_form(game: Any, concept: Any, told: Report) -> Any:
-    """Add the correlated equilibrium of largest welfare of a game in extensive form."""
+def _extensive_form(game: Any, concept: Any, report: Report) -> Any:
+    """Report the correlated equilibrium of largest welfare of an extensive form."""
     best = best_extensive_form_correlated_equilibrium(game, concept=concept)
     payoffs, optimum = best.payoffs.tolist(), {"value": best.value, "bound": best.bound}
-    told.add(
-        f"{concept:<7} {number(best.value)}: the largest welfare, which pays {numbers(payoffs)}",
+    report.add(
+        f"{concept:<7} {number(best.value)}: the largest welfare, with payoffs {numbers(payoffs)}",
         f"proof   no equilibrium has more than {best.bound:.12g}, and no player gains more than "
         f"{number(best.gap)} by deviating",
         **{concept: optimum | {"payoffs": payoffs, "gap": best.gap}},
@@ -246,8 +256,8 @@ def _extensive_form(game: Any, concept: Any, told: Report) -> Any:
     return best
 
 
-def _normal_form(game: NormalFormGame, told: Report) -> Any:
-    """Add pure equilibria, dominated actions and the best correlated equilibrium; return it."""
+def _normal_form(game: NormalFormGame, report: Report) -> Any:
+    """Report pure equilibria and dominated actions; report and return the best equilibrium."""
     names = [domain.labels.actions(0) for domain in game.domains]
 
     def named(outcome: Sequence[int]) -> list[str]:
@@ -256,21 +266,21 @@ def _normal_form(game: NormalFormGame, told: Report) -> Any:
     pure = [named(outcome) for outcome in pure_equilibria(game)]
     players = enumerate(names)
     dominated = [[own[a] for a in dominated_actions(game, player)] for player, own in players]
-    told.add("", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure)))
+    report.add("", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure)))
     for player, actions in enumerate(dominated):
         if actions:
-            told.add(f"strictly dominated for player {player}: {', '.join(actions)}")
+            report.add(f"strictly dominated for player {player}: {', '.join(actions)}")
     best = best_correlated_equilibrium(game)
     outcomes: list[dict[str, Any]] = [
         {"actions": named(outcome), "probability": float(best.distribution[tuple(outcome)])}
         for outcome in np.argwhere(best.distribution > 0.0).tolist()
     ]
     payoffs = best.payoffs.tolist()
-    title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
+    title = f"correlated equilibrium of largest welfare, with payoffs {numbers(payoffs)}"
     shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
-    told.add("", title, *_first(shown), pure_equilibria=pure, strictly_dominated=dominated)
+    report.add("", title, *_first(shown), pure_equilibria=pure, strictly_dominated=dominated)
     optimum = {"payoffs": payoffs, "gap": best.gap, "outcomes": outcomes}
-    told.add(best_correlated_equilibrium=optimum)
+    report.add(best_correlated_equilibrium=optimum)
     return best
 
 
@@ -283,27 +293,27 @@ def _first(lines: Iterable[str]) -> list[str]:
 # Proofs
 
 
-def _prove(proof: Certificate, path: Path | None, told: Report) -> None:
-    """Add the claims of a proof, and write it."""
-    _describe(proof, told)
-    told.add(certificate=path and str(path))
+def _prove(proof: Certificate, path: Path | None, report: Report) -> None:
+    """Report and write a certificate."""
+    _describe(proof, report)
+    report.add(certificate=path and str(path))
     if path is not None:
         with reporting("--certificate", Failure):
             proof.to_json(path)
-        told.add(f"certificate written to {path}")
+        report.add(f"certificate written to {path}")
 
 
-def _describe(proof: Certificate, told: Report) -> None:
-    """Add the claims of a proof."""
+def _describe(proof: Certificate, report: Report) -> None:
+    """Report the claims of a certificate."""
     if proof.notion == "value":
-        told.add(f"exactly {proof.value}", fraction=str(proof.value))
+        report.add(f"exactly {proof.value}", fraction=str(proof.value))
     else:
         earned, gaps = ([*map(str, values)] for values in (proof.lower, proof.gaps))
-        told.add(f"exactly {proof}", notion=proof.notion, earned=earned, gaps=gaps)
+        report.add(f"exactly {proof}", notion=proof.notion, earned=earned, gaps=gaps)
     meant = [f"{value:g} as {_short(read)}" for value, read in proof.readings.items()]
     remaining = [f"{len(meant) - _READINGS} more"] if len(meant) > _READINGS else []
-    told.add(*([f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []))
-    told.add(readings={repr(value): str(read) for value, read in proof.readings.items()})
+    report.add(*([f"read    {', '.join(meant[:_READINGS] + remaining)}"] if meant else []))
+    report.add(readings={repr(value): str(read) for value, read in proof.readings.items()})
 
 
 def _short(value: Fraction) -> str:
@@ -311,21 +321,21 @@ def _short(value: Fraction) -> str:
     return text if len(text) < 40 else f"a fraction of {len(text) - 1} digits"
 
 
-@click.command(short_help="Check a proof in fractions.", epilog=GAME_HELP)
+@click.command(short_help="Check a certificate in fractions.", epilog=GAME_HELP)
 @click.argument("certificate", metavar="CERTIFICATE")
 @types.game
 @types.as_json
 def verify(certificate: str, game: NamedGame) -> int:
-    """Check CERTIFICATE, a file of exact or evaluate, in fractions and from the game alone.
+    """Check CERTIFICATE, a file from exact or evaluate, in fractions.
 
-    The certificate of a public game is of its tree.
+    All numbers are computed again from the game. For a public game, from its tree.
     """
     try:
         proof = Certificate.from_json(certificate)
         proof.verify(game.game.to_tree() if isinstance(game.game, PublicGame) else game.game)
     except (MemoryError, OSError, TypeError, ValueError) as error:
         raise Failure(f"CERTIFICATE: {reason(error)}") from error
-    told = Report({"game": game.name, "certificate": certificate}, [f"game    {game.name}"])
-    _describe(proof, told)
-    told.add("proven")
-    return told.write()
+    report = Report({"game": game.name, "certificate": certificate}, [f"game    {game.name}"])
+    _describe(proof, report)
+    report.add("proven")
+    return report.write()

@@ -20,12 +20,12 @@ from regretkit.trace import UntraceableError, describe_kernel
 from regretkit.workbench._names import algorithm_of, load_game
 
 RULES_ALONE = {"phantom_tic_tac_toe": games.PhantomTicTacToe}
-"""Games of the catalogue that have no tree."""
+"""Games of the catalogue without a tree."""
 LARGE: dict[str, tuple[Any, ...]] = {
     "dudo": ("extensive", 2, None, 294_883, [12_288, 12_288]),
     "phantom_tic_tac_toe": ("extensive", 2, None, None, None),
 }
-"""The sizes of games that take more than a moment to build, None where no tree fits."""
+"""Sizes of games that are slow to build; None where the tree does not fit into memory."""
 _SIZES = ("form", "players", "actions", "histories", "information_sets")
 
 
@@ -39,7 +39,7 @@ def _factory(name: str) -> Any:
 def list_games(name: str | None) -> int:
     """List the games of the catalogue with their sizes, or explain the game NAME.
 
-    The sizes are those without arguments; with other arguments a game can be much larger.
+    The sizes are those of the default arguments. Other arguments can make a game much larger.
     """
     known = sorted({*games.names(), *RULES_ALONE})
     if name is not None:
@@ -128,40 +128,40 @@ def _text(game: Any, limit: int) -> list[str]:
     if isinstance(game, NormalFormGame):
         outcomes = game.payoffs[0].size
         if outcomes > limit:
-            return [f"It has {outcomes:,} outcomes: --limit {outcomes} shows them."]
+            return [f"{outcomes:,} outcomes: --limit {outcomes} shows them"]
         lines = list(table_lines(game))
         return lines if lines[0] else lines[1:]
     if isinstance(game, PublicGame):
         return []
     lines = list(tree_lines(game.tree, limit))
     if (rest := game.tree.histories - limit) > 0:
-        lines += ["", f"{rest:,} longer histories are left out: --limit {rest + limit} shows them."]
+        lines += ["", f"{rest:,} longer histories omitted: --limit {rest + limit} shows them"]
     return lines
 
 
-@click.command(short_help="Write a game into a Gambit file.", epilog=GAME_HELP)
+@click.command(short_help="Write a game to a Gambit file.", epilog=GAME_HELP)
 @click.argument("source", metavar="IN", type=GameType())
 @click.argument("target", metavar="OUT", type=types.OutputFile(".efg", ".nfg"))
-@option("--for-gambit", "Replace what Gambit rejects, such as odd characters.", is_flag=True)
+@option("--for-gambit", "Replace characters and names that Gambit rejects.", is_flag=True)
 @types.as_json
 def convert(source: NamedGame, target: Path, for_gambit: bool) -> int:
-    """Write the game IN into the file OUT, in Gambit's format.
+    """Write the game IN to the file OUT, in Gambit's format.
 
     IN is a GAME. OUT ends in .efg for a game in extensive form and in .nfg for one in normal form.
     """
     with reporting("OUT"):
         games.save(source.game, target, for_gambit=for_gambit)
-    told = Report({"game": source.name, "out": str(target)})
-    told.add(f"{source.name} written to {target}")
-    return told.write()
+    report = Report({"game": source.name, "out": str(target)})
+    report.add(f"{source.name} written to {target}")
+    return report.write()
 
 
-@click.command("trace", short_help="Show the code that a rule is compiled to.")
+@click.command("trace", short_help="Show the compiled code of a rule.")
 @click.argument("name", metavar="NAME")
-@click.option("--driver", is_flag=True, help="Show the iterations that call it, too.")
+@click.option("--driver", is_flag=True, help="Also show the loops over the game that call it.")
 @types.as_json
 def show_trace(name: str, driver: bool) -> int:
-    """Show the machine code of the rule NAME: its graph, and the loops made of it.
+    """Show the compiled code of the rule NAME: its graph, and the loops generated from it.
 
     NAME is an algorithm, such as cfr+, or a rule of yours as my_rule.py:MyRule, with
     hyperparameters if needed, as in 'my_rule.py:MyRule(power=2)'.
@@ -173,7 +173,7 @@ def show_trace(name: str, driver: bool) -> int:
     except UntraceableError as error:
         raise Failure(f"NAME: {name} cannot be traced: {reason(error)}") from error
     if driver:
-        from regretkit.engine.kernels import _iteration, _walks  # which other commands do not need
+        from regretkit.engine.kernels import _iteration, _walks  # slow to import
 
         found: list[Any] = [_iteration.iterate, _iteration.update, _iteration.update_range]
         found += [_walks.backward, _walks.gather, _walks.value_of, _walks.forward]

@@ -1,4 +1,4 @@
-"""All commands together, and how one ends: with an exit code, and in one line if it fails."""
+"""The command line: its group of commands, exit codes and error messages."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ Exit codes:
   1    failed: a file cannot be written, a package is missing, a rule failed
   2    an argument or a file is invalid
   3    iterations or time ended before the gap was reached
-  130  Ctrl-C: the result so far is reported, and saved with --checkpoint
+  130  interrupted by Ctrl-C: the result so far is reported, and saved with --checkpoint
 """
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
@@ -37,13 +37,13 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "s
     no_args_is_help=True,
 )
 @click.version_option(package_name="regretkit", message="regretkit %(version)s")
-@click.option(_TRACEBACK, is_flag=True, help="Show where in the code an error was raised.")
+@click.option(_TRACEBACK, is_flag=True, help="Show the traceback of an error.")
 def app(traceback: bool) -> None:
     """Composable regret minimization for game theory, from the shell."""
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command, and return its exit code; errors are reported in one line."""
+    """Run a command, report an error in one line, and return the exit code."""
     in_full = _TRACEBACK in words  # in any position
     words = [word for word in words if word != _TRACEBACK]
     with warnings.catch_warnings():
@@ -65,7 +65,7 @@ def run(words: Sequence[str]) -> int:
                 more = f" {error.ctx.command_path} --help explains the arguments"
             say(f"{error.format_message()}{more}")
             return error.exit_code
-        except BrokenPipeError as error:  # the reader has closed the pipe, as `head` does
+        except BrokenPipeError as error:  # the reader closed the pipe, as `head` does
             if error.errno == errno.EPIPE:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED

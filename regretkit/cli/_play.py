@@ -1,4 +1,4 @@
-"""``regretkit play``: the user against a strategy, or strategies against each other."""
+"""``regretkit play``: matches of the user and of strategies."""
 
 import math
 import sys
@@ -35,7 +35,7 @@ from regretkit.play import HumanAgent, Observation, Round, StrategyAgent, play_m
 @types.game_or_rules
 @click.argument("strategies", metavar="[STRATEGY]...", nargs=-1)
 @option("--matches", "Let strategies play N matches against each other, without you.", COUNT)
-@option("--rounds", "Stop after N rounds; by default when you leave.", COUNT)
+@option("--rounds", "Stop after N rounds; by default, play until you leave.", COUNT)
 @option(
     "--seat",
     "Your player, from 0; with --matches, that of the first strategy. By default seats rotate "
@@ -55,15 +55,15 @@ def play(
 ) -> int:
     """Play GAME at the terminal against strategies, or let strategies play against each other.
 
-    STRATEGY is a JSON file of solve or exact; equilibrium, the default if the tree fits; or
-    uniform, with the same probability for all actions. One strategy plays for all other players,
-    with --matches for all players. Or name one for each of them, in order.
+    STRATEGY is a JSON file from solve or exact, or one of two names. "equilibrium" is the default
+    if the tree fits into memory. "uniform" gives all actions the same probability. One strategy
+    plays for all other players, and with --matches for all players. Or name one for each, in order.
 
-    Answer with the name of an action or the beginning of it. Ctrl-D, the end of the input, and
-    Ctrl-C leave the game and report your earnings.
+    Answer with the name of an action or its beginning. Ctrl-C, Ctrl-D and the end of the input
+    leave the game and report your payoffs.
 
-    With --matches, the report has the mean payoff of each strategy per match, an interval of about
-    95 % confidence for its expectation, and the exact expectation if the game's tree fits.
+    With --matches, the report shows each strategy's mean payoff per match, an approximate 95 %
+    confidence interval, and the exact expectation if the tree fits into memory.
     """
     players, others = game.players, game.players - (matches is None)
     if seat is not None and seat >= players:
@@ -71,7 +71,7 @@ def play(
     default = UNIFORM if game.by_rules else EQUILIBRIUM
     texts = list(strategies) or [default] * min(others, 1)
     if len(texts) not in (min(1, others), others):
-        raise Refusal(f"STRATEGY: name one, or {others}, one for each player, got {len(texts)}")
+        raise Refusal(f"STRATEGY: name one strategy, or {others}, got {len(texts)}")
     profiles = {text: game.strategy(text) for text in dict.fromkeys(texts)}
     texts = texts * others if len(texts) < others else texts
     lineup = [profiles[text] for text in texts]
@@ -81,7 +81,7 @@ def play(
 
 
 def _seatings(players: int, seat: int | None) -> Iterator[list[int]]:
-    """Yield the participant of each player, in the rounds until all have rotated."""
+    """Yield the participant of each player, once for each rotation of the seats."""
     if seat is None:
         for turn in range(players):
             yield [(player - turn) % players for player in range(players)]
@@ -122,20 +122,19 @@ def _matches(
         results.append({"strategy": text, "mean": mean, "standard_error": error, "expected": exact})
         ends = "" if error is None else f"{mean - 1.96 * error:.4g} to {mean + 1.96 * error:.4g}"
         rows.append((text, number(mean), ends, "" if exact is None else number(exact)))
-    told = Report({"game": game.name, "matches": matches, "seat": seat, "seed": seed})
+    report = Report({"game": game.name, "matches": matches, "seat": seat, "seed": seed})
     heads = ("strategy", "earned", "95 % interval", "expected")
-    told.add(f"game     {game.name}", f"matches  {matches:,}, drawn from seed {seed}", "")
-    told.add(*table(heads, rows, right=(1, 3), soft=0), results=results)
-    told.add(
-        "", "Earned is the mean of the matches; the interval is approximate, for many matches."
-    )
-    return told.write()
+    report.add(f"game     {game.name}", f"matches  {matches:,}, drawn from seed {seed}", "")
+    report.add(*table(heads, rows, right=(1, 3), soft=0), results=results)
+    report.add("", "earned: mean payoff per match; the interval is a normal approximation")
+    return report.write()
 
 
 def _pooled(parts: Sequence[Estimate]) -> tuple[float, float | None]:
-    """Return the mean of several estimates together, and its standard error."""
+    """Return the mean of the union of several samples, and its standard error."""
     samples = sum(part.samples for part in parts)
     mean = math.fsum(part.samples * part.mean for part in parts) / samples
+    # The sum of squares within the samples, plus that of their means around the common mean
     squares = [(part.samples - 1) * part.variance for part in parts if part.samples > 1]
     squares += [part.samples * (part.mean - mean) ** 2 for part in parts]
     error = math.sqrt(math.fsum(squares) / (samples - 1) / samples) if samples > 1 else None
@@ -147,7 +146,7 @@ def _pooled(parts: Sequence[Estimate]) -> tuple[float, float | None]:
 
 @define(eq=False)
 class _Table:
-    """The user and the other players, round after round."""
+    """The rounds of a user against strategies."""
 
     game: NamedGame
     opponents: Sequence[str]
@@ -158,12 +157,12 @@ class _Table:
     """The player of the user in this round."""
 
     def tell(self, *lines: str, end: str = "\n") -> None:
-        """Write lines, to standard error where standard output is for JSON."""
+        """Write lines to standard output, or with --json to standard error."""
         stream = sys.stderr if asked_for("json") else sys.stdout
         print(*map(printable, lines), sep="\n", end=end, file=stream, flush=True)
 
     def ask(self, question: str) -> str:
-        """Return the answer to a question, or raise ``EOFError`` at the end of the input."""
+        """Return the user's answer, or raise ``EOFError`` at the end of the input."""
         self.questions += 1
         self.tell(question, end="")
         answered = sys.stdin.readline()
@@ -174,24 +173,24 @@ class _Table:
         return answered
 
     def act(self, situation: Observation) -> int:
-        """Let the user choose."""
+        """Return the user's action."""
         return HumanAgent(self.ask, self.tell).act(situation)
 
     def on_round_end(self, round: Round) -> None:
-        """Tell all moves of the round, and what each player knew."""
-        history, told = as_history(self.game.game), list[tuple[str, str]]()
+        """Show all actions of the round, each with the information set of its player."""
+        history, shown = as_history(self.game.game), list[tuple[str, str]]()
         for move in round.moves:
             player = history.player()
             outcomes = history.chance_outcomes() if player == CHANCE else ()
             actions = [action for action, _ in outcomes] or history.actions()
             action = next(action for action in actions if str(action) == move)
-            knew = str(history.information_set()).strip() if player != CHANCE else ""
-            told.append((f"  {self._who(player)}: {str(action).strip()}", knew))
+            place = str(history.information_set()).strip() if player != CHANCE else ""
+            shown.append((f"  {self._who(player)}: {str(action).strip()}", place))
             history = history.child(action)
-        width = max((len(line) for line, _ in told), default=0)
-        self.tell("What happened:")
-        for line, knew in told:
-            self.tell(f"{line:<{width}}   knowing {knew}" if knew else line)
+        width = max((len(line) for line, _ in shown), default=0)
+        self.tell("Actions:")
+        for line, place in shown:
+            self.tell(f"{line:<{width}}   information set {place}" if place else line)
 
     def _who(self, player: int) -> str:
         if player == CHANCE:
@@ -199,7 +198,7 @@ class _Table:
         return "you" if player == self.player else f"player {player}"
 
     def play(self, lineup: Sequence[Any], rounds: int | None) -> int:
-        """Play rounds until there are enough or the user leaves, and report the payoffs."""
+        """Play ``rounds`` rounds, or until the user leaves, and report the payoffs."""
         payoffs: list[float] = []
         stopped_by, code = "rounds", DONE
         try:
@@ -209,11 +208,11 @@ class _Table:
         except KeyboardInterrupt:
             stopped_by, code = "interrupt", INTERRUPTED
         total, count = math.fsum(payoffs), len(payoffs)
-        told = "No round was played to its end."
+        summary = "You finished no round."
         if payoffs:
             played = "1 round" if count == 1 else f"{count:,} rounds"
-            told = f"In {played} you have earned {total:+g}, which is {total / count:+g} a round."
-        self.tell("", told)
+            summary = f"You earned {total:+g} in {played}, {total / count:+g} a round."
+        self.tell("", summary)
         report = Report({"game": self.game.name, "strategies": list(self.opponents)})
         report.add(seat=self.seat, seed=self.seed, rounds=count, payoffs=payoffs, earned=total)
         report.add(stopped_by=stopped_by)
@@ -236,7 +235,7 @@ class _Table:
                 places = [agents[participant] for participant in seats]
                 match = play_match(self.game.game, places, 1, generator)
             payoffs.append(float(match.payoffs[0, self.player]))
-            so_far = f"; in all {math.fsum(payoffs):+g}" if len(payoffs) > 1 else ""
+            so_far = f"; total {math.fsum(payoffs):+g}" if len(payoffs) > 1 else ""
             self.tell(f"You earn {payoffs[-1]:+g}{so_far}.")
             if rounds is None and self.questions == asked:
-                self.ask("There was no decision for you. Press Return to continue. ")
+                self.ask("You had no decision. Press Return to continue. ")

@@ -1,4 +1,4 @@
-"""``regretkit solve`` and ``resume``: a new run, and a saved one."""
+"""``regretkit solve`` and ``resume``: new and saved runs."""
 
 import shlex
 from contextlib import redirect_stdout
@@ -34,22 +34,22 @@ from regretkit.workbench import ComparedRun, Comparison
 from regretkit.workbench._names import algorithm_of, located
 
 SMALL = 60
-"""Information sets up to which a strategy is shown."""
+"""Most information sets of a strategy that is printed."""
 
 outputs = types.together(
     types.strategy_out,
-    option("--plot", "Draw how the gap fell, as .svg, .pdf or .png.", types.figure_file),
+    option("--plot", "Draw the gap over iterations, as .svg, .pdf or .png.", types.figure_file),
     option(
         "--measure",
-        "Measure this gap to a correlated equilibrium too, of the play of all iterations. May be "
-        "given several times.",
+        "Also measure this gap to a correlated equilibrium, for the play of all iterations. May "
+        "be given several times.",
         click.Choice(types.GAPS),
         multiple=True,
     ),
-    option("--checkpoint", "Save the run in this file, to resume it.", types.OutputFile()),
+    option("--checkpoint", "Save the run to this file, for resume.", types.OutputFile()),
     option(
         "--checkpoint-every every",
-        "Seconds between two checkpoints.",
+        "Seconds between checkpoints.",
         types.POSITIVE,
         default=10.0,
     ),
@@ -60,7 +60,7 @@ outputs = types.together(
 
 @define(eq=False)
 class _Session:
-    """A run of the command line: its measurements, its checkpoints and its report."""
+    """A run of the command line, its measurements, checkpoints and report."""
 
     game: NamedGame
     label: str
@@ -76,7 +76,7 @@ class _Session:
     out: Path | None
     plot: Path | None
     run: Any = None
-    """The run once it has begun."""
+    """The run; None before it begins."""
     record: Recorder = field(init=False)
     show: console.Progress = field(init=False)
     interrupted: bool = False
@@ -89,11 +89,11 @@ class _Session:
         )
 
     def _gap(self, run: Any) -> float:
-        """Measure the gap of the strategies that are reported."""
+        """Return the gap of the reported strategies."""
         return float(nash_conv(run.game, self.game.coarsen(run.average)))
 
     def begin(self, run: Any) -> None:
-        """Note the run, which an interrupt would lose."""
+        """Keep the run for a report after an interrupt."""
         self.run = run
 
     def __call__(self, run: Any) -> None:
@@ -110,7 +110,7 @@ class _Session:
         return [At(geometric(1.25 if self.target_gap is None else 1.05), self.record)]
 
     def play(self, start: Any) -> None:
-        """Let ``start`` play with the callbacks, up to Ctrl-C, and report errors."""
+        """Call ``start`` with the callbacks, until the run ends or Ctrl-C."""
         watching = saved = self.saved
         if self.checkpoint is not None:
             watching = [Checkpoint(self.checkpoint, seconds=self.every, callbacks=saved)]
@@ -134,14 +134,14 @@ class _Session:
         if isinstance(error, CheckpointError):
             return Failure(f"--checkpoint: {reason(error)}")
         if self.run is None and isinstance(error, TypeError | ValueError | MemoryError):
-            told = reason(error) if self.rule is None else located(error, self.rule)
-            return Refusal(f"{'--algorithm' if self.rule is None else '--rule'}: {told}")
+            message = reason(error) if self.rule is None else located(error, self.rule)
+            return Refusal(f"{'--algorithm' if self.rule is None else '--rule'}: {message}")
         cause = error.__cause__ if isinstance(error, RuntimeError) else None
         place = f"iteration {self.run.iteration + 1}: " if self.run is not None else ""
         return Failure(f"{place}{located(cause or error, self.rule or self.label)}")
 
     def stopped_by(self) -> str:
-        """Return the end of the run: interrupt, gap, time or iterations."""
+        """Return why the run ended: interrupt, gap, time or iterations."""
         gaps: list[Any] = self.record.values.get("gap", [])
         if self.interrupted:
             return "interrupt"
@@ -153,7 +153,7 @@ class _Session:
 
     def report(self) -> int:
         """Write the files, report the run, and return the exit code."""
-        run, game, told, ended = self.run, self.game, Report(), self.stopped_by()
+        run, game, report, ended = self.run, self.game, Report(), self.stopped_by()
         average = game.coarsen(run.average)
         curve: dict[str, Any] = {"iteration": self.record.iterations, **self.record.values}
         write_strategy(average, self.out)
@@ -166,29 +166,31 @@ class _Session:
         took = f"{run.iteration:,} in {seconds:.3g} s, {number(run.iteration / max(seconds, 1e-9))}"
         after = {"interrupt": ", then interrupted", "time": ", then time was up"}.get(ended, "")
         sampling = f", {self.sample} sampling" if self.sample else ""
-        told.add(f"game        {game.name}", game=game.name, fingerprint=fingerprint(run.game))
-        told.add(f"algorithm   {self.label}{sampling}", algorithm=self.label)
-        told.add(f"iterations  {took} a second{after}", iterations=run.iteration, seconds=seconds)
-        told.add(rule=self.rule, sample=self.sample, stopped_by=ended)
+        report.add(f"game        {game.name}", game=game.name, fingerprint=fingerprint(run.game))
+        report.add(f"algorithm   {self.label}{sampling}", algorithm=self.label)
+        report.add(f"iterations  {took} a second{after}", iterations=run.iteration, seconds=seconds)
+        report.add(rule=self.rule, sample=self.sample, stopped_by=ended)
         if game.by_rules:
             met = " + ".join(f"{count:,}" for count in run.information_sets)
-            told.add(f"visited     {met} information sets; without the tree no gap is known")
-            told.add(information_sets=list(run.information_sets))
+            report.add(f"visited     {met} information sets; no gap without the tree")
+            report.add(information_sets=list(run.information_sets))
         else:
             gap, value = curve["gap"][-1], run.game.value(average).tolist()
-            told.add(f"engine      {run.engine}", engine=run.engine, imperfect_recall=game.forgets)
-            told.add(f"gap         {number(gap)} {meaning_of_gap(game.forgets)}", gap=gap)
-            told.add(*(f"{name:<11} {number(curve[name][-1])}" for name in self.measure))
-            told.add(f"value       {numbers(value)}", value=value)
-            told.add(exploitability=gap / run.players, curve=curve)
+            report.add(
+                f"engine      {run.engine}", engine=run.engine, imperfect_recall=game.forgets
+            )
+            report.add(f"gap         {number(gap)} {meaning_of_gap(game.forgets)}", gap=gap)
+            report.add(*(f"{name:<11} {number(curve[name][-1])}" for name in self.measure))
+            report.add(f"value       {numbers(value)}", value=value)
+            report.add(exploitability=gap / run.players, curve=curve)
         files = {"checkpoint": self.checkpoint, "strategy": self.out, "figure": self.plot}
         for name, path in files.items():
-            told.add(*[f"{name:<11} {path}"] * bool(path), **{name: path and str(path)})
-        told.add(*strategy_lines(average, written=self.out is not None))
+            report.add(*[f"{name:<11} {path}"] * bool(path), **{name: path and str(path)})
+        report.add(*strategy_lines(average, written=self.out is not None))
         code = console.SHORT_OF_GAP if self.target_gap and ended != "gap" else console.DONE
-        told.write()
+        report.write()
         if self.interrupted:
-            code, more = console.INTERRUPTED, "with --checkpoint FILE a run can be resumed"
+            code, more = console.INTERRUPTED, "--checkpoint FILE saves runs to resume"
             if self.checkpoint is not None:
                 command = shlex.join(["regretkit", "resume", str(self.checkpoint)])
                 more = f"{command} continues it"
@@ -206,7 +208,7 @@ class _Session:
 @types.imperfect_recall
 @option(
     "--engine",
-    "What runs the iterations.",
+    "The engine that runs the iterations.",
     metavar="auto|compiled|numpy",
     default="auto",
 )
@@ -225,10 +227,10 @@ def solve(
 ) -> int:
     """Solve a game by self-play, and report the gap of the average strategies.
 
-    Without a limit it plays a thousand iterations; the first of several limits stops it. Ctrl-C
-    ends the run between two iterations, saves the checkpoint, and reports the result so far.
+    The first limit reached ends the run; the default is a thousand iterations. Ctrl-C ends the run
+    after an iteration, saves the checkpoint, and reports the result so far.
 
-    With --sample external or outcome, the run needs the rules of a game alone and no tree.
+    With --sample external or outcome, the run needs only the rules of a game, not its tree.
     """
     game.accept(imperfect_recall)
     if not (iterations or target_gap or time_limit):
@@ -237,7 +239,7 @@ def solve(
     if given["checkpoint"] is not None and given["checkpoint"].exists():
         path = str(given["checkpoint"])
         words = shlex.join(["regretkit", "resume", path])
-        raise Refusal(f"--checkpoint: {quote(path)} exists already; {words} continues it")
+        raise Refusal(f"--checkpoint: {quote(path)} exists; {words} continues it")
     default = algorithm or ("cfr+" if made.sampling is None else "lcfr")
     label = " in ".join(filter(None, (rule, algorithm))) if rule else default
     own = rule or (algorithm if algorithm and ":" in algorithm else None)
@@ -246,7 +248,10 @@ def solve(
     limits: dict[str, Any] = {"time_limit": time_limit, "seed": seed}
     if game.by_rules:
         if made.sampling is None:
-            raise Refusal(f"--sample: the tree of {game.text} does not fit; pass --sample external")
+            raise Refusal(
+                f"--sample: the tree of {game.text} does not fit into memory; "
+                "pass --sample external"
+            )
         game.refuse_without_tree({"--gap": target_gap, "--engine": engine != "auto"})
     else:
         limits |= {"engine": engine, "imperfect_recall": game.forgets, "target_gap": target_gap}
@@ -259,7 +264,7 @@ def solve(
 @click.command(short_help="Continue a saved run.")
 @click.argument("file", metavar="FILE")
 @types.limits
-@option("--game", "The game, if it is not in the catalogue.", types.GameType(or_rules=True))
+@option("--game", "The game, if the catalogue lacks it.", types.GameType(or_rules=True))
 @option("--rule", "The rule or algorithm, if it is your own.", metavar="FILE.py:CLASS")
 @outputs
 def resume(
@@ -271,11 +276,11 @@ def resume(
     time_limit: float | None,
     **given: Any,
 ) -> int:
-    """Continue a saved run, bitwise identically to one that was never stopped.
+    """Continue a saved run. The result is bitwise that of a run without interruption.
 
-    Without a limit it continues to the --iterations of its start. Iterations count from the first
-    one, seconds from now. Name a rule of yours again, a game outside the catalogue or without its
-    tree, and each --measure: a file never decides which code is run or which other file is read.
+    Without a limit, the run continues to the --iterations of its start. Iterations count from the
+    first one, seconds from now. Pass again your own --rule, a --game outside the catalogue or
+    without its tree, and each --measure: a file never selects code to run or other files to read.
     """
     with reporting("--rule"):
         made: Algorithm | None = None if rule is None else algorithm_of(rule)
@@ -288,18 +293,18 @@ def resume(
     if not (iterations or target_gap or time_limit):
         iterations = run.horizon
     if not (iterations or target_gap or time_limit):
-        raise Refusal(f"FILE: {file} does not say when to stop; pass --iterations N")
+        raise Refusal(f"FILE: {file} has no limit; pass --iterations N")
     label = rule or f"as saved in {file}"
     sample = getattr(run.estimator, "name", None)
     session = _Session(game, label, rule, sample, target_gap, time_limit, iterations, **given)
     with reporting("FILE"):
-        try:  # with the measurements in the file, where the command line has written it
+        try:  # with measurements, which only files from the command line have
             restored = resume_run(file, game.game, algorithm=made, callbacks=session.saved)
             run = restored
         except ValueError as error:
-            say(f"measurements begin anew: {reason(error)}")
+            say(f"measurements start again: {reason(error)}")
     if iterations is not None and run.iteration >= iterations:
-        say(f"nothing is left to play after {run.iteration:,} iterations; pass more --iterations")
+        say(f"the run already has {run.iteration:,} iterations; pass more --iterations")
 
     def start(callbacks: list[Any]) -> Any:
         if target_gap is not None:
@@ -320,15 +325,19 @@ def meaning_of_gap(imperfect_recall: bool) -> str:
 
 
 def write_strategy(profile: Any, path: Path | None) -> None:
-    """Write a strategy in the format of the file's ending, if there is a file."""
+    """Write a strategy to ``path``, if given, in the format of its ending."""
     if path is not None:
         with reporting("--out", Failure):
             (profile.to_csv if path.suffix.lower() == ".csv" else profile.to_json)(path)
 
 
 def strategy_lines(profile: Profile, *, written: bool) -> list[str]:
-    """Return the lines of a strategy if it is small."""
+    """Return the strategy as lines if it is small, or a hint."""
     sizes = [d.points if isinstance(d, DecisionTree) else 1 for d in profile.domains]
     if sum(sizes) <= SMALL:
         return ["", *str(profile).splitlines()]
-    return [] if written else ["", "The strategy is long: --out FILE writes it, as .json or .csv."]
+    return (
+        []
+        if written
+        else ["", "The strategy is too long to show: --out FILE writes it, as .json or .csv."]
+    )

@@ -27,23 +27,23 @@ from regretkit.workbench._names import algorithm_of, load_game, load_rules_of, s
 Parameter: TypeAlias = click.Parameter | None
 
 GAME_HELP = (
-    "A GAME is one of the catalogue, with arguments if needed, such as kuhn_poker or "
+    "A GAME is a name in the catalogue, with arguments if needed, such as kuhn_poker or "
     "'liars_dice(sides=4)'; a Gambit file, such as game.efg; a game of OpenSpiel, such as "
-    "openspiel:leduc_poker; or one of yours, such as my_games.py:MyGame or module:name. "
-    "Parentheses need quotation marks in a shell."
+    "openspiel:leduc_poker; or your own, such as my_games.py:MyGame or module:name. "
+    "Quote parentheses in a shell."
 )
 SAMPLINGS = ("external", "outcome", "outcome-baseline", "chance")
 GAPS = ("cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap")
 UNIFORM, EQUILIBRIUM = "uniform", "equilibrium"
 _SOLVED = 20_000
-"""Histories up to which an equilibrium is exact; of larger games it is of 1,000 iterations."""
+"""Most histories for an exact equilibrium; larger games take 1,000 iterations."""
 
 COUNT, FROM_ZERO = click.IntRange(min=1), click.IntRange(min=0)
 POSITIVE = click.FloatRange(min=0.0, max=1e300, min_open=True)
 
 
 class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A file to write, with one of the endings; its folder is checked at once."""
+    """A file to write, with one of some endings; its folder must exist."""
 
     name = "file"
 
@@ -70,7 +70,7 @@ def _name(parameter: Parameter) -> str:
 
 @frozen
 class NamedGame:
-    """A game, or its rules if its tree does not fit, and its text."""
+    """A game, or its rules if its tree does not fit into memory, and its text."""
 
     text: str
     game: Any
@@ -78,7 +78,7 @@ class NamedGame:
 
     @property
     def by_rules(self) -> bool:
-        """Whether the game has its rules alone."""
+        """Whether only the rules are available."""
         return isinstance(self.game, History)
 
     @property
@@ -88,12 +88,12 @@ class NamedGame:
 
     @property
     def played(self) -> Any:
-        """The game of runs: the perfect-recall refinement if recall is imperfect."""
+        """The game to run: its refinement if it has imperfect recall."""
         return self.game if self.by_rules else self.game.refinement
 
     @property
     def name(self) -> str:
-        """The name of the game."""
+        """The game's own name, or else the text."""
         return self.text if self.by_rules else self.played.name or self.text
 
     @functools.cached_property
@@ -101,6 +101,7 @@ class NamedGame:
         """Number of players."""
         if not self.by_rules:
             return len(self.played.domains)
+        # Rules alone: follow any actions to a terminal, and count its payoffs
         history = self.game
         while not history.is_terminal():
             chance = history.player() < 0
@@ -113,16 +114,18 @@ class NamedGame:
         return self.game.coarsen(profile) if self.forgets else profile
 
     def accept(self, imperfect_recall: bool) -> None:
-        """Refuse imperfect recall unless the option is given."""
+        """Reject imperfect recall without the option."""
         if self.forgets and not imperfect_recall:
-            told = f"{self.game.recall_violation}; --imperfect-recall accepts it"
-            raise Refusal(f"GAME: {told}, without a convergence guarantee")
+            cure = "--imperfect-recall accepts it, without a convergence guarantee"
+            raise Refusal(f"GAME: {self.game.recall_violation}; {cure}")
 
     def refuse_without_tree(self, options: Mapping[str, object]) -> None:
-        """Refuse options that need the tree if it does not fit."""
+        """Reject options that need the tree if it does not fit into memory."""
         for option, value in options.items():
             if value and self.by_rules:
-                raise Refusal(f"{option}: needs the tree of {self.text}, which does not fit")
+                raise Refusal(
+                    f"{option}: needs the tree of {self.text}, which does not fit into memory"
+                )
 
     def strategy(self, text: str) -> Any:
         """Return the profile of a text, with one strategy for each original information set."""
@@ -138,7 +141,9 @@ class NamedGame:
 
     def _equilibrium(self) -> Any:
         if self.by_rules:
-            raise ValueError(f"no equilibrium of {self.text} is known, whose tree does not fit")
+            raise ValueError(
+                f"'equilibrium' needs the tree of {self.text}, which does not fit into memory"
+            )
         zero_sum = self.players == 2 and self.played.constant_sum is not None
         size = getattr(getattr(self.played, "tree", None), "histories", 0)
         if zero_sum and not self.forgets and size <= _SOLVED:
@@ -147,7 +152,7 @@ class NamedGame:
 
 
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A game of the catalogue, a file, OpenSpiel or the user; or its rules alone."""
+    """A game, or with ``or_rules`` also rules without a tree."""
 
     name = "game"
 
@@ -160,7 +165,7 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
         argument = _name(param)
         with reporting(argument):
             if not value.strip():
-                raise ValueError("got nothing")
+                raise ValueError("must not be empty")
             try:
                 return NamedGame(value, load_game(value))
             except MemoryError as error:
@@ -180,7 +185,7 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
 
 
 def algorithm_from(name: str | None, rule: str | None, sample: str | None) -> Algorithm:
-    """Return the algorithm of a name, a rule, or an algorithm with its rule replaced."""
+    """Return the algorithm called ``name``, with the rule ``rule`` in its place or in it."""
     with reporting("--algorithm" if rule is None else "--rule"):
         text = rule or name or ("cfr+" if sample is None else "lcfr")
         parts = [algorithm_of(word) for word in split(text, ",")]
@@ -194,7 +199,7 @@ def algorithm_from(name: str | None, rule: str | None, sample: str | None) -> Al
 
 
 def option(names: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
-    """Return an option; files are checked before a large game is built."""
+    """Return an option. Output files are checked first, before a large game is built."""
     eager = isinstance(kind, OutputFile)
     return click.option(*names.split(), type=kind, help=text, is_eager=eager, **settings)
 
@@ -221,8 +226,7 @@ strategy_out = option(
 figure_file = OutputFile(".svg", ".pdf", ".png")
 imperfect_recall = option(
     "--imperfect-recall",
-    "Accept games of imperfect recall, with one strategy for each information set and without "
-    "convergence guarantee.",
+    "Accept games of imperfect recall, without a convergence guarantee.",
     is_flag=True,
 )
 limits = together(
@@ -238,22 +242,22 @@ limits = together(
 rule_options = together(
     option(
         "--algorithm",
-        f"One of {', '.join(ALGORITHMS)}, or a rule as after --rule; or one for each player, with "
-        "commas. By default cfr+, and lcfr with --sample.",
+        f"One of {', '.join(ALGORITHMS)}, or a rule as for --rule; or one for each player, "
+        "separated by commas. By default cfr+, and lcfr with --sample.",
         metavar="NAME",
     ),
     option(
         "--rule",
-        "A rule of yours, my_rule.py:MyRule or module:MyRule, with hyperparameters as in "
-        "'my_rule.py:MyRule(power=2)'; also a function from simplices to a minimizer, or an "
-        "Algorithm.",
+        "Your own rule, as my_rule.py:MyRule or module:MyRule, with hyperparameters as in "
+        "'my_rule.py:MyRule(power=2)'. It may also be a function from simplices to a minimizer, or "
+        "an Algorithm.",
         metavar="FILE.py:CLASS",
     ),
 )
 sample = option(
     "--sample",
-    "Sample utilities: external, all actions but a player's own, is the default; outcome, one play "
-    "of the game, without or with a learned baseline; chance, the chance moves.",
+    "Sample utilities: external (the default) samples all actions but a player's own; outcome, one "
+    "play of the game; outcome-baseline, one play with a learned baseline; chance, its actions.",
     click.Choice(SAMPLINGS),
     is_flag=False,
     flag_value="external",

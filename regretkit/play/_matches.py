@@ -121,7 +121,7 @@ class HumanAgent:
     ...     print(question + answer)
     ...     return answer
     >>> HumanAgent(ask, print).act(Observation(1, "Kb", ("p", "b")))
-    You are player 1, and know: Kb
+    You are player 1. Information set: Kb
     p or b? x
     There is no action 'x'.
     p or b? b
@@ -137,9 +137,9 @@ class HumanAgent:
         if not all(names) or len(set(names)) < len(names):
             names = [f"{number}. {name}".strip() for number, name in enumerate(names, start=1)]
         known = str(situation.information_set)
-        self.tell(f"You are player {situation.player}, and know: {known or 'nothing'}")
+        self.tell(f"You are player {situation.player}. Information set: {known or '(empty)'}")
         if len(names) == 1:
-            self.tell(f"All you can do is {names[0]}.")
+            self.tell(f"The only action is {names[0]}.")
             return 0
         while True:
             answer = self.ask(f"{', '.join(names[:-1])} or {names[-1]}? ").strip()
@@ -151,7 +151,7 @@ class HumanAgent:
 
     def on_round_end(self, round: "Round") -> None:
         """Print the actions and the payoff of the round."""
-        self.tell(f"What happened: {' '.join(round.moves)}")
+        self.tell(f"Actions: {' '.join(round.moves)}")
         for agent, payoff in zip(round.agents, round.payoffs, strict=True):
             if agent is self:
                 self.tell(f"You earn {payoff:+g}.")

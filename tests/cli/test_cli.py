@@ -95,7 +95,7 @@ def test_the_catalogue_is_listed_with_the_sizes_that_its_games_have(report, run)
 def test_games_are_shown_drawn_and_converted(run, report, folder):
     out = run("show", "kuhn_poker", "--limit", 4)[1]
     assert re.search("form +extensive, 2 players\nplayers +2\nhistories +58", out)
-    assert "54 longer histories are left out" in out
+    assert "54 longer histories omitted" in out
     assert "public, 2 players" in run("show", "hold_em")[1]
     assert "imperfect recall" in run("show", DRIVER)[1]
     assert "2, 7" in run("show", "chicken")[1]
@@ -213,7 +213,7 @@ def test_a_game_without_a_tree_is_played_by_its_rules(report, refused, run):
     rules = games.load_rules(TICTACTOE)
     same = rk.solve(rules, "lcfr", sampling="outcome", seed=3, iterations=30)
     assert told["information_sets"] == list(same.information_sets)
-    assert "no gap is known" in run(*words)[1]
+    assert "no gap without the tree" in run(*words)[1]
     told = report("evaluate", TICTACTOE, "a.json", "--samples", 3, "--seed", 4)
     values = evaluation.sampled_value(rules, Profile.from_json("a.json", rules), 3, 4)
     assert told["value"] == [value.mean for value in values]
@@ -258,11 +258,11 @@ def test_checkpoints_of_the_library_and_of_the_command_line_are_alike(report, ru
     rk.play.dcfr.start(games.kuhn_poker(), horizon=60).run(20).save("run")
     code, out, err = run("resume", "run")
     assert (code, "iterations  60 in" in out) == (0, True)
-    assert "measurements begin anew" in err
+    assert "measurements start again" in err
     assert rk.play.resume("run").iteration == 60
     report("solve", DRIVER, SWITCH, "--iterations", 20, "--checkpoint", "other")
     assert "game" in refused("resume", "other", "--iterations", 30)
-    assert "exists already" in refused("solve", "kuhn_poker", "--checkpoint", "run")
+    assert "exists; " in refused("solve", "kuhn_poker", "--checkpoint", "run")
 
 
 # evaluate, exact
@@ -322,7 +322,7 @@ def test_exact_reports_the_equilibria_of_games_that_are_not_zero_sum(report):
     assert came["nfcce"]["value"] == pytest.approx(70 / 13, abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:finish ended at its time_limit")
+@pytest.mark.filterwarnings("ignore:finish reached its time_limit")
 def test_exact_ends_in_time_with_the_gap_so_far(report):
     came = report("exact", "leduc_poker", "--time", "1e-3", "--out", "a.json", code=3)
     gap = report("evaluate", "leduc_poker", "a.json")["gap"]
@@ -369,7 +369,7 @@ def test_many_algorithms_on_many_games_make_one_tidy_table(run, report):
         ("evaluate kuhn_poker rules.py", 2, "STRATEGY: .*rules.py"),
         ("exact chicken --concept efce", 2, "GAME: .*ExtensiveFormGame"),
         ("exact sheriff --rational", 2, "--concept"),
-        ("exact chicken --finish", 2, "only zero-sum games"),
+        ("exact chicken --finish", 2, "need a two-player zero-sum game"),
         ("convert hold_em a.efg", 2, "OUT"),
         ("trace rules.py:quits", 2, "NAME: .*SystemExit"),
         ("trace rules.py:Breaks", 1, "cannot be traced"),

@@ -140,7 +140,7 @@ def test_results_are_written_as_a_page(report, results):
 def test_what_cannot_be_drawn_is_one_line(refused, results):
     for words, problem in (
         (["nowhere"], "FOLDER: .*nowhere"),
-        (["."], "FOLDER: there are no results"),
+        (["."], "FOLDER: '.' has no results"),
         ([results, "--out", "a.tex", "--kind", "profile"], "profile"),
         ([results, "--only", "chess"], "--only: .*'chess'"),
         ([results, "--measure", "gap"], "no column 'gap'"),

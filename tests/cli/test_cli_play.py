@@ -69,12 +69,12 @@ def answered(monkeypatch, text):
 
 def rounds_in(text):
     """Return the rounds in what was shown: which player, who did what, and what it earned."""
-    pattern = r"Round \d+, as player (\d).*?What happened:\n(.*?)You earn ([^;\n]*?)(?:;|\.\n)"
+    pattern = r"Round \d+, as player (\d).*?Actions:\n(.*?)You earn ([^;\n]*?)(?:;|\.\n)"
     found = re.findall(pattern, text, re.DOTALL)
     return [
         (
             int(player),
-            re.findall(r"^  (.*?): (.*?)(?: +knowing .*)?$", moves, re.MULTILINE),
+            re.findall(r"^  (.*?): (.*?)(?: +information set .*)?$", moves, re.MULTILINE),
             float(earned),
         )
         for player, moves, earned in found
@@ -127,9 +127,9 @@ def test_the_end_of_the_input_ends_the_game_and_is_no_fault(run, monkeypatch):
     code, out, err = run(*words)
     assert (code, err) == (0, "")
     assert "There is no action 'what?'." in out
-    assert out.endswith("In 1 round you have earned +1, which is +1 a round.\n")
+    assert out.endswith("You earned +1 in 1 round, +1 a round.\n")
     answered(monkeypatch, "")
-    assert run(*words)[1].endswith("No round was played to its end.\n")
+    assert run(*words)[1].endswith("You finished no round.\n")
 
 
 def test_a_round_without_a_turn_waits_before_the_next(run, monkeypatch):
@@ -146,7 +146,7 @@ def test_a_round_without_a_turn_waits_before_the_next(run, monkeypatch):
 def test_games_of_one_player_and_without_a_tree_are_played(run, monkeypatch):
     answered(monkeypatch, "go\ngo\nleave\ngo\nleave\n")
     path = Path(__file__).parents[2] / "examples" / "games" / "absent_minded_driver.efg"
-    assert "In 3 rounds you have earned +5" in run("play", path)[1]
+    assert "You earned +5 in 3 rounds" in run("play", path)[1]
     answered(monkeypatch, "(0, 0)\n" * 50)
     code, out, _ = run("play", "phantom_tic_tac_toe", "--rounds", 1, "--seed", 1)
     assert (code, "against uniform" in out) == (0, True)

@@ -201,7 +201,7 @@ def test_a_person_answers_with_a_name_or_its_beginning_until_it_is_one(answers, 
     player, said = person(*answers)
 
     assert player.act(Observation(1, "Jb", ("fold", "call", "check"))) == chosen
-    assert said[0] == "You are player 1, and know: Jb"
+    assert said[0] == "You are player 1. Information set: Jb"
     assert said[1] == "fold, call or check? "
     asked_again = {f"There is no action {a!r}." for a in answers[:-1] if a.lower() != "c"}
     asked_again |= {f"Several actions begin with {a!r}." for a in answers[:-1] if a.lower() == "c"}
@@ -212,7 +212,7 @@ def test_a_person_is_not_asked_where_there_is_nothing_to_choose():
     player, said = person()
 
     assert player.act(Observation(0, "x", ("dudo",))) == 0
-    assert said[1] == "All you can do is dudo."
+    assert said[1] == "The only action is dudo."
 
 
 def test_a_person_plays_a_match_and_hears_what_it_earned():
@@ -223,7 +223,7 @@ def test_a_person_plays_a_match_and_hears_what_it_earned():
     np.testing.assert_array_equal(played.payoffs, [[1.0, -1.0]] * 2)
     assert said.count("You earn +1.") == 2
     assert said.count("There is no action 'nonsense'.") == 1
-    assert next(line for line in said if line.startswith("What happened")).endswith(" b p")
+    assert next(line for line in said if line.startswith("Actions: ")).endswith(" b p")
 
 
 @pytest.mark.parametrize(
