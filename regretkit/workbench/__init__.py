@@ -1,4 +1,4 @@
-"""Many algorithms on many games, in parallel, with results that stay."""
+"""Experiments: many algorithms on many games, in parallel, with results on disk."""
 
 from regretkit.workbench._comparison import ComparedRun as ComparedRun
 from regretkit.workbench._comparison import Comparison as Comparison

@@ -1,4 +1,4 @@
-"""The measurements of many runs: as a table, as curves, and in short when printed."""
+"""Comparisons: the measurements of many runs, as tables and curves."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
@@ -33,13 +33,13 @@ class ComparedRun:
     seed: int | None
     """The seed of its samples, None if utilities are exact."""
     columns: Mapping[str, Sequence[Any]] = field(repr=False)
-    """The measurements by name, ``"iteration"`` among them."""
+    """The measurements by name, including ``"iteration"``."""
     command: str = field(default="", repr=False)
-    """The command that runs it again, empty if unknown."""
+    """The command that repeats the run, empty if unknown."""
 
     @property
     def measure(self) -> str:
-        """The first measure that is no iteration, visit or time."""
+        """The first measure besides iterations, visited histories and seconds."""
         return next((name for name in self.columns if name not in AXES), "seconds")
 
     @property
@@ -50,7 +50,7 @@ class ComparedRun:
 
 @define(eq=False)
 class Comparison:
-    """The runs of an experiment: as a table, as curves, and in short when printed.
+    """The runs of an experiment. Printing it shows the last values as a table.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class Comparison:
     failures
         The error of each failed run, by game, algorithm and seed.
     algorithms
-        The names of all algorithms, in the order of tables and legends, by default the order of the
-        runs. An algorithm has the color of its place, even if others are left out.
+        The names of all algorithms, in the order of tables and legends; by default the order of the
+        runs. The position of an algorithm sets its color, also in a selection of the runs.
 
     Examples
     --------
@@ -93,27 +93,27 @@ class Comparison:
         algorithms: Iterable[str] = (),
         labels: Mapping[str, str] | None = None,
     ) -> "Comparison":
-        """Return some of the runs, in the colors and the order that all have.
+        """Return a selection of the runs, with the same colors and order.
 
         Parameters
         ----------
         games, algorithms
-            The names of those to keep, by default all.
+            The names of the games and algorithms to keep, by default all.
         labels
-            New names of algorithms, by their present ones.
+            New names of algorithms, by their current names.
         """
         runs, labels = self.runs, labels or {}
         for part, given in (("game", [*games]), ("algorithm", [*algorithms])):
             known = [*dict.fromkeys(getattr(run, part) for run in self.runs)]
             for name in given:
                 if name not in known:
-                    told = f"there are no results of the {part} {quote(name)}"
-                    raise ValueError(f"{told}, only of {candidates(known)}")
+                    problem = f"there are no results of the {part} {quote(name)}"
+                    raise ValueError(f"{problem}, only of {candidates(known)}")
             runs = [run for run in runs if not given or getattr(run, part) in given]
         for name in labels:
             if name not in self.algorithms:
-                told = f"there is no algorithm {quote(name)} to label"
-                raise ValueError(f"{told}, only {candidates(self.algorithms)}")
+                problem = f"there is no algorithm {quote(name)} to label"
+                raise ValueError(f"{problem}, only {candidates(self.algorithms)}")
         new = {name: labels.get(name, name) for name in self.algorithms}
         if len({*new.values()}) < len(new):
             raise ValueError(f"labels must differ, got {', '.join(new.values())}")
@@ -122,15 +122,15 @@ class Comparison:
         return Comparison(runs, self.interrupted, failures, list(new.values()))
 
     def measure(self, x: str = "iteration", y: str | None = None) -> str:
-        """Return the measure, by default the first; all runs must have it."""
+        """Return ``y``, by default the first measure; require both columns in all runs."""
         if not self.runs:
             raise ValueError("there are no runs to show")
         y = self.runs[0].measure if y is None else y
         for run in self.runs:
             for name in (x, y):
                 if name not in run.columns:
-                    told = f"{run.algorithm} on {run.game} has no column {quote(name)}"
-                    raise ValueError(f"{told}, only {', '.join(run.columns)}")
+                    problem = f"{run.algorithm} on {run.game} has no column {quote(name)}"
+                    raise ValueError(f"{problem}, only {', '.join(run.columns)}")
         return y
 
     def present(self) -> list[str]:
@@ -138,9 +138,9 @@ class Comparison:
         return [n for n in self.algorithms if any(run.algorithm == n for run in self.runs)]
 
     def curves(self) -> dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]]:
-        """Return for each game and algorithm the columns of its runs, one for each seed.
+        """Return, for each game and algorithm, the columns of its runs, one run for each seed.
 
-        ``display.convergence`` draws those of one game.
+        ``display.convergence`` draws the entry of one game.
         """
         found: dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]] = {}
         for run in self.runs:
@@ -148,7 +148,7 @@ class Comparison:
         return found
 
     def at_equilibrium(self, y: str) -> set[str]:
-        """Return the games that start at equilibrium: the first gap of all runs is zero."""
+        """Return the games where the first gap of every run is zero."""
         return {
             game
             for game, curves in self.curves().items()
@@ -164,8 +164,7 @@ class Comparison:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a table: a dict for each measurement of each run.
 
-        Its columns are ``game``, ``algorithm``, ``seed`` if there are any, ``iteration`` and the
-        measures.
+        Columns are ``game``, ``algorithm``, ``seed`` if a run has one, ``iteration`` and measures.
         """
         rows, columns = [], self._columns
         for run in self.runs:
@@ -176,20 +175,20 @@ class Comparison:
         return rows
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of ``to_rows`` into a file."""
+        """Write the table of ``to_rows`` to a file."""
         rows_to_csv(path, self._columns, self.to_rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_rows`` for pandas."""
+        """Return the table of ``to_rows`` as a data frame."""
         return rows_to_dataframe(self._columns, self.to_rows())
 
     def plot(
         self, *, x: str = "iteration", y: str | None = None, width: float | None = None
     ) -> "Figure":
-        """Return a figure, unknown to pyplot, with a panel for each game and one legend.
+        """Return a figure outside pyplot, with a panel for each game and one legend.
 
-        The median over seeds is a line, with a band between the quartiles. For figures of a paper
-        see ``workbench.paper_figure``.
+        A line shows the median over seeds, and a band the quartiles. For papers, see
+        ``workbench.paper_figure``.
 
         Parameters
         ----------
@@ -203,10 +202,10 @@ class Comparison:
         return panels(self, x, self.measure(x, y), width, 3.2)
 
     def summary(self) -> tuple[list[str], list[list[str]]]:
-        """Return the heads and the cells of a table with a line for each game and algorithm.
+        """Return the heads and cells of a table with a line for each game and algorithm.
 
-        It has the median over seeds of the last values, their range, and a star at the smallest
-        median of a game; or a note that the game starts at equilibrium or that runs failed.
+        A line has the median over seeds of the last values, and their range. A star marks the
+        smallest median of a game. A note marks games that start at equilibrium, and failed runs.
         """
         groups: dict[tuple[str, str], list[ComparedRun]] = {}
         for run in self.runs:

@@ -1,4 +1,4 @@
-"""Tasks in this process, in others, or on any executor with ``submit``."""
+"""Execution of tasks in this process, in other processes, or by an executor."""
 
 import multiprocessing
 import os
@@ -16,16 +16,16 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from regretkit.workbench._tasks import Outcome, Task, execute
 
 DEATHS = 5
-"""Deaths of the process of a task before the task has failed."""
+"""Number of times that a task's process may die before the task fails."""
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
 
 Result = TypeVar("Result")
 Outcomes: TypeAlias = Generator[tuple[int, Outcome], None, None]
-"""The number of each task with its outcome, in the order of their ends."""
+"""The number of each task and its outcome, in the order of completion."""
 
 
 class Executor(Protocol):
-    """An executor of ``concurrent.futures``, or any other object with its ``submit``."""
+    """An executor of ``concurrent.futures``, or any object with the same ``submit``."""
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
         """Return the future result of a call."""
@@ -38,13 +38,13 @@ def cores() -> int:
 
 
 def here(tasks: Sequence[Task], folder: Path | None) -> Outcomes:
-    """Carry out all tasks in this process."""
+    """Execute all tasks in this process."""
     for number, task in enumerate(tasks):
         yield number, execute(task, folder)
 
 
 def elsewhere(tasks: Sequence[Task], folder: Path | None, executor: Executor) -> Outcomes:
-    """Carry out all tasks by an executor."""
+    """Execute all tasks by an executor."""
     futures = {executor.submit(execute, task, folder): n for n, task in enumerate(tasks)}
     try:
         for future in as_completed(futures):
@@ -55,7 +55,7 @@ def elsewhere(tasks: Sequence[Task], folder: Path | None, executor: Executor) ->
 
 
 def _outcome(future: "Future[Outcome]") -> Outcome:
-    """Return an outcome; an exception is the executor's, such as that of a dead node."""
+    """Return an outcome. An exception comes from the executor, such as for a dead node."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -63,10 +63,10 @@ def _outcome(future: "Future[Outcome]") -> Outcome:
 
 
 def in_processes(tasks: Sequence[Task], folder: Path | None, count: int) -> Outcomes:
-    """Carry out all tasks in processes, and again those of a process that died.
+    """Execute all tasks in processes; repeat the tasks of processes that die.
 
-    The pool does not tell which of its processes died. So the tasks of all run again, one at a
-    time: a task that kills its process takes another one along at most once.
+    The death of one process breaks the whole pool, which does not report the task that caused it.
+    All running tasks then run again, one at a time, so a task interrupts another one at most once.
     """
     waiting = deque((number, 0) for number in range(len(tasks)))
     running: dict[Future[Outcome], tuple[int, int]] = {}
@@ -109,7 +109,7 @@ def _pool(count: int) -> ProcessPoolExecutor:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let processes that begin now compute in one thread each."""
+    """Limit numerical libraries in new processes to one thread."""
     before = {name: os.environ[name] for name in _ONE_THREAD if name in os.environ}
     os.environ.update(_ONE_THREAD)
     try:
@@ -121,9 +121,9 @@ def _one_thread() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Prepare a process, which ignores Ctrl-C and ends with its parent."""
+    """Make a new process ignore Ctrl-C, and end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore")  # they would be written into the progress
+    warnings.simplefilter("ignore")  # warnings would disturb the progress line
     parent = multiprocessing.parent_process()
 
     def end() -> None:

@@ -1,4 +1,4 @@
-"""Experiments: suites of games, and algorithms on them, with results in a folder."""
+"""Experiments: algorithms on suites of games, with results in a folder."""
 
 import inspect
 import pickle
@@ -43,12 +43,12 @@ from regretkit.workbench._tasks import CLOCKS, Task, identity_of, is_known
 
 _OURS = Path(__file__).with_name("suites.toml")
 _EVER = 10**9
-"""Iterations where another limit ends a run."""
+"""Iterations of runs that end by another limit."""
 
 
 @frozen
 class SuiteGame:
-    """A game of a suite, with its size and value.
+    """A game of a suite, its size and its value.
 
     Examples
     --------
@@ -59,9 +59,9 @@ class SuiteGame:
     game: str
     """The text for ``games.load``."""
     histories: int | None = None
-    """Histories of its tree, None in normal form or if unknown."""
+    """Number of histories, None in normal form or if unknown."""
     value: str | None = None
-    """The payoff of player 0 in equilibrium, a number or a fraction, None if unknown."""
+    """The payoff of player 0 in equilibrium, as a number or fraction; None if unknown."""
     source: str | None = None
     """The source of the size and the value."""
 
@@ -72,10 +72,10 @@ def suite(name: str) -> tuple[SuiteGame, ...]:
     Parameters
     ----------
     name
-        ``"smoke"``, ``"classic"``, ``"papers"``, ``"general-sum"`` or ``"last-iterate"``; or one in
-        a file of yours, as in ``"my_suites.toml:mine"``. There each game is a table ``[[mine]]``
-        with the text ``game``, and ``histories``, ``value`` and ``source`` if they are known. A
-        table with the text ``suite`` stands for all games of another suite.
+        ``"smoke"``, ``"classic"``, ``"papers"``, ``"general-sum"`` or ``"last-iterate"``; or your
+        own, as ``"my_suites.toml:mine"``. In the file, each game is a table ``[[mine]]`` with the
+        key ``game``, and optionally ``histories``, ``value`` and ``source``. A table with the key
+        ``suite`` includes all games of another suite.
 
     Examples
     --------
@@ -98,43 +98,43 @@ def suite(name: str) -> tuple[SuiteGame, ...]:
 
 
 def suite_names() -> tuple[str, ...]:
-    """Return the names of the library's suites."""
+    """Return the names of regretkit's suites."""
     return tuple(tomllib.loads(_OURS.read_text()))
 
 
 Watch: TypeAlias = Callable[[int, int, str], object]
-"""Called after each run with the number of finished runs, that of all runs, and a text."""
+"""Called after each run with the number of finished runs, the number of all runs, and a text."""
 
 
 @define(eq=False)
 class Experiment:
-    """Algorithms on games, in parallel, with results in a folder that are not computed again.
+    """Algorithms on games, in parallel. A folder keeps results, which are not computed again.
 
     Parameters
     ----------
     games
-        Texts for ``games.load``, with alternatives as in ``"kuhn_poker(deck=3|13)"``; your own as
-        ``my_games.py:name``; games of ``suite``; or game objects. One, several, or several by
-        names. Algorithms that sample play a game by its rules where its tree does not fit.
+        Names for ``games.load``, with alternatives as in ``"kuhn_poker(deck=3|13)"``; your own as
+        ``my_games.py:name``; games of ``suite``; or game objects. One, a sequence, or a mapping
+        from names. If a tree does not fit into memory, algorithms that sample use the rules.
     algorithms
-        Texts, or one text with commas: names of algorithms, or rules as ``my_rule.py:MyRule`` or
-        ``module:Class``, with hyperparameters and alternatives, as in
-        ``"dcfr(alpha=1:3:0.5,gamma=2|4)"``. There ``gamma`` is the power of the average, ``order``
-        is alternating or simultaneous, and ``sampling`` is that of ``solve``. Or algorithms as
-        ``solve`` takes them: one, several, or several by names. Default names are those texts
-        without the file.
+        Strings, or one string with commas: names of algorithms, or rules as ``my_rule.py:MyRule``
+        or ``module:Class``, with hyperparameters and alternatives, as in
+        ``"dcfr(alpha=1:3:0.5,gamma=2|4)"``. Here ``gamma`` is the power of the average, ``order``
+        is alternating or simultaneous, and ``sampling`` is that of ``solve``. Or algorithms for
+        ``solve``: one, a sequence, or a mapping from names. The default name of a string is the
+        string without its file.
     iterations
-        Iterations of each run, by default 1,000, or until another limit.
+        Iterations of each run; by default 1,000, or unlimited if there is another limit.
     measures
-        Names of measures, or functions of a run by name, as ``Recorder`` takes them; the first is
-        shown. Runs are measured at iterations that grow by a quarter, or by a twentieth with a
-        ``target_gap``, and at the end. Seconds and visited histories are measured too. Without a
-        tree the measure is ``"local_best_response"``, which takes long: it is measured at the end,
-        or as often as others if you name it.
+        Names of measures, or a mapping from names to functions of a run, as for ``Recorder``.
+        Tables show the first. Runs are measured at the end, and at iterations that grow by 25 %,
+        or by 5 % with a ``target_gap``. Each measurement includes seconds and visited histories.
+        Without a tree, the measure is ``"local_best_response"``, only at the end unless you name
+        it, because it is slow.
     seeds
-        Whole numbers, or their count: an algorithm that samples runs with each, others run once.
+        Whole numbers, or their count. An algorithm that samples runs once for each seed.
     sampling, target_gap, time_limit, imperfect_recall
-        As ``solve`` takes them, for each run.
+        As for ``solve``, in each run.
 
     Examples
     --------
@@ -168,10 +168,10 @@ class Experiment:
         iterations = whole_number(given, "iterations", minimum=1)
         listed: Any = [self.measures] if isinstance(self.measures, str) else self.measures
         measures = dict(listed if isinstance(listed, Mapping) else zip(listed, listed, strict=True))
-        Recorder(measures)  # which checks their names
+        Recorder(measures)  # checks their names
         seeds = list(range(self.seeds) if isinstance(self.seeds, int) else self.seeds)
         if not seeds or len({*seeds}) < len(seeds):
-            raise ValueError(f"seeds must be different whole numbers, one at least, got {seeds}")
+            raise ValueError(f"seeds must be one or more different whole numbers, got {seeds}")
         games, sizes = _games(self.games)
         self.tasks = [
             Task(
@@ -204,37 +204,39 @@ class Experiment:
         workers: int | None = None,
         watch: Watch | None = None,
     ) -> Comparison:
-        """Carry out the runs without a result in the folder, and return all runs.
+        """Execute the runs without a result in the folder, and return all runs.
 
         Each run is a file. Its name is a digest of all that determines the result: game, algorithm,
-        seed, iterations, measures and versions, and for a rule of yours the code of its trace, else
-        the content of its file. So an edited rule runs again. A rule without a trace and without a
-        file of its own always runs again, as do functions as measures.
+        seed, iterations, measures and versions. For your own rule, the digest includes its traced
+        code, or else the content of its file, so an edited rule runs again. A rule with neither
+        always runs again, as do runs with functions as measures.
 
-        Interrupted or killed anywhere, the next call continues. A failed run is among the
-        ``failures``, and the next call tries it again. Ctrl-C returns the runs so far, as
-        ``interrupted``.
+        After an interrupt or a crash, the next call continues. It also repeats failed runs, which
+        are in ``failures``. Ctrl-C returns the finished runs, with ``interrupted`` set.
 
         Parameters
         ----------
         folder
-            The folder of the results, by default none.
+            The folder for results, by default none.
         executor
-            Anything with the method ``submit`` of ``concurrent.futures``, such as
-            ``RayExecutor()``; it is not shut down. By default processes of this machine.
+            An object with the method ``submit`` of ``concurrent.futures``, such as
+            ``RayExecutor()``. It is not shut down. By default, processes on this machine.
         workers
-            Processes, by default one for each core; each computes in one thread. With 0, on one
-            core, and for rules and games that other processes cannot import, such as those typed at
-            a prompt, all runs are in this process.
+            Number of processes with one thread each, by default one for each core. All runs stay
+            in this process with 0, on one core, or if other processes cannot import a rule or a
+            game, such as one from a prompt.
         watch
-            Called after each run with the number of finished runs, that of all runs, and a text.
+            Called after each run with the number of finished runs, the number of all runs, and a
+            text.
         """
         path = None if folder is None else Path(folder).absolute()
         if path is not None:
             path.mkdir(parents=True, exist_ok=True)
         begun, finished = datetime.now(UTC).isoformat(), self._finished(path)
         rest = [n for n in range(len(self.tasks)) if n not in finished]
-        rest.sort(key=lambda n: -self.tasks[n].histories)  # so that no long one begins last
+        rest.sort(
+            key=lambda n: -self.tasks[n].histories
+        )  # largest games first, to balance the processes
         tasks, failures = [self.tasks[n] for n in rest], dict[tuple[str, str, int | None], str]()
         outcomes, interrupted = _outcomes(tasks, path, executor, workers), False
         try:
@@ -260,13 +262,13 @@ class Experiment:
         return Comparison(runs, interrupted, failures, algorithms)
 
     def _finished(self, folder: Path | None) -> dict[int, ComparedRun]:
-        """Return the runs with results in a folder, by the numbers of their tasks."""
+        """Return the runs with results in a folder, by task number."""
         found: dict[int, ComparedRun] = {}
         codes: dict[str, Any] = {}
         if folder is None:
             return found
         for number, task in enumerate(self.tasks):
-            with suppress(Exception, SystemExit):  # the run will report the error
+            with suppress(Exception, SystemExit):  # the run reports the error
                 identity = identity_of(task, codes)
                 run = find_run(folder, task.names, identity) if is_known(identity) else None
                 if run is not None:
@@ -282,23 +284,22 @@ def compare(
     watch: Watch | None = None,
     **options: Any,
 ) -> Comparison:
-    """Run every algorithm on every game in this process, and compare how their gaps fall.
+    """Run every algorithm on every game in this process, and compare their gaps.
 
-    This is an ``Experiment`` without a folder, with the same parameters. Ctrl-C returns the runs so
-    far.
+    This is an ``Experiment`` without a folder. Ctrl-C returns the finished runs.
 
     Parameters
     ----------
     games, algorithms, iterations, options
-        As ``Experiment`` takes them.
+        As for ``Experiment``.
     watch
-        Called after each run with the number of finished runs, that of all runs, and a text;
-        ``print`` will do.
+        Called after each run with the number of finished runs, the number of all runs, and a text;
+        for example ``print``.
 
     Raises
     ------
     RuntimeError
-        If all runs fail. Other failures are among the ``failures``.
+        If all runs fail. Otherwise ``failures`` has the errors.
 
     Examples
     --------
@@ -320,17 +321,17 @@ def compare(
 def _outcomes(
     tasks: Sequence[Task], folder: Path | None, executor: Executor | None, workers: int | None
 ) -> Outcomes:
-    """Carry out tasks by an executor, in this process, or in others."""
+    """Execute tasks by an executor, in this process, or in others."""
     if executor is not None:
         return elsewhere(tasks, folder, executor)
     count = whole_number(cores() if workers is None else workers, "workers", minimum=0)
     if not tasks or count == 0 or (workers is None and count == 1) or not _can_be_sent(tasks):
-        return here(tasks, folder)  # on one core, a second process is no sooner
+        return here(tasks, folder)  # on one core, a second process saves no time
     return in_processes(tasks, folder, min(count, len(tasks)))
 
 
 def _can_be_sent(tasks: Sequence[Task]) -> bool:
-    """Return whether other processes can import the program and build the games and rules."""
+    """Return whether other processes can import the main program, the games and the rules."""
     program = getattr(sys.modules["__main__"], "__file__", None)
     try:
         data = pickle.dumps([(task.game, task.algorithm, task.measures) for task in tasks])
@@ -342,11 +343,11 @@ def _can_be_sent(tasks: Sequence[Task]) -> bool:
 # Games and algorithms
 
 _Named: TypeAlias = list[tuple[str, Any]]
-"""Games or algorithms with their names: texts or objects."""
+"""Pairs of a name and a game or an algorithm, which may be a string or an object."""
 
 
 def _games(games: Any) -> tuple[_Named, dict[str, int]]:
-    """Return games with their names, and the numbers of histories of those in suites."""
+    """Return games with their names, and the histories of games in suites."""
     given: Any = [games] if isinstance(games, SuiteGame) or _is_game(games) else games
     sizes: dict[str, int] = {}
     if not isinstance(given, str | Mapping):
@@ -358,7 +359,7 @@ def _games(games: Any) -> tuple[_Named, dict[str, int]]:
         if isinstance(game, str):
             _check_game(game)
         elif not _is_game(game):
-            raise TypeError(f"games must be games or texts that name them, got {quote(game)}")
+            raise TypeError(f"games must be games or their names, got {quote(game)}")
     return found, sizes
 
 
@@ -367,7 +368,7 @@ def _is_game(entry: Any) -> bool:
 
 
 def _check_game(text: str) -> None:
-    """Check the text of a game without building its tree where that is possible."""
+    """Check the text of a game, without building its tree if possible."""
     if text.lower().endswith((".efg", ".nfg")):
         Path(text).stat()
     elif not is_own(text):
@@ -379,7 +380,7 @@ def _check_game(text: str) -> None:
             except TypeError as error:
                 raise ValueError(f"{quote(text)}: {error}") from error
         elif place not in catalogue.names():
-            with suppress(MemoryError):  # which says that there are rules alone
+            with suppress(MemoryError):  # no tree, but rules
                 catalogue.load(text)
 
 
@@ -396,7 +397,7 @@ def _samples(algorithm: Any, source: bytes | None) -> bool:
 
 
 def _named(given: Any, argument: str) -> _Named:
-    """Return games or algorithms with their names, and each point of a grid."""
+    """Return games or algorithms with their names; expand grids."""
     found: _Named = []
     for name, entry in given.items() if isinstance(given, Mapping) else ((None, e) for e in given):
         points = expand(entry) if isinstance(entry, str) else [entry]
@@ -405,18 +406,20 @@ def _named(given: Any, argument: str) -> _Named:
             if name is not None and len(points) > 1:
                 label = f"{name}({point.partition('(')[2]}"
             found.append((label, point))
-    counts = Counter(label for label, _ in found)  # where two files have one name, the whole texts
+    counts = Counter(
+        label for label, _ in found
+    )  # if two files define the same name, use the whole texts
     found = [(e if counts[n] > 1 and isinstance(e, str) else n, e) for n, e in found]
     for name, count in Counter(label for label, _ in found).items():
         if count > 1:
-            raise ValueError(f"{argument} has {quote(name)} twice; give them names, as in {{...}}")
+            raise ValueError(f"{argument} has {quote(name)} twice; pass a mapping from names")
     if not found:
-        raise ValueError(f"{argument} must be one at least, got none")
+        raise ValueError(f"{argument} must not be empty")
     return found
 
 
 def _label(entry: Any) -> str:
-    """Return the name of a game or an algorithm: texts without the file."""
+    """Return the default name of a game or an algorithm."""
     if isinstance(entry, str):
         return short(entry)
     if isinstance(entry, Algorithm):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KINDS = ("curves", "profile")
 WIDTHS = {"column": 3.35, "page": 7.0}
-"""Inches, in a paper of two columns."""
+"""Widths of a two-column paper, in inches."""
 _FONTS: dict[Any, Any] = {
     "font.size": 8.0,
     "axes.titlesize": 8.0,
@@ -38,7 +38,7 @@ _FONTS: dict[Any, Any] = {
     "ytick.labelsize": 7.0,
 }
 _PANEL = 1.75
-"""About the width of a panel in inches."""
+"""Approximate width of a panel, in inches."""
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -52,16 +52,18 @@ def paper_figure(
     width: str = "page",
     share: float = 1e-3,
 ) -> "Figure":
-    """Return a figure as wide as a column or a page of a paper of two columns.
+    """Return a figure as wide as a column or a page of a two-column paper.
 
-    Curves are small panels, one for each game, on logarithmic scales, with one legend: the median
-    over seeds as a line, and a band between the quartiles. Triangles at the lower edge are values
-    of zero or less.
+    Curves have a panel for each game, with logarithmic axes, and one legend. A line shows the
+    median over seeds, and a band the quartiles. Triangles at the lower edge mark values of zero or
+    less.
 
-    A performance profile is about the work that an algorithm needs to reach a gap: a share of the
-    largest gap of all algorithms after the first iteration. It shows the share of games where this
-    work is at most a multiple of the least work of all algorithms there. It leaves out games that
-    start at equilibrium, and those without results of all algorithms.
+    A performance profile compares the work t[a, g] of each algorithm a to reach the target gap of
+    game g: ``share`` times the largest gap of all algorithms after the first iteration. It shows
+
+        fraction of games g with  t[a, g]  <=  r min over b of t[b, g],    against r >= 1
+
+    It omits games that start at equilibrium, and games without results of all algorithms.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ def paper_figure(
     width
         ``"column"`` or ``"page"``.
     share
-        The share of a profile, above zero.
+        In a profile, the target gap relative to the first gap, above zero.
 
     Examples
     --------
@@ -108,11 +110,11 @@ def paper_figure(
 def gap_table(
     results: Comparison, gap: float, *, x: str = "iteration", y: str | None = None
 ) -> str:
-    r"""Return a table in LaTeX, for the package booktabs, of the work to reach a gap.
+    r"""Return a LaTeX table of the work to reach a gap, for the package booktabs.
 
-    It has a line for each game and a column for each algorithm, with the median over seeds of the
-    first measurement of such a gap. The least is in bold type. ``> 1,000`` means that 1,000
-    iterations did not reach it, and a dash that there was no run.
+    The table has a line for each game and a column for each algorithm. An entry is the median over
+    seeds of the work at the first measurement of at most ``gap``. The least of a line is bold.
+    ``> 1,000`` means that 1,000 iterations did not reach the gap, and a dash that no run exists.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ def gap_table(
     gap
         The gap, above zero, in units of payoff.
     x, y
-        As ``paper_figure`` takes them.
+        As for ``paper_figure``.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def gap_table(
 
 
 def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of booktabs, with numbers in all columns but the first."""
+    """Return a booktabs table; all columns but the first are aligned to the right."""
     first, *lines = [" & ".join(cells) + r" \\" for cells in (heads, *rows)]
     begin = rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
     middle = [r"\toprule", first, r"\midrule", *lines, r"\bottomrule"]
@@ -180,7 +182,7 @@ def _latex(text: str) -> str:
 def _needed(
     results: Comparison, x: str, y: str, target: Callable[[Sequence[Columns]], float]
 ) -> dict[str, dict[str, float]]:
-    """Return by game and algorithm where a target is first reached, infinity if it is not."""
+    """Return, by game and algorithm, the work to reach a target, or infinity."""
     found: dict[str, dict[str, float]] = {}
     for game, curves in results.curves().items():
         goal = target([columns for runs in curves.values() for columns in runs])
@@ -200,7 +202,7 @@ def _first(columns: Columns, x: str, y: str, goal: float) -> float:
 
 
 def _em() -> float:
-    """Return the size of letters in points."""
+    """Return the font size in points."""
     import matplotlib as mpl
 
     return float(mpl.rcParams["font.size"])
@@ -210,7 +212,7 @@ def _figure(width: float, panels: int, ratio: float, panel: float) -> tuple["Fig
     from matplotlib.figure import Figure
 
     rows = math.ceil(panels / max(1, round(width / panel)))
-    across = math.ceil(panels / rows)  # so that few places stay empty
+    across = math.ceil(panels / rows)  # balances the rows
     figure = Figure(figsize=(width, rows * width / across * ratio + 0.4), layout="constrained")
     axes = figure.subplots(rows, across, squeeze=False).ravel()
     for ax in axes[panels:]:
@@ -219,7 +221,7 @@ def _figure(width: float, panels: int, ratio: float, panel: float) -> tuple["Fig
 
 
 def _add_legend(figure: "Figure", axes: Sequence["Axes"]) -> None:
-    """Add one legend for all panels, above them, as wide as fits."""
+    """Add one legend above all panels, with as many columns as fit."""
     pairs = [zip(*ax.get_legend_handles_labels(), strict=True) for ax in axes]
     found = {label: handle for handles in pairs[::-1] for handle, label in handles}
     size = _em()
@@ -232,7 +234,7 @@ def _add_legend(figure: "Figure", axes: Sequence["Axes"]) -> None:
 
 
 def panels(results: Comparison, x: str, y: str, width: float | None, panel: float) -> "Figure":
-    """Return small panels, one for each game, with an algorithm in the color of its place."""
+    """Return a panel for each game; an algorithm has the color of its position."""
     require_matplotlib("a figure")
     curves = results.curves()
     if width is None:
@@ -264,7 +266,7 @@ def _profile(results: Comparison, x: str, y: str, width: float, share: float) ->
         if len(found) == len(names) and game not in equal
     ]
     if not rows:
-        raise ValueError("a profile is of games that all algorithms were run on; there are none")
+        raise ValueError("a profile needs a game with results of all algorithms")
     figure, [ax] = _figure(width, 1, min(0.6, 2.6 / width), width)
     needed = np.array(rows)
     least = np.maximum(needed.min(axis=1, keepdims=True), 1e-9)

@@ -1,4 +1,4 @@
-"""Texts that name algorithms and games: of the library, of modules and files, and grids."""
+"""Names of algorithms and games: in the library, in modules and files, and in grids."""
 
 import ast
 import importlib
@@ -26,7 +26,7 @@ from regretkit.play import Algorithm, Alternating, Power, Simultaneous, named
 from regretkit.sets import Simplices
 
 _MOST = 10_000
-"""Points of a grid."""
+"""Most points of a grid."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER}):({_NUMBER}):({_NUMBER})")
 _ORDERS = {"alternating": Alternating(), "simultaneous": Simultaneous()}
@@ -37,8 +37,8 @@ _ORDERS = {"alternating": Alternating(), "simultaneous": Simultaneous()}
 def expand(text: str) -> list[str]:
     """Return one text for each point of a grid.
 
-    An argument may have several values, ``2|4``, or a range of them, ``1:3:0.5``: from 1 in steps
-    of 0.5 up to 3.
+    An argument may have several values, as ``2|4``, or a range, as ``1:3:0.5`` for 1 to 3 in steps
+    of 0.5.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _values(text: str, whole: str) -> Iterator[str]:
 
 
 def split(text: str, sign: str) -> list[str]:
-    """Split a text at a sign outside brackets, and strip the parts."""
+    """Return the stripped parts of a text between signs outside brackets."""
     words, depth = [""], 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -90,7 +90,7 @@ def split(text: str, sign: str) -> list[str]:
 def parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     """Return the name, the positional and the keyword arguments of a call.
 
-    An argument is a Python literal, else the text itself, as in ``sampling=outcome``.
+    An argument is a Python literal, or else a string, as in ``sampling=outcome``.
     """
     place, bracket, arguments = text.strip().partition("(")
     source = f"f({arguments if bracket else ')'}"
@@ -99,7 +99,7 @@ def parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     except SyntaxError as error:
         raise ValueError(f"cannot read {quote(text)}: {error.msg}") from error
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ValueError(f"{quote(text)} is no name with arguments")
+        raise ValueError(f"must be a name with arguments, got {quote(text)}")
 
     def value(node: ast.expr) -> Any:
         try:
@@ -114,7 +114,7 @@ def parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
 # Modules and files
 
 _FILES: dict[Path, tuple[bytes, types.ModuleType]] = {}
-"""The content of each file that this process has run, and its module."""
+"""The content and the module of each file that this process ran."""
 
 
 def is_own(text: str) -> bool:
@@ -129,13 +129,13 @@ def short(text: str) -> str:
 
 
 def source_of(text: object) -> bytes | None:
-    """Return the content of the file in ``file.py:Name``, None where there is no file."""
+    """Return the content of the file in ``file.py:Name``, or None without a file."""
     path = file_of(text) if isinstance(text, str) else None
     return None if path is None else path.read_bytes()
 
 
 def file_of(text: str) -> Path | None:
-    """Return the file in ``file.py:Name``."""
+    """Return the path of the file in ``file.py:Name``, or None without a file."""
     file = text.partition("(")[0].rpartition(":")[0].strip()
     return Path(file).resolve() if file.endswith(".py") else None
 
@@ -148,11 +148,11 @@ def _object(place: str, source: bytes | None) -> Any:
     path = file_of(place)
     folder = str(Path.cwd() if path is None else path.parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # for good: rules may import more when they play
+        sys.path.insert(0, folder)  # stays: rules may import modules later
     if path is not None and source is None:
         source = path.read_bytes()
     try:
-        with redirect_stdout(sys.stderr):  # standard output is for results
+        with redirect_stdout(sys.stderr):  # standard output holds only results
             if path is None or source is None:
                 loaded = importlib.import_module(module)
             else:
@@ -163,22 +163,21 @@ def _object(place: str, source: bytes | None) -> Any:
 
 
 def _run_file(path: Path, source: bytes) -> types.ModuleType:
-    """Return the module of a file with this content, and run it again where that has changed.
+    """Return the module of a file with this content; run the file if the content is new.
 
-    Unlike an import, this ties the module to the bytes that were run, and never takes the name of
-    another module.
+    Unlike an import, the module corresponds to exactly these bytes, and cannot shadow another one.
     """
     if path not in _FILES or _FILES[path][0] != source:
         module = types.ModuleType(path.name)
         module.__file__ = str(path)
-        sys.modules[path.name] = module  # dataclasses look there for the names in annotations
+        sys.modules[path.name] = module  # dataclasses resolve annotations there
         exec(compile(source, str(path), "exec"), vars(module))
         _FILES[path] = source, module
     return _FILES[path][1]
 
 
 def imports_beside(path: Path) -> bool:
-    """Return whether the process has imported other modules of the same folder."""
+    """Return whether other modules of the file's folder are imported."""
     main = getattr(sys.modules["__main__"], "__file__", None)
     files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     others = {Path(f) for f in files if f and "site-packages" not in f and f != main}
@@ -203,10 +202,10 @@ def algorithm_of(text: str, source: bytes | None = None) -> Algorithm:
     """Return the algorithm of an expression, such as ``dcfr(alpha=2,gamma=4)``.
 
     The text names an algorithm, or a rule or algorithm as ``my_rule.py:MyRule`` or
-    ``module:Class``. Its arguments are hyperparameters of the rule. Beside these, ``gamma`` is the
-    power with which the average weights iterations, ``order`` is ``alternating`` or
+    ``module:Class``. Its arguments are hyperparameters of the rule, and three of the algorithm:
+    ``gamma`` is the power of the averaging weights, ``order`` is ``alternating`` or
     ``simultaneous``, and ``sampling`` is that of ``solve``. ``source`` is the content of the file,
-    by default that on the disk.
+    by default read from disk.
 
     Examples
     --------
@@ -217,7 +216,7 @@ def algorithm_of(text: str, source: bytes | None = None) -> Algorithm:
     """
     place, positional, given = parsed(text)
     if positional:
-        raise ValueError(f"{quote(text)}: give arguments with their names, as in (alpha=1.5)")
+        raise ValueError(f"{quote(text)}: arguments need names, as in (alpha=1.5)")
     base = named(_object(place, source) if is_own(text) else place)
     listed = isinstance(base.local, tuple)
     rules: Any = base.local if isinstance(base.local, tuple) else (base.local,)
@@ -243,7 +242,7 @@ def algorithm_of(text: str, source: bytes | None = None) -> Algorithm:
 
 
 def _hyperparameters(rule: Any) -> set[str]:
-    """Return the names of a rule's arguments beside its simplices."""
+    """Return the names of a rule's arguments, without its simplices."""
     if isinstance(rule, type) and issubclass(rule, RegretMinimizer):
         make_fields(rule)
     try:
@@ -255,7 +254,7 @@ def _hyperparameters(rule: Any) -> set[str]:
 
 
 def _check(rule: Any, text: str) -> None:
-    """Build a rule once, so that wrong arguments fail before a run."""
+    """Build a rule once, so that invalid arguments fail before a run."""
     try:
         made = rule(Simplices([2, 3]))
     except (Exception, SystemExit) as error:
@@ -265,10 +264,10 @@ def _check(rule: Any, text: str) -> None:
 
 
 def load_game(text: str, source: bytes | None = None) -> Any:
-    """Return the game of a text for ``games.load``, or of ``file.py:Name``.
+    """Return the game of a name for ``games.load``, or of ``file.py:Name``.
 
-    The object may be a game, its rules, or a function or class that returns one of these, with
-    arguments where it needs some. A tree that does not fit into memory raises a MemoryError.
+    ``Name`` may be a game, its rules, or a function or class that returns one of these, with
+    arguments. A tree that does not fit into memory raises a MemoryError.
     """
     if not is_own(text):
         return load(text)
@@ -279,10 +278,10 @@ def load_game(text: str, source: bytes | None = None) -> Any:
 
 
 def load_rules_of(text: str, source: bytes | None = None) -> History | Rules:
-    """Return the rules of a game without its tree."""
+    """Return the rules of a game, without building its tree."""
     made = _made(text, source) if is_own(text) else load_rules(text)
     if not isinstance(made, History | Rules):
-        raise ValueError(f"{text} has no rules, and its tree does not fit")
+        raise ValueError(f"{text} has no rules, and its tree does not fit into memory")
     return made
 
 

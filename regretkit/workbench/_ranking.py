@@ -1,4 +1,4 @@
-"""Rankings of algorithms over games, and whether they differ."""
+"""Rankings of algorithms over games, with tests of significance."""
 
 import math
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from regretkit.display._style import number
 from regretkit.workbench._comparison import Comparison
 
 _LEAST = float(np.finfo(np.float64).eps)
-"""Smaller gaps are rounding errors, and equal."""
+"""Smaller gaps are rounding errors and count as equal."""
 _DIGITS = 9
-"""Those of logarithms that count."""
+"""Decimal places at which logarithms of gaps are compared."""
 
 
 @frozen
@@ -39,15 +39,15 @@ class Ranking:
     level: float
     """The level of significance."""
     games: tuple[str, ...]
-    """The games on which all algorithms were run."""
+    """The games with results of all algorithms."""
     ranks: Mapping[str, float]
-    """The average rank of each algorithm, the best first; 1 is the smallest gap, ties share."""
+    """The average rank of each algorithm, the best first. Rank 1 is the smallest gap."""
     statistic: float
     """Friedman's statistic, corrected for ties."""
     p_value: float
-    """Of the hypothesis that all algorithms are equal."""
+    """The p-value of the hypothesis that all algorithms are equal."""
     critical_difference: float
-    """The difference of average ranks that is significant by Nemenyi's test."""
+    """The least significant difference of average ranks, by Nemenyi's test."""
 
     def __str__(self) -> str:
         lines = ["average rank  algorithm"]
@@ -64,27 +64,27 @@ class Ranking:
 def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -> Ranking:
     """Rank algorithms on every game, and test whether their average ranks differ.
 
-    On each game, algorithms are ranked by the median over seeds of the last value. Ties have equal
-    ranks: gaps equal to nine digits, or both below 2e-16. With k algorithms, n games and r[i, j]
-    the rank of algorithm j on game i, Friedman's statistic is
+    On each game, algorithms are ranked by the median over seeds of the last value. Gaps that agree
+    in nine digits, or are both below 2e-16, share the mean rank. With k algorithms, n games and
+    r[i, j] the rank of algorithm j on game i, Friedman's statistic is
 
         (k - 1) sum_j (sum_i r[i, j] - n (k + 1) / 2)^2  /  sum_ij (r[i, j] - (k + 1) / 2)^2
 
-    If all algorithms are alike, it has about the distribution chi-squared with k - 1 degrees of
-    freedom. By Nemenyi's test, two average ranks differ if they are apart by
+    If all algorithms are equal, its distribution is approximately chi-squared with k - 1 degrees of
+    freedom. By Nemenyi's test, two average ranks differ significantly if their difference exceeds
 
         q sqrt(k (k + 1) / (6 n))
 
-    with q the quantile of the studentized range over sqrt(2). The tests take games as independent
-    samples; many versions of one game are not.
+    with q the quantile of the studentized range, divided by sqrt(2). The tests assume that games
+    are independent samples. Versions of one game are not.
 
     Parameters
     ----------
     results
-        From ``Experiment.run`` or ``read_results``. Games without a result of each algorithm, and
-        those that start at equilibrium, do not count.
+        From ``Experiment.run`` or ``read_results``. Games that start at equilibrium or lack results
+        of an algorithm are ignored.
     y
-        The measure, of which less is better; by default the first one.
+        The measure, smaller is better; by default the first one.
     level
         The level of significance, above 0 and below 1.
 
@@ -113,8 +113,8 @@ def ranking(results: Comparison, *, y: str | None = None, level: float = 0.05) -
         if all(name in curves for name in names) and game not in equal
     }
     if len(names) < 2 or len(lasts) < 2:
-        told = f"there are {len(names)} algorithms, and {len(lasts)} games with results of all"
-        raise ValueError(f"a ranking is of two algorithms on two games at least; {told}")
+        given = f"{len(names)} algorithms, and {len(lasts)} games with results of all"
+        raise ValueError(f"a ranking needs at least two algorithms and two games, got {given}")
     values = np.log(np.maximum(np.array([*lasts.values()]), _LEAST))
     n, k = values.shape
     ranks = stats.rankdata(values.round(_DIGITS), axis=1)

@@ -10,16 +10,16 @@ from regretkit.workbench._executors import DEATHS, Result
 
 
 class RayExecutor(Executor):
-    """Carry out functions on a Ray cluster, for ``Experiment.run(executor=RayExecutor())``.
+    """Executes functions on a Ray cluster, for ``Experiment.run(executor=RayExecutor())``.
 
-    Ray runs the tasks of a dead node again. All nodes need the same regretkit. Rules and games of
-    ``file.py:Name`` are sent to them; modules and game files must be there.
+    Ray repeats the tasks of a dead node. All nodes need the same version of regretkit, and the
+    modules and game files of a task. Files of ``file.py:Name`` are sent to them.
 
     Parameters
     ----------
     address
-        The cluster, such as ``"head:6379"``; by default that of the environment variable
-        ``RAY_ADDRESS``, else a new one on this machine.
+        The address of the cluster, such as ``"head:6379"``. The default is the environment variable
+        ``RAY_ADDRESS``, or else a new cluster on this machine.
     workers
         Processes of a new cluster, by default one for each core.
 
@@ -39,7 +39,7 @@ class RayExecutor(Executor):
         if address == "local":
             options |= {"num_cpus": workers, "include_dashboard": False}
         elif workers is not None:
-            raise ValueError(f"the cluster {address} has workers of its own; leave workers out")
+            raise ValueError(f"workers must be None for an existing cluster, got {workers}")
         self._ray.init(address, **options)
         threads = {"env_vars": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}}
         self._call = self._ray.remote(max_retries=DEATHS - 1, runtime_env=threads)(_call)
@@ -50,7 +50,7 @@ class RayExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, or stop the one that was started."""
+        """Disconnect from the cluster; stop it if this executor started it."""
         self._ray.shutdown()
 
 

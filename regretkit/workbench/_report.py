@@ -1,4 +1,4 @@
-"""A page of HTML to click through, of the results of an experiment."""
+"""Interactive HTML pages of the results of an experiment."""
 
 import json
 import re
@@ -15,19 +15,19 @@ _PAGE = Path(__file__).with_name("report.html")
 def html_report(
     results: Comparison, *, x: str = "iteration", y: str | None = None, title: str = "Results"
 ) -> str:
-    """Return a page of HTML with all results, for one file.
+    """Return one interactive HTML page with all results.
 
-    It has a panel for each game with a curve for each run; the pointer shows the values of a curve.
-    Boxes choose games and algorithms, a slider each hyperparameter, and lists the axes. A table has
-    the command that plays each result again, for experiments that were made from texts. A browser
-    shows the page without server or network.
+    The page has a panel for each game with a curve for each run, and shows values under the
+    pointer. Boxes select games and algorithms, sliders hyperparameters, and lists the axes. A table
+    gives the command that repeats each result, if its game and algorithm are strings. The page
+    needs no server or network.
 
     Parameters
     ----------
     results
         From ``Experiment.run`` or ``read_results``.
     x, y
-        The axes at first, as ``paper_figure`` takes them.
+        The initial axes, as for ``paper_figure``.
     title
         The title of the page.
 
@@ -42,8 +42,8 @@ def html_report(
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        told = "html_report needs plotly; install it with pip install 'regretkit[report]'"
-        raise ImportError(told) from error
+        cure = "install it with pip install 'regretkit[report]'"
+        raise ImportError(f"html_report needs plotly; {cure}") from error
     y = results.measure(x, y)
     columns = list(dict.fromkeys(name for run in results.runs for name in run.columns))
     games, equal = list(results.curves()), results.at_equilibrium(y)
@@ -65,12 +65,12 @@ def html_report(
         ],
     }
     before, after = _PAGE.read_text(encoding="utf-8").split("@DATA@")
-    shown = json.dumps(data, default=float).replace("<", r"\u003c")  # so that no text ends a script
+    shown = json.dumps(data, default=float).replace("<", r"\u003c")  # no "</script>" in strings
     return before.replace("@PLOTLY@", get_plotlyjs()) + shown + after
 
 
 def _hyperparameters(name: str) -> dict[str, str]:
-    """Return the arguments in the name of an algorithm, as in ``dcfr(alpha=1.5,gamma=4)``."""
+    """Return the arguments in an algorithm's name, such as ``dcfr(alpha=1.5,gamma=4)``."""
     found = re.fullmatch(r"[^(]*\((.*)\)", name)
     pairs = [word.partition("=") for word in split(found[1], ",")] if found else []
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}

@@ -1,4 +1,4 @@
-"""Results: one file of JSON for each run, with its identity and a digest of all bytes."""
+"""Results: one JSON file for each run, with its identity and a digest of all bytes."""
 
 import hashlib
 import json
@@ -17,22 +17,22 @@ from regretkit._util._validate import quote
 from regretkit.workbench._comparison import ComparedRun, Comparison
 
 Identity: TypeAlias = dict[str, Any]
-"""All that determines a result: numbers, strings, and lists and dicts of them."""
+"""Everything that determines a result, as JSON data."""
 
 _HEAD = b'{"digest": "%s",\n'
-"""The first line; the digest is of all bytes behind it."""
+"""The first line of a file: the digest of all bytes after it."""
 LABELS = "labels.txt"
-"""The file in a results folder with the labels of algorithms."""
+"""Name of the file with the labels of algorithms."""
 _ENTRIES = {"game", "algorithm", "place", "written", "identity", "columns"}
 
 
 def key_of(identity: Identity) -> str:
-    """Return the name of the file of a run, without its ending."""
+    """Return the file name of a run, without its ending."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def command_of(identity: Identity) -> str:
-    """Return the command that plays a run again, built from its identity; empty for objects."""
+    """Return the command that repeats a run; empty if its game or algorithm is an object."""
     if not (identity["game"] and identity["algorithm"] and identity["measures"]):
         return ""
     options = {
@@ -53,7 +53,7 @@ def command_of(identity: Identity) -> str:
 def run_of(
     names: tuple[str, str], identity: Identity, columns: Mapping[str, list[Any]]
 ) -> ComparedRun:
-    """Return the run under these names of the game and the algorithm."""
+    """Return a run, with the names of its game and its algorithm."""
     return ComparedRun(*names, identity["seed"], columns, command_of(identity))
 
 
@@ -64,7 +64,7 @@ def write_run(
     identity: Identity,
     columns: Mapping[str, list[Any]],
 ) -> None:
-    """Write the file of a run; ``place`` is the time of its experiment, and its place there."""
+    """Write the file of a run; ``place`` is the experiment's time, and the run's place there."""
     content = {
         "game": names[0],
         "algorithm": names[1],
@@ -82,7 +82,7 @@ def _read(path: Path) -> dict[str, Any]:
     """Return the content of a file, or raise a ValueError if it is damaged."""
     head, _, body = read_file(path).partition(b"\n")
     if head + b"\n" != _HEAD % hashlib.sha256(body).hexdigest().encode():
-        raise ValueError(f"{path} is damaged, or no result of this version of regretkit")
+        raise ValueError(f"{path} is damaged, or not a result of this version of regretkit")
     content: dict[str, Any] = json.loads(b"{" + body)
     if content.keys() != _ENTRIES or key_of(content["identity"]) != path.stem:
         raise ValueError(f"{path} holds the result of another run")
@@ -90,18 +90,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def find_run(folder: Path, names: tuple[str, str], identity: Identity) -> ComparedRun | None:
-    """Return the run with an identity, None where its file is missing or damaged."""
+    """Return the run with an identity, or None if its file is missing or damaged."""
     try:
         return run_of(names, identity, _read(folder / f"{key_of(identity)}.json")["columns"])
     except FileNotFoundError:
         return None
     except ValueError as error:
-        warn(f"{error}; it is run again")
+        warn(f"{error}; the run is repeated")
         return None
 
 
 def labels_in(folder: FilePath) -> dict[str, str]:
-    """Return the labels in a results folder by the names of algorithms: lines ``name=label``."""
+    """Return the label of each algorithm, from lines ``name=label`` in a results folder."""
     path = Path(folder, LABELS)
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     pairs = (line.rpartition("=") for line in lines if "=" in line)
@@ -109,19 +109,19 @@ def labels_in(folder: FilePath) -> dict[str, str]:
 
 
 def write_labels(folder: FilePath, labels: Mapping[str, str]) -> None:
-    """Write labels into a results folder, beside those of other algorithms."""
+    """Add labels to those in a results folder."""
     text = "".join(f"{name}={label}\n" for name, label in {**labels_in(folder), **labels}.items())
     Path(folder).mkdir(parents=True, exist_ok=True)
     replace_file(Path(folder, LABELS), [text.encode()])
 
 
 def read_results(folder: FilePath) -> Comparison:
-    """Return the runs in a results folder, which ``Experiment.run`` has written.
+    """Return the runs that ``Experiment.run`` wrote to a folder.
 
-    Games and algorithms are in the order in which they were first given. Files of other machines
-    may be copied into the folder. Of several runs with the same game, algorithm and seed, as after
-    an edit of a rule, the last written counts. A damaged or renamed file is left out with a
-    warning. Algorithms have the labels in ``labels.txt``, which the command line writes.
+    Games and algorithms keep the order of their first experiment. You may copy files from other
+    machines into the folder. Of several runs with the same game, algorithm and seed, such as after
+    an edit of a rule, the newest is used. Damaged or renamed files are skipped with a warning.
+    Algorithms have the labels in ``labels.txt``, which the command line writes.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def read_results(folder: FilePath) -> Comparison:
             try:
                 contents.append(_read(path))
             except ValueError as error:
-                warn(f"{error}; left out")
+                warn(f"{error}; skipped")
     for content in contents:
         begun, *places = content["place"]
         for kind, place in zip(("game", "algorithm"), places, strict=True):
@@ -164,12 +164,12 @@ def read_results(folder: FilePath) -> Comparison:
 
 
 def plain(value: object) -> float | int | None:
-    """Return a measured number as JSON holds it."""
+    """Return a measured value as a number for JSON."""
     if value is None:
         return None
     if not isinstance(value, bool | int | float | np.number | np.bool_):
-        raise TypeError(f"measured {quote(value)}, which is no number")
+        raise TypeError(f"measures must return numbers, got {quote(value)}")
     number = value.item() if isinstance(value, np.generic) else value
     if not math.isfinite(number):
-        raise ValueError(f"measured {number}, which is no finite number")
+        raise ValueError(f"measures must return finite numbers, got {number}")
     return int(number) if isinstance(number, bool | int) else float(number)

@@ -1,4 +1,4 @@
-"""One run of an experiment: its identity, and how a process carries it out."""
+"""Tasks: the runs of an experiment, their identities and their execution."""
 
 import hashlib
 from collections.abc import Mapping
@@ -40,35 +40,35 @@ from regretkit.workbench._names import (
 from regretkit.workbench._results import Identity, key_of, plain
 
 CLOCKS = ("visited", "seconds")
-"""What every run measures beside its measures."""
+"""Measures of every run."""
 AT_END = "local_best_response"
 """The measure of runs without a tree."""
 RATIO, RATIO_TO_GAP = 1.25, 1.05
-"""Growth of iterations between two measurements, and with a target gap."""
+"""Growth of iterations between measurements, without and with a target gap."""
 SAVE_EVERY = 10.0
-"""Seconds between two checkpoints of a run with a tree; without one, state may be large."""
+"""Seconds between checkpoints of a run with a tree; ten times more without, for large states."""
 
 
 @frozen
 class Task:
-    """A run: an algorithm on a game, with limits, and with a seed if it samples."""
+    """A run: an algorithm on a game, with limits and a seed."""
 
     names: tuple[str, str]
-    """The names of the game and the algorithm in results."""
+    """The names of the game and the algorithm."""
     game: Any
-    """A text, or an object."""
+    """A string for ``load_game``, or an object."""
     algorithm: Any
-    """A text, or an ``Algorithm``."""
+    """A string for ``algorithm_of``, or an ``Algorithm``."""
     sources: tuple[bytes | None, bytes | None]
-    """The content of the files that define them."""
+    """The content of the files that define the game and the algorithm."""
     place: tuple[int, int]
-    """The places of the game and the algorithm in the experiment."""
+    """The positions of the game and the algorithm in the experiment."""
     histories: int
-    """Histories of the game's tree, 0 if unknown."""
+    """Number of histories of the game, 0 if unknown."""
     seed: int | None
     iterations: int
     measures: Mapping[str, Any]
-    """By name, names of measures or functions of a run."""
+    """Names of measures, or functions of a run, by name."""
     sampling: str | None = None
     target_gap: float | None = None
     time_limit: float | None = None
@@ -81,7 +81,7 @@ class Task:
         return made if self.sampling is None else Algorithm(made, sampling=self.sampling)
 
     def load(self, algorithm: Algorithm) -> Any:
-        """Return the game, or its rules if the algorithm samples and the tree does not fit."""
+        """Return the game; its rules if the tree does not fit and the algorithm samples."""
         if not isinstance(self.game, str):
             return self.game
         return _loaded(self.game, self.sources[0], algorithm.sampling is not None)
@@ -101,9 +101,9 @@ def _loaded(text: str, source: bytes | None, sampled: bool) -> Any:
 
 
 def identity_of(task: Task, codes: dict[str, Any] | None = None) -> Identity:
-    """Return all that determines the result of a task, with the code that this process would run.
+    """Return everything that determines the result of a task, including the code to run.
 
-    ``codes`` keeps the code of games and algorithms that several tasks share.
+    ``codes`` caches the code of games and algorithms across tasks.
     """
     known: dict[str, Any] = {} if codes is None else codes
     game, algorithm = (f"game {task.names[0]}", task.names[1])
@@ -114,7 +114,7 @@ def identity_of(task: Task, codes: dict[str, Any] | None = None) -> Identity:
 
 
 def described(task: Task) -> Identity:
-    """Return all that determines the result of a task but code."""
+    """Return everything that determines the result of a task, except code."""
     named = all(name == measure for name, measure in task.measures.items())
     return {
         "game": task.game if isinstance(task.game, str) else "",
@@ -132,7 +132,7 @@ def described(task: Task) -> Identity:
 
 
 def is_known(identity: Identity) -> bool:
-    """Return whether an identity has all code that computes the result."""
+    """Return whether an identity determines the result."""
     return None not in identity["code"] and identity["measures"] is not None
 
 
@@ -142,13 +142,13 @@ def _versions() -> dict[str, str]:
 
 
 def _code_of_game(task: Task) -> str | None:
-    """Return the code of a game beside its text, None if unknown."""
+    """Return a digest of a game, empty if its name suffices; None if unknown."""
     text = task.game if isinstance(task.game, str) else ""
     if hasattr(games, text.partition("(")[0].strip()):
         return ""
     game = task.load(task.made())
     if isinstance(game, History | Rules):
-        # A fingerprint of rules is of a few random plays.
+        # A fingerprint of rules covers only a few random plays: use the user's file instead.
         own = not type(game).__module__.startswith("regretkit.")
         return _digest(task.sources[0], text) if own else fingerprint(game)
     if game.coarse_information_set is not None:
@@ -158,7 +158,7 @@ def _code_of_game(task: Task) -> str | None:
 
 
 def _code_of_algorithm(task: Task) -> str | None:
-    """Return the code of an algorithm beside its text: of its traced rules, or its file."""
+    """Return a digest of an algorithm: of its traced rules, or else of its file."""
     text = task.algorithm if isinstance(task.algorithm, str) else ""
     if text and (not is_own(text) or text.startswith("regretkit.")):
         return ""
@@ -172,7 +172,7 @@ def _code_of_algorithm(task: Task) -> str | None:
 
 
 def _digest(source: bytes | None, text: str) -> str | None:
-    """Return the digest of a file, None if its code may depend on another file."""
+    """Return the digest of a file, or None if its code may depend on other files."""
     path = file_of(text) if is_own(text) else None
     if source is None or path is None or imports_beside(path):
         return None
@@ -180,7 +180,7 @@ def _digest(source: bytes | None, text: str) -> str | None:
 
 
 def _described(part: Any) -> str | None:
-    """Return a text for a part of an algorithm if all its code is the library's."""
+    """Return a description of a part of an algorithm, or None if its code is not regretkit's."""
     if isinstance(part, partial):
         function = _described(part.func)
         return function and f"{function}{part.args}{sorted(part.keywords.items())}"
@@ -191,7 +191,7 @@ def _described(part: Any) -> str | None:
 
 
 def _traced(rule: Any, iterations: int) -> str | None:
-    """Return the traced code of a rule with its state and parameters, None if there is none."""
+    """Return the traced code, parameters and initial state of a rule, or None without a trace."""
     parts = list[str]()
     for simplices in (Simplices([2, 3]), Simplices(4)):
         try:
@@ -205,21 +205,21 @@ def _traced(rule: Any, iterations: int) -> str | None:
 
 
 def _texts(made: Any) -> list[str]:
-    """Return the first state of a rule, name by name."""
+    """Return the entries of a rule's initial state as strings."""
     waiting, found = [made.state_dict()], list[str]()
-    for state in waiting:  # which grows by the states of parts
+    for state in waiting:  # the loop appends the states of parts
         waiting += [value for value in state.values() if isinstance(value, Mapping)]
         numbers = {name: x for name, x in state.items() if not isinstance(x, Mapping)}
         found += [f"{name} {np.asarray(x).tolist()}" for name, x in numbers.items()]
     return found
 
 
-# Carrying it out
+# Execution
 
 
 @frozen
 class Outcome:
-    """The end of a task: a result, or the reason why there is none."""
+    """The result of a task, or the reason of its failure."""
 
     identity: Identity | None = None
     columns: dict[str, list[Any]] | None = None
@@ -227,13 +227,13 @@ class Outcome:
 
 
 def execute(task: Task, folder: Path | None) -> Outcome:
-    """Carry a task out, with checkpoints in a folder; an error is an outcome."""
+    """Execute a task, with checkpoints in a folder; an error becomes an outcome."""
     try:
         with redirect_stdout(StringIO()):  # rules may print
             algorithm, path = task.made(), None
             identity = described(task) if folder is None else identity_of(task)
             game = task.load(algorithm)
-            # With other limits a checkpoint does not tell how much of the run is left.
+            # With a gap or time limit, a checkpoint does not determine the end of the run.
             resumable = task.target_gap is None and task.time_limit is None and is_known(identity)
             if resumable and folder is not None and folder.is_dir():
                 path = folder / f"{key_of(identity)}.checkpoint"
@@ -249,11 +249,11 @@ def execute(task: Task, folder: Path | None) -> Outcome:
 def _measured(
     task: Task, game: Any, algorithm: Algorithm, path: Path | None
 ) -> dict[str, list[Any]]:
-    """Play to the end, from the checkpoint if there is one, and return the columns."""
+    """Run to the end, from a checkpoint if one exists, and return the columns."""
     by_rules = isinstance(game, History | Rules)
     if by_rules and algorithm.sampling is None:
-        told = f"{task.names[1]} needs a tree, and {task.names[0]} has its rules alone"
-        raise ValueError(f"{told}; pass sampling='external' or 'outcome'")
+        problem = f"{task.names[1]} needs a tree, and {task.names[0]} has only rules"
+        raise ValueError(f"{problem}; pass sampling='external' or 'outcome'")
     measures = {
         name: measure
         for name, measure in task.measures.items()
@@ -273,7 +273,7 @@ def _measured(
     if path is not None and path.exists():
         try:
             run = resume(path, game, algorithm=algorithm, callbacks=callbacks)
-        except (OSError, ValueError):  # damaged: begin anew
+        except (OSError, ValueError):  # damaged: start again
             path.unlink(missing_ok=True)
             return _measured(task, game, algorithm, path)
         run.run(task.iterations - run.iteration, callbacks=saving)

@@ -64,7 +64,7 @@ test_what_is_no_experiment_is_refused = refusals(
     ({"games": "kuhn_poker(cards=3)"}, ValueError, "unexpected keyword argument 'cards'"),
     ({"games": "none.efg"}, FileNotFoundError, "none.efg"),
     ({"games": ["kuhn_poker", "kuhn_poker"]}, ValueError, "twice"),
-    ({"games": []}, ValueError, "one at least"),
+    ({"games": []}, ValueError, "must not be empty"),
     ({"algorithms": "cfrr"}, ValueError, "did you mean 'cfr'"),
     ({"algorithms": "dcfr(alpha=3:1:0.5)"}, ValueError, "no points"),
     ({"algorithms": "dcfr(alpha=:3)"}, ValueError, "first:last:step"),
@@ -348,7 +348,7 @@ def test_damaged_changed_and_swapped_files_are_left_out_and_run_again(tmp_path):
         second.write_bytes(damaged)
         with pytest.warns(RuntimeWarning, match=second.name):
             assert len(read_results(tmp_path).runs) == 1
-        with pytest.warns(RuntimeWarning, match="run again"):
+        with pytest.warns(RuntimeWarning, match="the run is repeated"):
             assert gaps(made.run(tmp_path, workers=0)) == whole
         assert sorted(gaps(read_results(tmp_path))) == sorted(whole)
     first.write_bytes(second.read_bytes())

@@ -86,8 +86,8 @@ def test_games_without_a_result_of_all_do_not_count_and_seeds_are_one_by_their_m
 
 test_what_cannot_be_ranked_is_refused = refusals(
     (Comparison(), {}, "there are no runs to show"),
-    (comparison([[1.0, 2.0]], NAMES[:2]), {}, "there are 2 algorithms, and 1 games"),
-    (comparison([[1.0], [2.0]], NAMES[:1]), {}, "there are 1 algorithms, and 2 games"),
+    (comparison([[1.0, 2.0]], NAMES[:2]), {}, "got 2 algorithms, and 1 games"),
+    (comparison([[1.0], [2.0]], NAMES[:1]), {}, "got 1 algorithms, and 2 games"),
     (comparison(DEMSAR), {"level": 1.0}, "level must be a number above 0 and below 1"),
     (comparison(DEMSAR), {"level": 0.0}, "level must be"),
     (comparison(DEMSAR), {"y": "nash_conv"}, "has no column 'nash_conv'"),
