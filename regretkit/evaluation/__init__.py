@@ -1,8 +1,8 @@
-"""Evaluation: gaps, exact answers, estimates and regrets.
+"""Evaluation of profiles: gaps, exact solutions, estimates and regrets.
 
 A profile has a strategy for each player: a vector of its set, a function of an information set and
 its actions, or a mapping from information sets to probabilities, as ``{"J": [0.8, 0.2], ...}``.
-Functions and mappings cover every information set of the player.
+Functions and mappings must cover every information set of the player.
 
 Linear programs raise a ``RuntimeError`` if HiGHS finds no optimum, and a ``MemoryError`` if they do
 not fit into memory.

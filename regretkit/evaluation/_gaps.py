@@ -1,4 +1,4 @@
-"""Best responses, their gains, and the distance of a profile from equilibrium."""
+"""Best responses, their gains, and gaps of profiles."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -29,17 +29,17 @@ from regretkit.games.public import PublicGame
 from regretkit.sets import DecisionDAG
 
 _FEW = 0.1
-"""The work on a game, in seconds of NumPy, after which its gaps are computed in machine code."""
+"""Estimated seconds of NumPy on a game, after which compiled code computes its gaps."""
 
 _WORK: WeakKeyDictionary[Game, tuple[float, float]] = WeakKeyDictionary()
-"""For each game the work of a gap, and of all gaps so far."""
+"""Estimated seconds of NumPy for each game: for one gap, and for all gaps so far."""
 
 _RESPONDERS: list[Callable[[Any], AbstractContextManager[Any]]] = []
-"""The engine's best responses."""
+"""The compiled best responses of the engine, if registered."""
 
 
 def register_responder(responder: Callable[[Any], AbstractContextManager[Any]]) -> None:
-    """Compute best responses of large games by ``responder(game)``."""
+    """Register the engine's best responses, for large games."""
     _RESPONDERS.append(responder)
 
 
@@ -57,10 +57,10 @@ def expected_value(game: Game, profile: ProfileLike) -> Vector:
 
 
 def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float, Vector]:
-    """Return the value of a best response to the others, and the best response.
+    """Return the value of a best response to the opponents, and the best response.
 
-    The value is in units of payoff. Of several best responses it is the one that takes the first
-    best action at every decision point. The player's own entry of ``profile`` is ignored.
+    The value is in units of payoff. The best response takes the first best action at every decision
+    point. The player's own entry of ``profile`` is ignored.
 
     Examples
     --------
@@ -81,10 +81,12 @@ def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float,
 
 
 def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
-    """Return what each player would gain by a best response, shape ``(players,)``.
+    """Return each player's gain from a best response, shape ``(players,)``.
 
-    The gains are in units of payoff, and zero for all players exactly at the Nash equilibria.
-    Rounding may move them by a few units in the last place of the payoffs, also below zero.
+        gain_i(x)  =  max over y of u_i(y, x_-i)  -  u_i(x)
+
+    in units of payoff. A profile is a Nash equilibrium exactly if all gains are zero. Rounding may
+    change gains by a few units in the last place of the payoffs, even to negative numbers.
 
     Examples
     --------
@@ -102,9 +104,9 @@ def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
 
 
 def _in_machine_code(game: Any, profile: Any, player: int | None = None) -> Vector | None:
-    """Return the gains, or for a player the values of its sequences; None where NumPy is to do it.
+    """Return all gains, or a player's sequence values, by compiled code; None to use NumPy.
 
-    Which of them depends on the work so far, and on no clock; both give the same bits.
+    The choice depends on the estimated work so far, not on a clock. Both give the same bits.
     """
     if not isinstance(game, ExtensiveFormGame | PublicGame):
         return None
@@ -124,17 +126,17 @@ def _in_machine_code(game: Any, profile: Any, player: int | None = None) -> Vect
 
 
 def _work(game: ExtensiveFormGame | PublicGame) -> float:
-    """Return about how long all utilities and one pass over each set take in NumPy."""
+    """Return the estimated seconds of all utilities and one pass over each set in NumPy."""
     sequences = sum(domain.dimension for domain in game.domains)
     return len(game.domains) * 5e-5 + sequences * 1e-7 + game.payoffs.size * 1e-8
 
 
 def nash_conv(game: Game, profile: ProfileLike) -> float:
-    """Return the sum over players of what a best response gains, in units of payoff.
+    """Return the sum of the players' gains from best responses, in units of payoff.
 
         NashConv(x)  =  sum_i ( max over y of u_i(y, x_-i)  -  u_i(x) )
 
-    In a two-player zero-sum game it is the ``duality_gap``.
+    In a two-player zero-sum game it equals the ``duality_gap``.
 
     Examples
     --------
@@ -147,7 +149,7 @@ def nash_conv(game: Game, profile: ProfileLike) -> float:
 
 
 def exploitability(game: Game, profile: ProfileLike) -> float:
-    """Return the mean over players of what a best response gains, in units of payoff.
+    """Return the mean of the players' gains from best responses, in units of payoff.
 
     It is ``nash_conv`` divided by the number of players.
 
@@ -166,8 +168,8 @@ def duality_gap(game: Game, profile: ProfileLike, *, payoff_of: int = 0) -> floa
 
         max over x' of u(x', y)  -  min over y' of u(x, y')
 
-    with u the payoff of player ``payoff_of``, 0 or 1. It is zero exactly at the saddle points of u;
-    the opponent's payoffs are ignored. In a zero-sum game it is ``nash_conv``.
+    with u the payoff of player ``payoff_of``, 0 or 1. The gap is zero exactly at the saddle points
+    of u. The opponent's payoffs are ignored. In a zero-sum game it equals ``nash_conv``.
 
     Examples
     --------
@@ -179,7 +181,7 @@ def duality_gap(game: Game, profile: ProfileLike, *, payoff_of: int = 0) -> floa
     if len(strategies) != 2:
         raise ValueError(
             f"game must have two players for a saddle point, got {len(strategies)}; "
-            "use nash_conv for others"
+            "nash_conv takes any number"
         )
     check_player(payoff_of, 2, "payoff_of")
     opponent = 1 - payoff_of
@@ -195,11 +197,18 @@ def security_value(
     player: int,
     strategy: Vector | BehavioralStrategyLike,
 ) -> float:
-    """Return the least that one player's strategy earns against all strategies of the others.
+    """Return the least payoff of one player's strategy against all strategies of the opponents.
 
-    In units of payoff. The others act as one adversary, so that their own payoffs do not matter.
-    ``game`` has two players, or is in normal form; ``strategy`` is a vector, shape
-    ``(dimension,)``, a function or a mapping.
+        min over y of u_player(strategy, y)
+
+    in units of payoff. The opponents act as one adversary; their own payoffs are ignored.
+
+    Parameters
+    ----------
+    game
+        A game of two players, or a normal form.
+    strategy
+        A vector, shape ``(dimension,)``, a function or a mapping.
 
     Examples
     --------
@@ -229,6 +238,6 @@ def only_opponent(game: Game, player: int) -> int:
     if len(game.domains) != 2:
         raise ValueError(
             f"game must have two players in extensive form, got {len(game.domains)}; "
-            "team_maxmin(game, player) is for opponents with joint plans"
+            "team_maxmin(game, player) takes several opponents"
         )
     return 1 - player

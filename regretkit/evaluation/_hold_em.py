@@ -1,4 +1,4 @@
-"""Reports on endgames of poker: what each hand holds, plays and earns."""
+"""Reports on poker endgames: the equity, strategy and value of each hand."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,29 +19,29 @@ _CARDS = {rank + suit for rank in RANKS for suit in SUITS}
 def hold_em_report(
     game: PublicGame, profile: ProfileLike, *, nodes: Iterable[Path] | None = None
 ) -> dict[str, Any]:
-    """Return what each hand holds, plays and earns with a profile of ``hold_em``, as JSON data.
+    """Return the equity, strategy and value of each hand in ``hold_em``, as JSON data.
 
-    Values and EVs are in chips and counted from the middle of the pot, as the payoffs are.
+    Values and EVs are in chips. Like the payoffs, they are relative to half of the pot.
 
     Parameters
     ----------
     game
-        A game of ``hold_em``, or any other public game in which both players can lose.
+        A game of ``hold_em``, or another public game in which both players can lose.
     profile
-        Such as ``run.average``.
+        A profile such as ``run.average``.
     nodes
-        The node or nodes to report, as ``"/check/bet 500"``. By default all decisions before
-        another card is dealt.
+        The node or nodes to report, as ``"/check/bet 500"``; by default all decisions before the
+        next card.
 
     Returns
     -------
     dict
-        The ``pot``; each player's ``value`` and its ``share`` of the pot; the mean ``rake``;
-        ``exploitability``, half of the ``nash_conv``, in ``chips`` and in ``percent`` of the pot;
-        and ``nodes``. Each node has the ``player``, the ``actions``, their ``frequencies``, and for
-        each of the player's ``hands`` its ``weight`` by the play to the node, its ``equity``
-        against the opponent's hands there, its ``ev``, the ``strategy``, and the ``evs`` of the
-        actions. The EV of a hand that meets no hand is None.
+        - ``pot``; each player's ``value`` and ``share`` of the pot; the mean ``rake``.
+        - ``exploitability``: half of the ``nash_conv``, in ``chips`` and in ``percent`` of the pot.
+        - ``nodes``: for each path the ``player``, its ``actions``, their ``frequencies``, and
+          ``hands``. A hand has its ``weight``, the probability that the player plays it to the
+          node; its ``equity`` against the opponent's hands there; its ``ev``; its ``strategy``; and
+          the ``evs`` of the actions. The EV of a hand that meets no opposing hand is None.
 
     Examples
     --------
@@ -73,15 +73,15 @@ def hold_em_report(
 
 
 def _pot(game: PublicGame) -> float:
-    """Return the pot at the root: twice the least that a player can lose."""
+    """Return the pot at the root: twice the smallest loss over all terminals."""
     pairs = [node.payoff for node in game.tree.nodes if isinstance(node, Free)]
     for node in game.tree.nodes:
         pairs += [node.win, node.lose] if isinstance(node, Compare) else []
     least = min((-min(pair) for pair in pairs), default=0.0)
     if least <= 0.0:
         raise ValueError(
-            "game must be an endgame of poker, whose loser pays half of the pot at least, got one "
-            f"in which a player loses {least:g}; pass games.hold_em()"
+            "game must be a poker endgame, in which the loser pays at least half of the pot, got "
+            f"one with a smallest loss of {least:g}"
         )
     return 2.0 * least
 
@@ -126,7 +126,7 @@ def _at(game: PublicGame, strategies: Sequence[Vector], path: tuple[str, ...]) -
 
 
 def _numbers(value: Any) -> Any:
-    """Return a number or a list with None in place of NaN, as JSON has none."""
+    """Return a number or a list with None in place of NaN, which JSON lacks."""
     if isinstance(value, list):
         return [*map(_numbers, value)]
     return None if np.isnan(value) else value

@@ -1,4 +1,4 @@
-"""Local best responses, exact and estimated by playing the game."""
+"""Local best responses: exact, and estimated from sampled games."""
 
 import math
 import time
@@ -34,7 +34,7 @@ from regretkit.games.tree._history import actions_of, payoffs_of
 from regretkit.sets import DecisionTree
 
 Belief: TypeAlias = list[tuple[History, float]]
-"""Histories that may have happened, each with the probability that the others play to there."""
+"""Possible histories, each with the probability that chance and the opponents play to it."""
 
 
 def local_best_response(
@@ -45,26 +45,25 @@ def local_best_response(
     lookahead: int = 1,
     continuation: Vector | BehavioralStrategyLike | None = None,
 ) -> tuple[float, Vector]:
-    """Return the value of a greedy response to the others, and the response.
+    """Return the value of a greedy response to the opponents, and the response.
 
-    At every information set the player takes the best action against the possible histories,
-    weighted by the others' probabilities of playing to them, assuming ``continuation`` afterwards:
+    At every decision point j the player takes the action with the largest q[a], assuming that it
+    plays the continuation c afterwards. With u the utility against the opponents,
 
         q[a] = u[a] + sum of V over the decision points after a,    V[j] = <c_j, q_j>
 
-    With ``lookahead`` d it optimizes over its next d decisions, which may lower the value. The
-    value is at most that of ``best_response``, and equal to it if ``lookahead`` is the depth of the
-    tree. If ``continuation`` is the player's own strategy, it is at least the value of that
-    strategy.
+    With ``lookahead`` d, V is the maximum of q_j at the next d - 1 decisions. A larger d may lower
+    the value. The value is at most that of ``best_response``, with equality if d is the depth of
+    the tree. If c is the player's own strategy, the value is at least that of this strategy.
 
     Parameters
     ----------
     game
         A game whose ``player`` has a decision tree or a single decision.
     lookahead
-        Number of own decisions to optimize over, at least 1.
+        Number d of own decisions to optimize, at least 1.
     continuation
-        Strategy assumed after them, by default the player's own in ``profile``.
+        Strategy c assumed after them, by default the player's own in ``profile``.
 
     Examples
     --------
@@ -113,13 +112,13 @@ def sampled_local_best_response(
     bounds: Bounds | None = None,
     time_limit: float | None = None,
 ) -> Estimate:
-    """Estimate the value of a greedy response to the others, by playing the game.
+    """Estimate the value of a greedy response to the opponents from sampled games.
 
-    It is ``local_best_response`` with a look-ahead of 1 for games of any size. The player
-    enumerates the possible histories, weighted by the others' probabilities of playing to them, and
-    evaluates each of its actions by ``rollouts`` plays to the end. It keeps its decision at an
-    information set for all later games, so it plays one strategy. The lower end of an interval
-    around the estimate is a lower bound of the value of a best response.
+    This is ``local_best_response`` with a look-ahead of 1, for games of any size. At an information
+    set, the player enumerates the possible histories with the opponents' probabilities of playing
+    to them. It evaluates each action by ``rollouts`` games, and repeats its decision in all later
+    games, so it has one strategy. The lower end of a confidence interval is a lower bound on the
+    value of a best response.
 
     Parameters
     ----------
@@ -127,17 +126,17 @@ def sampled_local_best_response(
         A game, its tree, or its rules: ``Rules`` or the empty ``History``. The player must
         have perfect recall.
     strategies
-        The strategies of all players, as ``sampled_value`` takes them.
+        The strategies of all players, as for ``sampled_value``.
     generator
-        Draws the actions of chance and of the players, also in rollouts, or its seed.
+        Draws the actions of chance and of the players, also in rollouts. A seed makes a new one.
     rollouts
-        Number of plays for each action. None enumerates all continuations instead.
+        Number of games for each action. None enumerates all continuations instead.
     continuation
         Strategy assumed after the action, by default the player's own.
     bounds
-        The least and the most that the player may earn, as ``sampled_value`` takes them.
+        The player's least and largest payoff, as for ``sampled_value``.
     time_limit
-        Seconds after which no further game begins.
+        Seconds after which no new game begins.
 
     Examples
     --------
@@ -171,7 +170,7 @@ def sampled_local_best_response(
 
 @define(eq=False)
 class _Response:
-    """A response that decides at its first visit of an information set."""
+    """A response that fixes its action at the first visit of an information set."""
 
     root: History
     player: int
@@ -183,7 +182,7 @@ class _Response:
     """For each information set, the chosen action and the belief after it."""
 
     def play(self) -> float:
-        """Play the game once, and return the player's payoff."""
+        """Sample one game, and return the player's payoff."""
         history, belief = self.root, [(self.root, 1.0)]
         while not history.is_terminal():
             if history.player() == self.player:
@@ -202,8 +201,8 @@ class _Response:
             belief = self._consistent(previous, known)
             if not belief:
                 raise ValueError(
-                    f"player {self.player} reaches {quote(str(known))}, which does not follow its "
-                    "earlier actions and observations: it must have perfect recall"
+                    f"player {self.player} must have perfect recall, but {quote(str(known))} does "
+                    "not follow from its earlier actions and observations"
                 )
             values = [self._value(belief, action) for action in actions]
             chosen = int(np.argmax(values))
@@ -212,7 +211,7 @@ class _Response:
         return self._decided[known]
 
     def _consistent(self, previous: Belief, known: Hashable) -> Belief:
-        """Return the histories at an information set that follow a belief."""
+        """Return the descendants of a belief in an information set, with their weights."""
         found, pending = [], previous[::-1]
         while pending:
             history, weight = pending.pop()
@@ -226,7 +225,7 @@ class _Response:
         return found
 
     def _value(self, belief: Belief, action: Hashable) -> float:
-        """Return the value of an action, times a number that is the same for all actions."""
+        """Return the value of an action, up to a factor that all actions share."""
         if self.rollouts is None:
             return sum(w * self._expected(history.child(action)) for history, w in belief)
         weights = np.array([weight for _, weight in belief])
@@ -244,7 +243,7 @@ class _Response:
 
 
 def _next(history: History, played: Sequence[Behavior]) -> Belief:
-    """Return the histories that may follow at once, with their probabilities."""
+    """Return the children of a history with positive probability."""
     actions, probabilities = choices(history, played)
     pairs = zip(actions, probabilities.tolist(), strict=True)
     return [(history.child(action), chance) for action, chance in pairs if chance > 0.0]

@@ -1,4 +1,4 @@
-"""Expected payoffs, estimated by playing the game."""
+"""Expected payoffs, estimated from sampled games."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -43,7 +43,7 @@ Action = TypeVar("Action", bound=Hashable)
 Bounds: TypeAlias = tuple[float, float]
 
 _AT_ONCE = 1 << 16
-"""Number of games played in one batch."""
+"""Number of games sampled in one batch."""
 
 
 @frozen
@@ -75,7 +75,7 @@ class Estimate:
     def of(cls, samples: ArrayLike, bounds: Bounds | None = None) -> "Estimate":
         """Return the estimate from independent samples.
 
-        ``bounds`` are the least and the largest possible sample, known independently of them.
+        ``bounds`` are the least and the largest possible sample. Do not take them from the samples.
         """
         drawn: Vector = floats(samples, "samples")
         if drawn.ndim != 1 or not drawn.size or not np.isfinite(drawn).all():
@@ -95,12 +95,12 @@ class Estimate:
         return math.sqrt(self.variance / self.samples)
 
     def normal_interval(self, confidence: float = 0.95) -> Bounds:
-        """Return an interval that covers the mean with about probability ``confidence``.
+        """Return an interval that covers the mean with approximate probability ``confidence``.
 
             mean  -+  z sqrt(variance / n)
 
-        with z the quantile of the normal distribution. It approximates well for many samples, not
-        for few samples or rare large payoffs.
+        with z the (1 + confidence) / 2 quantile of the normal distribution. Use it for many
+        samples. It is unreliable for few samples and for rare large payoffs.
         """
         radius = NormalDist().inv_cdf(1.0 - self._tail(confidence)) * self.standard_error
         return self.mean - radius, self.mean + radius
@@ -108,7 +108,7 @@ class Estimate:
     def bernstein_interval(self, confidence: float = 0.95) -> Bounds:
         """Return an interval that covers the mean with at least probability ``confidence``.
 
-        With d = 1 - confidence, and samples between a and b, the empirical Bernstein bound:
+        With d = 1 - confidence and samples between a and b, it is the empirical Bernstein bound
 
             mean  -+  ( sqrt(2 variance ln(4 / d) / n)  +  7 (b - a) ln(4 / d) / (3 (n - 1)) )
 
@@ -123,7 +123,7 @@ class Estimate:
         if self.bounds is None:
             raise ValueError("a Bernstein interval needs bounds, the least and largest sample")
         low, high = self.bounds
-        # A tail of d / 2 on either side; theorem 4 has the logarithm of 2 over its tail
+        # Each side has a tail of d / 2, and theorem 4 takes ln(2 / tail) = ln(4 / d).
         scale = math.log(2.0 / tail)
         radius = math.sqrt(2.0 * self.variance * scale / self.samples)
         radius += 7.0 * (high - low) * scale / (3.0 * (self.samples - 1))
@@ -142,7 +142,7 @@ class Estimate:
             return f"{self.mean:.6g}, of one sample"
         low, high = self.normal_interval()
         radius, texts = (high - low) / 2.0, [f"{v:.6g}" for v in (self.mean, low, high)]
-        if 0.0 < radius < math.inf:  # two digits of it
+        if 0.0 < radius < math.inf:  # two digits of the radius
             places = max(1 - math.floor(math.log10(radius)), 0)
             texts = [f"{round(v, places) + 0.0:.{places}f}" for v in (self.mean, low, high)]
         return f"{texts[0]} in about ({texts[1]}, {texts[2]}), of {self.samples:,} samples"
@@ -168,22 +168,22 @@ def sampled_value(
     *,
     bounds: Bounds | None = None,
 ) -> tuple[Estimate, ...]:
-    """Estimate the expected payoff of every player by playing the game many times.
+    """Estimate the expected payoff of every player from sampled games.
 
-    With a tree in memory all games are played in batches. With rules alone, one game after the
-    other is played, and the tree may have any size.
+    With a tree or a table in memory, games are sampled in batches. With rules alone, they are
+    sampled one by one, and the tree may have any size.
 
     Parameters
     ----------
     game
         A game, its tree, or its rules: ``Rules`` or the empty ``History``.
     strategies
-        A profile, or for each player a function that returns the probabilities of an information
-        set and its actions, or a dict from information sets to probabilities.
+        A profile; or for each player a function from an information set and its actions to
+        probabilities, or a mapping from information sets to probabilities.
     generator
-        Draws the actions of chance and of the players, or its seed.
+        Draws the actions of chance and of the players. A seed makes a new one.
     bounds
-        Least and largest payoff, for Bernstein intervals. By default those of the game, if known.
+        Least and largest payoff, for Bernstein intervals; by default those of the game, if known.
 
     Examples
     --------
@@ -221,18 +221,18 @@ def sampled_value(
 def estimates(
     drawn: Vector, known: tuple[Bounds, ...] | None, bounds: Bounds | None
 ) -> tuple[Estimate, ...]:
-    """Return an estimate for each column of ``drawn``, with given bounds or known ones."""
+    """Return an estimate for each column of ``drawn``, with ``bounds`` or else ``known``."""
     ranges = (known or (None,) * drawn.shape[1]) if bounds is None else (bounds,) * drawn.shape[1]
     return tuple(map(Estimate.of, drawn.T, ranges))
 
 
-# By the rules, one game at a time
+# Rules: one game at a time
 
 
 def play_out(
     history: History, played: Sequence[Behavior], generator: np.random.Generator
 ) -> Sequence[float]:
-    """Play from a history to a terminal, and return the payoffs of all players."""
+    """Sample a terminal below a history, and return the payoffs of all players."""
     for moves in count():
         if history.is_terminal():
             break
@@ -260,16 +260,15 @@ def choices(history: History[Action], played: Sequence[Behavior]) -> tuple[list[
 
 
 def pick(probabilities: Vector, generator: np.random.Generator) -> int:
-    """Draw one of some actions, by their probabilities."""
-    # A single action takes no random number.
+    """Draw the index of an action."""
     if probabilities.size == 1:
-        return 0
+        return 0  # draws no random number
     sums = np.cumsum(probabilities)
     drawn = generator.random() * probabilities.sum()
     return min(int(np.searchsorted(sums, drawn, side="right")), sums.size - 1)
 
 
-# In batches
+# Trees: batches
 
 
 def _on_tree(
@@ -291,7 +290,7 @@ def _on_tree(
 
 
 def _chances(game: ExtensiveFormGame, strategies: Sequence[Vector]) -> Vector:
-    """Return the probability of each history once its parent is reached."""
+    """Return the probability of each history given its parent."""
     tree, chances = game.tree, game.tree.probability.copy()
     for player, (domain, strategy) in enumerate(zip(game.domains, strategies, strict=True)):
         behavior = domain.behavior(strategy)
@@ -305,7 +304,8 @@ def _children(
     tree: GameTree, chances: Vector, nodes: Indices, generator: np.random.Generator
 ) -> Indices:
     """Draw a child of each history, by inversion over its children in order."""
-    # In breadth-first order, the children of a history are contiguous.
+    # In breadth-first order, the children of a history are contiguous. Subtract their
+    # probabilities from a uniform number until it is negative, or until the last child.
     child = np.searchsorted(tree.parent, nodes, side="left")
     last = np.searchsorted(tree.parent, nodes, side="right") - 1
     remaining, undrawn = generator.random(nodes.size), np.arange(nodes.size)

@@ -1,4 +1,4 @@
-"""Normal-form games: dominated actions, pure equilibria and Pareto optima."""
+"""Normal forms: dominated actions, pure equilibria and Pareto optima."""
 
 import numpy as np
 from attrs import field, frozen
@@ -18,10 +18,10 @@ from regretkit.sets import Simplices
 
 
 def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[int, ...], ...]:
-    """Return the outcomes at which no player gains by another action, in lexicographic order.
+    """Return the outcomes where no player gains by another action, in lexicographic order.
 
-    Each outcome is a tuple of one action per player. ``atol`` is the largest gain to tolerate, in
-    units of payoff; comparisons are exact.
+    Each outcome is a tuple of one action for each player. ``atol`` is the largest tolerated gain,
+    in units of payoff. Comparisons are exact.
 
     Examples
     --------
@@ -43,8 +43,8 @@ def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[i
 def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]:
     """Return the Pareto optimal outcomes, in lexicographic order.
 
-    An outcome is excluded if another pays every player at least as much and some player more.
-    Comparisons are exact, and between outcomes, not lotteries over them.
+    An outcome is Pareto optimal unless another one pays every player at least as much, and one
+    player more. Comparisons are exact, and ignore lotteries over outcomes.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]
     distinct, outcome = np.unique(payoffs, axis=0, return_inverse=True)
     optimal, remaining = np.zeros(len(distinct), dtype=bool), np.arange(len(distinct))
     while remaining.size:
-        # Rows are sorted, so that only a later row could dominate the last one.
+        # Rows are in lexicographic order, so no remaining row dominates the last one.
         best = remaining[-1]
         optimal[best] = True
         remaining = remaining[(distinct[remaining] > distinct[best]).any(axis=1)]
@@ -92,15 +92,15 @@ def dominated_actions(
     Parameters
     ----------
     by_mixed
-        Whether x may be mixed. Comparisons with pure x are exact; a linear program for each other
-        action finds a mixed x.
+        Whether x may be mixed. Comparisons with pure x are exact. A linear program for each
+        remaining action searches for a mixed x.
     rtol
         The least gain of a mixed x, relative to the range of the player's payoffs. HiGHS may accept
         a loss of 1e-10.
 
     Examples
     --------
-    The last row is worse than half of each of the others, but than neither row:
+    An equal mixture of the first two rows dominates the last row, but neither row alone does:
 
     >>> from regretkit.games import matrix_game
     >>> game = matrix_game([[4.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
@@ -114,13 +114,13 @@ def dominated_actions(
     tolerance = rtol * (payoffs.max() - payoffs.min())
     found: list[int] = []
     for action in range(len(payoffs)):
-        # Dominated actions leave the comparison: what dominates them dominates the others too, and
-        # two nearly equal actions do not dominate each other within a tolerance.
+        # Compare only with actions that are not dominated so far. Dominance is transitive, so no
+        # pair is missed, and two nearly equal actions cannot dominate each other.
         gains = np.delete(payoffs, [*found, action], axis=0) - payoffs[action]
         pure = (gains > 0.0).all(axis=1)
         if not strictly:
             pure = (gains >= 0.0).all(axis=1) & (gains > 0.0).any(axis=1)
-        # Of a single row, the only mixture is pure.
+        # With a single row, the only mixture is pure.
         if pure.any() or (by_mixed and len(gains) > 1 and _best_gain(gains, strictly) > tolerance):
             found.append(action)
     return tuple(found)
@@ -141,9 +141,9 @@ class Elimination:
     game: NormalFormGame
     """The remaining game, in which no action is dominated."""
     kept: tuple[tuple[int, ...], ...] = field(repr=False)
-    """For each player, the original numbers of its remaining actions."""
+    """The original numbers of each player's remaining actions."""
     rounds: tuple[tuple[tuple[int, int], ...], ...]
-    """The removals of each round: a player, and the original number of its action."""
+    """The removals of each round, as pairs of a player and the original number of its action."""
 
 
 def eliminate_dominated(
@@ -151,10 +151,10 @@ def eliminate_dominated(
 ) -> Elimination:
     """Remove dominated actions repeatedly, until no action is dominated.
 
-    Each round removes all dominated actions of all players at once. With strict dominance the
-    result does not depend on the order and keeps every Nash and correlated equilibrium. In a game
-    of two players it consists of the rationalizable actions. With weak dominance the result may
-    depend on the order, and some equilibria may be lost, but never all. The options are those of
+    Each round removes all dominated actions of all players at once. With strict dominance, the
+    result does not depend on the order, and keeps every Nash and correlated equilibrium. In a game
+    of two players, the rationalizable actions remain. With weak dominance, the result may depend on
+    the order, and may lose some equilibria, but never all. Parameters are those of
     ``dominated_actions``.
 
     Examples
@@ -193,17 +193,17 @@ def eliminate_dominated(
 
 
 def _best_gain(gains: Vector, strictly: bool) -> float:
-    """Return how much a mixture of the rows can gain.
+    """Return the gain that decides whether a mixture of the rows dominates.
 
-    Strictly, that is the least gain of the maximin mixture. Weakly, it is the largest gain of the
-    mixture with the largest sum of gains that are all at least zero.
+    For strict dominance, max over x of the least entry of ``x @ gains``. For weak dominance, the
+    largest entry of ``x @ gains`` at the x that maximizes its sum, subject to all entries >= 0.
     """
     from scipy.sparse import csr_array
 
     rows, columns = gains.shape
     if strictly:
         return saddle_point(csr_array(gains), Simplices(rows), Simplices(columns))[2]
-    # A row of zeros makes sure that there is such a mixture.
+    # A row of zeros keeps the program feasible.
     padded = scaled(csr_array(np.vstack([gains, np.zeros(columns)])))
     objective: Vector = padded.sum(axis=1) / columns
     mixture, _ = maximize(objective, Simplices(rows + 1), csr_array(-padded.T))

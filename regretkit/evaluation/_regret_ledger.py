@@ -1,4 +1,4 @@
-"""The regret ledger: the exact regret of every node of a circuit, checked against its bound."""
+"""The regret ledger: exact regrets of all nodes of a circuit, and checks of their bounds."""
 
 from collections.abc import Iterator
 
@@ -13,21 +13,20 @@ from regretkit.minimizer import RegretMinimizer
 
 @define(eq=False, repr=False)
 class RegretLedger:
-    """Tracks the exact regret of a minimizer and of all its parts, from now on.
+    """Tracks the exact regret of a minimizer and all its parts, from the next iteration on.
 
-    A ledger keeps sums and no history. Every circuit bounds its regret by that of its parts, and
-    ``check`` verifies the bounds. Internal and swap regret take a sum for each pair of actions of a
-    decision: from the top on, the nodes with at most 10,000,000 pairs together have them.
+    Each circuit bounds its regret by the regrets of its parts, and ``check`` verifies the bounds.
+    Memory does not grow with iterations. Internal and swap regret need a number for each pair of
+    actions of a decision. They are tracked from the top down, up to 10,000,000 pairs in total.
 
     Parameters
     ----------
     subject
-        A minimizer, or a run of several.
+        A minimizer, or a run with ``minimizers``.
     strict
-        Call ``check`` after each iteration of a minimizer at the top, which takes longer than the
-        iteration itself.
+        Call ``check`` after each iteration of the top minimizers. It is slower than an iteration.
     rtol
-        Tolerance for rounding in a bound, relative to the sum of all magnitudes added.
+        Tolerance for rounding in a bound, relative to the sum of all absolute values added.
 
     Examples
     --------
@@ -80,15 +79,15 @@ class RegretLedger:
         return tracker
 
     def external(self, minimizer: RegretMinimizer) -> float:
-        """Return the external regret of a node, over all its iterations in this ledger."""
+        """Return the external regret of a node, over the iterations in this ledger."""
         return self.tracker(minimizer).external
 
     def internal(self, minimizer: RegretMinimizer) -> float:
-        """Return the internal regret of a node on simplices, the sum over its blocks."""
+        """Return the internal regret of a node on simplices, summed over blocks."""
         return self.tracker(minimizer).internal
 
     def swap(self, minimizer: RegretMinimizer) -> float:
-        """Return the swap regret of a node on simplices, the sum over its blocks."""
+        """Return the swap regret of a node on simplices, summed over blocks."""
         return self.tracker(minimizer).swap
 
     def regret_bounds(self) -> dict[str, RegretBound]:
@@ -110,7 +109,7 @@ class RegretLedger:
                     )
 
     def _table(self) -> tuple[list[tuple[str, ...]], list[str]]:
-        """Return rows of texts, and a sentence for each node without internal regret."""
+        """Return the rows of a table, and a note for each node without internal regret."""
         rows: list[tuple[str, ...]] = [("node", "external", "internal", "swap", "bound")]
         omissions, bounds = [], self.regret_bounds()
         for name, node in self._nodes.items():

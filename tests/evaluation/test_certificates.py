@@ -293,7 +293,7 @@ def test_deviations_have_names():
 
 
 def test_limits_of_time_digits_and_precision(tmp_path):
-    with pytest.raises(RuntimeError, match=r"no proof within time_limit; certify_gaps\(game"):
+    with pytest.raises(RuntimeError, match=r"found no proof within time_limit; certify_gaps\(game"):
         certify(KUHN, solve_zero_sum(KUHN).profile, time_limit=0.0)
     with pytest.raises(RuntimeError, match="no proof within time_limit"):
         certify_gaps(KUHN, UNIFORM, time_limit=0.0)

@@ -192,7 +192,7 @@ PENNIES, TAILS = games.matching_pennies(), np.array([0.0, 1.0])
 
 def test_what_is_no_joint_strategy_or_weight_is_not_added_not_even_in_part():
     play = CorrelatedPlay(PENNIES)
-    with pytest.raises(ValueError, match="nothing was played yet"):
+    with pytest.raises(ValueError, match="add a joint strategy first"):
         play.gap("ce")
     play.add([np.array([1.0, 0.0])] * 2)
     for profile, weight in ([TAILS] * 2, np.nan), ([TAILS, np.array([5.0, 0.0])], 1.0):

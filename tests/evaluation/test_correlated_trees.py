@@ -248,7 +248,7 @@ test_what_has_no_gap_is_refused = refusals(
         ValueError,
         "imperfect recall: player 0 cannot tell",
     ),
-    (lambda: CorrelatedPlay(games.kuhn_poker()).gaps("cce"), ValueError, "nothing was played yet"),
+    (lambda: CorrelatedPlay(games.kuhn_poker()).gaps("cce"), ValueError, "add a joint"),
     (lambda: played("efce").gaps("linear"), ValueError, r"notion must be .*'efce'.* got 'linear'"),
-    (lambda: played().gaps("ce"), TypeError, "CE gaps are those of a normal form"),
+    (lambda: played().gaps("ce"), TypeError, "game must be in normal form for 'ce'"),
 )

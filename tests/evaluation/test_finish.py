@@ -22,7 +22,7 @@ KNOWN = {
 
 
 def late():
-    return pytest.warns(RuntimeWarning, match="finish ended at its time_limit, with a gap of")
+    return pytest.warns(RuntimeWarning, match="finish reached its time_limit, with a gap of")
 
 
 @pytest.mark.parametrize("call", KNOWN)
@@ -148,6 +148,6 @@ test_bad_input_is_refused = refusals(
     (lambda: played(games.kuhn_poker(players=3)), ValueError, "game must have two players"),
     (lambda: played(games.kuhn_poker(), tolerance=-1.0), ValueError, "tolerance must be .* -1"),
     (lambda: finish(games.kuhn_poker()), TypeError, "run must be .* or a Profile, got <"),
-    (lambda: finish(UNKNOWN), ValueError, "run is a profile without its game"),
+    (lambda: finish(UNKNOWN), ValueError, "run must be a profile with its game"),
     (lambda: solve(games.kuhn_poker(), exact=True, iterations=3), ValueError, "exact=True takes"),
 )

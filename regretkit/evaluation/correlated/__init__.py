@@ -1,1 +1,1 @@
-"""Correlated equilibria: gaps of play, optimal equilibria, mediators and teams."""
+"""Correlated equilibria: gaps, optimal equilibria, mediators and teams."""

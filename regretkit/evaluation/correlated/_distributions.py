@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 
 def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
-    """Return what each player gains over a joint distribution by one fixed action.
+    """Return each player's gain from the best fixed action, shape ``(players,)``.
 
-    No player gains at a coarse correlated equilibrium. The gains have shape ``(players,)``.
-    ``distribution`` is the probability of every outcome, shape ``(n_0, n_1, ...)``.
+        max over b of  sum over o of mu[o] (u_i(b, o_-i) - u_i(o))
+
+    in units of payoff, with mu the joint distribution: the probability of every outcome o, shape
+    ``(n_0, n_1, ...)``. All gains are at most zero exactly at a coarse correlated equilibrium.
 
     Examples
     --------
@@ -41,9 +43,12 @@ def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
 
 
 def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
-    """Return what each player gains over a joint distribution by a rule "play f(a) for a".
+    """Return each player's gain from the best rule "play f(a) for a", shape ``(players,)``.
 
-    No player gains at a correlated equilibrium. Arguments and shape are those of ``cce_gaps``.
+        sum over a of  max over b of  sum over o with o_i = a of mu[o] (u_i(b, o_-i) - u_i(o))
+
+    in units of payoff. All gains are zero exactly at a correlated equilibrium. ``distribution`` is
+    mu, as in ``cce_gaps``.
 
     Examples
     --------
@@ -60,7 +65,7 @@ def swap_gain(joint: Vector) -> float:
 
 
 def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
-    """Return for each player K[a, b], the utility of b weighted by the probability of a."""
+    """Return K_i[a, b] of each player: the sum over o with o_i = a of mu[o] u_i(b, o_-i)."""
     mu = check_distribution(game, distribution)
     joints = []
     for player in range(game.players):
@@ -71,8 +76,8 @@ def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
 
 
 def check_distribution(game: NormalFormGame, distribution: ArrayLike) -> Vector:
-    """Require a probability for every outcome of a game in normal form."""
-    check_form(game, NormalFormGame, hint="for play in other games use CorrelatedPlay")
+    """Require a distribution over the outcomes of a normal form."""
+    check_form(game, NormalFormGame, hint="CorrelatedPlay takes other games")
     mu, shape = floats(distribution, "distribution"), game.payoffs.shape[1:]
     if mu.shape != shape:
         raise ValueError(f"distribution must have shape {shape}, got {mu.shape}")
@@ -96,16 +101,16 @@ Objective: TypeAlias = Literal["welfare"] | int | ArrayLike
 
 @frozen(eq=False)
 class Optimum:
-    """An optimal equilibrium, in normal or in extensive form."""
+    """An optimal equilibrium, in normal or extensive form."""
 
     value: float
     """The objective: the welfare, a player's payoff, or the weighted sum."""
     bound: float
-    """The dual value, an upper bound; rounding may put it a little below ``value``."""
+    """The dual value, an upper bound on ``value`` up to rounding."""
     payoffs: Vector
     """Expected payoff of every player, shape ``(players,)``."""
     gaps: Vector = field(repr=False)
-    """The gain of each player by a deviation of the concept, 0 up to rounding."""
+    """Each player's gain from the best deviation of the concept, 0 up to rounding."""
 
     @property
     def gap(self) -> float:
@@ -132,7 +137,7 @@ class CorrelatedEquilibrium(Optimum):
     """
 
     distribution: Vector = field(repr=False)
-    """Probability of every outcome, shape ``(n_0, n_1, ...)``, any one of several optima."""
+    """Probability of every outcome, shape ``(n_0, n_1, ...)``. Other optima may exist."""
 
 
 def best_correlated_equilibrium(
@@ -140,26 +145,26 @@ def best_correlated_equilibrium(
 ) -> CorrelatedEquilibrium:
     """Return the correlated equilibrium with the largest welfare, or payoff of one player.
 
-    The linear program over distributions mu of outcomes, for every player i and all its actions
-    a and b:
+    The linear program is over distributions mu of outcomes o, with objective w:
 
         maximize    sum over o of mu[o] w(o)
         subject to  sum over o with o_i = a of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
 
-    A player chooses a deviation to a coarse equilibrium before its recommendation, so that the sum
-    is over all o. ``gaps`` are the gains that HiGHS leaves, ``bound - value`` the primal-dual gap.
+    for every player i and all its actions a and b. For a coarse equilibrium, a deviation does not
+    depend on the recommendation a, so the sum is over all o. ``gaps`` are the remaining gains of
+    the solution of HiGHS, and ``bound - value`` is its primal-dual gap.
 
     Parameters
     ----------
     objective
-        ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
-        weight for each player. With -1 for every player it is the worst equilibrium.
+        ``"welfare"`` for the sum of all payoffs, a player's number for its payoff, or a weight for
+        each player. Weights of -1 give the worst equilibrium.
     coarse
         Whether to return a coarse correlated equilibrium.
 
     Examples
     --------
-    Chicken, in which a mediator may pay more than any Nash equilibrium:
+    In chicken, a mediator can achieve a larger welfare than any Nash equilibrium:
 
     >>> from regretkit.games import chicken
     >>> best = best_correlated_equilibrium(chicken())
@@ -169,8 +174,8 @@ def best_correlated_equilibrium(
     >>> best.payoffs
     array([5.25, 5.25])
 
-    Cooperate, defect, or stay at home: a player gains by defecting after the recommendation to
-    cooperate, but not before:
+    With actions cooperate, defect and stay at home, a player gains by defecting after the
+    recommendation to cooperate, but not before:
 
     >>> table = np.array([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     >>> game = NormalFormGame([table, table.T])
@@ -191,7 +196,7 @@ def best_correlated_equilibrium(
     check_form(game, NormalFormGame, hint=hint)
     payoffs = game.payoffs.reshape(game.players, -1)
     values = weighted_payoffs(payoffs, objective)
-    # Without a constant, which does not affect the optimum and could swamp the differences
+    # Subtract the minimum: it does not affect the optimum, and a large one would cost precision.
     minimum = values.min()
     exponent = exponent_of(values - minimum)
     differences = np.ldexp(values - minimum, -exponent)
@@ -199,8 +204,8 @@ def best_correlated_equilibrium(
         vstack([_deviation_gains(game, i, coarse=coarse) for i in range(game.players)])
     )
     distribution, prices = maximize(differences, Simplices(values.size), gains)
-    # Weak duality: for nonnegative multipliers of the inequalities, the largest reduced objective
-    # of an outcome bounds the objective of every equilibrium.
+    # Weak duality: for multipliers p >= 0 of the inequalities G mu <= 0, every equilibrium mu has
+    # <w, mu> <= <w - G^T p, mu> <= max over o of (w - G^T p)[o].
     bound = minimum + np.ldexp((differences - gains.T @ prices).max(), exponent)
     joint = distribution.reshape(game.payoffs.shape[1:])
     return CorrelatedEquilibrium(
@@ -213,7 +218,7 @@ def best_correlated_equilibrium(
 
 
 def weighted_payoffs(payoffs: Vector, objective: Objective) -> Vector:
-    """Return the objective at each outcome, of payoffs of shape ``(players, outcomes)``."""
+    """Return the objective at each outcome, for payoffs of shape ``(players, outcomes)``."""
     players, weights = len(payoffs), objective
     if isinstance(objective, int | np.integer) and not isinstance(objective, bool):
         check_player(int(objective), players)
@@ -221,7 +226,7 @@ def weighted_payoffs(payoffs: Vector, objective: Objective) -> Vector:
     elif isinstance(objective, str) and objective == "welfare":
         weights = np.ones(players)
     elif isinstance(objective, str | bool) or np.ndim(objective) == 0:
-        wanted = "'welfare', a player or a weight for each"
+        wanted = "'welfare', a player or a weight for each player"
         raise ValueError(must_be("objective", wanted, objective))
     with np.errstate(over="ignore", invalid="ignore"):
         values: Vector = vector(weights, players, "objective") @ payoffs

@@ -1,4 +1,4 @@
-"""Games of a mediator, whose equilibria are optimal correlated equilibria of another game."""
+"""Mediator games, whose equilibria are optimal correlated equilibria of another game."""
 
 from collections.abc import Sequence
 
@@ -21,19 +21,19 @@ from regretkit.sets import StrategySet
 
 @define(eq=False, repr=False)
 class MediatorGame(Game[StrategySet]):
-    """A game whose equilibria are the optimal correlated equilibria of another, to learn them.
+    """A game whose equilibria are optimal correlated equilibria of another game.
 
-    Player 0 is a mediator, which plays a distribution p of joint plans, a point of a correlation
-    DAG. Player 1 + i is the deviator of player i. It mixes no deviation and triggers with
-    continuations, in c_i. With w the objective and g_i the gain of a deviation,
+    Player 0 is a mediator. Its strategy p is a distribution of joint plans, a point of a
+    correlation DAG. Player 1 + i is the deviator of player i. Its strategy c_i mixes "no deviation"
+    and triggers with continuations. With w the objective and g_i the gain of a deviation,
 
         the mediator earns   w(p) - penalty * sum over i of g_i(p, c_i)
         deviator i earns     penalty * g_i(p, c_i)
 
-    ``nash_conv`` is the distance between the two bounds on the value of the zero-sum game of the
-    mediator against all deviators. The upper bound holds for the objective of every equilibrium and
-    for any penalty. Above some penalty, which depends on the game, the value is the optimum. Below
-    it, gains remain, and a larger penalty is needed. A much larger penalty slows down learning.
+    The mediator plays a zero-sum game against all deviators, and ``nash_conv`` is the distance
+    between two bounds on its value. For any penalty, the upper bound holds for the objective of
+    every equilibrium. If the penalty is large enough for the game, the value is the optimum.
+    Otherwise gains remain. A much larger penalty slows convergence.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class MediatorGame(Game[StrategySet]):
     objective, concept, memory_limit
         As in ``best_extensive_form_correlated_equilibrium``.
     penalty
-        The price of a deviator's gain, above 0.
+        The factor of the deviators' gains, above 0.
 
     Examples
     --------
@@ -75,13 +75,13 @@ class MediatorGame(Game[StrategySet]):
         self._program, self._objective = program, program.objective.copy()
         deviators = (deviations.domain for deviations in program.deviations)
         self.domains = (self._program.plans.domain, *deviators)
-        self._objective[0] += program.minimum  # whose weight is 1
+        self._objective[0] += program.minimum  # sequence 0 has weight 1
 
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
         """Return the utility of each sequence of ``player``."""
         plan, objective = strategies[0], self._objective * (payoff_of == 0)
         prices = {payoff_of: self.penalty}
-        if payoff_of == 0:  # of all deviators' gains
+        if payoff_of == 0:  # the gains of all deviators
             prices = dict.fromkeys(range(1, len(self.domains)), -self.penalty)
         gains = self._program.gains
         if player == 0:
@@ -102,9 +102,9 @@ class MediatorGame(Game[StrategySet]):
         return np.array([self._objective @ plan - sum(gains), *gains])
 
     def equilibrium(self, profile: Sequence[Vector]) -> ExtensiveFormCorrelatedEquilibrium:
-        """Return the mediator's recommendations with the bound that the deviators prove.
+        """Return the mediator's recommendations, with the upper bound of the deviators.
 
-        ``gaps`` are its distances from an equilibrium.
+        Its ``gaps`` are the players' gains from the best deviations.
         """
         plan = as_strategies(self, profile)[0]
         bound, _ = self.domains[0].best_response(self.utility(0, profile))

@@ -22,38 +22,39 @@ if TYPE_CHECKING:
 
 
 _BYTES_A_COMPONENT = 1000
-"""Memory of a component and its sequences, without the bits of its events."""
+"""Bytes of a component and its sequences, without the bits of its events."""
 
 
 @frozen(eq=False)
 class CorrelationDAG:
     """The decisions of a mediator that determine the probabilities of some events.
 
-    An event is one sequence for each player: the joint plan contains them all. The mediator decides
-    one information set at a time, the earliest first. Each decision contradicts some events. The
-    others split into components that share no undecided information set and continue
-    independently. A decision point is a component: its events and undecided information sets. The
-    probability of an event is the sum of the sequences that complete it.
+    An event is a tuple of one sequence for each player: the joint plan contains all of them. The
+    mediator decides one information set at a time, the earliest first. Each decision contradicts
+    some events. The other events split into independent components, which share no undecided
+    information set. A decision point is a component: its events and its undecided information sets.
+    The probability of an event is the sum of the sequences that complete it.
     """
 
     domain: DecisionDAG
     information_sets: Indices
-    """Player and number of the information set of each decision point, shape ``(2, points)``."""
+    """Player and number of each decision point's information set, shape ``(2, points)``."""
     events: "csr_array"
-    """Probability of each event by the point of ``domain``, shape ``(events, dimension)``."""
+    """Matrix from a point of ``domain`` to event probabilities, shape ``(events, dimension)``."""
 
 
 def correlation_dag(
     game: ExtensiveFormGame, events: Indices, memory_limit: float | None = None
 ) -> CorrelationDAG:
-    """Return the DAG for events, columns of one sequence for each player."""
+    """Return the DAG of events, shape ``(players, events)``: a sequence for each player."""
     from scipy.sparse import csr_array
 
     order, groups = sorted_columns(events)
     distinct = events[:, order[np.flatnonzero(np.diff(groups, prepend=-1))]]
     sets, contradicted = _contradicted(game, distinct)
     mentioned = [functools.reduce(operator.or_, masks) for masks in contradicted]
-    # Components by the number of undecided information sets, which falls along every path
+    # Components by their number of undecided information sets, which falls along every path, so
+    # that taking the largest number first visits all parents of a component before it
     waiting: list[dict[tuple[int, int], list[int]]] = [{} for _ in range(len(mentioned) + 1)]
     complete: list[tuple[int, int]] = []
 
@@ -79,7 +80,7 @@ def correlation_dag(
             if not len(parents) % 1000:
                 needed = (len(parents) + sum(map(len, waiting))) * bytes_a_component
                 size = f"more than {dimension:,} sequences of correlated plans"
-                learn = "learn an equilibrium, as solve(game, 'efce', ...) does"
+                learn = "solve(game, 'efce', ...) approximates an equilibrium"
                 require(size, needed, [learn], limit=memory_limit)
     rows, columns = _completed(complete)
     found = csr_array((np.ones(rows.size), (rows, columns)), shape=(distinct.shape[1], dimension))
@@ -90,9 +91,10 @@ def correlation_dag(
 
 
 def _contradicted(game: ExtensiveFormGame, events: Indices) -> tuple[Indices, list[list[int]]]:
-    """Return the information sets that events mention, and the events each action contradicts.
+    """Return the information sets in events, and the events that each action contradicts.
 
-    The sets are columns of player and number, the earliest first. Events are bits of an integer.
+    Information sets are columns of player and number, the earliest first. A set of events is an
+    integer, with a bit for each event.
     """
     tree, sets, masks = game.tree, [], []
     moves = np.array([tree.player, tree.information_set])[:, tree.player >= 0]
@@ -110,7 +112,7 @@ def _contradicted(game: ExtensiveFormGame, events: Indices) -> tuple[Indices, li
 
 
 def ancestors(domain: DecisionTree) -> NDArray[np.bool_]:
-    """Return for each sequence the sequences that it contains, itself included."""
+    """Return for each sequence the flags of its prefixes, including itself."""
     contains = np.eye(domain.dimension, dtype=np.bool_)
     for parent, first, size in zip(
         domain.parent_sequence, domain.first_sequence, domain.sizes, strict=True
@@ -138,7 +140,7 @@ def _components(alive: int, undecided: int, mentioned: list[int]) -> list[tuple[
 
 
 def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
-    """Return the decided events, and the sequences that decide them."""
+    """Return the pairs of an event and a sequence that completes it, as two arrays."""
     rows, columns = [], []
     for sequence, events in complete:
         bits = np.frombuffer(events.to_bytes(-(-events.bit_length() // 8), "little"), np.uint8)
@@ -149,11 +151,11 @@ def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
 
 @frozen(eq=False)
 class CorrelatedPlan:
-    """A distribution over joint plans: pure strategies that a mediator recommends.
+    """A distribution over joint plans: tuples of pure strategies that a mediator recommends.
 
-    The mediator draws a joint plan once. It recommends the plan's action to each player at every
-    information set that it reaches. Information sets that affect no recommendation and no deviation
-    are drawn uniformly.
+    The mediator draws a joint plan before the game. When a player reaches an information set, the
+    mediator recommends the plan's action there. Actions at information sets that affect no
+    recommendation and no deviation are drawn uniformly.
 
     Examples
     --------
@@ -176,12 +178,12 @@ class CorrelatedPlan:
     _dag: CorrelationDAG = field(repr=False)
 
     def probability(self, sequences: Sequence[int]) -> float:
-        """Return the probability that a joint plan contains a sequence of each player.
+        """Return the probability that a joint plan contains given sequences.
 
         Parameters
         ----------
         sequences
-            The coordinate of a sequence for each of ``players``, 0 for the empty sequence.
+            A sequence for each of ``players``, as its coordinate; 0 is the empty sequence.
         """
         dag, domain, share = self._dag, self._dag.domain, 1.0
         values = np.ones(domain.dimension)
@@ -198,10 +200,11 @@ class CorrelatedPlan:
                 matches = (dag.information_sets == [[player], [number]]).all(axis=0)
                 first = domain.first_sequence[matches]
                 values[expand_ranges(first, np.full(first.size, size))] = 0.0
-                values[first + action] = size  # what an undecided set contributes to `share`
+                values[first + action] = size  # cancels the uniform 1 / size in `share`
                 share, last = share / size, int(tree.parent_sequence[number])
         mixed = np.append(0.0, domain.behavior(self.weights))
-        # Components are independent: the last ones first, their probabilities multiply.
+        # From the last decision points back. Components after a sequence are independent, so their
+        # probabilities multiply.
         for level in reversed(domain.levels):
             found = level.simplices.sum(mixed[level.sequences] * values[level.sequences])
             counts = domain.parent_counts[level.points]
@@ -214,14 +217,14 @@ class CorrelatedPlan:
         Parameters
         ----------
         generator
-            A numpy ``Generator``, or a seed.
+            A NumPy ``Generator``, or a seed.
         """
         generator, dag = as_generator(generator), self._dag
         mixed, simplices = dag.domain.behavior(self.weights), dag.domain.simplices
         passed = simplices.cumulate(mixed) <= simplices.repeat(generator.random(simplices.blocks))
         actions = np.minimum(simplices.sum(passed.astype(np.float64)), simplices.sizes - 1)
         choices = actions.astype(np.int64)
-        # One sequence of every decision point that the mediator reaches
+        # One action at every decision point that the mediator reaches
         reached = dag.domain.sequence_form(_pure(simplices, choices))
         decided = np.flatnonzero(dag.domain.reach(reached))
         strategies = []

@@ -1,4 +1,4 @@
-"""Gaps of correlated play: its distance from correlated equilibria."""
+"""Correlated play, and its gaps to correlated equilibria."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -41,11 +41,11 @@ def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
 
 
 def _as_tree(domain: StrategySet) -> DecisionTree:
-    """Return the tree of a player, in a normal form with all actions side by side."""
+    """Return a player's tree; simplices become decision points after the empty sequence."""
     if isinstance(domain, Simplices):
         return DecisionTree([0] * domain.blocks, domain.sizes)
     if not isinstance(domain, DecisionTree):
-        raise TypeError(f"deviations are maps of a decision tree, got {quote(domain)}")
+        raise TypeError(f"deviations need a decision tree, got {quote(domain)}")
     return domain
 
 
@@ -53,25 +53,25 @@ def _as_tree(domain: StrategySet) -> DecisionTree:
 class CorrelatedPlay(Stateful):
     """The empirical distribution of play, as sums over iterations.
 
-    Iteration t plays the joint strategy (x_t, y_t, ...) with independent randomness; the average
-    over iterations is a correlated distribution. With u_t the utility of player i, the sums are
+    In iteration t, players draw independently from their strategies (x_t, y_t, ...). The average
+    over iterations is a correlated distribution. With w_t the weight of iteration t and u_t the
+    utility of a player with strategy x_t, the state is
 
-        the sum of u_t,    the sum of <u_t, x_t>
+        sum of w_t u_t,    sum of w_t <u_t, x_t>,    in normal form also  sum of w_t x_t u_t^T
 
-    in a normal form also the sum of x_t u_t^T, and for each set of deviations the sum of the
-    utilities of its coefficients. Memory does not grow with the iterations. ``CorrelatedPlay`` is a
-    callback: pass it to a run, or call ``add`` in a loop.
+    and for each set of deviations the sum of the utilities of its coefficients. Memory does not
+    grow with iterations. ``CorrelatedPlay`` is a callback: pass it to a run, or call ``add``.
 
     Parameters
     ----------
     game
-        The game.
+        A game with linear utilities.
     deviations
-        Further gaps besides those to a coarse correlated equilibrium: ``"efcce"``, ``"efce"`` and
-        ``"linear"``, or functions that return a ``DeviationSet`` for a tree.
+        Deviations for further gaps: ``"efcce"``, ``"efce"``, ``"linear"``, or functions from a tree
+        to a ``DeviationSet``.
     averaging
-        The weights of a run's iterations, by default equal: an ``Averaging``, or any object with
-        its method ``weight(t, horizon)``.
+        The averaging scheme of a run's iterations, by default equal weights: an ``Averaging``, or
+        any object with a method ``weight(t, horizon)``.
 
     Attributes
     ----------
@@ -99,10 +99,9 @@ class CorrelatedPlay(Stateful):
     total_weight: float = field(default=0.0, init=False)
     _earned: Vector = field(init=False, repr=False)
     _sums: dict[str, Vector] = field(init=False, repr=False)
-    """By name and player: utilities, their products with strategies, and for each of
-    ``deviations`` the utilities of its coefficients."""
+    """Sums of utilities, their products with strategies, and utilities of coefficients."""
     _maps: tuple[tuple[DeviationSet, ...], ...] = field(init=False, repr=False, metadata=NOT_STATE)
-    """For each of ``deviations``, the maps of each player."""
+    """The deviation set of each of ``deviations`` and each player."""
 
     def __attrs_post_init__(self) -> None:
         check_linear(self.game)
@@ -131,7 +130,7 @@ class CorrelatedPlay(Stateful):
         discards = weight == math.inf
         weight = 1.0 if discards else number(weight, "weight", minimum=0.0)
         domains, strategies = self.game.domains, as_vectors(self.game, profile)
-        # Everything is validated before anything is added.
+        # Validate all utilities before changing any sum.
         utilities = [
             vector(self.game.utility(i, strategies), domain.dimension, "the game's utility")
             for i, domain in enumerate(domains)
@@ -152,7 +151,7 @@ class CorrelatedPlay(Stateful):
                 earned = maps[i].utility(utility, strategy)
                 self._sums[f"{place} of player {i}"] += weight * earned
                 if isinstance(maps[i], TriggerDeviations):
-                    value = earned[0]  # what no trigger earns
+                    value = earned[0]  # coefficient 0: no trigger
             self._earned[i] += weight * (domain.value(utility, x) if value is None else value)
         self.total_weight += weight
 
@@ -169,25 +168,25 @@ class CorrelatedPlay(Stateful):
         return self._earned / self.total_weight
 
     def gaps(self, notion: Deviations, *, largest: bool = False) -> Vector:
-        """Return what each player gains by the best deviation, shape ``(players,)``.
+        """Return each player's gain from the best deviation, shape ``(players,)``.
 
-        In units of payoff. Each gain is a regret divided by the number of iterations:
+        Gains are in units of payoff. Each is a regret divided by the total weight:
 
-        - ``"cce"``: by one fixed strategy, the external regret. In an extensive form it is the gap
-          to a normal-form coarse correlated equilibrium, NFCCE.
-        - ``"ce"``: by a rule "play f(a) for a", the swap regret; in normal form only.
-        - ``"efce"``: by triggers. A player follows recommendations until it meets one that is a
-          trigger for it. From that decision point on it ignores recommendations.
-        - ``"efcce"``: the same, but the player decides before it knows the recommendation.
-        - ``"linear"``: by a linear map of its strategies to themselves, the linear swap regret.
+        - ``"cce"``: one fixed strategy; the external regret. In extensive form, this is the gap to
+          a normal-form coarse correlated equilibrium, NFCCE.
+        - ``"ce"``: a rule "play f(a) for a"; the swap regret. For normal forms only.
+        - ``"efce"``: triggers. The player follows recommendations until one is a trigger, and plays
+          another strategy from that decision point on.
+        - ``"efcce"``: triggers that depend on the decision point, not on the recommendation there.
+        - ``"linear"``: a linear map from its set to itself; the linear swap regret.
 
         Parameters
         ----------
         notion
             ``"cce"``, ``"ce"``, or one of ``deviations``.
         largest
-            Let the player choose one trigger, as many papers do, and not all of them at once, each
-            with its own continuation. Only with all at once is the gap at least that of ``"cce"``.
+            Whether to use only the best single trigger, as many papers do, instead of all at once,
+            each with its own continuation. Only the gap with all is at least that of ``"cce"``.
         """
         self._check_played()
         if notion not in ("cce", "ce", *self.deviations):
@@ -203,7 +202,7 @@ class CorrelatedPlay(Stateful):
             return float(best - self._earned[player])
         if notion == "ce":
             if (joint := self._sums.get(f"joint {player}")) is None:
-                raise TypeError(f"CE gaps are those of a normal form, got {quote(self.game)}")
+                raise TypeError(f"game must be in normal form for 'ce', got {quote(self.game)}")
             blocks = map(domain.block, range(domain.blocks))
             return sum(swap_gain(joint[block, block]) for block in blocks)
         place = self.deviations.index(notion)
@@ -218,4 +217,4 @@ class CorrelatedPlay(Stateful):
 
     def _check_played(self) -> None:
         if self.total_weight == 0.0:
-            raise ValueError("nothing was played yet: add a joint strategy first")
+            raise ValueError("add a joint strategy first")

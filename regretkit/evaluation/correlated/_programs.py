@@ -1,4 +1,4 @@
-"""Optimal correlated equilibria of trees, and teams, by linear programming."""
+"""Optimal correlated equilibria of trees and team maxmin, by linear programming."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
@@ -41,19 +41,21 @@ Concept: TypeAlias = Literal["efce", "efcce", "nfcce"]
 class Deviations:
     """The trigger deviations of one player.
 
-    The first decision point of ``domain`` chooses between no deviation and each trigger. A copy of
-    the player's tree from the trigger on follows. The utility of a sequence of ``domain`` is the
-    sum of its ``factors``, each times the probability that a plan contains its ``events``: the
-    earnings of the continuation, or of a trigger minus those of following.
+    The first decision point of ``domain`` chooses between no deviation and each trigger. After a
+    trigger, a copy of the player's tree from there on follows. The utility of a sequence s is
+
+        sum over k with row[k] = s of  factors[k] P(plan contains events[:, k])
+
+    It is the payoff of the continuation, or for a trigger minus the payoff of following.
     """
 
     domain: DecisionTree
     maps: TriggerDeviations | None
-    """The same without "no deviation"; None if the only trigger comes before all decisions."""
+    """The deviation set without "no deviation"; None if the only trigger is before the game."""
     events: Indices
-    """Columns of a sequence for each player."""
+    """Sequences of all players, shape ``(players, events)``."""
     row: Indices
-    """The sequence of ``domain`` of each event."""
+    """Sequence of ``domain`` of each event, shape ``(events,)``."""
     factors: Vector
 
     @classmethod
@@ -82,7 +84,7 @@ class Deviations:
         recommended = np.append(played[followed], source)
         sign = np.repeat([-1.0, 1.0], [followed.size, played.size])
         played = np.append(played[followed], played)
-        # Each of these sequences at all terminals z where it is the last one: c(z) u(z) P(r, z_-i)
+        # For each played sequence, all terminals z where it is the last: c(z) u(z) P(r, z_-i)
         own, values = ends.sequences[player], ends.chance * ends.payoffs[player]
         paid = np.flatnonzero(values)
         order = paid[np.argsort(own[paid], kind="stable")]
@@ -94,7 +96,7 @@ class Deviations:
         return cls(tree, maps, events, np.repeat(rows, count), np.repeat(sign, count) * values[z])
 
     def gain(self, utility: Vector) -> float:
-        """Return the gain of the best deviation, at any number of triggers."""
+        """Return the gain of the best deviation, with any number of triggers."""
         if self.maps is None:
             return self.domain.best_response(utility)[0]
         return self.maps.best_gain(np.delete(utility, 1))
@@ -115,14 +117,14 @@ class Program:
     ends: Terminals
     plans: CorrelationDAG
     reach: "csr_array"
-    """Probability of each terminal by the point of ``plans``."""
+    """Matrix from a point of ``plans`` to terminal probabilities, with chance."""
     objective: Vector
-    """By the point of ``plans``, without a constant that could swamp the differences."""
+    """Coefficients of the objective on a point of ``plans``, without ``minimum``."""
     minimum: float
-    """The constant."""
+    """The least value of the objective at a terminal."""
     deviations: tuple[Deviations, ...]
     gains: "tuple[csr_array, ...]"
-    """For each player the utility of ``deviations`` by the point of ``plans``."""
+    """For each player, the matrix from a point of ``plans`` to the utility of ``deviations``."""
 
     @classmethod
     def of(
@@ -135,7 +137,7 @@ class Program:
         """Build the program."""
         from scipy.sparse import csr_array, diags_array
 
-        check_form(game, ExtensiveFormGame, hint="a table has best_correlated_equilibrium")
+        check_form(game, ExtensiveFormGame, hint="best_correlated_equilibrium takes a normal form")
         concept = as_concept(concept)
         ends = Terminals.of(game)
         values = weighted_payoffs(ends.payoffs + ends.offsets[:, None], objective)
@@ -156,7 +158,7 @@ class Program:
     def equilibrium(
         self, weights: Vector, value: float, bound: float
     ) -> "ExtensiveFormCorrelatedEquilibrium":
-        """Return a point of ``plans`` with its payoffs and gaps."""
+        """Return the equilibrium of a point of ``plans``, with its payoffs and gaps."""
         pairs = zip(self.deviations, self.gains, strict=True)
         gains = [own.gain(utilities @ weights) for own, utilities in pairs]
         return ExtensiveFormCorrelatedEquilibrium(
@@ -173,7 +175,7 @@ class Program:
 
         domain, exponent = self.plans.domain, exponent_of(self.objective)
         reduced = np.ldexp(self.objective, -exponent)
-        # Without the empty sequence and "no deviation", whose value 0 bounds all the others
+        # Omit the empty sequence and "no deviation": gains are bounded by its value, 0.
         rows = [scaled(csr_array(gains[2:])) for gains in self.gains]
         inner = [-constraints(own.domain)[0][2:, 2:].T for own in self.deviations]
         free = sum(own.domain.points - 1 for own in self.deviations)
@@ -182,8 +184,9 @@ class Program:
             domain,
             csr_array(hstack([vstack(rows), block_diag(inner)])),
         )
-        # Weak duality: at an equilibrium no mixture of deviations gains, so that the objective
-        # minus its gain is no smaller. The multipliers are mixtures, up to HiGHS's tolerance.
+        # Weak duality: at an equilibrium no mixture c of deviations gains, <c, G p> <= 0, so
+        # <w, p> <= <w - G^T c, p>, and a best response bounds the right side. HiGHS's multipliers
+        # are such mixtures up to its tolerance; `repaired` makes them exact.
         ends = np.cumsum([own.domain.dimension - 2 for own in self.deviations])[:-1]
         pieces = zip(self.deviations, rows, np.split(prices, ends), strict=True)
         for deviations, part, own in pieces:
@@ -196,7 +199,7 @@ class Program:
 
 @frozen(eq=False)
 class ExtensiveFormCorrelatedEquilibrium(Optimum):
-    """An optimal correlated equilibrium of a tree, and the bound that proves it optimal.
+    """A correlated equilibrium of a tree, and the bound that proves it optimal.
 
     Examples
     --------
@@ -207,7 +210,7 @@ class ExtensiveFormCorrelatedEquilibrium(Optimum):
     """
 
     plan: CorrelatedPlan = field(repr=False)
-    """The recommendations of the mediator, any one of several optima."""
+    """The recommendations of the mediator. Other optima may exist."""
 
 
 def best_extensive_form_correlated_equilibrium(
@@ -219,36 +222,36 @@ def best_extensive_form_correlated_equilibrium(
 ) -> ExtensiveFormCorrelatedEquilibrium:
     """Return the equilibrium of a tree with the largest welfare, or payoff of one player.
 
-    A mediator draws a joint plan and recommends it. A *trigger* is where a player may stop
-    following, without further recommendations. The concept says when, and what the player knows:
+    A mediator draws a joint plan and recommends it. At a *trigger*, a player may stop following
+    the plan, and gets no further recommendations. The concept defines the triggers:
 
-    - ``"efce"``: at an information set, knowing the recommendation there;
-    - ``"efcce"``: at an information set, before that;
-    - ``"nfcce"``: before the first one.
+    - ``"efce"``: a recommendation at an information set;
+    - ``"efcce"``: an information set, before its recommendation;
+    - ``"nfcce"``: the start of the game.
 
     The linear program is over distributions of joint plans, with P the probability that the plan
-    contains some sequences. For every player i, trigger k, decision point j from it on, and
-    sequence s there, with r the sequence recommended when k is reached:
+    contains given sequences. For every player i, trigger k, decision point j from it on, and
+    sequence s there, with r the recommended sequence at k:
 
         maximize    sum over z of c(z) P(z) w(z)
         subject to  v[k, j]  >=  sum over z with z_i = s of c(z) u_i(z) P(r, z_-i)
                                  + sum of v[k, j'] over the points j' after s
                     v[k, first]  <=  sum over z after the trigger of c(z) u_i(z) P(z)
 
-    P is linear in the flow through a DAG, in which the mediator decides one information set at a
-    time. That is exact for any number of players and any chance. The DAG grows exponentially with
-    the players' private information: Kuhn poker for 3 players has 33,000 sequences.
+    P is linear in the sequence form of a DAG, in which the mediator decides one information set at
+    a time. This is exact for any number of players and any chance. The DAG grows exponentially with
+    the players' private information: Kuhn poker with 3 players has 33,000 sequences.
 
     Parameters
     ----------
     objective
         As in ``best_correlated_equilibrium``.
     memory_limit
-        Largest number of bytes for the DAG, by default all that are available.
+        Largest number of bytes for the DAG, by default all available memory.
 
     Examples
     --------
-    The more a deviator knows, the less a mediator can promise:
+    The largest welfare falls as deviations depend on more information:
 
     >>> from regretkit.games import sheriff
     >>> game = sheriff(items=2, bribe=1, rounds=1)
@@ -278,7 +281,7 @@ def best_extensive_form_correlated_equilibrium(
 
 @frozen(eq=False)
 class TeamMaxmin:
-    """The payoff that a team guarantees with a joint plan, and the plan.
+    """The payoff that a team can guarantee, and its joint plan.
 
     Examples
     --------
@@ -291,7 +294,7 @@ class TeamMaxmin:
     value: float
     """The sum of the team's payoffs that ``plan`` guarantees."""
     gap: float
-    """Bound on the improvement by a better plan; rounding may make it negative."""
+    """Bound on the improvement by another plan; rounding may make it negative."""
     plan: CorrelatedPlan = field(repr=False)
     """A distribution over joint plans of the team."""
     strategy: Vector = field(repr=False)
@@ -301,19 +304,19 @@ class TeamMaxmin:
 def team_maxmin(
     game: ExtensiveFormGame, opponent: int, *, memory_limit: float | None = None
 ) -> TeamMaxmin:
-    """Return the most that a team guarantees against one opponent, with ex ante coordination.
+    """Return the largest payoff that a team can guarantee against one opponent.
 
         max over p of min over y of u(p, y)
 
-    All players but the opponent are the team, which earns the sum of their payoffs. The team draws
-    a joint plan p before the game, and does not communicate during it.
+    The team is all players but the opponent, and u is the sum of their payoffs. The team draws a
+    joint plan from p before the game (ex ante coordination), and does not communicate later.
 
     Parameters
     ----------
     opponent
-        The player that is not in the team; its own payoffs do not matter.
+        The player outside the team. Its own payoffs are ignored.
     memory_limit
-        Largest number of bytes for the DAG, by default all that are available.
+        Largest number of bytes for the DAG, by default all available memory.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Certificates: payoffs and gains by deviations, in fractions, for anyone to verify."""
+"""Certificates: payoffs and gains from deviations as fractions, with a check."""
 
 import json
 import re
@@ -18,16 +18,16 @@ from regretkit.games import NormalFormGame, Profile
 from regretkit.games._profile_table import read_json
 
 Notion: TypeAlias = Literal["value", "nash", "ce", "cce", "efce", "efcce", "nfcce"]
-"""What a certificate proves: the value of a game, or the gaps to an equilibrium."""
+"""The claim of a certificate: the value of a game, or the gaps to an equilibrium."""
 
 _FORMAT = "regretkit certificate 1"
 _DIGITS = 4_300
-"""The most digits of a numerator or a denominator, Python's limit by default."""
+"""Most digits of a numerator or denominator: Python's default limit."""
 _NUMBER = re.compile(rf"-?[0-9]{{1,{_DIGITS}}}(/[0-9]{{1,{_DIGITS}}})?")
 
 
 class Deviation(NamedTuple):
-    """Where a player stops following, and its action there; the best continuation follows.
+    """A deviation: a player stops following at an information set, with a best continuation.
 
     Examples
     --------
@@ -37,14 +37,14 @@ class Deviation(NamedTuple):
     """
 
     information_set: int | None
-    """The number of the information set; None for another strategy of the whole game."""
+    """The number of the information set; None for another strategy from the start."""
     recommended: int | None
-    """The number of the recommended action; None before the player knows it."""
+    """The number of the recommended action; None if the deviation does not depend on it."""
     action: int | None
-    """The number of the action instead."""
+    """The number of the action played instead."""
 
     def named(self, domain: Any) -> str:
-        """Return the deviation in the names of a player's set, as ``"J: bet -> pass"``."""
+        """Return the deviation with the labels of a player's set, as ``"J: bet -> pass"``."""
         if self.information_set is None or self.action is None:
             return "another strategy"
         labels = getattr(domain, "simplices", domain).labels
@@ -55,7 +55,7 @@ class Deviation(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One of the profiles of a distribution, and its probability."""
+    """A profile of a distribution, and its probability."""
 
     weight: Fraction
     strategies: tuple[Shares, ...]
@@ -63,12 +63,11 @@ class Part(NamedTuple):
 
 @frozen(eq=False)
 class Certificate:
-    """Payoffs and gains by deviations, in fractions.
+    """Payoffs and gains from deviations, as fractions.
 
-    The players follow a distribution over profiles. Player i earns ``lower[i]`` by following, and
-    at most ``upper[i]`` by deviations of the notion, without any rounding. The distribution is an
-    equilibrium if both are equal for all players. ``verify`` computes all numbers again from the
-    game.
+    A mediator draws a profile from a distribution. Player i earns exactly ``lower[i]`` by following
+    it, and at most ``upper[i]`` by deviations of the notion. The distribution is an equilibrium
+    exactly if ``lower == upper``. ``verify`` computes all numbers again from the game.
 
     Examples
     --------
@@ -91,15 +90,15 @@ class Certificate:
     lower: tuple[Fraction, ...]
     """The payoff of each player."""
     upper: tuple[Fraction, ...]
-    """The most that each player can earn by deviations, also at several information sets."""
+    """The most that each player can earn by deviating, also at several information sets."""
     gains: tuple[Mapping[Deviation, Fraction], ...] = field(repr=False)
-    """For each player the gain of each single deviation, which may be negative."""
+    """The gain of each single deviation of each player, possibly negative."""
     parts: tuple[Part, ...] = field(repr=False)
     """The distribution: profiles in fractions and their probabilities."""
     fingerprint: str
     """The ``games.fingerprint`` of the game."""
     readings: Mapping[float, Fraction] = field(repr=False)
-    """Payoffs and chances of the game that stand for other fractions, as 0.1 for 1/10."""
+    """Fractions of payoffs and chance probabilities that are not floats, as 1/10 for 0.1."""
 
     @property
     def gaps(self) -> tuple[Fraction, ...]:
@@ -114,7 +113,7 @@ class Certificate:
     def profile(self, game: Any) -> Profile:
         """Return the first profile of the distribution in floats."""
         strategies = []
-        skipped = int(isinstance(game, NormalFormGame))  # the empty sequence
+        skipped = int(isinstance(game, NormalFormGame))  # normal forms: drop the empty sequence
         for shares, domain in zip(self.parts[0].strategies, game.domains, strict=True):
             weights = np.zeros(skipped + domain.dimension)
             for s, numerator in shares.numerators.items():
@@ -123,15 +122,15 @@ class Certificate:
         return Profile(strategies, game.domains, game)
 
     def verify(self, game: Any) -> None:
-        """Compute all numbers again in fractions, from the terminals or the table of a game.
+        """Check all numbers by fractions, from the terminals or the table of a game.
 
-        Floats of the game stand for the simplest fractions that rounding leaves room for. A
-        ValueError says that ``game`` is another game, or that a number of the certificate is wrong.
+        A float of the game is read as the simplest fraction within rounding. A ValueError is raised
+        if ``game`` is another game, or a number of the certificate is wrong.
         """
         check_certificate(game, self)
 
     def to_json(self, path: FilePath) -> None:
-        """Write a file for ``from_json``, with numbers as ``"-1/18"`` of 4,300 digits at most."""
+        """Write a file for ``from_json``, with numbers as ``"-1/18"``."""
         data = {
             "format": _FORMAT,
             "fingerprint": self.fingerprint,
@@ -158,7 +157,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, path: FilePath) -> "Certificate":
-        """Return the certificate in a file. It proves nothing until ``verify`` passes."""
+        """Return the certificate in a file, unchecked: call ``verify``."""
         data: Any = read_json(Path(path))
         try:
             if data["format"] != _FORMAT:
@@ -180,7 +179,7 @@ class Certificate:
             )
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
             problem = f"entry {error} is missing" if isinstance(error, KeyError) else error
-            raise ValueError(f"{path} holds no certificate: {problem}") from error
+            raise ValueError(f"{path} is not a certificate: {problem}") from error
 
     def __str__(self) -> str:
         players = enumerate(zip(self.lower, self.gaps, strict=True))
@@ -194,7 +193,7 @@ def _shown(value: Fraction) -> str:
 
 
 def _checked(text: str) -> str:
-    # No exponents: with one, a few letters make a number too long to add.
+    # No exponents: a short text such as "1e999999999" would be a huge number.
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"a number must be -?digits(/digits)?, got {quote(text, 40)}")
     return text

@@ -1,4 +1,4 @@
-"""Gaps of profiles and correlated plans, and equilibria of zero-sum games, in fractions."""
+"""Exact certificates: gaps of profiles and plans, and equilibria of zero-sum games."""
 
 import math
 from collections import defaultdict
@@ -39,30 +39,30 @@ def certify_gaps(
     rounding: float = 1e-12,
     time_limit: float | None = None,
 ) -> Certificate:
-    """Return what the players gain by deviating from a profile or a correlated plan, exactly.
+    """Return the players' exact gains from deviating from a profile or a correlated plan.
 
-    Probabilities become the first convergents of their continued fractions within ``rounding``,
-    and every distribution sums to one. Payoffs and chances are the simplest fractions that rounding
-    leaves room for. With P the probability that the recommended strategies contain some sequences,
-    and c(z) chance's, the deviation that plays q after trigger k, whose sequence is r, gains
+    Each probability becomes the first convergent of its continued fraction within ``rounding``, and
+    the largest of a distribution is adjusted so that the sum is one. Payoffs and chance
+    probabilities are read as the simplest fractions within rounding. Let P be the probability that
+    the recommended strategies contain given sequences, and c(z) the probability of chance's
+    actions. The deviation to q after trigger k, with sequence r, gains
 
         sum over z of c(z) u(z) (P(r, z_-i) q[z_i] - P(z))      over terminals z after the trigger
 
-    and the best q follows from the last information sets to the first.
+    The best q follows by backward induction.
 
     Parameters
     ----------
     game
-        A game of any number of players and any payoffs, of up to a few hundred sequences.
+        A game with any number of players and any payoffs, with up to a few hundred sequences.
     play
-        A profile; with ``weights``, several profiles, of which one is drawn. For ``"ce"`` and
-        ``"cce"`` also a ``CorrelatedEquilibrium`` or the probability of every outcome. In a tree
-        also a ``CorrelatedPlan`` or its equilibrium, which becomes at most as many joint plans as
+        A profile, or a sequence of profiles with their ``weights``. For ``"ce"`` and ``"cce"`` also
+        a ``CorrelatedEquilibrium`` or the probability of every outcome. For trees also a
+        ``CorrelatedPlan`` or its equilibrium, which is split into at most as many joint plans as
         its mediator has sequences.
     notion
-        ``"nash"`` for a single profile; in a normal form ``"ce"`` and ``"cce"``, in a tree
-        ``"efce"``, ``"efcce"`` and ``"nfcce"``, as ``best_extensive_form_correlated_equilibrium``
-        defines them.
+        ``"nash"`` for a single profile. ``"ce"`` or ``"cce"`` in a normal form. ``"efce"``,
+        ``"efcce"`` or ``"nfcce"`` in a tree, see ``best_extensive_form_correlated_equilibrium``.
     weights
         The probability of each profile.
     rounding
@@ -82,27 +82,29 @@ def certify_gaps(
 
     References
     ----------
-    The deviations are those of von Stengel and Forges (2008), "Extensive-form correlated
-    equilibrium: definition and computational complexity", Mathematics of Operations Research 33(4).
+    von Stengel and Forges (2008), "Extensive-form correlated equilibrium: definition and
+    computational complexity", Mathematics of Operations Research 33(4), for the deviations.
     """
     allowed = Fraction(number(rounding, "rounding", minimum=0.0, maximum=1e-3))
     known = _OF_TABLES if isinstance(check_form(game), NormalFormGame) else _OF_TREES
     if notion not in known:
-        raise ValueError(f"notion must be one of {', '.join(known)} here, got {quote(notion)}")
+        raise ValueError(
+            f"notion must be one of {', '.join(known)} for this game, got {quote(notion)}"
+        )
     exact = ExactGame.of(game, time_limit)
     parts = tuple(p for p in _parts(game, exact, play, notion, weights, allowed) if p.weight)
     if notion == "nash" and len(parts) != 1:
-        raise ValueError(f"notion 'nash' is of a single profile, got {len(parts)}")
+        raise ValueError(f"notion 'nash' needs a single profile, got {len(parts)}")
     return _proven(game, exact, notion, parts)
 
 
-# The distribution in fractions
+# Distributions as fractions
 
 
 def _parts(
     game: Any, exact: ExactGame, play: Any, notion: Notion, weights: Any, allowed: Fraction
 ) -> Iterator[Part]:
-    """Yield the profiles of a distribution, and their probabilities."""
+    """Yield the profiles of a distribution with their probabilities."""
     if weights is not None:
         given = check_probabilities(vector(weights, len(play), "weights"), "weights")
         for weight, profile in zip(_rounded(given, allowed), play, strict=True):
@@ -123,7 +125,7 @@ def _parts(
 
 
 def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
-    """Return fractions near some probabilities that sum to one; the largest takes the rest."""
+    """Return fractions that sum to one, within ``allowed`` except for the largest one."""
     found = [simplest_fraction(float(p), allowed) for p in probabilities]
     found[int(probabilities.argmax())] += 1 - sum(found)
     return found
@@ -132,7 +134,7 @@ def _rounded(probabilities: Vector, allowed: Fraction) -> list[Fraction]:
 def _as_fractions(
     game: Any, exact: ExactGame, profile: ProfileLike, allowed: Fraction
 ) -> tuple[Shares, ...]:
-    """Return the strategies of a profile in fractions."""
+    """Return the strategies of a profile as fractions."""
     strategies, given = [], zip(exact.trees, exact.points, as_vectors(game, profile), strict=True)
     for tree, points, strategy in given:
         normal = isinstance(game, NormalFormGame)
@@ -150,10 +152,10 @@ def _as_fractions(
 
 
 def _plans(exact: ExactGame, plan: CorrelatedPlan, allowed: Fraction) -> Iterator[Part]:
-    """Yield joint plans of a mediator that decides as a correlated plan does.
+    """Yield joint plans with the weights that add up to a correlated plan.
 
-    Each joint plan takes all the flow through the DAG that is left along it, so at least one
-    sequence has no flow afterwards.
+    Each joint plan removes the largest possible flow from the DAG, so at least one more sequence
+    has no flow afterwards.
     """
     domain, sets = plan._dag.domain, plan._dag.information_sets.T.tolist()
     edges, firsts = np.cumsum(domain.parent_counts)[:-1], domain.first_sequence
@@ -190,10 +192,10 @@ def _pure(points: Sequence[Point], actions: Sequence[int]) -> Shares:
     return Shares(numerators, 1)
 
 
-# What deviations gain
+# Gains from deviations
 
 _Played: TypeAlias = Sequence[tuple[Mapping[int, int], Mapping[int, int]]]
-"""For each profile a player's strategy, times the probability, and its utility."""
+"""A player's strategy in each profile, times the profile's weight, and its utility."""
 
 
 def _proven(game: Any, exact: ExactGame, notion: Notion, parts: tuple[Part, ...]) -> Certificate:
@@ -219,7 +221,7 @@ def _proven(game: Any, exact: ExactGame, notion: Notion, parts: tuple[Part, ...]
 def _deviations(
     exact: ExactGame, points: Sequence[Point], notion: Notion, played: _Played
 ) -> tuple[int, int, dict[Deviation, int]]:
-    """Return a player's payoff, the gain of the best deviation, and that of each single one."""
+    """Return a player's payoff, its best gain, and the gain of each single deviation."""
     followed: dict[int, int] = defaultdict(int)
     for x, earned in played:
         for s in x.keys() & earned.keys():
@@ -230,8 +232,8 @@ def _deviations(
         gain = best_values(points, _recommended(played, 0))[0] - followed[0]
         return followed[0], max(gain, 0), {Deviation(None, None, None): gain}
     gains: dict[Deviation, int] = {}
-    together: dict[int, int] = defaultdict(int)  # the most that triggers after a sequence gain
-    after: dict[int, list[Point]] = defaultdict(list)  # the decision points after a sequence
+    together: dict[int, int] = defaultdict(int)  # best gain of all triggers after a sequence
+    after: dict[int, list[Point]] = defaultdict(list)  # decision points after a sequence
     coarse = notion not in ("ce", "efce")
     for j, (sequences, parent) in reversed([*enumerate(points)]):
         exact.check_time()
@@ -251,7 +253,7 @@ def _deviations(
 
 
 def _recommended(played: _Played, source: int, own: Set[int] | None = None) -> dict[int, int]:
-    """Return the utility of some sequences in the profiles that recommend a sequence."""
+    """Return the utilities in the profiles that recommend ``source``, of sequences in ``own``."""
     values: dict[int, int] = defaultdict(int)
     for x, earned in played:
         if share := x.get(source, 0):
@@ -264,45 +266,48 @@ def _recommended(played: _Played, source: int, own: Set[int] | None = None) -> d
 
 
 _LEAST = (1e-8, 0.0)
-"""Thresholds of the profile's probabilities, one after the other."""
+"""Thresholds of probabilities for supports, tried in order."""
 _TIGHT = 1e-11
-"""Largest loss of a best action in floats, relative to the largest payoff."""
+"""Largest loss of an action that counts as best, relative to the largest payoff."""
 _DIGITS = (4, 10, 16, 24, 36, 50)
-"""Binary digits of the unknowns that the equations leave free, one after the other."""
+"""Binary digits of free unknowns, tried in order."""
 
 Row: TypeAlias = dict[int, int]
-"""A sparse row of whole numbers, by column."""
+"""A sparse row of integers, by column."""
 
 
 def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None) -> Certificate:
-    """Return an equilibrium of a zero-sum game in fractions, which proves its value.
+    """Return an exact equilibrium of a zero-sum game, which proves its value.
 
-    Probabilities of chance and payoffs are the simplest fractions that rounding leaves room for:
-    0.1 stands for 1/10. The profile, such as that of ``finish`` or ``solve_zero_sum``, should be an
-    equilibrium up to rounding. With its supports, each player's strategy solves the linear system
-    that ``finish`` describes, here in whole numbers. Independent equations are chosen modulo
-    2^31 - 1, unknowns that they leave free become short binary fractions near the profile, and the
-    others follow from a factorization in floats, whose residuals are computed exactly, 30 binary
-    digits at a time. Best responses in whole numbers are the proof: what player 0's strategy
-    guarantees *equals* the most that can be earned against player 1's.
+    Payoffs and chance probabilities are read as the simplest fractions within rounding: 0.1 as
+    1/10. The profile should be an equilibrium up to rounding, such as from ``finish`` or
+    ``solve_zero_sum``. With its supports, each player's strategy solves the linear system of
+    ``finish``, here in integers:
+
+    1. Elimination modulo 2^31 - 1 selects independent equations.
+    2. Free unknowns become short binary fractions near the profile.
+    3. A factorization in floats gives the other unknowns, 30 binary digits at a time, with exact
+       residuals.
+    4. Integer best responses prove the result: the payoff that player 0 guarantees *equals* the
+       largest payoff against player 1's strategy.
 
     Parameters
     ----------
     game
-        A constant-sum game of two players, in normal form or in extensive form. The certificate of
-        a public game is that of its tree, ``game.to_tree()``, which ``verify`` takes.
+        A constant-sum game of two players. The certificate of a public game is for its tree: pass
+        ``game.to_tree()`` to ``verify``.
     profile
         A strategy for each player, as ``ExactSolution.profile``.
     time_limit
-        Give up after about this number of seconds; by default never.
+        Stop after about this number of seconds; by default never.
 
     Raises
     ------
     ValueError
-        If the payoffs sum to a constant only up to rounding, and not as fractions.
+        If the payoffs sum to a constant only up to rounding.
     RuntimeError
-        If no equilibrium with these supports was found, or the time is over. ``certify_gaps`` then
-        bounds the value by the gaps of the profile.
+        If the search finds no equilibrium with these supports, or reaches the time limit. Then
+        ``certify_gaps`` bounds the value by the gaps of the profile.
 
     Examples
     --------
@@ -331,8 +336,8 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
     if len(exact.totals) > 1:
         first, second, *_ = sorted(exact.totals)
         raise ValueError(
-            f"payoffs must sum to a constant as fractions, but sum to {first} and {second} in "
-            f"{quote(game)}; certify_gaps proves what players gain there"
+            f"payoffs must sum to a constant as fractions, got sums {first} and {second} in "
+            f"{quote(game)}; certify_gaps takes any payoffs"
         )
     for minimum in _LEAST:
         try:
@@ -340,13 +345,13 @@ def certify(game: Any, profile: ProfileLike, *, time_limit: float | None = None)
             return _proven(game, exact, "value", (Part(Fraction(1), strategies),))
         except RuntimeError as error:
             problem = str(error)
-    raise RuntimeError(f"{problem}; certify_gaps(game, profile) proves how close the profile is")
+    raise RuntimeError(f"{problem}; certify_gaps(game, profile) proves the gap of the profile")
 
 
 def _equilibrium(
     game: Any, exact: ExactGame, given: Sequence[Vector], minimum: float
 ) -> tuple[Shares, Shares]:
-    """Return strategies with the supports above a probability."""
+    """Return exact strategies on the supports above a probability."""
     taken, tight, near = [], [], []
     shift = int(isinstance(game, NormalFormGame))
     for player, tree in enumerate(exact.trees):
@@ -380,8 +385,8 @@ def _guaranteed(exact: ExactGame, player: int, strategy: Shares) -> Fraction:
 def _solved(
     exact: ExactGame, player: int, own: list[int], other: list[int], near: Vector
 ) -> tuple[Shares, Fraction]:
-    """Return a player's strategy in fractions, and the payoff of player 0 that it guarantees."""
-    largest = max(map(abs, exact.paid[0])) or 1  # the unit of values
+    """Return a player's exact strategy, and the payoff of player 0 that it guarantees."""
+    largest = max(map(abs, exact.paid[0])) or 1  # unit of the opponent's values
     rows, wanted = _equations(exact, player, own, other, largest)
     size = len(own)
     preference = [*near[own].tolist(), *[2.0] * (1 + len(exact.points[1 - player]))]
@@ -412,8 +417,8 @@ def _equations(
 ) -> tuple[list[Row], list[int]]:
     """Return the rows and right sides of a player's system.
 
-    The unknowns are the sequences of the support, then the opponent's values. Against the strategy,
-    all of the opponent's sequences in ``other`` are best.
+    The unknowns are x on the support ``own``, then the values q of the opponent's decision points:
+    ``E x = e``, and ``(A^T x)[t] = (F^T q)[t]`` for t in ``other``.
     """
     place, size = {s: c for c, s in enumerate(own)}, len(own)
     rows: list[Row] = [{0: 1}]
@@ -425,7 +430,7 @@ def _equations(
     for s, t, paid in zip(exact.last[player], exact.last[1 - player], exact.paid[0], strict=True):
         if paid and s in place and t in earned:
             earned[t][place[s]] += paid
-    # The column of each point's value, by its sequences; and those of the points after a sequence
+    # Columns of values: of the point that owns a sequence, and of the points after a sequence
     owner, after = {0: size}, defaultdict[int, list[int]](list)
     for value, (sequences, parent) in enumerate(exact.points[1 - player], size + 1):
         owner |= dict.fromkeys(sequences, value)
@@ -439,18 +444,18 @@ def _equations(
 
 _PRIME = 2**31 - 1
 _BITS = 30
-"""Binary digits that a step of the refinement adds."""
+"""Binary digits per refinement step."""
 _MOST_STEPS = 256
 _DIVERGED = 2.0**60
-"""The size of a correction at which a refinement of unknowns of size one diverges."""
+"""Corrections of this size mean divergence; unknowns have size one."""
 
 
 def _pivots(
     exact: ExactGame, rows: list[Row], preference: Sequence[float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield independent rows, each with a column that later rows lack after elimination.
+    """Yield independent rows and their pivot columns, by elimination modulo a prime.
 
-    Columns are taken by their preference, the largest first; elimination is modulo a prime.
+    The pivot of a row is its remaining column of largest preference.
     """
     reduced: dict[int, tuple[int, Row]] = {}
     for i, row in enumerate(rows):
@@ -478,7 +483,7 @@ def _pivots(
 
 
 def _lifted(numbers: Sequence[int], unit: int) -> tuple[list[int], int]:
-    """Return multiples of ``1 / unit`` all but exactly, as numerators and a common denominator."""
+    """Return simple fractions near ``numbers / unit``: numerators and a common denominator."""
     maximum = 1 << (unit.bit_length() // 2 - 1)
     denominator = 1
     numerators: list[int] = []
@@ -497,19 +502,20 @@ def _lifted(numbers: Sequence[int], unit: int) -> tuple[list[int], int]:
 def _exact_solution(
     exact: ExactGame, rows: Sequence[Row], columns: Sequence[int], right: Sequence[int]
 ) -> tuple[Row, int] | None:
-    """Solve as many equations as unknowns exactly, or return None if floats cannot."""
+    """Return the exact solution of a square system, or None if the refinement fails."""
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu
 
     place = {column: k for k, column in enumerate(columns)}
     parts = [[(place[c], v) for c, v in row.items() if c in place] for row in rows]
-    scales = [max(abs(v) for _, v in part) for part in parts]  # whole numbers of any size
+    scales = [max(abs(v) for _, v in part) for part in parts]  # integers of any size
     triples = [(i, k, v / scales[i]) for i, part in enumerate(parts) for k, v in part]
     i, k, v = map(np.array, zip(*triples, strict=True))
     try:
         factors = splu(csc_array((v, (i, k)), shape=(len(rows), len(rows))))
     except RuntimeError:  # singular up to rounding
         return None
+    # Wan's refinement: after every step, A found + missed = right * unit holds exactly.
     missed, found, unit = list(right), [0] * len(columns), 1
     for step in range(1, _MOST_STEPS + 1):
         exact.check_time()

@@ -1,4 +1,4 @@
-"""From a run to an exact equilibrium: linear systems of the supports of its strategies."""
+"""``finish``: exact equilibria from the supports of a run, by linear systems."""
 
 import itertools
 import math
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 Flags: TypeAlias = NDArray[np.bool_]
 
 _TINY = 1e-6
-"""Probabilities below it are left from the first iterations of a run."""
+"""Smaller probabilities are traces of the first iterations of a run."""
 _LOSS = 1e-13
-"""The smallest loss of a sequence that is no rounding, in units of the largest payoff."""
+"""Smaller losses of a sequence are rounding, in units of the largest payoff."""
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
 _ROUNDING = 2.0**-50
-"""The largest residual of a solved system of numbers of size one."""
+"""Largest residual of a solved system with numbers of size one."""
 
 
 class Bounded(NamedTuple):
-    """Strategies, and the duality gap that they prove."""
+    """Strategies, and their duality gap."""
 
     x: Vector
     y: Vector
@@ -57,11 +57,11 @@ class Bounded(NamedTuple):
 
 @frozen(eq=False)
 class Systems:
-    """The linear systems of a game; each look leaves out the sequences outside two supports."""
+    """The linear systems of a game; each look restricts them to two supports."""
 
     game: Any
     payoffs: Any
-    """A, in units of ``2^scale``; None if the payoffs of a public game do not fit into memory."""
+    """A, in units of ``2^scale``; None if that of a public game does not fit into memory."""
     constraints: "list[tuple[csr_array, Vector]]"
     """E and e, F and f."""
     ranks: tuple[Indices, Indices, Indices, Indices]
@@ -85,14 +85,19 @@ class Systems:
                 row, column, value = pair_payoffs(game.layout)
                 payoffs = csr_array((value, (row, column)), shape=shape)
             except MemoryError as error:
-                warn(f"finish only learns, with no systems to solve: {error}")
+                warn(f"finish only runs iterations, without systems to solve: {error}")
                 payoffs = None
         else:
             payoffs = csr_array((paid, tuple(game.sequences)), shape=shape)
             paid = game.tree.payoffs[:, 0]
         scale = 0 if payoffs is None else exponent_of(payoffs.data)
         (x, p), (y, q) = map(_depths, game.domains)
-        ranks = 1 - 4 * x, 2 - 4 * q, 3 - 4 * p, -4 * y  # those far down depend on few others
+        ranks = (
+            1 - 4 * x,
+            2 - 4 * q,
+            3 - 4 * p,
+            -4 * y,
+        )  # deep unknowns first: they depend on few others
         matrix = None if payoffs is None else scaled(payoffs)
         sets = [constraints(domain) for domain in game.domains]
         return cls(game, matrix, sets, ranks, scale, float(paid.max() - paid.min()))
@@ -104,7 +109,7 @@ class Systems:
         return self.payoffs @ y, self.payoffs.T @ x
 
     def bounded(self, x: Vector, y: Vector) -> Bounded:
-        """Return strategies with the gap that best responses to them prove."""
+        """Return strategies with their gap, by best responses."""
         earned, lost = self.utilities(x, y)
         p, q = map(constraint_duals, self.game.domains, (earned, -lost))
         (_, e), (_, f) = self.constraints
@@ -112,18 +117,18 @@ class Systems:
         return Bounded(x, y, (p, q), upper - lower)
 
     def losses(self, point: Bounded) -> list[Vector]:
-        """Return how much less each sequence earns than a best one, against the other strategy."""
+        """Return each player's losses ``E^T p - u``: of each sequence against a best one."""
         earned, lost = self.utilities(point.x, point.y)
         pairs = zip(self.constraints, point.duals, (earned, -lost), strict=True)
         return [E.T @ dual - utility for (E, _), dual, utility in pairs]
 
     def likely_supports(self, point: Bounded) -> list[Flags]:
-        """Return the sequences whose probability exceeds their loss, and is not tiny."""
+        """Return the sequences whose probability exceeds their loss and ``_TINY``."""
         pairs = zip((point.x, point.y), self.losses(point), strict=True)
         return [x > np.maximum(lost, _TINY) for x, lost in pairs]
 
     def corrected_supports(self, point: Bounded) -> list[Flags]:
-        """Return the supports of a point plus best responses, minus what loses most."""
+        """Return supports plus best responses, minus sequences of largest loss / probability."""
         losses, strategies, domains = self.losses(point), (point.x, point.y), self.game.domains
         ratios = [
             np.where((x > 0.0) & (lost > _LOSS), lost / np.maximum(x, _LOSS), 0.0)
@@ -139,8 +144,8 @@ class Systems:
     def look(self, supports: Sequence[Flags], average: Bounded) -> Bounded:
         """Return the solutions with these supports that are nearest to ``average``.
 
-        With z = (x, q), player 0's equations are ``B z = c``. Player 1's are ``B^T w = d`` with
-        w = (-p, y), so one factorization solves both.
+        Player 0's equations are ``B z = c`` with z = (x, q), and player 1's are ``B^T w = d`` with
+        w = (-p, y). So one factorization solves both.
         """
         from scipy.sparse import block_array
 
@@ -160,7 +165,7 @@ class Systems:
 
 
 def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
-    """Return how many decisions precede each sequence and each constraint on strategies."""
+    """Return the depth of each sequence and each constraint, in decisions."""
     depth = np.zeros(domain.dimension, dtype=np.int16)
     if isinstance(domain, Simplices):
         return depth, np.zeros(domain.blocks, dtype=np.int16)
@@ -172,10 +177,10 @@ def _depths(domain: Simplices | DecisionTree) -> tuple[Indices, Indices]:
 def _unknowns(
     domain: Simplices | DecisionTree, support: Flags
 ) -> tuple[Indices, "csr_array", Indices]:
-    """Return the unknown sequences, all sequences in terms of these, and the forced decisions.
+    """Return the unknown sequences, the matrix from them to all sequences, and forced decisions.
 
-    If a decision has a single action in the support, that action has the probability of the
-    sequence before it. Both are one unknown, and the decision's constraint is left out.
+    A decision is forced if the support has one of its actions. Then the action's weight equals that
+    of the parent sequence: both are one unknown, without the decision's constraint.
     """
     from scipy.sparse import csr_array
 
@@ -197,7 +202,7 @@ def _unknowns(
 def _flow(
     constraints: tuple["csr_array", Vector], unknowns: "csr_array", forced: Indices
 ) -> tuple["csr_array", Vector, Indices]:
-    """Return the constraints on the unknowns without forced decisions, and their numbers."""
+    """Return the constraints on the unknowns, without forced decisions, and their numbers."""
     whole, e = constraints
     E: Any = whole @ unknowns
     live = np.diff(E.indptr) > 0
@@ -209,10 +214,14 @@ def _flow(
 def _nearest_solutions(
     B: Any, points: tuple[Vector, Vector], wanted: tuple[Vector, Vector], ranks: Indices
 ) -> tuple[Vector, Vector]:
-    """Return z of ``B z = c`` and w of ``B^T w = d`` nearest to two points, or least residuals.
+    """Return z with ``B z = c`` and w with ``B^T w = d`` nearest to two points.
 
-    The steps solve ``[I B^T; B -delta I]``, eliminating unknowns in order of their ranks. They need
-    neither full rank nor as many equations as unknowns.
+    Refinement steps solve a regularized system, eliminating unknowns in order of their ranks:
+
+        [ I     B^T    ]
+        [ B   -delta I ]
+
+    B may have any shape and rank. Inconsistent equations get small residuals.
     """
     from scipy.sparse import csc_array, diags_array
     from scipy.sparse.linalg import splu
@@ -251,15 +260,15 @@ def _nearest_solutions(
 # Looks
 
 _FIRST = 50
-"""The earliest iteration of the first look."""
+"""Earliest iteration of the first look."""
 _WORTH_A_LOOK = 0.005
-"""The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
+"""Largest gap of the average for a look, relative to the range of payoffs."""
 _EXTRA = 1_000
-"""Iterations for each further look at other supports: a look takes as long as 50 to 230."""
+"""Iterations per additional look; a look takes as long as 50 to 230 iterations."""
 _LOST = 10.0
-"""Supports are corrected while their gap is at most this many times that of the average."""
+"""Supports are corrected while their gap is at most this multiple of the average's gap."""
 _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
-"""Thresholds of a profile's probabilities, one after the other."""
+"""Thresholds of a profile's probabilities, tried in order."""
 
 
 def finish(
@@ -271,34 +280,34 @@ def finish(
 ) -> ExactSolution:
     """Return an equilibrium of a zero-sum game from a run or a profile, exact up to rounding.
 
-    After some iterations, the supports of an equilibrium are the sequences that the run plays now,
-    with those whose average probability exceeds their loss against the opponent's average. With S
-    and T these supports, A the payoffs of player 0, ``E x = e`` and ``F y = f`` the constraints on
-    strategies, and q the values of player 1's decision points, the equilibrium solves
+    The run gives supports S and T: the sequences of its current strategies, and those whose average
+    probability exceeds their loss against the opponent's average. Let A be the payoffs of player 0,
+    ``E x = e`` and ``F y = f`` the constraints on strategies, and q the values of player 1's
+    decision points. If S and T are the supports of an equilibrium, it solves
 
         E x = e,    (A^T x)[t] = (F^T q)[t] for t in T,    x[s] = 0 for s not in S
 
-    and likewise y. ``finish`` takes the solution nearest to the run's average. Best responses of
-    the whole game measure its gap, so nothing rests on the guess of the supports. If the gap is not
-    zero, best responses join S and T and the sequence that loses most for its probability leaves,
-    up to once for every 1,000 iterations so far. Then the run continues: looks are at iterations
-    50, 100, 200, ... The result does not depend on the clock unless the time limit ends the run.
+    and a similar system for y. ``finish`` takes the solution nearest to the run's average, and
+    computes its gap by best responses in the whole game, so wrong supports cannot give a wrong
+    result. If the gap is above ``tolerance``, best responses join S and T, and the sequence with
+    the largest ratio of loss to probability leaves, up to once per 1,000 iterations. Then the run
+    continues: systems are solved at iterations 50, 100, 200, ... The result does not depend on the
+    clock unless the time limit ends the run.
 
     Parameters
     ----------
     run
-        A run of a constant-sum game of two players, in normal form, in extensive form, or public.
-        It continues from its last iteration. Or a profile of such a game, as ``run.average`` or
-        from a file: its supports are those of its actions above one threshold after another.
+        A run of a constant-sum game of two players, which continues from its last iteration. Or a
+        profile of such a game, as ``run.average`` or from a file. The supports of a profile are its
+        actions above several thresholds.
     tolerance
-        The gap at which to end, relative to the range of payoffs, at least 0.
+        The gap at which to stop, relative to the range of payoffs, at least 0.
     time_limit
-        End after about this number of seconds with a warning, or when a system does not fit into
-        memory, and return the best strategies so far. Their ``gap`` says how far they are from
-        equilibrium, and ``method`` what was lacking. A public game whose payoffs of pairs of types
-        do not fit is played without looks.
+        Stop after about this number of seconds with a warning, and return the best strategies so
+        far, with their ``gap``; ``method`` names the reason. A system that does not fit into memory
+        also stops. If the payoff matrix of a public game does not fit, the run continues alone.
     iterations
-        End at this iteration of the run, in the same way; by default at no iteration.
+        Stop at this iteration of the run, in the same way; by default unlimited.
 
     Examples
     --------
@@ -313,7 +322,7 @@ def finish(
 
     References
     ----------
-    Our own construction, in the spirit of the crossover of interior-point methods: Megiddo (1991),
+    The construction is new. It resembles the crossover of interior-point methods: Megiddo (1991),
     "On finding primal- and dual-optimal bases", ORSA Journal on Computing 3(1).
     """
     allowed = number(tolerance, "tolerance", minimum=0.0)
@@ -322,7 +331,7 @@ def finish(
     if isinstance(run, Profile):
         return _finished_profile(run, allowed, end)
     if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
-        wanted = "a run that can go on, as solve(game) returns, or a Profile"
+        wanted = "a run, as solve(game) returns, or a Profile"
         raise TypeError(must_be("run", wanted, run))
     systems = Systems.of(run.game)
     goal, due = allowed * systems.width, min(max(_FIRST, run.iteration), last)
@@ -335,7 +344,7 @@ def finish(
             now = time.monotonic()
             if now >= end:
                 break
-            # Twice as many iterations as before, or as many as fit into the time that is left
+            # Twice as many iterations as before, or as many as fit into the remaining time
             piece = max(1, int(more * min(2.0, (end - now) / max(now - begun, 1e-9))))
         average, lacking = systems.bounded(*run.average), ""
         bests.append(average)
@@ -367,7 +376,7 @@ def _looked(
     goal: float,
     end: float,
 ) -> tuple[Bounded, str]:
-    """Return the best solution with these supports or corrected ones, and what was lacking."""
+    """Return the best solution on these or corrected supports, and why the search stopped."""
     best = found = average
     remaining = iter(supports)
     while best.gap > goal:
@@ -387,9 +396,9 @@ def _looked(
 
 
 def _ended(systems: Systems, best: Bounded, method: str, lacking: str) -> ExactSolution:
-    """Return the solution, and say what was lacking."""
+    """Return the solution, with the reason of an early stop in ``method``."""
     if lacking == "time":
-        warn(f"finish ended at its time_limit, with a gap of {best.gap:.3g}")
+        warn(f"finish reached its time_limit, with a gap of {best.gap:.3g}")
     if lacking:
         method += f", out of {lacking if systems.payoffs is not None else 'memory'}"
     return ExactSolution.of(systems.game, [best.x, best.y], method)
@@ -400,7 +409,7 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
     game = profile._game
     if game is None or isinstance(game, Mapping | History | Rules):
         raise ValueError(
-            "run is a profile without its game; pass Profile(strategies, game.domains, game)"
+            "run must be a profile with its game: Profile(strategies, game.domains, game)"
         )
     systems, lacking = Systems.of(game), "memory"
     average = best = systems.bounded(*as_vectors(game, profile))

@@ -1,4 +1,4 @@
-"""Games and strategies in fractions, for certificates."""
+"""Games and strategies as fractions, for certificates."""
 
 import math
 import time
@@ -16,14 +16,14 @@ from regretkit.games.tree._sequences import last_sequences
 from regretkit.sets import DecisionTree
 
 _WITHIN = 2**50
-"""Inverse of the largest relative distance between a float and the fraction that replaces it."""
+"""Inverse of the largest relative distance between a float and its fraction."""
 
 Point: TypeAlias = tuple[range, int]
-"""A decision point: its sequences, and the sequence before it."""
+"""A decision point: its sequences, and its parent sequence."""
 
 
 class Shares(NamedTuple):
-    """A strategy in fractions: numerators by sequence, and their common denominator.
+    """A strategy as fractions: numerators by sequence, and their common denominator.
 
     In a normal form, sequence 0 is the empty one, and 1 + a is action a.
     """
@@ -33,12 +33,12 @@ class Shares(NamedTuple):
 
     @classmethod
     def reduced(cls, numerators: Mapping[int, int], denominator: int) -> "Shares":
-        """Return a strategy in lowest terms, without zeros."""
+        """Return the strategy in lowest terms, without zeros."""
         common = math.gcd(denominator, *numerators.values())
         return cls({s: n // common for s, n in numerators.items() if n}, denominator // common)
 
     def is_on(self, points: Sequence[Point]) -> bool:
-        """Return whether it is a strategy of the player with these decision points."""
+        """Return whether it is a valid strategy on these decision points."""
         known = self.numerators
         return (
             1 <= self.denominator == known.get(0)
@@ -48,14 +48,14 @@ class Shares(NamedTuple):
 
 
 def as_tree(domain: Any) -> DecisionTree:
-    """Return the tree of a player, in a normal form a single decision."""
+    """Return a player's tree; a simplex becomes a single decision."""
     return domain if isinstance(domain, DecisionTree) else DecisionTree([0], domain.sizes)
 
 
 def simplest_fraction(value: float, allowed: Fraction | None = None) -> Fraction:
-    """Return the first convergent of a number's continued fraction within a distance.
+    """Return the first convergent of a number's continued fraction within ``allowed``.
 
-    By default that is how far rounding may have moved the number.
+    The default distance is the rounding of a float.
     """
     exact = Fraction(value)
     if allowed is None:
@@ -72,25 +72,25 @@ def simplest_fraction(value: float, allowed: Fraction | None = None) -> Fraction
 
 @frozen(eq=False)
 class ExactGame:
-    """A game in fractions: payoffs times chance at terminals, as multiples of ``1 / unit``."""
+    """A game as fractions: payoffs times chance at terminals, in multiples of ``1 / unit``."""
 
     trees: tuple[DecisionTree, ...]
     points: list[list[Point]]
     """The decision points of each player."""
     last: list[list[int]]
-    """For each player, the last sequence at each terminal."""
+    """The last sequence of each player at each terminal."""
     paid: list[list[int]]
     unit: int
     readings: dict[float, Fraction]
-    """The payoffs and chances that stand for other fractions."""
+    """Fractions of payoffs and chance probabilities that are not floats, as 1/10 for 0.1."""
     totals: set[Fraction]
-    """The sums of all players' payoffs at the terminals, without chance."""
+    """The sums of all players' payoffs at terminals, without chance."""
     end: float
-    """When the time of the proof is over, by ``time.monotonic``."""
+    """The time limit, by ``time.monotonic``."""
 
     @classmethod
     def of(cls, game: Any, time_limit: float | None) -> "ExactGame":
-        """Return the terminals of a tree, or the outcomes of a normal form."""
+        """Return a tree or a normal form as fractions."""
         end = time.monotonic() + (math.inf if time_limit is None else time_limit)
         drawn, tree = np.empty(0), getattr(game, "tree", None)
         if tree is None:
@@ -118,14 +118,14 @@ class ExactGame:
         )
 
     def check_time(self) -> None:
-        """Raise a RuntimeError after the end of the time limit."""
+        """Raise a RuntimeError after the time limit."""
         if time.monotonic() >= self.end:
-            raise RuntimeError("no proof within time_limit")
+            raise RuntimeError("found no proof within time_limit")
 
     def utility(
         self, player: int, strategies: Sequence[Mapping[int, int]], payoff_of: int | None = None
     ) -> dict[int, int]:
-        """Return what each sequence of a player earns against the numerators of the others."""
+        """Return the utility of each sequence of a player against the other strategies."""
         earned: dict[int, int] = defaultdict(int)
         others = [*zip(strategies, self.last, strict=True)]
         del others[player]
@@ -139,7 +139,7 @@ class ExactGame:
 
 
 def best_values(points: Sequence[Point], utility: Mapping[int, int]) -> dict[int, int]:
-    """Return the most that each sequence earns with the best continuation at some decisions."""
+    """Return the value of each sequence with the best continuation at these points."""
     values = defaultdict(int, utility)
     for sequences, parent in reversed(points):
         values[parent] += max(values[s] for s in sequences)
@@ -153,7 +153,7 @@ def _points(tree: DecisionTree) -> list[Point]:
 
 
 def _reach_of_chance(tree: GameTree, meant: Mapping[float, Fraction]) -> list[Fraction]:
-    """Return the probability of chance's moves to each terminal."""
+    """Return the probability of chance's actions to each terminal."""
     reach, totals = [Fraction(1)], defaultdict[int, Fraction](Fraction)
     columns = tree.parent[1:], tree.player[tree.parent[1:]], tree.probability[1:]
     for before, mover, chance in zip(*(column.tolist() for column in columns), strict=True):
@@ -164,7 +164,7 @@ def _reach_of_chance(tree: GameTree, meant: Mapping[float, Fraction]) -> list[Fr
     for history, total in totals.items():
         if total != 1:
             raise ValueError(
-                f"chances at {quote(tree.history_path(history))} sum to {total} as fractions; "
-                "pass floats nearest to fractions that sum to one"
+                f"chance probabilities must sum to one as fractions, got {total} at "
+                f"{quote(tree.history_path(history))}"
             )
     return [reach[end] for end in tree.terminals.tolist()]

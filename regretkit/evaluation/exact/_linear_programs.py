@@ -28,13 +28,13 @@ Constrained: TypeAlias = Simplices | DecisionDAG
 
 @frozen(eq=False)
 class ExactSolution:
-    """The value of a two-player zero-sum game, and strategies that prove it.
+    """The value of a two-player zero-sum game, with strategies that prove it.
 
     Each player's strategy guarantees one end of an interval that contains the value:
 
         lower  =  min over y' of u(x, y')   <=   value   <=   max over x' of u(x', y)  =  upper
 
-    ``duals[1]`` is in units of player 1's payoff, all other numbers in units of player 0's.
+    ``duals[1]`` refers to player 1's payoffs, all other numbers to player 0's.
 
     Examples
     --------
@@ -45,21 +45,21 @@ class ExactSolution:
     """
 
     value: float
-    """The value to player 0: the middle of the interval."""
+    """The value for player 0: the middle of the interval."""
     lower: float
-    """Security level of player 0's strategy; rounding may put it above the value."""
+    """Security level of player 0's strategy, up to rounding."""
     upper: float
     """The most that player 0 can earn against player 1's strategy."""
     profile: Profile = field(repr=False)
-    """A Nash equilibrium, any one of several. Off its path, play may be suboptimal."""
+    """A Nash equilibrium. Others may exist. Off its path, strategies may be suboptimal."""
     duals: tuple[Vector, ...] = field(repr=False)
     """The least d with ``E^T d >= u``, for each player's constraints E and utility u.
 
-    ``d[0]`` is the value to the player. In a tree ``d[1 + j]`` is the most that it earns from
-    decision point j on, times the probability that chance and the opponent play to there.
+    ``d[0]`` is the player's value. In a tree, ``d[1 + j]`` is the largest payoff from decision
+    point j on, times the probability that chance and the opponent play to j.
     """
     method: str
-    """"linear program", or "finish" and of what."""
+    """"linear program", or a text that begins with "finish"."""
 
     @property
     def gap(self) -> float:
@@ -68,7 +68,7 @@ class ExactSolution:
 
     @classmethod
     def of(cls, game: Any, profile: ProfileLike, method: str) -> "ExactSolution":
-        """Return a profile of a constant-sum game with the interval that best responses prove."""
+        """Return a profile of a constant-sum game, with bounds by best responses."""
         played = Profile(as_vectors(game, profile), game.domains, game)
         duals = tuple(
             constraint_duals(domain, game.utility(player, played))
@@ -91,20 +91,21 @@ def solve_zero_sum(
 ) -> ExactSolution:
     """Return the value of a two-player zero-sum game, equilibrium strategies and duals.
 
-    One linear program over player 0's strategies x, whose duals are player 1's strategy y:
+    It solves one linear program over player 0's strategies x, and its duals are player 1's y:
 
         maximize  <f, q>   subject to   F^T q <= A^T x,   E x = e,   x >= 0
 
     with A the payoffs of player 0, and ``E x = e`` and ``F y = f`` the constraints on strategies.
-    Best responses to the strategies give ``gap``, whatever HiGHS reports. It is at most 1e-12 of
-    the largest payoff, or 1e-8 if payoffs differ by more than six orders of magnitude.
+    Best responses to x and y give ``gap``, independently of HiGHS. It is at most 1e-12 of the
+    largest payoff, or 1e-8 if payoffs differ by more than six orders of magnitude.
 
     Parameters
     ----------
     game
         A constant-sum game of two players, in normal form or in extensive form.
     time_limit
-        Give up after about this number of seconds, without strategies. ``finish`` always has some.
+        Raise a RuntimeError after about this number of seconds. ``finish`` returns its best
+        strategies instead.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def solve_zero_sum(
 
 
 def check_constant_sum(game: Any, *, public: bool = False) -> Any:
-    """Require a constant-sum game of two players, which may be public if ``public`` says so."""
+    """Require a constant-sum game of two players, in normal or extensive form or ``public``."""
     check_form(game, NormalFormGame, ExtensiveFormGame, *[PublicGame] * public)
     if game.players != 2:
         raise ValueError(f"game must have two players, got {game.players}")
@@ -134,7 +135,7 @@ def check_constant_sum(game: Any, *, public: bool = False) -> Any:
 
 
 def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
-    """Return the least d with ``E^T d >= u``, one for each constraint of a set."""
+    """Return the least d with ``E^T d >= u``, shape ``(constraints,)``."""
     if isinstance(domain, Simplices):
         return read_only(domain.max(utility))
     values = domain.best_values(utility)
@@ -143,7 +144,7 @@ def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vecto
 
 @frozen(eq=False)
 class SecurityLevel:
-    """The payoff that a strategy guarantees, and the opponents' strategy that allows no more.
+    """The payoff that a strategy guarantees, and a strategy of the opponents that limits it.
 
     Examples
     --------
@@ -153,26 +154,26 @@ class SecurityLevel:
     """
 
     value: float
-    """The payoff of the player that ``strategy`` guarantees."""
+    """The payoff that ``strategy`` guarantees."""
     gap: float
-    """``opponents`` limits the payoff to ``value + gap``; rounding may make it negative."""
+    """``opponents`` limits the payoff to ``value + gap``, up to rounding."""
     strategy: Vector = field(repr=False)
     """The strategy of the player."""
     opponents: Vector = field(repr=False)
-    """The strategy of the others, who act together.
+    """The joint strategy of the opponents.
 
-    Several others have a probability for every joint action, shape ``(n_0, n_1, ...)`` without the
+    In normal form, a probability for every joint action, shape ``(n_0, n_1, ...)`` without the
     player's axis.
     """
 
 
 def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
-    """Return the largest payoff that a player can guarantee against all strategies of the others.
+    """Return the largest payoff that a player can guarantee against all opponents.
 
         max over x of min over y of u(x, y)  =  min over y of max over x of u(x, y)
 
-    with x a mixed strategy of the player and y a joint strategy of the others, whose own payoffs
-    do not matter. The game is in normal form or has two players.
+    with x a mixed strategy of the player and y a joint strategy of the opponents. Their own payoffs
+    are ignored. The game must be in normal form or have two players.
 
     Examples
     --------
@@ -188,7 +189,7 @@ def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
 
 
 def check_form(game: Game, *forms: type, hint: str = "") -> Any:
-    """Require a game in one of some forms, by default the normal or the extensive one."""
+    """Require a game in one of ``forms``, by default normal or extensive."""
     forms = forms or (NormalFormGame, ExtensiveFormGame)
     check_game(game)
     if game.recall_violation is not None:
@@ -203,7 +204,7 @@ def check_form(game: Game, *forms: type, hint: str = "") -> Any:
 def _saddle_of_player(
     game: NormalFormGame | ExtensiveFormGame, player: int, time_limit: float | None = None
 ) -> tuple[Vector, Vector, float, float]:
-    """Return a ``saddle_point`` of one player's payoff, against all the others together."""
+    """Return the ``saddle_point`` of a player's payoff against all opponents together."""
     check_form(game)
     check_player(player, game.players)
     opponent = only_opponent(game, player) if isinstance(game, ExtensiveFormGame) else None
@@ -222,14 +223,14 @@ def saddle_point(
     columns: Simplices | DecisionTree,
     time_limit: float | None = None,
 ) -> tuple[Vector, Vector, float, float]:
-    """Return x and y where ``x^T A y`` has a saddle point: x maximizes it, and y minimizes it.
+    """Return a saddle point (x, y) of ``x^T A y``, and its lower and upper bound.
 
-    With ``F y = f`` the constraints of the second set, x of the first and q solve
+    With ``F y = f`` the constraints on y, the strategy x and values q solve
 
         maximize  <f, q>   subject to   F^T q <= A^T x
 
-    and y are the dual values of the inequalities. Two bounds follow, by best responses: the least
-    that x earns, and the most that can be earned against y.
+    and y are the duals of the inequalities. Best responses give the bounds: the least payoff of x,
+    and the largest payoff against y.
     """
     from scipy.sparse import csr_array, hstack
 
@@ -244,12 +245,12 @@ def saddle_point(
 
 
 def exponent_of(numbers: Vector) -> int:
-    """Return the power of two by which to divide numbers, exactly, so that they are about one."""
+    """Return the power of two that scales numbers to about one. Such scaling is exact."""
     return int(np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
 def scaled(matrix: "csr_array") -> "csr_array":
-    """Return a matrix divided by a power of two, so that its largest entry is about one."""
+    """Return a matrix divided by a power of two, with a largest entry of about one."""
     found = matrix.copy()
     entries: Vector = np.asarray(matrix.data, dtype=np.float64)
     found.data = np.ldexp(entries, -exponent_of(entries))
@@ -257,7 +258,7 @@ def scaled(matrix: "csr_array") -> "csr_array":
 
 
 def constraints(domain: Constrained) -> tuple["csr_array", Vector]:
-    """Return E and e, with which a set is ``E x = e, x >= 0``."""
+    """Return E and e of a set ``E x = e, x >= 0``."""
     from scipy.sparse import csr_array
 
     simplices = domain if isinstance(domain, Simplices) else domain.simplices
@@ -290,16 +291,16 @@ def payoff_rows(game: NormalFormGame, player: int) -> Vector:
 
 @frozen(eq=False)
 class Terminals:
-    """The terminals that chance may reach, or all outcomes of a normal form."""
+    """The terminals of positive chance probability, or the outcomes of a normal form."""
 
     sequences: Indices
-    """Last sequence or action of each player, shape ``(players, terminals)``."""
+    """Last sequence, or action, of each player, shape ``(players, terminals)``."""
     chance: Vector
-    """Probability of chance's moves, shape ``(terminals,)``."""
+    """Probability of chance's actions, shape ``(terminals,)``."""
     payoffs: Vector
-    """Payoffs without ``offsets``, shape ``(players, terminals)``."""
+    """Payoffs minus ``offsets``, shape ``(players, terminals)``."""
     offsets: Vector
-    """The payoff of each player nearest to zero, so that small differences count."""
+    """Each player's number in its payoff range nearest to zero; subtracting it keeps precision."""
 
     @classmethod
     def of(cls, game: NormalFormGame | ExtensiveFormGame) -> "Terminals":
@@ -318,7 +319,7 @@ class Terminals:
 
 
 def _payoff_matrix(game: NormalFormGame | ExtensiveFormGame, player: int) -> tuple[Any, float]:
-    """Return payoffs by a player's coordinates and the others' joint ones, and their offset."""
+    """Return the payoff matrix, a player against the others' joint coordinates, and its offset."""
     from scipy.sparse import csr_array
 
     ends, sizes = Terminals.of(game), [domain.dimension for domain in game.domains]
@@ -329,7 +330,7 @@ def _payoff_matrix(game: NormalFormGame | ExtensiveFormGame, player: int) -> tup
     column = np.zeros_like(row)
     for own, size in zip(last, sizes, strict=True):
         column = column * size + own
-    # Terminals with the same sequences of all players are added up.
+    # csr_array adds up terminals with the same sequences of all players.
     values = ends.chance * ends.payoffs[player]
     matrix = csr_array((values, (row, column)), shape=(rows, math.prod(sizes)))
     matrix.eliminate_zeros()
@@ -339,9 +340,9 @@ def _payoff_matrix(game: NormalFormGame | ExtensiveFormGame, player: int) -> tup
 # HiGHS
 
 _TOLERANCE = 1e-10
-"""How far HiGHS may leave a constraint unmet; the smallest that it accepts."""
+"""Feasibility tolerance of HiGHS; the smallest that it accepts."""
 _BYTES_AN_ENTRY = 500
-"""Peak memory of HiGHS for each entry of a sparse program, rounded up."""
+"""Peak bytes of HiGHS for each nonzero of a program, rounded up."""
 
 
 def maximize(
@@ -350,12 +351,11 @@ def maximize(
     nonpositive: "csr_array",
     time_limit: float | None = None,
 ) -> tuple[Vector, Vector]:
-    """Maximize ``<objective, (x, q)>`` over x of a set and any q, with ``nonpositive (x, q) <= 0``.
+    """Maximize ``<objective, (x, q)>`` over x in a set and any q, if ``nonpositive (x, q) <= 0``.
 
-    Return x, repaired, and the dual value of each inequality, at least 0. The simplex method comes
-    first, or for a DAG the interior point method with crossover. If one fails, the other follows.
-    Entries should be at most about one in size: HiGHS's tolerances are absolute, and it takes
-    entries below 1e-9 for zero.
+    Return x, repaired, and the nonnegative duals of the inequalities. It tries the simplex method
+    first, or for a DAG the interior point method with crossover, and then the other one. Scale
+    entries to about one: HiGHS's tolerances are absolute, and it drops entries below 1e-9.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
@@ -392,5 +392,5 @@ def maximize(
             )
         messages.append(f"{method}: {solved.message}")
     raise RuntimeError(
-        f"HiGHS found no optimum, perhaps as payoffs differ much in size: {'; '.join(messages)}"
+        f"HiGHS found no optimum, perhaps because of the range of payoffs: {'; '.join(messages)}"
     )

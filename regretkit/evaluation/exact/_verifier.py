@@ -1,6 +1,6 @@
-"""The check of certificates in plain fractions, from a game's arrays and a certificate's numbers.
+"""The check of certificates, by fractions and from the arrays of a game.
 
-It shares no code with the functions that make certificates.
+It is independent: it shares no code with the functions that make certificates.
 """
 
 from collections import defaultdict
@@ -16,37 +16,36 @@ from regretkit._util._validate import quote
 from regretkit.games import CHANCE, GameTree, NormalFormGame, fingerprint
 
 _WITHIN = Fraction(1, 2**50)
-"""The largest relative distance between a float and the fraction that it stands for."""
+"""Largest relative distance between a float and its fraction."""
 _MOST_BITS = 1_000_000
-"""The longest common denominator of a distribution; longer sums would take hours."""
+"""Longest common denominator of a distribution; longer sums would take hours."""
 _OF_TABLES = "value", "nash", "ce", "cce"
 _OF_TREES = "value", "nash", "efce", "efcce", "nfcce"
 
 Numbers: TypeAlias = dict[int, Fraction]
-"""Numbers by sequence; missing ones are 0."""
+"""A number for each sequence, 0 if missing."""
 Decisions: TypeAlias = list[tuple[range, int]]
-"""A player's information sets in order: their sequences, and the sequence before."""
+"""A player's information sets in order: their sequences, and their parent sequence."""
 Played: TypeAlias = list[tuple[Numbers, Numbers]]
-"""For each profile a player's strategy, times the probability, and its utility."""
+"""A player's strategy in each profile, times the profile's weight, and its utility."""
 
 
 def check_certificate(game: Any, certificate: Any) -> None:
     """Raise a ValueError unless all numbers of a certificate hold for a game.
 
-    Each number must follow from the distribution of the certificate. A certificate of a value has
-    one profile of two players, whose payoffs sum to one constant at all terminals, and neither
-    player gains.
+    The numbers must be those of the certificate's distribution. A certificate of a value also needs
+    a single profile of two players without gains, and payoffs that sum to a constant.
     """
     if fingerprint(game) != certificate.fingerprint:
-        raise ValueError(f"the certificate is of another game than {quote(game)}")
+        raise ValueError(f"the certificate is for another game than {quote(game)}")
     arrays = _Arrays.of(game)
     if arrays.readings != certificate.readings:
         raise ValueError("the certificate reads the game's floats as other fractions")
     notion, parts = certificate.notion, _distribution(arrays, certificate)
     if notion not in (_OF_TABLES if isinstance(game, NormalFormGame) else _OF_TREES):
-        raise ValueError(f"there is no notion {quote(notion)} in games of this form")
+        raise ValueError(f"notion {quote(notion)} does not apply to this game")
     if notion in ("value", "nash") and len(parts) != 1:
-        raise ValueError(f"notion {quote(notion)} has one profile")
+        raise ValueError(f"notion {quote(notion)} needs one profile")
     lower, upper, gains = certificate.lower, certificate.upper, certificate.gains
     if not len(lower) == len(upper) == len(gains) == len(arrays.decisions):
         raise ValueError("the certificate must have numbers for each player")
@@ -66,17 +65,17 @@ def check_certificate(game: Any, certificate: Any) -> None:
 
 
 class _Arrays(NamedTuple):
-    """A game as sequences and terminals, in fractions."""
+    """A game as sequences and terminals, with fractions."""
 
     decisions: list[Decisions]
     terminals: list[tuple[tuple[int, ...], Fraction, list[Fraction]]]
-    """For each terminal the last sequences, chance's probability, and payoffs times that."""
+    """For each terminal: last sequences, chance's probability c, and payoffs times c."""
     readings: dict[float, Fraction]
-    """The floats that stand for other fractions."""
+    """Fractions of payoffs and chance probabilities that are not floats, as 1/10 for 0.1."""
 
     @classmethod
     def of(cls, game: Any) -> "_Arrays":
-        """Return the arrays of a game; a table is a tree with one decision for each player."""
+        """Return the arrays of a game. A table becomes a tree with one decision for each player."""
         tree = None if isinstance(game, NormalFormGame) else game.tree
         payoffs = game.payoffs.reshape(game.players, -1).T if tree is None else tree.payoffs
         drawn = np.zeros(0)
@@ -113,7 +112,7 @@ class _Arrays(NamedTuple):
         return x
 
     def earned(self, player: int, strategies: Sequence[Numbers]) -> Numbers:
-        """Return what each sequence of a player earns against the strategies of the others."""
+        """Return the utility of each sequence of a player against the other strategies."""
         found: Numbers = defaultdict(Fraction)
         for last, _, paid in self.terminals:
             share = paid[player]
@@ -125,7 +124,7 @@ class _Arrays(NamedTuple):
         return found
 
     def sum_to(self, total: Fraction) -> bool:
-        """Return whether the payoffs at all terminals sum to a number."""
+        """Return whether the payoffs at every terminal sum to ``total``."""
         return all(sum(paid) == chance * total for _, chance, paid in self.terminals)
 
 
@@ -148,7 +147,7 @@ def _distribution(arrays: _Arrays, certificate: Any) -> list[tuple[Fraction, lis
 
 
 def _fraction(value: float) -> Fraction:
-    """Return the first convergent of a float's continued fraction that is near enough."""
+    """Return the first convergent of a float's continued fraction within ``_WITHIN``."""
     exact = Fraction(value)
     rest, divisor = exact.as_integer_ratio()
     before, last = (0, 1), (1, 0)
@@ -189,7 +188,7 @@ def _followed(
 
 
 def _best(decisions: Decisions, earned: Mapping[int, Fraction]) -> Numbers:
-    """Return the most that can be earned at and after each sequence."""
+    """Return the best value of each sequence: best[s] = earned[s] + sum of max below s."""
     best = defaultdict(Fraction, earned)
     for sequences, before in reversed(decisions):
         best[before] += max(best[s] for s in sequences)
@@ -199,14 +198,14 @@ def _best(decisions: Decisions, earned: Mapping[int, Fraction]) -> Numbers:
 def _deviations(
     decisions: Decisions, notion: str, played: Played
 ) -> tuple[Fraction, Fraction, dict[tuple[int | None, ...], Fraction]]:
-    """Return a player's payoff, the gain of all deviations together, and that of each alone."""
+    """Return a player's payoff, the gain of all deviations together, and of each alone."""
     follow: Numbers = defaultdict(Fraction)
     for x, earned in played:
         for s in x.keys() & earned.keys():
             follow[s] += x[s] * earned[s]
     for sequences, before in reversed(decisions):
         follow[before] += sum(follow[s] for s in sequences)
-    if notion in ("value", "nfcce"):  # another strategy for the whole game
+    if notion in ("value", "nfcce"):  # another strategy from the start
         gain = _best(decisions, _where(played, 0, {*follow}))[0] - follow[0]
         return follow[0], max(gain, Fraction(0)), {(None, None, None): gain}
     together: Numbers = defaultdict(Fraction)  # by the sequence before
@@ -218,7 +217,7 @@ def _deviations(
                 later.append(at)
                 reached.update(at[0])
         triggers: list[tuple[int | None, int, Sequence[int]]] = [(None, before, sequences)]
-        if notion in ("ce", "efce"):  # the recommended action is known
+        if notion in ("ce", "efce"):  # deviations depend on the recommended action
             triggers = [(action, s, [s]) for action, s in enumerate(sequences)]
         for recommended, source, followed in triggers:
             best = _best(later, _where(played, source, reached))
@@ -229,7 +228,7 @@ def _deviations(
 
 
 def _where(played: Played, source: int, own: Set[int]) -> Numbers:
-    """Return the utility of some sequences in the profiles that recommend a sequence."""
+    """Return the utilities in the profiles that recommend ``source``, of sequences in ``own``."""
     found: Numbers = defaultdict(Fraction)
     for x, earned in played:
         if source in x:
