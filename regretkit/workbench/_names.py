@@ -64,8 +64,8 @@ def _values(text: str, whole: str) -> Iterator[str]:
         found = _RANGE.fullmatch(value)
         if found is None:
             if not value or re.fullmatch(r"[-+.\deE]*(:[-+.\deE]*)+", value):
-                told = "a range is first:last:step, as in alpha=1:3:0.5"
-                raise ValueError(f"{quote(whole)}: cannot read {quote(value)}; {told}")
+                wanted = "a range must be first:last:step, as in alpha=1:3:0.5"
+                raise ValueError(f"{quote(whole)}: cannot read {quote(value)}; {wanted}")
             yield value
             continue
         first, last, step = map(Decimal, found.groups())

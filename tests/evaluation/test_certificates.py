@@ -434,7 +434,7 @@ def test_each_change_of_an_entry_is_refused(name, tmp_path):
             assert is_refused(game, other, path), (*before, last, new)
     for entry in data:
         path.write_text(json.dumps({key: data[key] for key in data.keys() - {entry}}))
-        with pytest.raises(ValueError, match=f"no certificate: entry '{entry}' is missing"):
+        with pytest.raises(ValueError, match=f"not a certificate: entry '{entry}' is missing"):
             Certificate.from_json(path)
 
 
@@ -453,7 +453,9 @@ def test_a_number_is_digits_alone_of_a_bounded_length(text, tmp_path):
                 other = copy.deepcopy(data)
                 at(other, before)[last] = text
                 path.write_text(json.dumps(other))
-                with pytest.raises(ValueError, match=r"no certificate: a number must be -\?digits"):
+                with pytest.raises(
+                    ValueError, match=r"not a certificate: a number must be -\?digits"
+                ):
                     Certificate.from_json(path)
 
 

@@ -100,7 +100,7 @@ def test_rare_actions_of_a_profile_are_tried_without(seed):
 def test_a_public_game_of_too_many_pairs_says_its_size_and_how_far_it_is():
     game = games.load("hold_em")  # 12 x 6 pairs at five terminals
     run = solve(game, "cfr+", iterations=5)
-    with memory_left(1e4), pytest.warns(RuntimeWarning, match="no systems .* 360 outcom"):
+    with memory_left(1e4), pytest.warns(RuntimeWarning, match="without systems .* 360 outcom"):
         solution = finish(run, iterations=60)
     assert solution.method == "finish after 60 iterations, out of memory"
     assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
