@@ -1,7 +1,7 @@
 """Figures of runs, strategies and games, drawn by matplotlib.
 
-All functions return matplotlib's axes, of which ``.figure.savefig(path)`` writes SVG, PDF and PNG,
-and share these parameters:
+All functions return matplotlib axes. ``axes.figure.savefig(path)`` writes SVG, PDF or PNG. They
+share these parameters:
 
 title
     Text above the figure.
@@ -10,8 +10,8 @@ figsize
 ax
     Axes to draw on; by default those of a new figure.
 
-They raise an ImportError when matplotlib is not installed, and a TypeError when ``ax`` is not an
-axes object of matplotlib.
+They raise an ImportError if matplotlib is not installed, and a TypeError if ``ax`` is not an axes
+object.
 """
 
 from typing import TYPE_CHECKING

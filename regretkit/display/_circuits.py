@@ -1,4 +1,4 @@
-"""Minimizers and their parts: as an indented text, as nested boxes of HTML, and as a figure."""
+"""Minimizers and their parts as indented text, nested HTML boxes, and figures."""
 
 import inspect
 from collections.abc import Iterator
@@ -32,40 +32,40 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST = 12
-"""Parts of one minimizer that are shown."""
+"""Most parts of a minimizer to show."""
 _FEW = 5
-"""Arrays of fewer numbers are shown."""
+"""Arrays with fewer numbers are shown."""
 _BUILDERS = ("local", "expert", "make")
 """Arguments that build parts."""
 
 
 @frozen
 class Node:
-    """A minimizer as it is shown."""
+    """The displayed facts of a minimizer."""
 
     role: str
-    """Its name in its circuit, as ``members[0]``; empty at the top."""
+    """The name in its circuit, as ``members[0]``; empty at the top."""
     name: str
-    """Its class, and hyperparameters that are not the default ones."""
+    """The class, with hyperparameters that differ from their defaults."""
     domain: str
     dimension: int
     parts: tuple["Node", ...]
 
     @property
     def place(self) -> str:
-        """Its set with the dimension."""
+        """The set, with its dimension."""
         return f"{self.domain}, dimension {self.dimension:,}"
 
 
 def outline(minimizer: RegretMinimizer, role: str = "") -> Node:
-    """Return a minimizer and its parts as they are shown; equal neighbors are one node."""
+    """Return the node of a minimizer; equal adjacent parts become one node."""
     inner = [outline(p, at) for at, p in parts(minimizer) if isinstance(p, RegretMinimizer)]
     grouped: list[Node] = []
     for _, group in groupby(inner, key=partial(evolve, role="")):
-        alike = list(group)
-        first, last = alike[0].role, alike[-1].role.rpartition("[")[2].rstrip("]")
-        text = f"{first.rstrip(']')} to {last}], {len(alike):,} alike"
-        grouped.append(evolve(alike[0], role=text if len(alike) > 1 else first))
+        equal = list(group)
+        first, last = equal[0].role, equal[-1].role.rpartition("[")[2].rstrip("]")
+        text = f"{first.rstrip(']')} to {last}], {len(equal):,} equal"
+        grouped.append(evolve(equal[0], role=text if len(equal) > 1 else first))
     if len(grouped) > _MOST + 1:
         hidden = Node("", f"... {len(grouped) - _MOST:,} more", "", 0, ())
         grouped = [*grouped[:_MOST], hidden]
@@ -79,7 +79,7 @@ def outline(minimizer: RegretMinimizer, role: str = "") -> Node:
 
 
 def _arguments(minimizer: RegretMinimizer) -> str:
-    """Return the hyperparameters in parentheses that are not the default ones."""
+    """Return the hyperparameters that differ from their defaults, in parentheses."""
     shown = []
     made: dict[str, Any] = {f.name: f.default for f in attrs_fields(type(minimizer))}
     for name, parameter in inspect.signature(type(minimizer)).parameters.items():
@@ -93,7 +93,7 @@ def _arguments(minimizer: RegretMinimizer) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a hyperparameter as text, empty for parts and sets."""
+    """Return a hyperparameter as text, or an empty string for parts and sets."""
     if isinstance(value, Stateful | StrategySet | tuple | list) or value is None:
         return ""
     if isinstance(value, bool | str):
@@ -124,7 +124,7 @@ def _set(domain: StrategySet) -> str:
 
 
 def circuit_text(minimizer: RegretMinimizer) -> str:
-    """Return a line for each minimizer, parts indented below their circuit."""
+    """Return a line for each minimizer, with parts indented below their circuit."""
     return "\n".join(aligned([*_rows(outline(minimizer), 0)]))
 
 
@@ -147,7 +147,7 @@ _LEAF = "border-color: #009E73; background: rgba(0, 158, 115, 0.12)"
 
 
 def circuit_html(minimizer: RegretMinimizer) -> str:
-    """Return nested boxes: each circuit holds its parts."""
+    """Return nested HTML boxes: each circuit contains its parts."""
     return f'<div style="overflow-x: auto; white-space: nowrap">{_box(outline(minimizer))}</div>'
 
 
@@ -171,7 +171,7 @@ class _Box(NamedTuple):
     lines: list[str]
     middle: float
     parts: list[float]
-    """The middles of its parts, which are on the next level."""
+    """The middles of the parts, on the next level."""
 
 
 def _place(node: Node, level: int, top: float, size: float, boxes: list[_Box]) -> float:
@@ -221,16 +221,16 @@ def draw_circuit(
 ) -> "Axes":
     """Draw a minimizer and its parts, from left to right.
 
-    A box is a minimizer: its role in the one on its left, its class with the hyperparameters that
-    are not the default ones, and its set with the dimension. Circuits and leaves differ in color.
-    Equal parts share one box.
+    A box is a minimizer. It shows the role in the circuit on its left, the class with the
+    hyperparameters that differ from their defaults, and the set with its dimension. Circuits and
+    rules differ in color. Equal adjacent parts share one box.
 
     Parameters
     ----------
     minimizer
         Any minimizer.
     title, figsize, ax
-        As in all figures, see ``display``.
+        See ``display``.
 
     Examples
     --------

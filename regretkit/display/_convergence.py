@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class _Columns(Protocol):
-    """A table by columns: a mapping of their names to numbers, or a data frame of pandas."""
+    """A table: a mapping from column names to numbers, or a pandas data frame."""
 
     def keys(self) -> object: ...
     def __getitem__(self, name: str, /) -> ArrayLike: ...
 
 
 Curve: TypeAlias = Recorder | _Columns
-"""The measurements of one run: a ``Recorder``, or a table by columns."""
+"""The measurements of one run: a ``Recorder``, or a table."""
 
 AXES = "iteration", "visited", "seconds"
 """Columns for horizontal axes."""
@@ -61,15 +61,15 @@ LABELS = {
     **{f"{name.lower()}_gap": f"{name} gap (units of payoff)" for name in _CORRELATED},
     **{name: f"{name.replace('_', ' ')} (units of payoff)" for name in _IN_PAYOFFS},
 }
-"""Labels of axes, with units, by columns."""
+"""Labels of axes, with units, by column."""
 
 AT_EQUILIBRIUM = "starts at equilibrium"
-"""The note on a game in which uniform play has no gap."""
+"""The note on a game where the uniform profile has no gap."""
 _ROUNDING = 1e-12
-"""A smaller gap is rounding."""
+"""Smaller gaps are rounding."""
 
 _MARKED = 40
-"""The most points of a curve that have markers."""
+"""Most markers of a curve."""
 
 
 def convergence(
@@ -84,29 +84,29 @@ def convergence(
     figsize: tuple[float, float] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how a gap falls, one line a run, on logarithmic scales.
+    """Draw gaps against iterations on logarithmic scales, with a line for each run.
 
-    On a logarithmic scale, a triangle at the lower edge marks values of zero or less. Points that
-    are not finite are left out, and on a logarithmic scale those with ``x <= 0``.
+    On a logarithmic scale, triangles at the lower edge mark values of zero or less, and points with
+    ``x <= 0`` are omitted. So are points that are not finite.
 
     Parameters
     ----------
     curves
-        The measurements of each run by its name: a ``Recorder``, a mapping of columns to numbers,
-        or a data frame. Or a list of these, one for each seed: their median is a line with a band
-        between the quartiles, over the measurements of all. The legend spells names of algorithms
-        as papers do: ``"cfr+"`` is CFR+.
+        A mapping from names of runs to measurements: a ``Recorder``, a mapping from columns to
+        numbers, or a data frame. A list has the measurements of one run for each seed: a line shows
+        their median, and a band the quartiles. The legend writes algorithms as in papers:
+        ``"cfr+"`` becomes CFR+.
     x
-        The column to draw against, such as ``"iteration"`` or ``"seconds"``.
+        The column of the horizontal axis, such as ``"iteration"`` or ``"seconds"``.
     y
-        The column to draw; by default ``"nash_conv"``, ``"exploitability"`` or ``"gap"``, or the
-        only one beside ``"iteration"`` and ``x``.
+        The column of the vertical axis. The default is ``"nash_conv"``, ``"exploitability"`` or
+        ``"gap"``, or else the only column besides ``"iteration"`` and ``x``.
     xlabel, ylabel
-        Labels of the axes; by default the column, with its unit where that is known.
+        Labels of the axes; by default the column, with its unit if known.
     log
         Whether both scales are logarithmic.
     title, figsize, ax
-        As in all figures, see ``display``.
+        See ``display``.
 
     Examples
     --------
@@ -125,8 +125,8 @@ def convergence(
     """
     require_matplotlib("display.convergence")
     if not isinstance(curves, Mapping) or not curves:
-        told = "curves must map the names of runs to their measurements, as in {'cfr+': record}"
-        raise TypeError(f"{told}, got {shortened(repr(curves), 200)}")
+        wanted = "curves must map names of runs to measurements, as in {'cfr+': record}"
+        raise TypeError(f"{wanted}, got {shortened(repr(curves), 200)}")
     tables = {
         name: [_columns(run, f"curves[{quote(name)}]") for run in _runs(curve)]
         for name, curve in curves.items()
@@ -154,7 +154,7 @@ def draw_curves(
     looks: Mapping[str, int],
     log: bool = True,
 ) -> None:
-    """Draw curves by name, each in the color of its number in ``looks``."""
+    """Draw named curves, with the style numbers in ``looks``."""
     points = {
         name: [_points(table, x, y, f"curves[{quote(name)}]") for table in tables]
         for name, tables in curves.items()
@@ -170,9 +170,9 @@ def draw_curves(
                 ax.set(**{f"{name}ticks": ()})
     empty = log and ax.get_yscale() == "linear"
     if empty or starts_at_equilibrium(y, heights):
-        told = AT_EQUILIBRIUM if starts_at_equilibrium(y, heights) else "zero or less throughout"
+        note = AT_EQUILIBRIUM if starts_at_equilibrium(y, heights) else "zero or less throughout"
         place = 0.5, 0.5 if empty else 0.06
-        ax.text(*place, told, transform=ax.transAxes, ha="center", va="center")
+        ax.text(*place, note, transform=ax.transAxes, ha="center", va="center")
     if empty and ax.get_xscale() == "log":
         places = np.concatenate(across)
         ax.set_xlim(0.9 * places[places > 0.0].min(), 1.1 * places.max())
@@ -189,14 +189,14 @@ def draw_curves(
 
 
 def starts_at_equilibrium(y: str, curves: Sequence[ArrayLike]) -> bool:
-    """Return whether a gap is zero at the first measurement, in all curves."""
+    """Return whether y is a gap and its first measurement is zero in all curves."""
     gap = y in _GAPS or y.endswith(("_gap", "nash_conv"))
     firsts = [np.asarray(curve, dtype=np.float64)[:1] for curve in curves]
     return gap and all(first.size > 0 and first[0] <= _ROUNDING for first in firsts)
 
 
 def _together(curves: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
-    """Return where curves are drawn, and the height of each there, interpolated linearly."""
+    """Return a common grid, and each curve interpolated linearly on it."""
     if len(curves) == 1 or not all(across.size for across, _ in curves):
         return curves[0][0], curves[0][1][None]
     ordered = [
@@ -211,7 +211,7 @@ def _together(curves: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
 
 
 def _draw(ax: "Axes", index: int, name: str, across: Vector, runs: Vector, *, log: bool) -> bool:
-    """Draw the median of several runs, the rows of ``runs``, with a band between the quartiles.
+    """Draw the median and the quartiles of several runs, the rows of ``runs``.
 
     Return whether triangles at the lower edge mark values of zero or less.
     """
@@ -225,7 +225,7 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, runs: Vector, *, lo
         color = line.get_color()
         ax.fill_between(across[shown], low[shown], high[shown], color=color, alpha=0.2, linewidth=0)
     below = (across > 0.0) & ~shown & (ax.get_yscale() == "log")
-    if below.any():  # in fractions of the axes, so that the tips of the triangles lie on the edge
+    if below.any():  # y in axes coordinates: tips of the triangles on the edge
         edge: Any = {"transform": ax.get_xaxis_transform(), "clip_on": False, "marker": 7}
         edge |= {"markevery": max(1, math.ceil(below.sum() / _MARKED)), "linestyle": "none"}
         ax.plot(across[below], np.zeros(below.sum()), color=line.get_color(), **edge)
@@ -237,16 +237,16 @@ def _runs(curve: Any) -> list[Any]:
 
 
 def _columns(run: Any, argument: str) -> Mapping[str, ArrayLike]:
-    """Return the measurements of a run, by columns."""
+    """Return the columns of a run."""
     if isinstance(run, Recorder):
         if not run.iterations:
-            raise ValueError(f"{argument} is a Recorder without rows; pass it to a run")
+            raise ValueError(f"{argument} is an empty Recorder; pass it to a run")
         columns: dict[str, Any] = {"iteration": run.iterations, **run.values}
         return columns
     if not hasattr(run, "keys"):
         example = "{'iteration': [1, 2], 'gap': [0.5, 0.2]}"
-        told = f"{argument} must be a Recorder or a table by columns such as {example}"
-        raise TypeError(f"{told}, got {shortened(repr(run), 200)}")
+        wanted = f"{argument} must be a Recorder or a table such as {example}"
+        raise TypeError(f"{wanted}, got {shortened(repr(run), 200)}")
     return {str(key): run[key] for key in run.keys()}  # noqa: SIM118 # a data frame
 
 
@@ -257,7 +257,7 @@ def _default_column(columns: Mapping[str, Sequence[Mapping[str, ArrayLike]]], x:
     known = [name for name in _GAPS if name in measured]
     if known or len(measured) == 1:
         return (known or measured)[0]
-    raise ValueError(f"y must be one of {candidates(measured)}, for there is no column 'nash_conv'")
+    raise ValueError(f"y must be one of {candidates(measured)} without a column 'nash_conv'")
 
 
 def _points(table: Mapping[str, ArrayLike], x: str, y: str, argument: str) -> tuple[Vector, Vector]:
@@ -265,7 +265,7 @@ def _points(table: Mapping[str, ArrayLike], x: str, y: str, argument: str) -> tu
         if column not in table:
             known = candidates(list(table))
             raise ValueError(f"{argument} has no column {quote(column)}; its columns are {known}")
-    # What was not measured, None, becomes NaN.
+    # None, a missing measurement, becomes NaN.
     across, heights = (np.asarray(table[column], dtype=np.float64) for column in (x, y))
     if across.shape != heights.shape:
         raise ValueError(f"{argument} has columns of different lengths, {quote(x)} and {quote(y)}")

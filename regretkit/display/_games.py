@@ -1,4 +1,4 @@
-"""Games small enough to be read: trees and tables of payoffs, as text and as figures."""
+"""Small games as text and figures: trees, and tables of payoffs."""
 
 import itertools
 from collections import defaultdict
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LIMIT = 250
-"""Default of the most histories, or outcomes of a normal form, in a drawing."""
+"""Default limit of histories, or outcomes of a normal form, in a drawing."""
 
 NAME = 28
-"""Characters of a name that are shown in figures."""
+"""Most characters of a name in figures."""
 
 _EXAMPLE = "; pass one such as games.load('kuhn_poker')"
 
@@ -52,16 +52,16 @@ _LEGEND: dict[str, Any] = {
     **{"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.0, "frameon": False},
     **{"handlelength": 0.9, "handleheight": 0.9},
 }
-"""The legend is one line between the title and the picture."""
+"""Style of the legend: one line between the title and the drawing."""
 
 NewAxes: TypeAlias = "Callable[[tuple[float, float]], Axes]"
-"""Makes axes in a figure of a size in inches."""
+"""Creates axes for a figure of a given size in inches."""
 
 # Text
 
 
 def sizes(game: Any) -> Iterator[tuple[str, str]]:
-    """Yield the sizes of a game with their names."""
+    """Yield names and values of the sizes of a game."""
     if isinstance(game, NormalFormGame):
         yield "actions", " x ".join(f"{count:,}" for count in game.payoffs.shape[1:])
         yield "outcomes", f"{game.payoffs[0].size:,}"
@@ -84,9 +84,9 @@ def sizes(game: Any) -> Iterator[tuple[str, str]]:
 
 
 def tree_lines(tree: GameTree, limit: int) -> Iterator[str]:
-    """Yield a line for each of the first ``limit`` histories of a tree, shorter ones first."""
+    """Yield the first ``limit`` histories in breadth-first order, as lines of an indented tree."""
     count = np.bincount(tree.parent[1:], minlength=tree.histories)
-    first = 1 + np.cumsum(count) - count  # children lie side by side
+    first = 1 + np.cumsum(count) - count  # siblings are contiguous
     payoffs = dict(zip(tree.terminals.tolist(), tree.payoffs.tolist(), strict=True))
     waiting = [(0, "", "")]
     while waiting:
@@ -119,7 +119,7 @@ def _situation(tree: GameTree, history: int, payoffs: dict[int, list[float]]) ->
 
 
 def payoff_tables(game: NormalFormGame) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield a heading and a table for each choice of the third and later players."""
+    """Yield a heading and a table for each joint action of the third and later players."""
     names = [list(map(printable, domain.labels.actions(0))) for domain in game.domains]
     columns = names[1] if game.players > 1 else ["payoff"]
     by_outcome = np.moveaxis(game.payoffs, 0, -1)
@@ -133,7 +133,7 @@ def payoff_tables(game: NormalFormGame) -> Iterator[tuple[str, list[list[str]]]]
 
 
 def table_lines(game: NormalFormGame) -> Iterator[str]:
-    """Yield the lines of the tables of payoffs."""
+    """Yield the tables of payoffs as lines."""
     for heading, rows in payoff_tables(game):
         if heading:
             yield from ("", heading)
@@ -144,10 +144,10 @@ def table_lines(game: NormalFormGame) -> Iterator[str]:
 
 
 class TreeFigure:
-    """All positions in the drawing of a game tree, in points, y downwards.
+    """The layout of a drawing of a game tree, in points, with y downwards.
 
-    Histories of one length are a column. Left of it are the names of the actions, and lanes for the
-    vertical lines that join information sets.
+    Histories of equal length form a column. On its left are the names of the actions, and lanes for
+    the vertical lines that join information sets.
     """
 
     def __init__(self, tree: GameTree) -> None:
@@ -173,7 +173,7 @@ class TreeFigure:
         self._place_columns()
 
     def _lanes(self) -> dict[tuple[int, int], int]:
-        """Return the lane of each information set in one column; no two in a lane overlap."""
+        """Return the lane of each information set in a single column, without overlaps."""
         lanes, ends = {}, defaultdict[int, list[float]](list)
         for key, histories in sorted(self.sets.items(), key=lambda item: self.y[item[1][0]]):
             depths = {self.depth[history] for history in histories}
@@ -185,7 +185,7 @@ class TreeFigure:
         return lanes
 
     def _place_columns(self) -> None:
-        """Find where each column begins, and the names of the actions before it."""
+        """Compute the positions of columns, and of the action names before them."""
         boxes, names, lanes = np.zeros((3, max(self.depth) + 1))
         for level, caption, action in zip(self.depth, self.captions, self.actions, strict=True):
             boxes[level] = max(boxes[level], width_of(caption, self.size) + 1.2 * self.size)
@@ -201,7 +201,7 @@ class TreeFigure:
         self.width = float(columns[-1] + boxes[-1])
 
     def draw(self, ax: "Axes") -> None:
-        """Draw the tree; a unit of the axes is a point."""
+        """Draw the tree on axes whose unit is a point."""
         self._draw_edges(ax)
         for key, histories in self.sets.items():
             self._join(ax, key, histories)
@@ -249,7 +249,7 @@ class TreeFigure:
 
 
 def _layout(tree: GameTree) -> tuple[list[int], Vector]:
-    """Return the depth and the line of each history: ends in order, others amid their children."""
+    """Return the depth and line of each history; a parent is in the middle of its children."""
     paths: list[tuple[int, ...]] = [()]
     for parent, action in zip(tree.parent[1:].tolist(), tree.action[1:].tolist(), strict=True):
         paths.append((*paths[parent], action))
@@ -270,7 +270,7 @@ def _caption(tree: GameTree, history: int) -> str:
 
 
 def _action(tree: GameTree, history: int) -> str:
-    """Return the action that leads to a history, with its probability if chance takes it."""
+    """Return the last action of a history, with its probability if it is chance's."""
     name = plain(tree.history_path(history)[-1], NAME) if history else ""
     if not history or tree.player[tree.parent[history]] != CHANCE:
         return name
@@ -285,9 +285,9 @@ def probability(value: float) -> str:
 
 
 class TableFigure:
-    """Tables of payoffs below one another, in points, y downwards.
+    """The layout of a column of payoff tables, in points, with y downwards.
 
-    Rows are actions of player 0, and columns those of player 1.
+    Rows are actions of player 0, and columns are actions of player 1.
     """
 
     chance = False
@@ -314,7 +314,7 @@ class TableFigure:
         return width_of(text, self.size) + 1.6 * self.size
 
     def draw(self, ax: "Axes") -> None:
-        """Draw the tables; a unit of the axes is a point."""
+        """Draw the tables on axes whose unit is a point."""
         import matplotlib as mpl
         from matplotlib.transforms import Bbox
 
@@ -346,22 +346,22 @@ def draw_game(
 ) -> "Axes":
     """Draw a game: its tree, or its table of payoffs.
 
-    The tree of a game in extensive form is drawn from left to right. A box is a history, in the
-    color of the player that acts there, with the number of that player and the label of its
-    information set. A dashed line joins the histories of one information set. Edges are actions,
-    those of chance with their probabilities, and terminals show the payoffs of all players. A game
-    in normal form is drawn as one table of payoffs for each choice of the third and later players.
+    A tree grows from left to right. A box is a history, in the color of the acting player, with the
+    player's number and the label of the information set. A dashed line joins the histories of an
+    information set. Edges are actions, with probabilities if they are chance's. Terminals show the
+    payoffs of all players. A normal form has one table of payoffs for each joint action of the
+    third and later players.
 
     Parameters
     ----------
     game
         The game to draw.
     limit
-        The most histories, or outcomes of a normal form, to draw, at least 1.
+        Most histories, or outcomes of a normal form, to draw; at least 1.
     title
         Text above the figure; by default the name of the game.
     figsize, ax
-        As in all figures, see ``display``.
+        See ``display``.
 
     Examples
     --------
@@ -379,7 +379,7 @@ def draw_game(
 
 
 def game_figure(game: Game | GameTree, limit: int = LIMIT) -> "Figure":
-    """Return the figure of ``draw_game``, unknown to pyplot."""
+    """Return the figure of ``draw_game``, outside pyplot."""
     require_matplotlib("a drawing of a game")
     from matplotlib.figure import Figure
 
@@ -397,7 +397,7 @@ def size_of(game: object) -> tuple[int, str]:
 
 
 def tree_of(game: object) -> GameTree:
-    """Return the tree of a game in extensive form, or raise a TypeError."""
+    """Return the tree of a game, or raise a TypeError."""
     if isinstance(game, GameTree):
         return game
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
@@ -409,7 +409,7 @@ def tree_of(game: object) -> GameTree:
 
 
 def _draw(game: Game | GameTree, limit: int, title: str | None, new_axes: NewAxes) -> "Axes":
-    """Draw a game under its title and a legend of the players' colors; a unit is a point."""
+    """Draw a game with its title, and a legend of the players' colors."""
     from matplotlib.patches import Patch
 
     limit = whole_number(limit, "limit", minimum=1)
@@ -428,7 +428,7 @@ def _draw(game: Game | GameTree, limit: int, title: str | None, new_axes: NewAxe
     ax.set(xlim=(0.0, width), ylim=(picture.height, 0.0))
     picture.draw(ax)
     for artist in (*ax.texts, *ax.lines, *ax.collections, *ax.tables):
-        artist.set_in_layout(False)  # the axes are large enough, and measuring takes long
+        artist.set_in_layout(False)  # the axes are large enough, and layout is slow
     ax.set_axis_off()
     ax.set_title(heading, loc="left", pad=2.4 * size)
     handles = [Patch(color=color_of(player), label=role) for role, player in roles.items()]

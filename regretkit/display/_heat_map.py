@@ -1,4 +1,4 @@
-"""Probabilities as colours: strategies of a run, and ranges of starting hands."""
+"""Probabilities as colors: heat maps of profiles, and grids of starting hands."""
 
 import itertools
 import math
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FEW, _WIDE = 40, 12
-"""Rows and columns up to which there are numbers in the cells; more columns are named upwards."""
+"""Most rows and columns with numbers in the cells; names of more columns are vertical."""
 _HIGHEST = 14.0
-"""The most inches that the cells are high; of more rows, only some are named."""
+"""Most inches of all rows together; with more rows, only some have names."""
 
 
 class _Row(NamedTuple):
@@ -43,7 +43,7 @@ class _Row(NamedTuple):
 
     @property
     def mixed(self) -> float:
-        """The entropy of the strategy here, less than any where play never comes."""
+        """The entropy of the strategy, or -1 if the information set is not reached."""
         played = self.probabilities[self.probabilities > 0.0]
         return float(-played @ np.log(played)) if self.reached else -1.0
 
@@ -57,23 +57,23 @@ def heat_map(
     figsize: tuple[float, float] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a profile as a table of colors: information sets downwards, actions across.
+    """Draw a profile as a heat map: rows are information sets, columns are actions.
 
-    A cell is grey where the player has no such action, and hatched where the player's own play
-    never reaches the information set. A black line separates the players.
+    A cell is gray if the player has no such action, and hatched if the player's own strategy never
+    reaches the information set. A black line separates the players.
 
     Parameters
     ----------
     profile
-        Such as ``run.average``, also of a run without a tree.
+        A profile such as ``run.average``, with or without a tree.
     information_sets
-        Labels, as ``"K"``, or labels or numbers with their player, as ``(0, "K")`` or ``(0, 2)``;
-        by default all of all players, or the most mixed of them.
+        Labels, as ``"K"``, or pairs of a player and a label or number, as ``(0, "K")`` or
+        ``(0, 2)``. By default all, up to ``limit``.
     limit
-        The most information sets to draw by default, at least 1: those that are reached and have
-        the strategies of largest entropy.
+        Most information sets to draw by default, at least 1. The reached ones with the largest
+        entropy are chosen.
     title, figsize, ax
-        As in all figures, see ``display``.
+        See ``display``.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def heat_map(
     check_kind(profile, Profile, "profile", "run.average")
     every = rows = _rows(profile, information_sets)
     if not rows:
-        raise ValueError("there is no information set to draw; pass information_sets=['K']")
+        raise ValueError("information_sets must not be empty")
     if information_sets is None and len(every) > limit:
         by_entropy = sorted(range(len(every)), key=lambda i: -every[i].mixed)
         rows = [every[i] for i in sorted(by_entropy[:limit])]
@@ -123,14 +123,14 @@ def _rows(profile: Profile, places: Iterable[Place] | None) -> list[_Row]:
 
 
 def _em() -> float:
-    """Return the size of the text in inches."""
+    """Return the font size in inches."""
     import matplotlib as mpl
 
     return float(mpl.rcParams["font.size"]) / 72.0
 
 
 def _size(columns: Sequence[str], rows: Sequence[_Row]) -> tuple[float, float]:
-    """Return the width and the height of a figure in inches."""
+    """Return the width and height of a figure in inches."""
     longest, cell = max(len(row.label) for row in rows), 4.5 if len(columns) <= _WIDE else 1.7
     width = 13.5 + 0.54 * longest + cell * len(columns)
     header_height = 8.0 + (0.6 * min(max(map(len, columns)), LONGEST) if _upright(columns) else 0.0)
@@ -139,22 +139,22 @@ def _size(columns: Sequence[str], rows: Sequence[_Row]) -> tuple[float, float]:
 
 
 def _upright(columns: Sequence[str]) -> bool:
-    """Return whether the names of actions are written upwards."""
+    """Return whether the names of actions are vertical."""
     return len(columns) > _WIDE or max(map(len, columns)) > 7
 
 
 def _height(ax: "Axes") -> float:
-    """Return the height of axes in inches, before constrained layout has fitted them."""
+    """Return the height of axes in inches, before constrained layout."""
     return max(ax.get_window_extent().height / ax.figure.dpi, 0.1)
 
 
 def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
-    """Color the cells, hatch those never reached, and write probabilities into few of them."""
+    """Color the cells, hatch unreached rows, and write probabilities in small maps."""
     import matplotlib as mpl
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Rectangle
 
-    cells = np.full((len(rows), len(columns)), np.nan)  # NaN where there is no such action
+    cells = np.full((len(rows), len(columns)), np.nan)  # NaN: no such action
     for index, row in enumerate(rows):
         cells[index, [columns.index(action) for action in row.actions]] = row.probabilities
     shades = ListedColormap(mpl.colormaps["Blues"](np.linspace(0.06, 1.0, 256)))  # never white
@@ -176,7 +176,7 @@ def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
 
 
 def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
-    """Name rows and columns, and draw a line between players."""
+    """Label rows and columns, and draw a line between players."""
     for index, (upper, lower) in enumerate(itertools.pairwise(rows), start=1):
         if upper.player != lower.player:
             ax.axhline(index, color="black", linewidth=1.0)
@@ -192,7 +192,7 @@ def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
 
 
 _PASSIVE = {"fold": "#9BBFDD", "check": "#8CC5A2", "call": "#8CC5A2"}
-"""Colors of passive actions; bets and raises are orange, the larger the darker."""
+"""Colors of passive actions. Bets and raises are orange, darker for larger ones."""
 
 
 def range_grid(
@@ -204,24 +204,25 @@ def range_grid(
     figsize: tuple[float, float] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the play of a range at a node of ``hold_em``: a cell for each pair of ranks.
+    """Draw a player's strategy at a node of ``hold_em``: a cell for each pair of ranks.
 
-    Suited hands are above the diagonal, pairs on it, and the others below. The width of a color in
-    a cell is the frequency of the action, on average over the hands that reach the node. The height
-    is the weight of these hands, relative to the largest of all cells. Empty cells have no hand.
+    Suited hands are above the diagonal, pairs on it, and offsuit hands below. The width of a color
+    in a cell is the frequency of the action, averaged over the hands that reach the node. The
+    height is the mean weight of these hands, relative to the largest cell. Empty cells have no
+    hand.
 
     Parameters
     ----------
     game
         A game of ``hold_em``.
     profile
-        Such as ``run.average``.
+        A profile such as ``run.average``.
     node
         The actions before the decision, as ``"/check/bet 500"``.
     title
         Text above the figure, followed by the player and the node.
     figsize, ax
-        As in all figures, see ``display``.
+        See ``display``.
 
     Examples
     --------
@@ -263,7 +264,7 @@ def range_grid(
 
 
 def _cells(hands: Sequence[str]) -> tuple[str, Indices]:
-    """Return the ranks of hands, the highest first, and the cell of each hand, row by row."""
+    """Return the ranks of hands, highest first, and the row-major cell of each hand."""
     ranks = "".join(rank for rank in reversed(RANKS) if rank in {*"".join(hands)})
     cells = []
     for name in hands:
@@ -286,7 +287,7 @@ def _colors(actions: Sequence[str]) -> list[object]:
 
 
 def _name_hands(ax: "Axes", ranks: str, hands: Indices) -> None:
-    """Draw the lines between cells and the names of those with hands."""
+    """Draw the grid, and the names of cells."""
     count = len(ranks)
     for cell in range(count**2):
         row, column = divmod(cell, count)

@@ -1,4 +1,4 @@
-"""HTML for notebooks: games, profiles, runs and results as small tables, small games drawn."""
+"""HTML for notebooks: tables of games, profiles and results, and drawings of small games."""
 
 import base64
 import html
@@ -26,7 +26,7 @@ from regretkit.games._profile_table import MOST, blocks_of, label_of, shown_acti
 from regretkit.games.public import PublicGame
 
 _DRAWN = 120
-"""Games with at most this many histories, or outcomes, are drawn."""
+"""Most histories, or outcomes, of a game that is drawn."""
 
 AnyGame: TypeAlias = (
     ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | PublicGame | GameTree
@@ -36,7 +36,7 @@ _BAR = "rgba(0, 114, 178, 0.28)"
 
 
 def table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
-    """Return a table of texts, the first of each row in bold; cells may be HTML, as ``<td ...``."""
+    """Return an HTML table; the first cell of each row is bold, others may be a ``_Cell``."""
     head = "".join(f"<th>{escaped(name)}</th>" for name in header)
     style = 'style="text-align: left; white-space: pre"'
     body = "".join(
@@ -49,7 +49,7 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
 
 
 class _Cell(str):
-    """A cell that is HTML already."""
+    """A cell as HTML."""
 
     __slots__ = ()
 
@@ -61,13 +61,13 @@ def _cell(content: str) -> str:
 
 
 def facts(*pairs: tuple[str, str | float], profile: Profile | None = None) -> str:
-    """Return named facts, one a row, and a profile below."""
+    """Return a table of named facts, with a profile below."""
     rows = [(name, fact if isinstance(fact, str) else number(fact)) for name, fact in pairs]
     return f"{table(rows)}{'' if profile is None else profile_html(profile)}"
 
 
 def game_html(game: AnyGame | Game) -> str:
-    """Return a small game as its figure, as text without matplotlib; a large one by its sizes."""
+    """Return a figure of a small game, or text without matplotlib; the sizes of a large game."""
     if not isinstance(game, AnyGame):
         return f"<pre>{escaped(repr(game))}</pre>"
     name = str(getattr(game, "name", None) or type(game).__name__)
@@ -88,7 +88,7 @@ def game_html(game: AnyGame | Game) -> str:
 
 
 def profile_html(profile: Profile) -> str:
-    """Return a profile as a table for each player: an information set a row."""
+    """Return a table for each player, with a row for each information set."""
     return "".join(_player(profile, player) for player in range(len(profile)))
 
 
@@ -111,7 +111,7 @@ def _player(profile: Profile, player: int) -> str:
 
 
 def _probability(action: str, probability: float) -> _Cell:
-    """Return a cell with the probability of an action, and a bar of that length behind it."""
+    """Return a cell with the probability of an action, as text and as a bar."""
     share = f"{100 * probability:.1f}%"
     bar = f"linear-gradient(90deg, {_BAR} {share}, transparent {share})"
     text = f"{escaped(shortened(action))} {probability:.4f}"

@@ -1,4 +1,4 @@
-"""What all figures share: text that is safe to draw, colors and axes."""
+"""Text, colors and axes of all figures."""
 
 import html
 import io
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# The palette of Okabe and Ito, which color-blind readers tell apart, without its yellow, which is
-# too pale for a line on white.
+# The palette of Okabe and Ito, which color-blind readers can distinguish. Its yellow is omitted:
+# it is too pale for lines on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -25,14 +25,13 @@ PLAYERS = ("#0072B2", "#D55E00", "#009E73", "#4B0092", "#661100", "#A0522D")
 CHANCE_COLOR = "#555555"
 
 _DECADES = 2.0
-"""A logarithmic axis of fewer decades is labeled between powers of ten."""
+"""A logarithmic axis with fewer decades has labels between powers of ten."""
 
 LONGEST = 40
-"""Characters of a name that are shown."""
+"""Most characters of a name."""
 
 _FILES: Any = {"svg.hashsalt": "regretkit", "svg.fonttype": "none", "pdf.fonttype": 42}
-"""For SVG that is the same whenever it is drawn, with text as text, and the fonts in PDF that
-publishers ask for."""
+"""Settings for reproducible SVG with text as text, and for PDF with TrueType fonts."""
 
 _SPELLINGS = {
     "hold_em": "Hold'em",
@@ -42,30 +41,30 @@ _SPELLINGS = {
     "pursuit_evasion": "Pursuit-evasion",
     "shapley_game": "Shapley's game",
 }
-"""Games whose names are spelled otherwise than their functions, without the underscores."""
+"""Titles of games that are not their function names without underscores."""
 
 
 def shortened(text: str, length: int = 28) -> str:
-    """Return printable text on one line, cut to a length."""
+    """Return printable text on one line, of at most ``length`` characters."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def plain(text: str, length: int = LONGEST) -> str:
-    """Return text for matplotlib: shortened, and never a formula."""
+    """Return shortened text for matplotlib, with ``$`` escaped."""
     return shortened(text, length).replace("$", r"\$")
 
 
 def title_of(name: str) -> str:
-    """Return the name of an algorithm or a game as readers know it: CFR+, Leduc poker.
+    """Return the usual name of an algorithm or a game, such as CFR+ or Leduc poker.
 
-    The parts between commas are spelled one by one; other names stay as they are.
+    Each part between commas is converted. Unknown names are unchanged.
     """
     return ", ".join(map(_spelled, name.split(", ")))
 
 
 def _spelled(name: str) -> str:
-    from regretkit import games  # not at the top: texts of minimizers need neither of these
+    from regretkit import games  # slow, and not needed to print minimizers
     from regretkit.play._algorithms import ALGORITHMS
 
     if name in ALGORITHMS:
@@ -78,17 +77,17 @@ def _spelled(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text for HTML and XML, in attributes too."""
+    """Return text escaped for HTML and XML, also in attributes."""
     return html.escape(printable(text))
 
 
 def number(value: float) -> str:
-    """Return a number to six digits, without a minus before zero."""
+    """Return a number with six digits, without a sign of zero."""
     return f"{value + 0.0:.6g}"
 
 
 def numbers(values: Sequence[float]) -> str:
-    """Return numbers, such as the payoffs of all players."""
+    """Return numbers separated by commas."""
     return ", ".join(map(number, values))
 
 
@@ -100,9 +99,9 @@ def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[s
 
 
 def style(index: int) -> dict[str, Any]:
-    """Return the look of a line: in the user's ``axes.prop_cycle``, if there is one, or ours.
+    """Return the style of a line, with the colors of the user's ``axes.prop_cycle`` if it is set.
 
-    No two of the first 28 of ours look the same, not even without color.
+    Otherwise, the first 28 styles are distinct.
     """
     import matplotlib as mpl
 
@@ -124,7 +123,7 @@ def color_of(player: int) -> str:
 
 
 def require_matplotlib(name: str) -> None:
-    """Raise an ImportError that names the extra to install, if matplotlib is missing."""
+    """Raise an ImportError if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -136,9 +135,9 @@ def require_matplotlib(name: str) -> None:
 def axes_for(
     ax: "Axes | None", figsize: tuple[float, float] | None, natural: tuple[float, float] | None
 ) -> "Axes":
-    """Return the axes to draw on: those given, or those of a new figure of a size in inches.
+    """Return ``ax``, or the axes of a new figure.
 
-    The size is ``figsize``, else ``natural``, else matplotlib's ``figure.figsize``.
+    Its size in inches is ``figsize``, ``natural``, or matplotlib's ``figure.figsize``.
     """
     import matplotlib.pyplot as plt
 
@@ -146,13 +145,13 @@ def axes_for(
 
 
 def label_axes(ax: "Axes", *, title: str | None = None, **texts: str | None) -> None:
-    """Set the title and the labels of axes that are given, as text that is no formula."""
+    """Set the title and other labels that are not None, as plain text."""
     named = texts | {"title": title and title_of(title)}
     ax.set(**{name: plain(text, 80) for name, text in named.items() if text is not None})
 
 
 def label_log_axis(axis: "Axis") -> None:
-    """Label a logarithmic axis at powers of ten; of few decades, at numbers between these."""
+    """Label a logarithmic axis at powers of ten, and between them if it has few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axis.set_minor_formatter(NullFormatter())
@@ -177,17 +176,17 @@ def width_of(text: str, size: float, weight: str = "normal") -> float:
     from matplotlib.textpath import text_to_path
 
     font, shown = FontProperties(size=size, weight=weight), text.replace(r"\$", "$")
-    with warnings.catch_warnings(action="ignore"):  # drawing warns of glyphs that the font lacks
+    with warnings.catch_warnings(action="ignore"):  # about glyphs that the font lacks
         return float(text_to_path.get_text_width_height_descent(shown, font, False)[0])
 
 
 def file_of(figure: "Figure", kind: str = "svg") -> bytes:
-    """Return a figure as a file of SVG, PDF or PNG, the same whenever it is drawn."""
+    """Return a figure as reproducible SVG, PDF or PNG."""
     import matplotlib as mpl
 
     file, look = io.BytesIO(), _FILES
     date: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-    # The reader's fonts may have glyphs that are missing here.
+    # Ignore warnings about missing glyphs: the reader's fonts may have them.
     with mpl.rc_context(look), warnings.catch_warnings(action="ignore"):
         figure.savefig(file, format=kind, metadata=date, dpi=150)
     return file.getvalue()

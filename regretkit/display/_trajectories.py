@@ -1,4 +1,4 @@
-"""Strategies of three actions on a triangle, and trajectories of runs."""
+"""Paths of strategies in the simplex, and trajectories of runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-"""The corners of the actions: a triangle of side 1 on the edge of the first two."""
+"""Corner of each action, shape ``(3, 2)``: a triangle of side 1."""
 
 _ATOL = 1e-6
 _THIN = 1.0
-"""The width of lines, thin enough for paths that go back and forth."""
+"""Width of lines, thin because paths often overlap."""
 
 
 def simplex(
@@ -42,17 +42,17 @@ def simplex(
     """Draw the path of a strategy of three actions through the simplex.
 
     A corner is a pure strategy. The probability of an action is the distance from the side opposite
-    to its corner, in heights of the triangle. A path begins at a hollow circle and ends at a filled
-    one.
+    its corner, relative to the height of the triangle. A path begins at a hollow circle and ends at
+    a filled one.
 
     Parameters
     ----------
     paths
-        Strategies in order, shape ``(points, 3)``; or several such paths by their names.
+        Strategies in order, shape ``(points, 3)``; or a mapping from names to such paths.
     actions
-        The names of the corners, bottom left, bottom right, and top; by default 0, 1 and 2.
+        The names of the bottom left, bottom right and top corner; by default 0, 1 and 2.
     title, figsize, ax
-        As in all figures, see ``display``.
+        See ``display``.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def simplex(
 
 
 def _points(path: ArrayLike, name: str) -> Vector:
-    """Return where the strategies of a path lie in the plane, shape ``(points, 2)``."""
+    """Return the points of a path in the plane, shape ``(points, 2)``."""
     strategies = floats(path, name)
     if strategies.ndim != 2 or strategies.shape[1] != 3 or not len(strategies):
         raise ValueError(f"{name} must have shape (points, 3), got {strategies.shape}")
     if (strategies < -_ATOL).any() or (np.abs(strategies.sum(axis=1) - 1.0) > _ATOL).any():
-        raise ValueError(f"{name} must hold probabilities, which sum to 1 in each row")
+        raise ValueError(f"{name} must have rows of probabilities that sum to 1")
     points: Vector = strategies @ CORNERS
     return points
 
@@ -122,7 +122,7 @@ _TITLES = {
     "regret": "regret (units of payoff)",
 }
 _MOST = 12
-"""The most information sets in one figure."""
+"""Most information sets in one figure."""
 
 
 def trajectories(
@@ -134,26 +134,25 @@ def trajectories(
     figsize: tuple[float, float] | None = None,
     axes: "NDArray[np.object_] | None" = None,
 ) -> "NDArray[np.object_]":
-    """Draw how strategies, averages and regrets move over time: one line an action.
+    """Draw strategies, averages and regrets against iterations, with a line for each action.
 
-    Each row is an information set. Its columns are the current strategy, the average, and the
-    regrets of the rule there.
+    Each row is an information set. Its columns are the current strategy, the average strategy, and
+    the regrets of the rule.
 
     Parameters
     ----------
     record
-        Has watched a run.
+        A record of a run.
     information_sets
-        At most 12 of those in the record; by default all.
+        At most 12 information sets of the record; by default all.
     kinds
-        Some of ``"strategy"``, ``"average"`` and ``"regret"``; by default all, but regrets only if
-        a rule has some.
+        Some of ``"strategy"``, ``"average"`` and ``"regret"``; by default all, without regrets if
+        no rule has them.
     log
-        Whether the scale of the iterations is logarithmic; by default if steps between the recorded
-        iterations grow, as with ``geometric``.
+        Whether iterations have a logarithmic scale; by default if the recorded iterations grow
+        geometrically.
     figsize, axes
-        As in all figures, see ``display``; ``axes`` has shape ``(information sets, kinds)``, and so
-        has the result.
+        See ``display``. ``axes`` and the result have shape ``(information sets, kinds)``.
 
     Examples
     --------
@@ -168,12 +167,12 @@ def trajectories(
     require_matplotlib("display.trajectories")
     check_kind(record, TrajectoryRecorder, "record", "TrajectoryRecorder(['K'])")
     if not record.iterations:
-        raise ValueError("record is empty: pass it to a run, as in run(100, callbacks=[record])")
+        raise ValueError("record is empty; pass it to a run, as in run(100, callbacks=[record])")
     places = list(record.seen if information_sets is None else information_sets)
     if not 1 <= len(places) <= _MOST:
         raise ValueError(
-            f"there are {len(places)} information sets to draw, and room for 1 to {_MOST}; choose "
-            "some, as in information_sets=['K', (1, 'Kb')]"
+            f"information_sets must have length 1 to {_MOST}, got {len(places)}; choose some, as "
+            "in information_sets=['K', (1, 'Kb')]"
         )
     if kinds is None:
         held = any(np.isfinite(record.path(place, "regret")).any() for place in places)
@@ -212,7 +211,7 @@ def _draw(ax: "Axes", record: TrajectoryRecorder, place: Place, kind: str, log: 
 def _panels(
     axes: Any, rows: int, columns: int, figsize: tuple[float, float] | None
 ) -> "NDArray[np.object_]":
-    """Return the axes that are given, or those of a new figure."""
+    """Return ``axes``, or the axes of a new figure."""
     import matplotlib.pyplot as plt
 
     if axes is None:

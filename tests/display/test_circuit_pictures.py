@@ -68,7 +68,7 @@ def test_hyperparameters_are_shown_where_they_are_not_the_default_ones(player, l
 def test_equal_parts_are_one_line_and_of_many_parts_the_first_are_shown():
     lines = str(rk.Product([rk.RegretMatching(2) for _ in range(40)])).splitlines()
     assert len(lines) == 2
-    assert lines[1].startswith("  parts[0 to 39], 40 alike: RegretMatching ")
+    assert lines[1].startswith("  parts[0 to 39], 40 equal: RegretMatching ")
     lines = str(rk.Product([rk.RegretMatching(2 + n % 2) for n in range(40)])).splitlines()
     assert len(lines) == 14
     assert lines[-1] == "  ... 28 more"

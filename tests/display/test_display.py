@@ -424,19 +424,23 @@ COLUMNS = {"iteration": [1], "a": [1], "b": [1]}
 UNEQUAL = {"iteration": [1, 2], "gap": [1.0]}
 PROFILE = Profile([np.array([0.0, 1.0])], [rk.Simplices(2)])
 test_what_cannot_be_drawn_is_refused = refusals(
-    (lambda: display.convergence({}), TypeError, "curves must map the names of runs"),
+    (lambda: display.convergence({}), TypeError, "curves must map names of runs"),
     (lambda: display.convergence({"run": 3}), TypeError, r"curves\['run'\] must be a Recorder"),
-    (lambda: display.convergence({"r": Recorder()}), ValueError, "Recorder without rows"),
+    (lambda: display.convergence({"r": Recorder()}), ValueError, "an empty Recorder"),
     (lambda: display.convergence({"r": {"gap": [1.0]}}), ValueError, "no column 'iteration'"),
     (lambda: display.convergence({"r": COLUMNS}), ValueError, "y must be one of 'a', 'b'"),
     (lambda: display.convergence({"r": UNEQUAL}), ValueError, "columns of different lengths"),
     (lambda: display.trajectories(moved(), kinds=["speed"]), ValueError, "kinds must be"),
     (lambda: display.trajectories(moved(), axes=np.empty((2, 2))), ValueError, r"\(2, 3\), got"),
-    (lambda: display.trajectories(sixteen()), ValueError, "16 information sets to draw"),
+    (lambda: display.trajectories(sixteen()), ValueError, "1 to 12, got 16"),
     (lambda: display.trajectories(TrajectoryRecorder(["K"])), ValueError, "record is empty"),
     (lambda: display.simplex([[0.5, 0.5]]), ValueError, r"shape \(points, 3\), got \(1, 2\)"),
-    (lambda: display.simplex([[0.5, 0.5, 0.5]]), ValueError, "sum to 1 in each row"),
+    (lambda: display.simplex([[0.5, 0.5, 0.5]]), ValueError, "that sum to 1"),
     (lambda: display.simplex(np.eye(3), actions=["a", "b"]), ValueError, "actions"),
-    (lambda: display.heat_map(PROFILE, information_sets=[]), ValueError, "no information set"),
+    (
+        lambda: display.heat_map(PROFILE, information_sets=[]),
+        ValueError,
+        "information_sets must not be empty",
+    ),
     call=lambda draw: draw(),
 )
