@@ -1,4 +1,4 @@
-"""Measurements of regretkit, by name.
+"""Benchmarks of regretkit, by name.
 
 $ python -m benchmarks
 $ python -m benchmarks compare --quick
@@ -25,9 +25,9 @@ MODULES = {
     "sampling": "sampling sampling_gaps",
     "workbench": "workbench",
 }
-"""The benchmarks of each module."""
+"""Benchmarks in each module."""
 BENCHMARKS = dict(sorted((name, module) for module in MODULES for name in MODULES[module].split()))
-"""The module of each benchmark, which has a command of that name."""
+"""The module of each benchmark."""
 
 Command: TypeAlias = Callable[[Sequence[str]], int | None]
 

@@ -1,6 +1,6 @@
-"""What composing costs: minimizers beside the same mathematics in bare NumPy, and circuits.
+"""The cost of composition: minimizers and circuits compared with bare NumPy.
 
-By hand nothing is checked, saved or bounded, and nothing that cancels is exactly zero.
+The versions by hand check and save nothing, track no bounds, and do not make cancellation exact.
 """
 
 from collections.abc import Callable
@@ -83,7 +83,7 @@ class SwapRegret:
 
 
 class InternalRegret:
-    """Regret matching over the maps that play b wherever a was to be played."""
+    """Regret matching over the maps that replace one action a by another action b."""
 
     def __init__(self, actions: int) -> None:
         self.maps, self.actions = RegretMatching(actions * (actions - 1)), actions
@@ -102,7 +102,7 @@ class InternalRegret:
 
 
 class Objects:
-    """One object for each decision point of a tree, in a loop."""
+    """A loop over one object for each decision point of a tree."""
 
     def __init__(self, tree: rk.DecisionTree) -> None:
         self.tree = tree
@@ -158,12 +158,12 @@ def objects(tree: rk.DecisionTree) -> rk.RegretMinimizer:
 
 @frozen
 class Row:
-    """A minimizer, and the same by hand."""
+    """A minimizer, and its equivalent by hand."""
 
     composed: Callable[[], rk.RegretMinimizer]
     by_hand: Callable[[], RegretMatching | ConvexHull | SwapRegret | InternalRegret | Objects]
     floor: float
-    """How many times as long the first takes, at most."""
+    """Largest acceptable ratio of times, composed over by hand."""
     goal: float
 
 
@@ -192,7 +192,7 @@ Both: TypeAlias = tuple[Action, Action]
 
 
 def iterations(row: Row) -> Both:
-    """Return what runs iterations of a row, composed and by hand, against the same utilities."""
+    """Return functions that run iterations of a row, composed and by hand, on equal utilities."""
     composed, by_hand = row.composed(), row.by_hand()
     utilities = np.random.default_rng(1).normal(size=(64, composed.dimension))
 
@@ -211,10 +211,10 @@ def iterations(row: Row) -> Both:
 
 @benchmark([*ROWS], head="minimizer")
 def by_hand(name: str, quick: bool) -> Figures:
-    """What one iteration takes, over the same mathematics by hand in NumPy.
+    """The time of one iteration, compared with the same mathematics by hand in NumPy.
 
-    Microseconds of processor time for ``next_strategy`` and ``observe_utility``, with all checks,
-    and by hand without any. Both take turns, and the best of each counts.
+    Microseconds of processor time for ``next_strategy`` and ``observe_utility`` with all checks,
+    and by hand without checks. Both alternate, and the best turn of each counts.
     """
     composed, same = iterations(ROWS[name])
     best = best_times({"composed": composed, "by hand": same}, 3 if quick else 15)
@@ -233,7 +233,7 @@ RM = rk.RegretMatching
 
 
 def nested(actions: int) -> rk.RegretMinimizer:
-    """Return a hull of a restarted hull and a minimizer of swap regret."""
+    """Return a convex hull of a restarted hull and a swap regret minimizer."""
     return rk.ConvexHull([Restart(hull(actions), every=10), rk.SwapRegret(actions, RM)], RM)
 
 
@@ -247,15 +247,15 @@ CIRCUITS: dict[str, Callable[[int], rk.RegretMinimizer]] = {
 
 
 def each(make: Callable[[int], rk.RegretMinimizer], simplices: rk.Simplices) -> rk.RegretMinimizer:
-    """Return one object for each decision point."""
+    """Return a product of one object for each decision point."""
     return rk.Product([make(n) for n in simplices.sizes.tolist()])
 
 
 @benchmark([*CIRCUITS], quick=["hull of RM and RM+"], head="at a decision point")
 def circuits(name: str, quick: bool) -> Figures:
-    """One circuit over all decision points of Leduc poker, over one object for each of the 936.
+    """One circuit for all decision points of Leduc poker, compared with 936 objects.
 
-    Milliseconds of an iteration of both players in NumPy. Both take turns, and the best counts.
+    Milliseconds of an iteration of both players in NumPy. Both alternate, and the best turn counts.
     """
     game, make = tree_game("leduc_poker"), CIRCUITS[name]
     runs = {
@@ -298,10 +298,10 @@ AROUND: dict[str, Callable[[rk.CFR], rk.RegretMinimizer]] = {
 
 @benchmark([*CONTESTS], quick=["Kuhn poker"])
 def around(title: str, quick: bool) -> Figures:
-    """What circuits around whole trees cost in machine code, over CFR+ alone.
+    """The cost of circuits around whole trees in compiled code, relative to CFR+ alone.
 
-    ``ExplorationMixture``, ``LastIterateByAveraging``, and a magnet of a user around each player's
-    tree. All take turns, and the best of each counts.
+    The circuits are ``ExplorationMixture``, ``LastIterateByAveraging`` and a user's magnet. All
+    alternate, and the best turn of each counts.
     """
     game = tree_game(CONTESTS[title].call)
     runs = {}

@@ -1,4 +1,4 @@
-"""The comparison with other libraries: the same algorithm and averages, measured in turns."""
+"""Comparison with other libraries, for equal algorithms and averages."""
 
 import os
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from benchmarks.runs import tree_game
 
 OURS = "regretkit"
 CHECKED = (10, 100)
-"""Iterations after which gaps are compared, the later ones if there is time."""
+"""Iterations at which gaps are compared, the later one if time permits."""
 SOLVERS: list[Solver] = []
 """The solver of this process."""
 
@@ -25,7 +25,7 @@ SOLVERS: list[Solver] = []
 
 
 def build(peer: str, title: str, algorithm: str) -> None:
-    """Build a solver; what libraries print goes nowhere."""
+    """Build a solver, and discard the output of libraries."""
     pin()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
@@ -34,11 +34,11 @@ def build(peer: str, title: str, algorithm: str) -> None:
     for module in modules:
         import_module(module)
     SOLVERS.append(start(CONTESTS[title], algorithm))
-    SOLVERS[0].run(1)  # may load machine code
+    SOLVERS[0].run(1)  # may load compiled code
 
 
 def run(iterations: int) -> float:
-    """Return the processor time of some iterations."""
+    """Return the processor seconds of iterations."""
     return cpu_seconds(SOLVERS[0].run, iterations)
 
 
@@ -51,23 +51,23 @@ def gap() -> float:
 
 @define
 class Worker:
-    """A solver in a process of its own."""
+    """A solver in its own process."""
 
     process: ProcessPoolExecutor
     gaps: dict[int, float] = field(factory=dict)
-    """NashConv of the average after these iterations."""
+    """NashConv of the average by number of iterations."""
     iterations: int = 1
-    """In a turn."""
+    """Iterations in a turn."""
     best: float = float("inf")
-    """Seconds of an iteration in the best turn."""
+    """Seconds per iteration in the best turn."""
     left: float = 0.0
-    """Seconds that further turns may take."""
+    """Seconds left for further turns."""
 
     def ask(self, function: Any, *arguments: object) -> Any:
         return self.process.submit(function, *arguments).result()
 
     def check(self, turn: float, seconds: float) -> None:
-        """Run to the iterations where gaps are compared, and set the length of a turn."""
+        """Run to the iterations of ``CHECKED``, and set the length of a turn."""
         done, spent, pace = 1, 0.0, 0.0
         for checked in CHECKED:
             if done > 1 and spent + (checked - done) * pace > seconds:
@@ -80,7 +80,7 @@ class Worker:
         self.left = seconds
 
     def take_turn(self) -> None:
-        """Take a turn, while there is time."""
+        """Run a turn if time is left."""
         if self.left > 0.0:
             seconds = self.ask(run, self.iterations)
             self.left -= seconds
@@ -88,7 +88,7 @@ class Worker:
 
 
 def compared(title: str, algorithm: str, peers: Sequence[str], quick: bool) -> dict[str, Worker]:
-    """Let peers solve a game in turns, each in its own process."""
+    """Run solvers alternately on a game, each in its own process."""
     turns, turn, seconds = (5, 0.02, 2.0) if quick else (30, 0.05, 15.0)
     found: dict[str, Worker] = {}
     with ExitStack() as stack:
@@ -114,13 +114,13 @@ def compared(title: str, algorithm: str, peers: Sequence[str], quick: bool) -> d
     head="game: algorithm",
 )
 def compare(row: str, quick: bool) -> Figures:
-    """CFR+ and CFR next to other libraries, with the same updates and averages.
+    """CFR+ and CFR compared with other libraries, with the same updates and averages.
 
-    Microseconds of processor time for an iteration in machine code, and how many times as long the
-    others take. Each solver has a process of its own. All take turns on one core with one thread,
-    and the best turn counts. NashConv of the average is that after 100 iterations, and *differ by*
-    is the largest relative difference of the NashConv that the libraries measure themselves. Where
-    regrets tie (Goofspiel with five cards), the order of sums decides the play, and gaps differ.
+    Microseconds of processor time per compiled iteration, and the relative times of the others.
+    Each solver has its own process. All alternate on one core with one thread, and the best turn
+    counts. *NashConv* is that of the average after 100 iterations. *differ by* is the largest
+    relative difference between libraries, each with its own NashConv. If regrets tie, as in
+    Goofspiel with five cards, the order of summation changes strategies, and gaps differ.
     """
     title, algorithm = row.split(": ")
     game = tree_game(CONTESTS[title].call)

@@ -1,4 +1,4 @@
-"""Learners of correlated equilibria next to CFR, and next to OpenSpiel's EFR."""
+"""Minimizers for correlated equilibria, compared with CFR and with OpenSpiel's EFR."""
 
 from functools import partial
 from importlib import import_module
@@ -16,7 +16,7 @@ GAMES = {
     "Sheriff": "sheriff(max_items=3,max_bribe=3,num_rounds=2)",
     "Leduc poker": "leduc_poker",
 }
-"""Names in OpenSpiel."""
+"""Games by their names in OpenSpiel."""
 IN_OPENSPIEL = {
     **{name: name.replace("_", " ") for name in DEVIATION_TYPES},
     **dict.fromkeys(("efce", "efcce", "linear swap"), "csps"),
@@ -36,12 +36,12 @@ ROWS += [f"Kuhn poker: {name}" for name in DEVIATION_TYPES if name != "csps"]
 
 @benchmark(ROWS, quick=["Kuhn poker: efce"], head="game: deviations")
 def deviations(row: str, quick: bool) -> Figures:
-    """An iteration without EFR, trigger or linear swap regret, next to OpenSpiel and to CFR.
+    """An iteration of EFR, trigger and linear swap regret, compared with OpenSpiel and CFR.
 
-    Milliseconds of an iteration of all players with simultaneous updates, OpenSpiel's EFR in Python
-    with the same deviations (``csps`` for triggers and linear swap), how many times as long that
-    takes, and the time of CFR in the same engine. NashConv is that of the average after 10
-    iterations, which agrees where both play the same deviations. All take turns.
+    Milliseconds of an iteration of all players with simultaneous updates, for regretkit and for
+    OpenSpiel's EFR in Python with the same deviations (``csps`` for triggers and linear swap). Then
+    ratios: OpenSpiel over regretkit, and regretkit over CFR in the same engine. NashConv is that of
+    the average after 10 iterations; it agrees if both use the same deviations. All alternate.
     """
     title, name = row.split(": ")
     game = rk.games.from_openspiel(GAMES[title])

@@ -1,4 +1,4 @@
-"""Runs of CFR+: iterations in each engine, the first iteration, checkpoints."""
+"""Runs of CFR+: iterations by engine, start times, and checkpoints."""
 
 import os
 import subprocess
@@ -27,16 +27,16 @@ ENGINES: dict[str, tuple[Kind, Kind, str]] = {
     "own rule": (rk.CFR, RegretMatchingPlus, "compiled"),
 }
 MOST = 6_000
-"""Information sets up to which there is time for an object for each."""
+"""Most information sets for runs with an object for each."""
 
 
 @benchmark([*CONTESTS], quick=QUICK)
 def engines(title: str, quick: bool) -> Figures:
     """One iteration of CFR+ in each engine, and with an object for each information set.
 
-    Microseconds of processor time per iteration, in which both players learn once, the best of
-    several turns of half a second. *Objects* is one object for each information set (``circuit``),
-    *numpy* the flat ``CFR``, *own rule* RM+ in ten lines of a user, compiled.
+    Microseconds of processor time per iteration with one update of each player: the best of several
+    turns of half a second. *objects* is ``circuit``, with an object for each information set.
+    *numpy* is the flat ``CFR``. *own rule* is a user's compiled RM+ of ten lines.
     """
     game, runs = tree_game(CONTESTS[title].call), {}
     for name, (make, rule, engine) in ENGINES.items():
@@ -61,11 +61,11 @@ STARTS = {
 
 @benchmark([*STARTS], head="process")
 def start(row: str, quick: bool) -> Figures:
-    """How long a process takes, by what is on disk.
+    """The time of a process, with and without compiled code on disk.
 
-    Seconds from the start of Python to its end, by the clock and of processor time, imports
-    included: the first compiled iteration of a run with its machine code on disk, with nothing on
-    disk, or with everything but a rule; and the README's first command. The best of three.
+    Wall-clock and processor seconds from the start to the end of Python, the best of three. Rows
+    run the first compiled iteration with its code on disk, with nothing on disk, or with all but a
+    new rule; the last row is the README's first command.
     """
     taken = []
     for _ in range(1 if quick else 3):
@@ -78,7 +78,7 @@ def start(row: str, quick: bool) -> Figures:
 
 
 def processor_seconds(arguments: list[str], folder: str) -> tuple[float, float]:
-    """Return the time of a process with its machine code in a folder, by the clock and the CPU."""
+    """Return wall-clock and processor seconds of a process, with a folder for compiled code."""
     environment = os.environ | {"REGRETKIT_CACHE_DIR": folder}
     before, began = os.times(), time.perf_counter()
     subprocess.run(
@@ -100,10 +100,10 @@ WITHOUT_A_TREE = "liars_dice(dice=2)"
 
 @benchmark(["kuhn_poker", "leduc_poker", "liars_dice", WITHOUT_A_TREE])
 def checkpointing(name: str, quick: bool) -> Figures:
-    """What it costs to save a run, over ``np.savez`` of as many bytes.
+    """The cost of saving a run, relative to ``np.savez`` of as many bytes.
 
-    A run of CFR+, or of external sampling without a tree after 100,000 iterations. The file's size,
-    milliseconds of a save and of loading it, and nanoseconds of a save for each information set.
+    Runs are CFR+, and external sampling without a tree after 100,000 iterations. Columns are the
+    size of the file, milliseconds to save and to load, and nanoseconds to save an information set.
     """
     run: SelfPlay | Sampled
     if name == WITHOUT_A_TREE:

@@ -1,4 +1,4 @@
-"""How long it takes to an equilibrium: by linear programs, by ``finish``, or to a gap."""
+"""Time to an equilibrium: by linear programs, by ``finish``, and to a gap by runs."""
 
 import math
 import time
@@ -24,12 +24,12 @@ EXACT = [
     *("dudo(sides=5)", "dudo(sides=6)", "random 100 x 100", "random 300 x 300"),
 ]
 LONG = 2.0
-"""Seconds after which nothing is repeated."""
+"""Actions that take more seconds are not repeated."""
 Answer = TypeVar("Answer")
 
 
 def best_time(action: Callable[[], Answer]) -> tuple[Answer, float]:
-    """Return an answer, and the best processor time of three to find it, or of one."""
+    """Return a result, and its processor seconds: the best of three, or of one if long."""
     times: list[float] = []
     while True:
         start = time.process_time()
@@ -41,10 +41,10 @@ def best_time(action: Callable[[], Answer]) -> tuple[Answer, float]:
 
 @benchmark(EXACT, quick=EXACT[:3])
 def exact(call: str, quick: bool) -> Figures:
-    """How long the values of zero-sum games take by linear programs, and how exact they are.
+    """Time and accuracy of linear programs for the values of zero-sum games.
 
-    The two players' sequences, the value to player 0, the difference between the proofs of both
-    players, and the best time of three (of one where it is long).
+    Columns are both players' sequences, the value for player 0, the gap between both bounds, and
+    processor seconds: the best of three, or of one if long.
     """
     n = int(call.split()[1]) if call.startswith("random") else 0
     payoffs = np.random.default_rng(0).normal(size=(n, n))
@@ -70,11 +70,11 @@ PROGRAM = "linear program, ms"
 
 @benchmark(FINISHING, quick=FINISHING[:1])
 def finish(call: str, quick: bool) -> Figures:
-    """How much longer the linear program takes than a run and ``finish``, to 1e-12 of the payoffs.
+    """Time of the linear program relative to a run with ``finish``, to 1e-12 of the payoffs.
 
-    Medians of nine (three, if quick or long), taken in turns, with machine code on disk; 0 where
-    the run takes more than five times as long. ``solve`` is ``solve(game, exact=True)`` with
-    machine code asked for, which chooses the algorithm and merges symmetries first.
+    Medians of nine alternating turns (three, if quick or long), with compiled code on disk; 0 if
+    the run takes more than five times as long. ``solve`` is the compiled
+    ``solve(game, exact=True)``, which chooses the algorithm and merges symmetries first.
     """
     game = tree_game(call)
     times: dict[str, list[float]] = {name: [] for name in (PROGRAM, *FINISHED, "solve")}
@@ -95,11 +95,11 @@ def finish(call: str, quick: bool) -> Figures:
 
 
 OUT_OF_TIME: list[str] = []
-"""The method of the last solution, if it ran out of time."""
+"""The method of the last solution, if it reached the time limit."""
 
 
 def play_to_the_end(game: Any, name: str, limit: float) -> None:
-    """Play and finish."""
+    """Solve a game by a run and ``finish``."""
     if name == "solve":
         solution: Any = rk.solve(game, exact=True, engine="compiled", time_limit=limit)
     else:
@@ -117,9 +117,9 @@ CONCEPTS = ("nfcce", "efcce", "efce")
     quick=[f"{concept} {TREES[0]}" for concept in CONCEPTS],
 )
 def correlated_trees(row: str, quick: bool) -> Figures:
-    """How long the best correlated equilibria of trees for player 0 take, with building.
+    """Time of the best correlated equilibria of trees for player 0, with building.
 
-    With the mediator's sequences, the largest gain of a deviation, and the gap to the dual.
+    Other columns are the mediator's sequences, the largest gain of a deviation, and the dual gap.
     """
     concept, _, call = row.partition(" ")
     chosen = cast("Concept", concept)
@@ -160,12 +160,12 @@ def draw_gaps(found: Found) -> None:
     plot=draw_gaps,
 )
 def time_to_gap(row: str, quick: bool) -> Figures:
-    """How long every form of CFR takes to a gap, next to ``finish`` and a linear program.
+    """Time to a gap of every form of CFR, compared with ``finish`` and a linear program.
 
-    Seconds of processor time that compiled iterations take until NashConv of the average (the sum
-    over players, in units of payoff) is at most 1e-3, 1e-6 and 1e-9; in parentheses, the smallest
-    gap within ten seconds. The gap is measured at iterations that grow by a tenth, and measuring is
-    not counted. *Finish* is the time of a run from its start until ``finish`` ends at 1e-9.
+    Processor seconds of compiled iterations until NashConv of the average (summed over players, in
+    units of payoff) is at most 1e-3, 1e-6 and 1e-9; or the smallest gap within ten seconds, in
+    parentheses. Gaps are measured at iterations that grow by 10 %; their time does not count.
+    *finish* is the time from the start of a run until ``finish`` reaches 1e-9.
     """
     call, name = row.split(": ")
     game = tree_game(call)
@@ -179,7 +179,7 @@ def time_to_gap(row: str, quick: bool) -> Figures:
     run = algorithm.start(game, engine="compiled").run(0)
     times, gaps, seconds = list[float](), list[float](), 0.0
     while seconds < (0.5 if quick else LIMIT) and min(gaps, default=1.0) > GAPS[-1]:
-        # A call costs once what some iterations of small games cost.
+        # Enough iterations to hide the fixed cost of a call.
         more = max(10, run.iteration // 10, int(3e-4 * run.iteration / max(seconds, 3e-4)))
         seconds += cpu_seconds(run.run, more)
         times.append(seconds)
@@ -199,7 +199,7 @@ def time_to_gap(row: str, quick: bool) -> Figures:
 
 
 def reached(times: list[float], gaps: list[float]) -> Figures:
-    """Return when each gap was reached, or the smallest one in parentheses."""
+    """Return the time to each gap, or the smallest gap in parentheses."""
     found: Figures = {}
     for gap in GAPS:
         first = [seconds for seconds, each in zip(times, gaps, strict=True) if each <= gap]

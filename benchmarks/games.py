@@ -1,4 +1,4 @@
-"""How games are built: catalogue, OpenSpiel, files, and graphs that merge states."""
+"""Building games: catalogue, OpenSpiel, files, and graphs that merge states."""
 
 import time
 from collections.abc import Callable
@@ -31,11 +31,11 @@ IMPORTED = ("kuhn_poker", "leduc_poker", "liars_dice", "tic_tac_toe")
     fresh=True,
 )
 def building(row: str, quick: bool) -> Figures:
-    """How long it takes to build a game, and how much memory to build and to solve it.
+    """Time and memory to build a game, and memory to solve it.
 
-    Seconds of processor time of the first build in a process, the largest memory of the process,
-    Python and its libraries included, then with one iteration of CFR+. For OpenSpiel's games also
-    the time of a bare walk through all states, with the calls that every import needs.
+    Processor seconds of the first build in a process, and the peak memory of the process with
+    Python and its libraries, after the build and after one iteration of CFR+. For OpenSpiel's games
+    also the time of a bare walk through all states, with the calls that every import needs.
     """
     name = row.removeprefix(OPENSPIEL)
     walk: Figures = {}
@@ -77,7 +77,7 @@ def bare(game: Any) -> None:
 
 
 def deep(levels: int) -> str:
-    """Return a tree in which the players take turns to stop or to go down another step."""
+    """Return a game of alternating players, who stop or go on."""
     lines = [
         f'p "" {1 + i % 2} {1 + i} "" {{ "stop" "go" }} 0\nt "" {1 + i} "" {{ {i}, 0 }}'
         for i in range(levels)
@@ -95,9 +95,9 @@ FILES: dict[str, Callable[[], str]] = {
 
 @benchmark([*FILES], quick=["Kuhn poker"], head="file")
 def reading(name: str, quick: bool) -> Figures:
-    """How fast ``.efg`` files are read, next to pygambit where it is installed.
+    """The speed of reading ``.efg`` files, compared with pygambit if installed.
 
-    Nodes a second, the players' sequence forms included, and how many times as long pygambit takes.
+    Nodes per second, including the players' sequence forms, and the relative time of pygambit.
     """
     text = FILES[name]()
     nodes = read_efg(text).tree.histories
@@ -115,12 +115,12 @@ def reading(name: str, quick: bool) -> Figures:
 
 @benchmark(("1", "2", "3", "4", "all, as on the tree"), head="claims remembered", fresh=True)
 def repeated_states(claims: str, quick: bool) -> Figures:
-    """What merging histories into states saves: Dudo with one die each, and a short memory.
+    """The effect of merging histories into states: Dudo with one die each, and a short memory.
 
-    States and moves of the graph of players who remember a few claims, milliseconds of an iteration
-    of FSICFR with regret matching when it sweeps everything and when it draws chance, and NashConv
-    of the average after 1,000 swept iterations, by best responses on the tree in which players
-    remember everything they saw. With all claims remembered, the graph is the tree.
+    Players remember a few claims; with all claims, the graph is the tree. Columns are states and
+    moves of the graph, milliseconds of an iteration of FSICFR with regret matching in a full sweep
+    and with sampled chance, and NashConv of the average after 1,000 sweeps. Best responses are on
+    the tree of players with perfect recall.
     """
     sides, iterations = (3, 100) if quick else (6, 1_000)
     rules = Dudo(sides=sides, memory=int(claims) if claims.isdigit() else None)
@@ -131,7 +131,7 @@ def repeated_states(claims: str, quick: bool) -> Figures:
         return SelfPlay(graph, players, order=Simultaneous(), estimator=estimator)
 
     swept, drawn = start(ExactUtility()), start(ChanceSampling(np.random.default_rng(1)))
-    drawn.run(4 * sides**2)  # lays out what is left of the graph after each roll of the dice
+    drawn.run(4 * sides**2)  # creates the layouts for each roll of the dice
     best = best_times({"swept": swept.run, "drawn": drawn.run}, turns=5)
     game = ImperfectRecallGame(tree) if claims.isdigit() else rk.ExtensiveFormGame(tree)
     average = graph.to_tree_profile(start(ExactUtility()).run(iterations).average, game)

@@ -1,7 +1,7 @@
-"""What benchmarks share: rows of measurements, times, processes, tables and figures.
+"""Tools of benchmarks: rows of measurements, times, processes, tables and figures.
 
-A benchmark is a function that measures one row and returns its columns; :func:`benchmark` makes
-the command ``python -m benchmarks NAME [ROW ...] [--quick]`` of it, called like the function.
+A benchmark is a function that measures one row and returns its columns. :func:`benchmark` turns it
+into the command ``python -m benchmarks NAME [ROW ...] [--quick]`` with the function's name.
 """
 
 import importlib.metadata
@@ -24,15 +24,15 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ONE_THREAD: dict[str, str] = dict.fromkeys(THREADS, "1")
 PACKAGES = ("regretkit", "numpy", "scipy", "llvmlite", "open_spiel", "LiteEFG", "noregret")
 TURN = 0.02
-"""Seconds of a turn: long enough to be measured, and short enough not to be disturbed."""
+"""Seconds of a turn: long enough to measure, short enough to avoid other load."""
 
 Figures: TypeAlias = dict[str, Any]
-"""The columns of a row: numbers, or text as it is printed. Names that begin with _ are hidden."""
+"""The columns of a row: numbers or texts. Names that begin with _ are hidden."""
 Found: TypeAlias = Mapping[str, Figures]
 """Figures by row."""
 Curves: TypeAlias = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 Action: TypeAlias = Callable[[int], object]
-"""Does something as often as its argument says."""
+"""Repeats an action a given number of times."""
 
 # Rows
 
@@ -42,15 +42,15 @@ class Benchmark:
     """A table whose rows are measured one by one."""
 
     measure: Callable[[str, bool], Figures]
-    """Measures a row, quickly or in full."""
+    """Measures a row; the flag selects a quick measurement."""
     rows: Sequence[str]
     quick: Sequence[str]
     head: str
-    """The head of the column of rows."""
+    """The heading of the column of rows."""
     fresh: bool
-    """Whether each row is measured in a process of its own."""
+    """Whether each row has its own process."""
     plot: Callable[[Found], None]
-    """Draws the figure of a full run."""
+    """Draws the figure after a full run."""
 
     def __call__(self, arguments: Sequence[str]) -> None:
         """Measure the named rows, or all of them, and print the table."""
@@ -90,7 +90,7 @@ def benchmark(
     fresh: bool = False,
     plot: Callable[[Found], None] = lambda found: None,
 ) -> Callable[[Callable[[str, bool], Figures]], Benchmark]:
-    """Make a benchmark of the function that measures one of its rows."""
+    """Return a decorator that makes a benchmark from a function that measures a row."""
     few = rows if quick is None else quick
     return lambda measure: Benchmark(measure, rows, few, head, fresh, plot)
 
@@ -99,7 +99,7 @@ def benchmark(
 
 
 def pin() -> str:
-    """Stay on one core, the same for every process of a benchmark, where the system can."""
+    """Pin the process to one core, the same for every process, if the system supports it."""
     if sys.platform != "linux":
         return "any core"
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -107,10 +107,10 @@ def pin() -> str:
 
 
 def peak() -> float:
-    """Return the most memory that this process ever held, in MiB."""
+    """Return the peak memory of this process, in MiB."""
     status = Path("/proc/self/status")
     if status.exists():
-        # getrusage would begin with the memory of the parent process.
+        # getrusage includes the peak of the parent process before exec.
         [line] = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
         return float(line.split()[1]) / 2**10
     import resource
@@ -120,17 +120,17 @@ def peak() -> float:
 
 
 def cpu_seconds(action: Callable[..., object], *arguments: object) -> float:
-    """Return the processor time of a call, without that of other processes."""
+    """Return the processor seconds of a call in this process."""
     start = time.process_time()
     action(*arguments)
     return time.process_time() - start
 
 
 def best_times(actions: Mapping[str, Action], turns: int, length: float = TURN) -> dict[str, float]:
-    """Return seconds for one time of each action, the best of several turns.
+    """Return seconds per repetition of each action, the best of several turns.
 
-    A turn repeats the action for about ``length`` seconds. All actions take turns, so that other
-    load meets each of them.
+    A turn repeats the action for about ``length`` seconds. Actions alternate, so other load affects
+    all of them.
     """
     often = {name: times_in_a_turn(action, length) for name, action in actions.items()}
     best = dict.fromkeys(actions, math.inf)
@@ -141,8 +141,8 @@ def best_times(actions: Mapping[str, Action], turns: int, length: float = TURN) 
 
 
 def times_in_a_turn(action: Action, length: float = TURN) -> int:
-    """Return how often an action can be done in the time of a turn, at least once."""
-    action(1)  # may load machine code
+    """Return the repetitions of an action that fill a turn, at least one."""
+    action(1)  # may load compiled code
     times = 1
     while (took := cpu_seconds(action, times)) < length:
         times = max(2 * times, int(times * length / max(took, 1e-6)))
@@ -150,7 +150,7 @@ def times_in_a_turn(action: Action, length: float = TURN) -> int:
 
 
 def repeated(action: Callable[[], object]) -> Action:
-    """Return a function that calls ``action`` as often as its argument says."""
+    """Return a function that calls ``action`` a given number of times."""
 
     def repeat(times: int) -> None:
         for _ in range(times):
@@ -160,7 +160,7 @@ def repeated(action: Callable[[], object]) -> Action:
 
 
 def versions() -> str:
-    """Return the versions of Python and of the installed packages that benchmarks use."""
+    """Return the versions of Python and of packages in benchmarks."""
     found = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
         try:
@@ -174,7 +174,7 @@ def versions() -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table in Markdown, the first column to the left and the others to the right."""
+    """Return a Markdown table; all columns but the first are aligned to the right."""
     cells = [list(header), *([_cell(cell) for cell in row] for row in rows)]
     widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
@@ -195,7 +195,7 @@ def _cell(content: object) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with a given count of digits, without an exponent unless it is tiny."""
+    """Return a number with ``digits`` significant digits, without an exponent unless tiny."""
     scientific = f"{value:.{digits - 1}e}"
     exponent = int(scientific.partition("e")[2])
     if value == 0.0 or exponent < -3:

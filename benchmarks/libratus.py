@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 _STACK = 20_000
-"""Chips of each player before the hand, of blinds of 50 and 100."""
+"""Chips of each player before the hand, with blinds of 50 and 100."""
 
 
 def read_libratus(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return board, ranges, pot and stack of an endgame, as ``hold_em`` takes them.
+    """Return board, ranges, pot and stack of an endgame, as arguments of ``hold_em``.
 
     A file has lines ``-board 4s8hTc9h2s``, ``-pot 500``, and ``-reach`` with 1,326 numbers for each
-    player, of whom the first acts first. The order of hands is 2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc.
+    player; the first player acts first. The order of hands is 2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc.
     """
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     fields: dict[str, str] = {}

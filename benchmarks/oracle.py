@@ -1,4 +1,4 @@
-"""The first edition is the oracle: the same cases there and in this checkout, bit by bit.
+"""Bitwise comparison of this checkout with the first edition, the oracle.
 
 Install the first edition beside this checkout, in an environment of its own:
 
@@ -31,14 +31,14 @@ REASONS: Mapping[str, str] = {
     "sampled: *ChanceSampling*": "the first edition has no machine code for it",
     "iterations: *apcfr+*": "the weight of predictions is kept by block, and not by action",
 }
-"""Why cases may differ, by a pattern of their names."""
+"""Reasons for differences, by patterns of case names."""
 
 TURNS = 5
 
-# Cases: expressions, so that a name that one edition lacks fails in that edition alone
+# Cases are expressions: a name that one edition lacks fails only there.
 
 Case: TypeAlias = tuple[str, str, int]
-"""Expressions of a game and of a run on it, and the iterations after which runs are compared."""
+"""Expressions of a game and a run, and the number of iterations to compare."""
 Cases: TypeAlias = Iterator[tuple[str, Case]]
 
 KINDS = ("leduc_poker", "kuhn_poker(players=3)", "random_matrix_game(30,seed=2)", "hold_em")
@@ -56,7 +56,7 @@ CFR = ("cfr", "cfr+", "pcfr+", "lcfr", "dcfr", "dcfr+", "pdcfr+", "sapcfr+", "ap
 
 
 def started(algorithm: str, options: str = "", engine: str = "compiled") -> str:
-    """Return the expression of a run that plays an algorithm; so is ``engine`` one."""
+    """Return the expression of a run of an algorithm. ``engine`` is an expression, too."""
     return f"play.Algorithm({algorithm}).start(game, engine={engine}{options})"
 
 
@@ -138,7 +138,7 @@ def responses() -> Cases:
     profiles = "[oracle.random_profile(game, rng) for _ in range(10)]"
     run = f"(lambda profiles: oracle.Repeated(lambda: {answers}))({profiles})"
     for name in (*KINDS, "goofspiel(4)", "sheriff(items=3)"):
-        yield name, (GAMES[name], run, 1_000)  # after which NumPy does not pay off
+        yield name, (GAMES[name], run, 1_000)  # enough to switch to compiled code
 
 
 def without_tree() -> Cases:
@@ -159,7 +159,7 @@ CASES = {f"{group.__name__}: {name}": case for group in GROUPS for name, case in
 
 @define
 class Repeated:
-    """What is called once in an iteration, and returns the same each time."""
+    """A pretended run: calls a function once in each iteration."""
 
     call: Callable[[], Any]
     average: Any = None
@@ -170,7 +170,7 @@ class Repeated:
 
 
 def random_profile(game: Any, rng: np.random.Generator) -> list[Any]:
-    """Return random strategies, from the same numbers in each edition."""
+    """Return random strategies that are equal in both editions."""
     sets = [getattr(domain, "simplices", domain) for domain in game.domains]
     played = [each.normalize(rng.exponential(size=each.dimension)) for each in sets]
     pairs = zip(game.domains, sets, played, strict=True)
@@ -183,14 +183,14 @@ WORKER = (
     "import regretkit, sys; sys.path.insert(0, sys.argv[1]); "
     "from benchmarks.oracle import answer_all; answer_all()"
 )
-"""Imports the edition that is installed, before this checkout is on the path."""
+"""Imports the edition first, then adds this checkout to the path."""
 MODULES = ["play", "games", "circuits", "evaluation", "minimizers", "minimizers.contrib"]
 AGAIN = "again"
-"""Asks for the time of another turn of the last case."""
+"""Requests the time of another turn of the last case."""
 
 
 def answer_all() -> None:
-    """Answer each name of a case on the standard input, or ``AGAIN``, by a line of JSON."""
+    """Read names of cases, or ``AGAIN``, from standard input, and write a JSON line for each."""
     known = {name: import_module(f"regretkit.{name}") for name in MODULES}
     known |= {name: import_module(f"benchmarks.{name}") for name in ("oracle", "runs")}
     known |= {"rk": import_module("regretkit"), "functools": import_module("functools"), "np": np}
@@ -201,19 +201,18 @@ def answer_all() -> None:
         try:
             if (name := json.loads(line)) != AGAIN:
                 answer, turn = answered(*CASES[name], dict(known))
-            told = answer | {"us": turn()}
-        except Exception as error:  # is an answer as well
-            told = {"refused": type(error).__name__, "message": str(error).partition("\n")[0]}
-        print(json.dumps(told), flush=True)
+            reply = answer | {"us": turn()}
+        except Exception as error:  # errors are compared, too
+            reply = {"refused": type(error).__name__, "message": str(error).partition("\n")[0]}
+        print(json.dumps(reply), flush=True)
 
 
 def answered(
     game: str, call: str, iterations: int, known: dict[str, Any]
 ) -> tuple[Figures, Callable[[], float]]:
-    """Return digests after some iterations, and what measures the time of further ones.
+    """Return digests after some iterations, and a function that times further ones.
 
-    Machine code of the first edition has the same bits with ``compiled-exact``, and its times are
-    those of ``compiled``, which computes less.
+    In the first edition, only ``compiled-exact`` has equal bits, and ``compiled`` is timed.
     """
     known["rng"] = np.random.default_rng(7)
     known["game"] = eval(game, known)
@@ -233,7 +232,7 @@ def answered(
 
 
 def digests(run: Any) -> dict[str, str]:
-    """Return digests of strategies, and of the arrays of the state by their names."""
+    """Return digests of strategies, and of state arrays by name."""
     found: defaultdict[str, Any] = defaultdict(hashlib.sha256)
     for name in ("average", "current", "last_profile"):
         value = getattr(run, name, None)
@@ -248,7 +247,7 @@ def digests(run: Any) -> dict[str, str]:
 
 
 def add(found: Mapping[str, Any], name: str, value: Any) -> None:
-    """Add arrays and floats by their bytes, each to the last name on the way to it."""
+    """Add the bytes of arrays and floats to the digest of the innermost name."""
     if isinstance(value, dict):
         for key, item in value.items():
             add(found, name if key.isdigit() else key, item)
@@ -265,11 +264,11 @@ def add(found: Mapping[str, Any], name: str, value: Any) -> None:
 
 @define
 class Edition:
-    """An interpreter with an edition; it starts again after it ended."""
+    """A process with an edition, restarted after it ends."""
 
     python: str
     path: str = ""
-    """Where it finds the edition, unless that is installed."""
+    """The folder of the edition, empty if it is installed."""
     process: Any = None
     home: str = ""
 
@@ -291,7 +290,7 @@ class Edition:
 
 
 def both(name: str, editions: Sequence[Edition]) -> list[Figures]:
-    """Return both answers; the editions take turns, so that noise meets both."""
+    """Return the answers of both editions, with times from alternating turns."""
     answers = [edition.ask(name) for edition in editions]
     for _ in range(TURNS):
         for edition, answer in zip(editions, answers, strict=True):
@@ -305,9 +304,9 @@ def compared(name: str, first: Figures, this: Figures) -> Figures:
     """Return the row of a case."""
     row: Figures = {"bits": "equal"}
     if "refused" in first or "refused" in this:
-        told = [f"{x.get('refused', 'played')} {x.get('message', '')}" for x in (first, this)]
+        texts = [f"{x.get('refused', 'played')} {x.get('message', '')}" for x in (first, this)]
         equal = "refused" in first and "refused" in this
-        row["bits"] = f"refused: {first['refused']}" if equal else f"differs: {' | '.join(told)}"
+        row["bits"] = f"refused: {first['refused']}" if equal else f"differs: {' | '.join(texts)}"
     else:
         ours, theirs = this["digests"], first["digests"]
         if apart := [part for part in theirs if ours.get(part, theirs[part]) != theirs[part]]:
@@ -322,7 +321,7 @@ def compared(name: str, first: Figures, this: Figures) -> Figures:
 
 
 def summary(found: Mapping[str, Figures]) -> str:
-    """Return counts and ratios of times by group, and what only one edition has."""
+    """Return counts and ratios of times by group, and parts that only one edition has."""
     kinds, rows = ("equal", "refused", "stated", "differs"), []
     for group in dict.fromkeys(name.partition(":")[0] for name in found):
         chosen = [row for name, row in found.items() if name.partition(":")[0] == group]
@@ -331,18 +330,17 @@ def summary(found: Mapping[str, Figures]) -> str:
         cells = [group, *(counts[kind] for kind in kinds)]
         rows.append(cells + ([median(ratios), max(ratios)] if ratios else ["", ""]))
     alone = Counter(part for row in found.values() for part in row.get("_alone", ()))
-    told = [f"only one edition has {part}, in {count} cases" for part, count in alone.items()]
-    return "\n".join([table(["group", *kinds, "median times", "most"], rows), *told])
+    notes = [f"only one edition has {part}, in {count} cases" for part, count in alone.items()]
+    return "\n".join([table(["group", *kinds, "median times", "most"], rows), *notes])
 
 
 def oracle(arguments: Sequence[str]) -> int:
-    """This checkout next to the first edition: the bits of all results, and times.
+    """Bits of all results and times, compared with the first edition.
 
-    Each case runs in the interpreter that has the first edition installed, then in this checkout.
-    Strategies and states must be equal bit by bit, unless ``REASONS`` says why not. A case that
-    both refuse by the same error counts as equal. Times are processor time: of one iteration, the
-    best of several turns, and of the first iteration, which compiles machine code or loads it. The
-    exit code is 1 if a case differs without a reason.
+    Each case runs with the first edition, then with this checkout. Strategies and states must be
+    bitwise equal, unless ``REASONS`` has a reason. Cases that raise errors in both are not compared
+    further. Times are processor times: of an iteration, the best of several turns, and of the first
+    iteration, which compiles or loads code. The exit code is 1 if a case differs without a reason.
 
         $ python -m benchmarks oracle --first ../first-environment/bin/python --quick
         $ python -m benchmarks oracle --first ../first-environment/bin/python sampled "*: hold_em*"
@@ -360,7 +358,7 @@ def oracle(arguments: Sequence[str]) -> int:
         found[name] = row = compared(name, *both(name, (first, this)))
         print(f"{name}: {row['bits']}, {row.get('times', 1.0):.2f} times", file=sys.stderr)
         if first.home == this.home:
-            raise SystemExit(f"{asked.first} has no edition of its own, but {first.home}")
+            raise SystemExit(f"{asked.first} must have its own edition, got {first.home}")
     columns = dict.fromkeys(name for row in found.values() for name in row if name[0] != "_")
     print(table(["case", *columns], [[n, *map(row.get, columns)] for n, row in found.items()]))
     print(f"\n{first.home} next to {this.home}:\n\n{summary(found)}")

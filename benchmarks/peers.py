@@ -1,6 +1,6 @@
-"""The games and the solvers that are compared, as every library calls them.
+"""The compared games and solvers, with the interface of each library.
 
-Nothing is imported before a process needs it: each process holds one library.
+Imports are local, because each process loads only one library.
 """
 
 import os
@@ -17,12 +17,12 @@ from attrs import frozen
 
 @frozen
 class Contest:
-    """A game by its names."""
+    """The names of a game."""
 
     call: str
-    """In regretkit."""
+    """The name in regretkit."""
     openspiel: str
-    """In OpenSpiel."""
+    """The name in OpenSpiel."""
 
 
 def _liars_dice(sides: int) -> Contest:
@@ -50,16 +50,16 @@ QUICK = ("Kuhn poker", "Leduc poker")
 
 
 class Solver(Protocol):
-    """A solver that is ready for its first iteration."""
+    """A solver before its first iteration."""
 
     def run(self, iterations: int) -> None:
-        """Run some iterations, with alternating updates: one for each player."""
+        """Run iterations with alternating updates, one for each player."""
         ...
 
     def gap(self) -> float:
-        """Return NashConv of the average, the sum over players, as the library measures it.
+        """Return the library's NashConv of the average, summed over players.
 
-        The average is over x_1 to x_T; with weights 1, 2, ... in CFR+, and equal ones in CFR.
+        The average of x_1, ..., x_T has weights 1, 2, ... in CFR+, and equal weights in CFR.
         """
         ...
 
@@ -85,7 +85,7 @@ class Ours:
 
 
 class OpenSpiel:
-    """One of OpenSpiel's CFR solvers in C++ or in Python, which alternate and average like ours."""
+    """A CFR solver of OpenSpiel in C++ or Python, with our order and averages."""
 
     def __init__(self, contest: Contest, algorithm: str, *, module: str) -> None:
         self._spiel: Any = import_module("pyspiel")
@@ -107,13 +107,13 @@ class OpenSpiel:
 
 
 class LiteEFG:
-    """A computation graph over all information sets, with players who learn in turn."""
+    """A computation graph over all information sets, with alternating updates."""
 
     def __init__(self, contest: Contest, algorithm: str) -> None:
         leg: Any = import_module("LiteEFG")
         plus = algorithm == "cfr+"
         self._average = "linear-avg-iterate" if plus else "avg-iterate"
-        # It writes the game to a file in the home directory, to read it from there.
+        # LiteEFG writes the game to a file in the home directory, and reads it again.
         with tempfile.TemporaryDirectory() as home:
             os.environ["HOME"] = home
             loaded = import_module("pyspiel").load_game(contest.openspiel)
@@ -122,7 +122,7 @@ class LiteEFG:
         self._game.set_graph(self._graph)
 
     def _rule(self, leg: Any, plus: bool) -> Any:
-        """Return CFR's values up the tree, and regret matching at each decision point."""
+        """Return the graph: CFR's values up the tree, and regret matching."""
         graph = leg.Graph()
         with leg.backward(is_static=True):
             value = leg.const(1, 0.0)
@@ -139,7 +139,7 @@ class LiteEFG:
     def run(self, iterations: int) -> None:
         strategy = self._graph.strategy
         for _ in range(iterations):
-            # The average takes in what is played, and not what comes of it.
+            # Add the strategies to the average before the updates.
             self._game.update_strategy(strategy)
             self._game.update(strategy, upd_player=1)
             self._game.update(strategy, upd_player=2)
@@ -149,7 +149,7 @@ class LiteEFG:
 
 
 class NoRegret:
-    """A regret minimizer of noregret for each player, on the processor."""
+    """A minimizer of noregret for each player, on the CPU."""
 
     def __init__(self, contest: Contest, algorithm: str) -> None:
         noregret: Any = import_module("noregret")
@@ -168,7 +168,7 @@ class NoRegret:
 
     def gap(self) -> float:
         averages = [player.average_strategy for player in self._players]
-        # Its exploitability is the mean over the two players.
+        # noregret's exploitability is the mean over the two players.
         return 2.0 * float(self._game.exploitability(*averages))
 
 
@@ -182,4 +182,4 @@ PEERS: dict[str, tuple[Start, Sequence[str]]] = {
     # The versions for Python 3.11, up to 0.0.0.dev3, have another interface and no kernels.
     "noregret": (NoRegret, ("noregret.kernels",)),
 }
-"""Solvers, and the modules that are loaded before anything is timed."""
+"""Solvers, and the modules to load before timing."""

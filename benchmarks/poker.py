@@ -1,4 +1,4 @@
-"""Public games: rivers and turns of hold'em, beside game trees, OpenSpiel and plain NumPy."""
+"""Public games: rivers and turns of hold'em, compared with trees, OpenSpiel and NumPy."""
 
 from collections.abc import Callable
 from functools import partial
@@ -62,11 +62,11 @@ SPOTS: dict[str, dict[str, Any]] = {
         **{"bets": "33%,75%,a", "raises": "50%,a", "max_bets": 3},
     },
 }
-"""Endgames as ``hold_em`` takes them."""
+"""Arguments of ``hold_em``."""
 
 
 def spot(name: str, **terms: Any) -> PublicGame:
-    """Return an endgame, with some terms replaced."""
+    """Return an endgame, with some arguments replaced."""
     return hold_em(**{**SPOTS[name], **terms})
 
 
@@ -75,11 +75,11 @@ def plus(game: Any, rule: Any = rk.RegretMatchingPlus) -> SelfPlay:
     return cfr_run(game, rule)
 
 
-# Beside others
+# Comparisons
 
 
 def open_spiel(name: str) -> Action:
-    """Return iterations of OpenSpiel's CFR+ in C++ on a river of all hands."""
+    """Return iterations of OpenSpiel's CFR+ in C++ on a river with all hands."""
     pyspiel: Any = import_module("pyspiel")
     terms = SPOTS[name]
     half, stack = terms["pot"] // 2, terms["pot"] // 2 + terms["stack"]
@@ -97,19 +97,19 @@ def open_spiel(name: str) -> Action:
 
 
 def response(game: PublicGame) -> Action:
-    """Return measurements of NashConv of an average."""
+    """Return computations of NashConv of an average."""
     average = plus(game).run(10).average
     return harness.repeated(lambda: rk.nash_conv(game, average))
 
 
 def suits_apart(name: str, game: PublicGame) -> Action:
-    """Return iterations on an endgame whose suits are not merged."""
+    """Return iterations on an endgame without merged suits."""
     return plus(spot(name, isomorphism=False)).run
 
 
 @frozen
 class Row:
-    """An action on an endgame, which is measured beside an iteration in machine code."""
+    """An action on an endgame, to compare with a compiled iteration."""
 
     spot: str
     other: Callable[[PublicGame], Action]
@@ -142,7 +142,7 @@ ROWS: dict[str, Row] = {
     },
 }
 LONG = ("game tree, river of every hand", "OpenSpiel, C++, river of 20 cards")
-"""Rows that take minutes and gigabytes."""
+"""Rows that need minutes and gigabytes."""
 
 
 @benchmark(
@@ -152,11 +152,10 @@ LONG = ("game tree, river of every hand", "OpenSpiel, C++, river of 20 cards")
     fresh=True,
 )
 def public_games(name: str, quick: bool) -> Figures:
-    """Endgames of hold'em as public games, beside game trees, OpenSpiel and plain NumPy.
+    """Endgames of hold'em as public games, compared with trees, OpenSpiel and NumPy.
 
-    Processor times of an iteration of CFR+, of the other program and in machine code, and how many
-    times as long the first takes, which for the last six rows but two suits should be small. Both
-    take turns, and the best of each counts.
+    Processor times of the other action and of a compiled iteration of CFR+, and their ratio. Both
+    alternate, and the best turn of each counts.
     """
     row = ROWS[name]
     game = spot(row.spot)
@@ -171,9 +170,9 @@ def public_games(name: str, quick: bool) -> Figures:
 
 RACED = ("many sizes", "every hand", "short deck", "small turn")
 MOST, LONGEST = 5_000, 10.0
-"""Iterations and seconds of processor time after which an algorithm gives up."""
+"""Limits of an algorithm: iterations and processor seconds."""
 RACERS = [n for n, a in ALGORITHMS.items() if n not in ("mccfr", "linear-swap")]
-"""The first draws histories of a tree, the second has coefficients for pairs of sequences."""
+"""Without mccfr, which needs a tree, and linear-swap, which is quadratic in sequences."""
 
 
 def draw_endgames(found: Found) -> None:
@@ -193,16 +192,16 @@ def draw_endgames(found: Found) -> None:
     plot=draw_endgames,
 )
 def endgames(row: str, quick: bool) -> Figures:
-    """How many iterations and seconds every algorithm takes to shares of the pot on endgames.
+    """Iterations and seconds of every algorithm to an exploitability on endgames.
 
-    Until the exploitability of the average (NashConv / 2) is 0.3 % and 0.03 % of the pot, measured
-    at every fifth and later at every fiftieth part of the iterations. Seconds of the processor
-    without those of measuring, the smallest share, and milliseconds an iteration. An algorithm
-    gives up after 5,000 iterations or ten seconds.
+    The targets for the average (NashConv / 2) are 0.3 % and 0.03 % of the pot, measured every five
+    iterations, and later every 2 %. Other columns are the smallest share, and milliseconds per
+    iteration. Times are processor times without measurements. Runs stop after 5,000 iterations or
+    ten seconds.
     """
     name, algorithm = row.split(": ")
     game, pot = spot(name), SPOTS[name]["pot"]
-    ALGORITHMS[algorithm].start(game, engine="compiled").run(1)  # loads machine code
+    ALGORITHMS[algorithm].start(game, engine="compiled").run(1)  # loads compiled code
     run = ALGORITHMS[algorithm].start(game, engine="compiled").run(0)
     iterations, seconds, shares = list[int](), [0.0], list[float]()
     most, longest = (300, 5.0) if quick else (MOST, LONGEST)

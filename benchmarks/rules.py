@@ -1,4 +1,4 @@
-"""How the regret of each rule of the package grows."""
+"""Growth of the regret of each rule."""
 
 from collections.abc import Callable
 from functools import partial
@@ -66,7 +66,7 @@ RULES: dict[str, Make] = {
     "FTRL, Tsallis, rate 0.1": FTRL(regularizer=minimizers.Tsallis()),
     "FTRL, LogBarrier, rate 0.1": FTRL(regularizer=minimizers.LogBarrier()),
 }
-"""The rules that play any simplices."""
+"""Rules for any simplices."""
 
 TIMES = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 SHOWN = (100, 1_000, 10_000)
@@ -77,7 +77,7 @@ DRAWN = (
 
 
 def regrets(make: Make, adversary: Adversary) -> list[float]:
-    """Return the regret at each of ``TIMES``, in units of the widest utility."""
+    """Return the regret at each of ``TIMES``, relative to the largest range of utilities."""
     simplex = Simplices(5)
     player, generator = make(simplex), np.random.default_rng(7)
     total, earned, width, found = np.zeros(5), 0.0, 0.0, []
@@ -105,12 +105,11 @@ def draw_regrets(found: Found) -> None:
 
 @benchmark([*RULES], quick=[*RULES][:2], head="rule", plot=draw_regrets)
 def regret_curves(rule: str, quick: bool) -> Figures:
-    """The regret of each rule against five adversaries, and how fast it solves Leduc poker.
+    """The regret of each rule against five adversaries, and its gap on Leduc poker.
 
-    The largest regret over five adversaries on a simplex of five actions, in units of the widest
-    utility, after 100, 1,000 and 10,000 iterations; and NashConv of the average on Leduc poker
-    after 300 iterations of CFR with this rule, alternating, averaged linearly. A full run draws
-    curves.
+    The largest regret over five adversaries on a simplex of five actions, relative to the largest
+    range of utilities, after 100, 1,000 and 10,000 iterations. Then NashConv of the linear average
+    on Leduc poker after 300 alternating iterations of CFR. A full run draws curves.
     """
     found = [regrets(RULES[rule], adversary) for adversary in ADVERSARIES.values()]
     worst: list[float] = np.max(found, axis=0).tolist()

@@ -1,4 +1,4 @@
-"""Runs of self-play that are measured, laid out and before their first iteration."""
+"""Runs for benchmarks, before their first iteration."""
 
 from typing import TypeAlias
 
@@ -14,10 +14,10 @@ Vector: TypeAlias = NDArray[np.float64]
 
 
 def tree_game(call: str) -> rk.ExtensiveFormGame:
-    """Return the extensive-form game of this name."""
+    """Return the extensive-form game of a name."""
     game = rk.load(call)
     if not isinstance(game, rk.ExtensiveFormGame):
-        raise TypeError(f"{call} is no game in extensive form")
+        raise TypeError(f"{call} is not in extensive form")
     return game
 
 
@@ -36,7 +36,7 @@ def cfr_run(
 
 @define(eq=False)
 class RegretMatchingPlus(rk.SimplexRule):
-    """RM+ as one would write it."""
+    """RM+ as a user writes it."""
 
     regrets: Vector = rk.state()
 
@@ -50,7 +50,7 @@ class RegretMatchingPlus(rk.SimplexRule):
 
 @define(eq=False)
 class CubedRegretMatching(rk.SimplexRule):
-    """The rule of ten lines in the README."""
+    """The ten-line rule of the README."""
 
     regrets: Vector = rk.state()
 

@@ -1,6 +1,6 @@
-"""MCCFR: histories a second next to OpenSpiel's C++, and the gap against histories visited.
+"""MCCFR: histories per second compared with OpenSpiel's C++, and gaps by histories visited.
 
-With regret matching, alternating updates and the uniform average.
+All runs use regret matching, alternating updates and the uniform average.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ def started(title: str, kind: str, seed: int) -> SelfPlay:
 
 
 def visited(run: Any) -> int:
-    """Return how many histories a run has visited."""
+    """Return the number of histories that a run visited."""
     if isinstance(run.estimator, ExactUtility):
         return int(run.iteration * run.players * run.game.tree.histories)
     return int(run.estimator.visited)
@@ -68,11 +68,11 @@ def visited(run: Any) -> int:
     head="game: sampling",
 )
 def sampling(row: str, quick: bool) -> Figures:
-    """How many histories external and outcome sampling visit, next to OpenSpiel's C++.
+    """The speed of external and outcome sampling, compared with OpenSpiel's C++.
 
-    Both follow every own action and draw one of all others, and visit as many histories in an
-    iteration after equally many. Histories an iteration, millions a second, and how many times as
-    long OpenSpiel takes for an iteration. Both take turns of a fifth of a second.
+    Both libraries visit as many histories per iteration after equally many iterations. Columns are
+    histories per iteration, millions per second, and OpenSpiel's relative time per iteration. Both
+    alternate in turns of 0.2 seconds.
     """
     title, kind = row.split(": ")
     name, call, iterations = "", "", 20_000
@@ -101,11 +101,11 @@ def sampling(row: str, quick: bool) -> Figures:
     }
 
 
-# The gap against histories visited
+# Gaps by histories visited
 
 
 def curve(kind: str, title: str, quick: bool) -> tuple[list[float], list[float]]:
-    """Return histories visited, and the exploitability there, as the median over seeds."""
+    """Return numbers of visited histories and exploitabilities, as medians over seeds."""
     maximum = VISITS[title] * (1e-2 if quick else 1.0)
     found = []
     for seed in range(1 if quick or kind == "full sweep" else 3):
@@ -119,7 +119,7 @@ def curve(kind: str, title: str, quick: bool) -> tuple[list[float], list[float]]
 
 
 def advance(run: SelfPlay, stop: float) -> None:
-    """Play until about this number of histories is visited."""
+    """Run until about ``stop`` histories are visited."""
     run.run(1)
     while (left := stop - visited(run)) > 0.0:
         visits = visited(run) / run.iteration
@@ -137,9 +137,9 @@ def draw_gaps(found: Found) -> None:
 
 @benchmark([*ESTIMATORS], head="estimator", plot=draw_gaps)
 def sampling_gaps(kind: str, quick: bool) -> Figures:
-    """The exploitability that each estimator reaches, and after how many visited histories.
+    """The final exploitability of each estimator, and the number of visited histories.
 
-    Medians over three seeds. A full run draws curves.
+    Values are medians over three seeds. A full run draws curves.
     """
     curves = {title: curve(kind, title, quick) for title in [*VISITS][: 2 if quick else None]}
     ends = {

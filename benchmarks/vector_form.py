@@ -1,7 +1,7 @@
-"""CFR+ on a river or a turn as one writes it in NumPy: the public tree, vectors over hands.
+"""CFR+ on rivers and turns in plain NumPy: a walk of the public tree with vectors over hands.
 
-It is no library, but a yardstick: one rule, depth first, one terminal after the other. Of regretkit
-it uses no more than the description of the game.
+A baseline for benchmarks: one rule, depth first, one terminal after the other. It uses only
+regretkit's description of the game.
 """
 
 from collections.abc import Callable
@@ -18,21 +18,21 @@ Places: TypeAlias = NDArray[Any]
 Step: TypeAlias = Callable[[tuple[str, ...], Vector, list[Vector], Vector], Vector]
 
 NOTHING = 2.0**-44
-"""Sums of this share of all reach are what rounding leaves of nothing."""
+"""Sums below this share of the total reach are rounding errors of zero."""
 
 
 class Sums:
     """Sums over the opponent's hands that each own hand can meet."""
 
     def __init__(self, own: Places, other: Places, mine: Places, theirs: Places) -> None:
-        """Sort the opponent's hands, all of them and those with each card."""
+        """Sort the opponent's hands by strength: all hands, and the hands with each card."""
         self.own, self.hand, card = own, np.repeat(np.arange(len(other)), 2), other.ravel()
         self.order = np.argsort(theirs, kind="stable")
         self.below, self.upto = (
             np.searchsorted(theirs[self.order], mine, side) for side in ("left", "right")
         )
         self.held = np.lexsort((theirs[self.hand], card))
-        # Places in the list of hands by card and strength, as numbers that can be searched
+        # Positions of (card, strength) in the sorted list of hands, as single search keys
         levels = np.unique(np.concatenate([mine, theirs]))
         keys = (card * (len(levels) + 1) + np.searchsorted(levels, theirs)[self.hand])[self.held]
         first = own * (len(levels) + 1)
@@ -45,7 +45,11 @@ class Sums:
         self.twin = np.array([same.get(tuple(hand), len(other)) for hand in own.tolist()])
 
     def __call__(self, reach: Vector) -> tuple[Vector, Vector]:
-        """Return the reach of all hands that are met, and of the weaker less the stronger ones."""
+        """Return the reach of all compatible hands, and of weaker minus stronger ones.
+
+        By inclusion and exclusion: all hands, minus those with either own card, plus those with
+        both, which were subtracted twice.
+        """
         ranked = np.append(0.0, np.cumsum(reach[self.order]))
         by_card = np.append(0.0, np.cumsum(reach[self.hand[self.held]]))
         before, total = by_card[self.begin], ranked[-1]
@@ -68,14 +72,14 @@ class VectorForm:
     _sums: dict[tuple[int, str], Sums] = field(factory=dict)
 
     def run(self, iterations: int) -> None:
-        """Run some iterations."""
+        """Run iterations."""
         for _ in range(iterations):
             self.iteration += 1
             for player in (0, 1):
                 self._walk(self.game.tree.nodes[0], (), player, *self._dealt(player), self._learn)
 
     def gap(self) -> float:
-        """Return NashConv of the average, where there is no rake."""
+        """Return NashConv of the average, for games without rake."""
         total = 0.0
         for player in (0, 1):
             own, other = self._dealt(player)
@@ -84,7 +88,7 @@ class VectorForm:
         return total
 
     def _dealt(self, player: int) -> tuple[Vector, Vector]:
-        """Return the own reach, and that of the opponent with the weights of the deal."""
+        """Return the own reach, and the opponent's normalized with the weights of the deal."""
         own, other = self.game.deal.weights[player], self.game.deal.weights[1 - player]
         met = self._sums_at(player, next(iter(self.game.deal.strengths)))(other)[0]
         return np.ones(own.size), other / (own @ met)
@@ -100,7 +104,7 @@ class VectorForm:
     def _walk(
         self, node: Any, path: tuple[str, ...], player: int, own: Vector, other: Vector, step: Step
     ) -> Vector:
-        """Return what each hand of a player earns from a node on."""
+        """Return the counterfactual value of each hand of a player at a node."""
         if isinstance(node, Chance):
             return self._dealt_card(node, path, player, own, other, step)
         if not isinstance(node, Decision):
@@ -132,7 +136,7 @@ class VectorForm:
         return value
 
     def _earned(self, node: Any, player: int, other: Vector) -> Vector:
-        """Return what each hand earns at a fold or a showdown."""
+        """Return the counterfactual value of each hand at a fold or a showdown."""
         free, more = self._sums_at(player, getattr(node, "order", self._any()))(other)
         if isinstance(node, Free):
             win = lose = node.payoff[player]
@@ -145,7 +149,7 @@ class VectorForm:
         return next(iter(self.game.deal.strengths))
 
     def _played(self, path: tuple[str, ...], actions: int, hands: int, step: Step) -> Vector:
-        """Return the probability of each action for each hand: now, or on average."""
+        """Return the current or average strategy, shape ``(actions, hands)``."""
         if path not in self.regrets:
             self.regrets[path], self.totals[path] = np.zeros((2, actions, hands))
         weights = self.totals[path] if step == self._respond else self.regrets[path]

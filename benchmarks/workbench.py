@@ -1,4 +1,4 @@
-"""What experiments cost beside their iterations."""
+"""The overhead of experiments."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from regretkit.workbench import Experiment, read_results
 
 
 def carried_out(made: Experiment, workers: int) -> tuple[float, float]:
-    """Return how long an experiment takes in seconds, and how long its iterations."""
+    """Return the seconds of an experiment, and of its iterations."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         found = made.run(folder, workers=workers)
@@ -18,8 +18,8 @@ def carried_out(made: Experiment, workers: int) -> tuple[float, float]:
 
 
 def two_cores(quick: bool) -> float:
-    """Return how many times as fast two cores are as one."""
-    if hasattr(os, "sched_setaffinity"):  # the harness has chosen one
+    """Return the speedup of two cores over one."""
+    if hasattr(os, "sched_setaffinity"):  # undo the pinning of the harness
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
     iterations = 100 if quick else 4_000_000
     made = Experiment("leduc_poker", "cfr", iterations, seeds=16, sampling="external")
@@ -27,7 +27,7 @@ def two_cores(quick: bool) -> float:
 
 
 def overhead(quick: bool) -> float:
-    """Return the milliseconds that a run costs beside its iterations."""
+    """Return the milliseconds of overhead per run."""
     few, many = 1, 5 if quick else 101
     beside = {}
     for runs in (few, many):
@@ -38,7 +38,7 @@ def overhead(quick: bool) -> float:
 
 
 def opened(quick: bool) -> float:
-    """Return the seconds that opening a folder of results takes."""
+    """Return the seconds to read a folder of results."""
     with tempfile.TemporaryDirectory() as folder:
         seeds = 100 if quick else 10_000
         Experiment("matching_pennies", "mccfr", 1, seeds=seeds).run(folder, workers=0)
@@ -56,10 +56,10 @@ ROWS = {
 
 @benchmark([*ROWS], head="what")
 def workbench(row: str, quick: bool) -> Figures:
-    """What experiments cost by the clock: on two cores, for each run, and when they are opened.
+    """Wall-clock overhead of experiments: on two cores, per run, and to read results.
 
-    Equal runs are of external sampling on Leduc poker with other seeds, and the processes start
-    within the time. The cost of a run is that of DCFR on Kuhn poker with some twenty measures of
-    NashConv in one process that has started. Results are those of one iteration.
+    The first row runs external sampling on Leduc poker with 16 seeds, including the start of
+    processes. The second is DCFR on Kuhn poker with about twenty measurements of NashConv, in one
+    started process. The third reads results of one iteration each.
     """
     return {"measured": ROWS[row](quick)}
