@@ -336,8 +336,4 @@ def strategy_lines(profile: Profile, *, written: bool) -> list[str]:
     sizes = [d.points if isinstance(d, DecisionTree) else 1 for d in profile.domains]
     if sum(sizes) <= SMALL:
         return ["", *str(profile).splitlines()]
-    return (
-        []
-        if written
-        else ["", "The strategy is too long to show: --out FILE writes it, as .json or .csv."]
-    )
+    return [] if written else ["", "Long strategy: --out FILE writes it, as .json or .csv."]
