@@ -221,6 +221,7 @@ class CorrelatedPlan:
         """
         generator, dag = as_generator(generator), self._dag
         mixed, simplices = dag.domain.behavior(self.weights), dag.domain.simplices
+        # Inversion: the action is the number of cumulative probabilities below a uniform number
         passed = simplices.cumulate(mixed) <= simplices.repeat(generator.random(simplices.blocks))
         actions = np.minimum(simplices.sum(passed.astype(np.float64)), simplices.sizes - 1)
         choices = actions.astype(np.int64)

@@ -247,6 +247,8 @@ def _deviations(
             alone = [best[s] - lost for s in sequences]
             gains |= {Deviation(j, recommended, action): gain for action, gain in enumerate(alone)}
             largest.append(max(alone))
+        # Coarse: G[j] = max(best trigger at j, sum over s of G[s]).
+        # Otherwise: G[j] = sum over recommended s of max(best trigger at s, G[s]).
         later = [together[s] for s in sequences]
         together[parent] += max(largest[0], sum(later)) if coarse else sum(map(max, largest, later))
     return followed[0], together[0], dict(sorted(gains.items()))
@@ -484,6 +486,8 @@ def _pivots(
 
 def _lifted(numbers: Sequence[int], unit: int) -> tuple[list[int], int]:
     """Return simple fractions near ``numbers / unit``: numerators and a common denominator."""
+    # A fraction p / q with q <= maximum is unique within 1 / (2 maximum^2). Numbers mostly share
+    # denominators: search for a new factor only if the common denominator so far does not suffice.
     maximum = 1 << (unit.bit_length() // 2 - 1)
     denominator = 1
     numerators: list[int] = []

@@ -191,6 +191,7 @@ def _unknowns(
         actions = simplices.coordinates(forced)
         actions = actions[support[1 + actions]]
         same[1 + actions] = domain.parent_sequence[forced]
+        # Chains of forced decisions: follow them to the first unknown, doubling each step
         while not np.array_equal(same, further := same[same]):
             same = further
     unknown = np.flatnonzero(support & (same == np.arange(support.size)))
@@ -243,6 +244,8 @@ def _nearest_solutions(
     )
     point, totals = np.concatenate(points)[order], np.concatenate(wanted[::-1])[order]
     missed, sides = totals - system @ point, np.array([~in_z, in_z])  # each player's equations
+    # A step of a player counts if it halves the residual of that player's equations; otherwise its
+    # refinement ends.
     for _ in range(_REFINEMENTS):
         steps = factors.solve((sides * missed).T)
         nearer = point + np.where(in_z, steps[:, 0], steps[:, 1])
