@@ -1,4 +1,4 @@
-"""Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
+"""Estimators of utilities: exact, chance sampling, and Monte Carlo CFR."""
 
 from regretkit.estimators._chance import ChanceSampling as ChanceSampling
 from regretkit.estimators._estimator import Estimator as Estimator

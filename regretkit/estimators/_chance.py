@@ -1,4 +1,4 @@
-"""Chance sampling: chance outcomes are drawn, the players' actions are enumerated."""
+"""Chance sampling: draw the outcomes of chance, and enumerate the players' actions."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,7 @@ from regretkit.sets import Simplices
 
 @define(eq=False, init=False)
 class ChanceDraws:
-    """The moves of chance in a game, in flat arrays, numbered by history.
-
-    Moves of one chance history are adjacent.
-    """
+    """The chance moves of a game in flat arrays. Moves of one chance history are adjacent."""
 
     game: ExtensiveFormGame
     deals: Simplices
@@ -33,12 +30,13 @@ class ChanceDraws:
     last: Indices
     """For each terminal, the last chance move before it, -1 if none."""
     behind: Indices
-    """Number of histories whose last chance move is each move; the last entry, without one."""
+    """For each move, the number of histories whose last chance move it is. A final entry counts the
+    histories without chance moves."""
     sequences: Indices
-    """Last sequence of each player at each terminal, ``(players, terminals)``."""
+    """Last sequence of each player at each terminal, shape ``(players, terminals)``."""
     high: Vector
-    """For each move, the cumulative probability in its chance history; infinite for the last move
-    of positive probability, which gets the rounding error."""
+    """For each move, the cumulative probability in its chance history. It is infinite at the last
+    move of positive probability, which gets the rounding error."""
     _state: Indices
     """For each move, the number of its chance history."""
 
@@ -67,9 +65,9 @@ class ChanceDraws:
         self.sequences = last_sequences(tree)[:, tree.terminals]
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.bool_]:
-        """Return whether each move can still occur after chance has drawn.
+        """Draw an outcome of each reachable chance history; return whether each move is reached.
 
-        The last entry, for no move at all, is True.
+        A final entry, for histories without chance moves, is True.
         """
         alive = np.zeros(self.previous.size + 1, dtype=np.bool_)
         alive[-1] = True
@@ -87,13 +85,13 @@ class ChanceDraws:
         moves = self.deals.coordinates(states)
         drawn = np.repeat(generator.random(states.size), self.deals.sizes[states])
         reached = drawn < self.high[moves]
-        # The first whose running sum lies above the draw: the one before is not above.
+        # Inverse transform: the first move whose cumulative probability exceeds the draw.
         opening = np.isin(moves[1:], self.deals.first[states])
         happens[moves[:1]] = reached[:1]
         happens[moves[1:]] = reached[1:] & (~reached[:-1] | opening)
 
     def utility(self, alive: NDArray[np.bool_], player: int, profile: Sequence[Vector]) -> Vector:
-        """Return the utility of a player over the terminals that can still occur."""
+        """Return a player's utility over the reached terminals."""
         terminals = np.flatnonzero(alive[self.last])
         value = self.game.tree.payoffs[terminals, player]
         for opponent, strategy in enumerate(profile):
@@ -107,24 +105,24 @@ class ChanceDraws:
 class ChanceSampling(Estimator, Stateful):
     """Draw one outcome at each chance history, and enumerate all actions of all players.
 
-    Each chance history that can still occur draws one of its outcomes, anew at every call; in a
-    ``GraphGame``, each chance node.
-    Terminals that can still occur count with their payoff, all others with zero. The mean over
-    draws is the exact utility, because a terminal remains with the probability that chance gives
-    it.
+    With Z the terminals that the drawn outcomes allow, the estimate at sequence a is
 
-    Its variance is that among chance's outcomes; the players' strategies add none to it. The
-    compiled engine supports it, for every rule that it supports with exact utilities.
+        u[a]  =  sum over z in Z after a of  payoff(z) times the opponents' probabilities to play z
+
+    It is unbiased, because z is in Z with its probability under chance. Only chance adds variance.
+    In a ``GraphGame``, each chance node draws one outcome. The compiled engine supports this
+    estimator.
 
     Parameters
     ----------
     generator
-        Draws one number for each chance history with more than one outcome that can still occur.
+        A random generator, or its seed. Each call draws one number for each reached chance history
+        with more than one outcome.
 
     Attributes
     ----------
     visited
-        Number of histories that could still occur, over all calls so far.
+        Number of visited histories in all calls.
 
     Examples
     --------
@@ -147,11 +145,11 @@ class ChanceSampling(Estimator, Stateful):
     _draws: ChanceDraws | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 
     def draws(self, game: Game) -> ChanceDraws:
-        """Return the moves of chance in a game, kept until another game is passed."""
+        """Return the chance moves of a game, with a cache of the last game."""
         if self._draws is None or self._draws.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
-                    f"game must be in extensive form to sample its chance, got {quote(game)}"
+                    f"game must be in extensive form for chance sampling, got {quote(game)}"
                 )
             self._draws = ChanceDraws(game)
         return self._draws

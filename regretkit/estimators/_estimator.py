@@ -1,4 +1,4 @@
-"""Estimators: what they are, the exact one, and the check that enumerates every sample of one."""
+"""The base class of estimators, the exact one, and a check that enumerates all samples."""
 
 import abc
 import copy
@@ -18,7 +18,7 @@ from regretkit.sets import DecisionTree
 
 
 class Estimator(abc.ABC):
-    """Returns a player's utility, exactly or on average.
+    """Base class of estimators, which compute a player's utility exactly or from samples.
 
     Examples
     --------
@@ -28,20 +28,20 @@ class Estimator(abc.ABC):
 
     @abc.abstractmethod
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
-        """Return an estimate of ``game.utility(player, profile)`` whose mean is exact."""
+        """Return an unbiased estimate of ``game.utility(player, profile)``."""
 
     def variance(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         """Return the variance of each coordinate of ``utility(game, player, profile)``.
 
-        It enumerates every sample, so it takes long unless the game is small. The estimator stays
-        as it is.
+        It enumerates all samples, which takes long unless the game is small. The state of the
+        estimator does not change.
         """
         return mean_and_variance(self, game, player, profile)[1]
 
 
 @frozen
 class ExactUtility(Estimator):
-    """The exact utility, over every chance outcome and every action.
+    """The exact utility, the sum over all terminals.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class ExactUtility(Estimator):
 
 
 _REPEATS = 32
-"""Repetitions of the first sample, which must agree for enumeration to be possible."""
+"""Number of repetitions of the first sample, which agree if enumeration is possible."""
 
 
 def every_estimate(
@@ -66,15 +66,15 @@ def every_estimate(
     profile: Sequence[Vector],
     maximum: int = MAX_SAMPLES,
 ) -> Iterator[tuple[float, Vector]]:
-    """Yield every estimate that may come next, with its probability; the estimator stays as is."""
+    """Yield each possible next estimate and its probability, without changing the estimator."""
     untouched = _copy(estimator, np.random.default_rng(0), game)
-    dimension, name = game.domains[player].dimension, f"what {quote(estimator)}.utility returned"
+    dimension, name = game.domains[player].dimension, f"the result of {quote(estimator)}.utility"
 
     def sample(generator: np.random.Generator) -> Vector:
         clone = _copy(untouched, generator, game)
         utility = floats(clone.utility(game, player, profile), name)
         if utility.shape != (dimension,):
-            raise ValueError(f"{name} has shape {utility.shape}, but must have ({dimension},)")
+            raise ValueError(f"{name} must have shape ({dimension},), got {utility.shape}")
         for (part, key, _), (*_, value) in zip(_derived(untouched), _derived(clone), strict=True):
             object.__setattr__(part, key, value)
         return utility
@@ -82,9 +82,8 @@ def every_estimate(
     first, *repeated = (next(every_sample(sample))[1] for _ in range(_REPEATS))
     if not all(np.array_equal(first, utility, equal_nan=True) for utility in repeated):
         raise TypeError(
-            f"{quote(estimator)} draws from something else than a numpy.random.Generator that is "
-            "its attribute, and its samples cannot be enumerated; hold one, as in "
-            "self.generator = numpy.random.default_rng(seed)"
+            f"samples of {quote(estimator)} cannot be enumerated: it must draw from an attribute, "
+            "such as self.generator = numpy.random.default_rng(seed)"
         )
     yield from every_sample(sample, maximum)
 
@@ -96,7 +95,7 @@ def mean_and_variance(
     profile: Sequence[Vector],
     maximum: int = MAX_SAMPLES,
 ) -> tuple[Vector, Vector]:
-    """Return the mean of all estimates that may come next, and their variance."""
+    """Return the mean and the variance of the next estimate."""
     samples = every_estimate(estimator, game, player, profile, maximum)
     probabilities, estimates = map(np.array, zip(*samples, strict=True))
     mean: Vector = probabilities @ estimates
@@ -104,7 +103,7 @@ def mean_and_variance(
 
 
 def _copy(estimator: Estimator, generator: np.random.Generator, game: Game) -> Estimator:
-    """Return a copy that draws from ``generator``, and shares what is derived from the game."""
+    """Return a copy that draws from ``generator``, and shares the game and its derived arrays."""
     memo: dict[int, object] = {id(game): game}
     memo |= {id(value): value for *_, value in _derived(estimator)}
     for part in _parts(estimator):
@@ -115,7 +114,7 @@ def _copy(estimator: Estimator, generator: np.random.Generator, game: Game) -> E
 
 
 def _parts(thing: object) -> Iterator[object]:
-    """Yield an estimator, its parts, and theirs."""
+    """Yield an estimator and its parts at any depth."""
     yield thing
     for _, leaf in leaves(dict(attributes(thing))):
         if isinstance(leaf, Estimator | Stateful):
@@ -123,7 +122,7 @@ def _parts(thing: object) -> Iterator[object]:
 
 
 def _derived(estimator: Estimator) -> Iterator[tuple[object, str, object]]:
-    """Yield each attribute that is no state: its owner, name and value."""
+    """Yield owner, name and value of each attribute that does not belong to the state."""
     for part in _parts(estimator):
         for each in attrs_fields(type(part)):
             if each.metadata == NOT_STATE:
@@ -138,27 +137,27 @@ def assert_unbiased(
     tolerance: float = 1e-12,
     maximum: int = MAX_SAMPLES,
 ) -> None:
-    """Raise ``AssertionError`` unless estimates are exact on average, for every player.
+    """Raise an ``AssertionError`` if an estimator is biased, for any player.
 
-    This enumerates every sample of the estimator with its probability, and compares the mean with
-    the game's own utilities: that of every sequence, and in a tree also the counterfactual utility
-    of every action. The estimator stays as it is. Your own estimator may only compare the results
-    of ``generator.random()`` with numbers, and take single numbers from ``generator.integers`` or
-    ``generator.choice``.
+    The check enumerates all samples with their probabilities, and compares their mean with the
+    exact utility of every sequence. In a tree it also compares the counterfactual utility of every
+    action. The state of the estimator does not change.
+
+    The code of an estimator may use its generator in two ways: compare results of ``random()`` with
+    numbers, and draw single numbers with ``integers`` or ``choice``.
 
     Parameters
     ----------
     game
-        A small one.
+        A small game.
     estimator
         The estimator.
     profiles
-        The profiles; by default two in which every action has a positive probability.
+        Profiles at which to check; by default two with positive probabilities of all actions.
     tolerance
-        The largest error of the mean, in units of the largest exact utility or of 1, whichever is
-        larger.
+        Largest error of a mean, relative to the maximum of 1 and the largest exact utility.
     maximum
-        The largest number of samples for each player and profile.
+        Largest number of samples for each player and profile.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def assert_unbiased(
 
 
 def _interior(game: Game) -> Iterator[list[Vector]]:
-    """Yield profiles in which every action has positive probability."""
+    """Yield two profiles in which all actions have positive probabilities."""
     generator = np.random.default_rng(1)
     for _ in range(2):
         corners = [d.best_response(generator.normal(size=d.dimension))[1] for d in game.domains]
@@ -197,6 +196,6 @@ def _require_equal(player: int, kind: str, mean: Vector, exact: Vector, toleranc
     if not (error <= tolerance * max(1.0, float(np.abs(exact).max(initial=0.0)))).all():
         worst = int(np.argmax(np.where(np.isfinite(error), error, np.inf)))
         raise AssertionError(
-            f"the estimate is biased: for player {player}, {kind} {worst} has utility "
-            f"{exact[worst]}, but estimated as {mean[worst]} on average"
+            f"the estimator is biased: for player {player}, {kind} {worst} has utility "
+            f"{exact[worst]}, but its mean estimate is {mean[worst]}"
         )

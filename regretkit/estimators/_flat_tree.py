@@ -9,25 +9,26 @@ from regretkit.games import CHANCE, ExtensiveFormGame, GameTree
 from regretkit.games.tree._sequences import levels
 
 MOST_OUTCOMES = 64
-"""Outcomes of the initial chance moves that are worth searching for each number that is drawn."""
+"""Largest number of outcomes of the initial chance moves that share one drawn number."""
 
 
 class InitialChance(NamedTuple):
-    """The chance moves before any player acts, drawn with one number: many games begin with a deal.
+    """The chance moves before any player acts, such as a deal, which share one drawn number.
 
-    Levels at which only chance moves count, as long as the histories behind them are few.
+    They are the first levels of the tree at which only chance moves, as long as there are at most
+    ``MOST_OUTCOMES`` histories after them.
     """
 
     first: np.uint32
-    """The first of the histories after these moves; the others follow it."""
+    """The first history after these moves. The others follow it."""
     moves: np.uint32
-    """Number of moves on the way to each of them."""
+    """Number of chance moves before each of these histories."""
     cumulative: Vector
-    """The probability of each of them or one before it."""
+    """Cumulative probabilities of these histories."""
 
 
 def initial_chance(tree: GameTree) -> InitialChance:
-    """Return the initial chance moves of a tree; histories of probability zero do not count."""
+    """Return the initial chance moves of a tree, without histories of probability zero."""
     first, moves, probability = 0, 0, np.ones(1)
     for level in levels(tree):
         a_player_acts = (tree.player[first + np.flatnonzero(probability)] != CHANCE).any()
@@ -36,13 +37,13 @@ def initial_chance(tree: GameTree) -> InitialChance:
             break
         first, moves, probability = level.start, moves + 1, following
     possible = np.flatnonzero(probability)
-    if possible.size == 1:  # nothing is drawn
+    if possible.size == 1:  # a single history needs no draw
         first, probability = first + int(possible[0]), np.ones(1)
     return InitialChance(np.uint32(first), np.uint32(moves), cumulative(probability))
 
 
 def cumulative(probability: Vector) -> Vector:
-    """Return each probability with all before it, of even deals not rounded on the way."""
+    """Return cumulative probabilities, k / n without rounding errors if all are equal."""
     possible = probability > 0.0
     likely = probability[possible]
     even = bool((likely == likely[0]).all())
@@ -51,77 +52,87 @@ def cumulative(probability: Vector) -> Vector:
 
 
 class FlatTree(NamedTuple):
-    """A compact game tree, since traversals of large trees are limited by memory access.
+    """A compact game tree: memory access limits the speed of traversals.
 
-    Places are the decision points of all players, concatenated, followed by the chance histories.
-    Actions are drawn by weights in the same order: one for each sequence of each player, each
-    player's empty one first, as in compiled engines, followed by those of chance.
+    A *place* is a decision point or a chance history: first the decision points of all players,
+    concatenated, then the chance histories. *Weights* are probabilities of actions in the same
+    order: for each player the empty sequence and the others, then the moves of chance.
     """
 
     node: UInt32Array
-    """For each history four numbers: its first child, its place, where the weights there begin, and
-    how many they are; for a terminal, where its payoffs begin, the number of places, and two
-    zeros. One more history follows the last one."""
+    """Four numbers for each history: first child, place, first weight, and number of actions. For a
+    terminal: index of its first payoff, number of places, 0 and 0. One padding entry follows."""
     place: UInt32Array
-    """For each place two numbers: where its weights begin, and how many they are."""
+    """Two numbers for each place: first weight, and number of actions."""
     chances: Vector
-    """The weights of chance, which never change."""
+    """The weights of chance, which are constant."""
     payoffs: Vector
-    """One for each player at each terminal, equal rows stored once."""
+    """The distinct rows of payoffs at terminals, concatenated."""
     sequences: UInt32Array
-    """Where each player's sequences begin, and where the last one's end."""
+    """First weight of each player, then the total number."""
     points: UInt32Array
-    """Where each player's decision points begin, and where the last one's end."""
+    """First place of each player, then the total number of decision points."""
     initial_chance: InitialChance
     over: np.uint32
     """Number of places."""
     evens: Vector
-    """1 / n, by n: the probability of each of n actions under the uniform distribution."""
+    """1 / n at index n: the probability of each of n actions in the uniform distribution."""
 
 
 class TraversalBuffers(NamedTuple):
     """Scratch buffers of a traversal."""
 
+    # The stack of histories to visit
+
     history: UInt32Array
-    """Stack of histories to visit, and for each of them:"""
+    """History of each entry of the stack."""
     sequence: UInt32Array
-    """the player's last sequence,"""
+    """Last sequence of the player at each entry."""
     parent: Indices
-    """which visited history precedes it,"""
+    """Number of the visited history before each entry."""
     scale: Vector
-    """the factor of payoffs below it,"""
+    """Factor of the payoffs below each entry."""
     reach: Vector
-    """the player's reach probability,"""
+    """The player's reach probability at each entry."""
     weight: Vector
-    """and the weight of its value in that of the parent."""
+    """Weight of each entry's value in the value of its parent."""
+
+    # The current decision point
+
     sampled_actions: UInt32Array
-    """The actions sampled at the decision point at hand,"""
+    """The sampled actions."""
     sampling_probabilities: Vector
-    """and the probability of each of them."""
+    """The probability of each sampled action to be sampled."""
     prefetched: UInt32Array
-    """Read only so that it is in the cache when it is needed."""
+    """Target of reads whose only purpose is to load the cache."""
+
+    # The visited decision points, in order
+
     points: UInt32Array
-    """The visited decision points, in order, and for each of them:"""
+    """Number of each visited decision point."""
     parent_sequence: UInt32Array
-    """the player's sequence before it,"""
+    """The player's sequence before it."""
     single_action: UInt32Array
-    """and its only sequence with a nonzero utility, 0 where there may be several."""
+    """Its only sequence with a nonzero utility, 0 if there may be several."""
+
+    # The visited histories, in order, for a baseline
+
     visited_history: UInt32Array
-    """The visited histories, in order, where a baseline learns, and for each of them:"""
+    """Each visited history."""
     visited_parent: Indices
-    """which of them precedes it, -1 for the first,"""
+    """Number of the visited history before it, -1 for the first."""
     visited_weight: Vector
-    """its weight in the value of that one,"""
+    """Weight of its value in the value of its parent."""
     value: Vector
-    """and its value to the player as far as known."""
+    """The sum so far of its value to the player."""
 
 
 def flat_tree(game: ExtensiveFormGame) -> FlatTree:
-    """Return a game in flat arrays."""
+    """Return the flat arrays of a game."""
     tree, players = game.tree, game.players
     sequences = np.cumsum([0, *(domain.dimension for domain in game.domains)])
     points = np.cumsum([0, *(domain.points for domain in game.domains)])
-    # Children stand side by side in the order of their parents.
+    # Children are adjacent, in the order of their parents: prefix sums give the first child.
     counts = np.bincount(tree.parent[1:], minlength=tree.histories)
     children = np.cumsum(counts) - counts + 1
     numbers, rows = distinct_rows(tree.payoffs)
@@ -157,7 +168,7 @@ def _side_by_side(*columns: Indices) -> UInt32Array:
 
 
 def distinct_rows(table: Vector) -> tuple[Indices, Vector]:
-    """Return the number of each row among the distinct rows of a table, and these."""
+    """Return the index of each row among the distinct rows, and the distinct rows."""
     numbers = np.zeros(len(table), dtype=np.int64)
     for column in table.T:
         values, inverse = np.unique(column, return_inverse=True)

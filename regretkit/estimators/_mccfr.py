@@ -1,4 +1,4 @@
-"""Monte Carlo CFR and bandit feedback: estimators that traverse a sampled part of a game."""
+"""Estimators of Monte Carlo CFR, and bandit feedback."""
 
 import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ NONE = np.zeros(0)
 
 
 class FlatGame(NamedTuple):
-    """A game in flat arrays, and what its traversals write to."""
+    """A game in flat arrays, and the buffers of its traversals."""
 
     game: ExtensiveFormGame
     tree: FlatTree
@@ -58,7 +58,7 @@ class FlatGame(NamedTuple):
 
 
 def above_zero_to_one(_: object, attribute: "Attribute[float]", value: float) -> None:
-    """Require a number above zero, at most one."""
+    """Require a number in (0, 1]."""
     positive(_, attribute, value)
     if value > 1.0:
         raise ValueError(f"{attribute.name} must be above 0 and at most 1, got {quote(value)}")
@@ -66,22 +66,21 @@ def above_zero_to_one(_: object, attribute: "Attribute[float]", value: float) ->
 
 @define(eq=False)
 class LearnedBaseline(Stateful):
-    """Baseline values of histories: averages of earlier samples, old ones discounted.
+    """Baseline values of histories: discounted averages of earlier samples.
 
-    An action that was not sampled gets its baseline value, and that of a sampled one is corrected.
-    With b(ha) the baseline after action a at history h, and an action followed with probability q,
+    At history h, with b(ha) the baseline after action a, and q the probability to sample a,
 
-        u(ha)  =  b(ha) + 1[a was followed] (u(ha) - b(ha)) / q
+        estimate(ha)  =  b(ha) + 1[a was sampled] (u(ha) - b(ha)) / q
 
-    The correction has mean zero, so estimates stay unbiased, and a good baseline makes their
-    variance small. Values are zero at first, and move at each visited history:
+    Estimates stay unbiased for any baseline, and a good baseline reduces their variance. Values
+    start at zero and are updated at each visited history:
 
         b(h)  <-  b(h) + rate (u(h) - b(h))
 
     Parameters
     ----------
     rate
-        The weight of the newest sample, above 0, at most 1.
+        Weight of the newest sample, in (0, 1].
 
     Examples
     --------
@@ -103,10 +102,10 @@ class LearnedBaseline(Stateful):
 
     def _check_state(self, state: Mapping[str, object]) -> None:
         if not (state["values"] is None or is_finite_array(state["values"], 2)):
-            raise ValueError("values must be a matrix of finite numbers, or nothing")
+            raise ValueError("values must be None or a matrix of finite numbers")
 
     def values_in(self, game: ExtensiveFormGame) -> Vector:
-        """Return the values in a game, zeros in one of another shape than the last."""
+        """Return the values for a game, new zeros if its shape differs from the last game's."""
         shape = (game.players, game.tree.histories)
         if self.values is None or self.values.shape != shape:
             self.values = np.zeros(shape)
@@ -115,22 +114,19 @@ class LearnedBaseline(Stateful):
 
 @define(eq=False)
 class TraversalEstimator(Estimator, Stateful):
-    """Samples some actions of the updated player, and one of every other player and of chance.
-
-    A subclass chooses among the player's own actions, and provides the data for that.
+    """Base class: samples actions of the updated player, and one of each opponent and of chance.
 
     Parameters
     ----------
     generator
-        Draws, depth first, actions in their order.
+        A random generator, or its seed. It draws depth first.
     baseline
-        Baseline values of histories, none by default.
+        A ``LearnedBaseline``, None by default.
 
     Attributes
     ----------
     visited
-        Number of histories visited so far, first and last ones included; in normal form, of
-        payoffs read.
+        Number of visited histories in all calls, or of payoffs of a normal form.
     """
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)
@@ -144,14 +140,14 @@ class TraversalEstimator(Estimator, Stateful):
 
     @abc.abstractmethod
     def _choose(self) -> Choose:
-        """Return the function that samples actions."""
+        """Return the function that samples actions of the updated player."""
 
     def _sampling_data(self, game: Game) -> SamplingData:
-        """Return the arrays that this depends on and may write to, empty ones by default."""
+        """Return the arrays that this function reads and writes, empty by default."""
         return NONE, NONE
 
     def _parameters(self) -> Sequence[float]:
-        """Return the numbers that this depends on."""
+        """Return the numbers that this function reads."""
         return ()
 
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
@@ -165,7 +161,7 @@ class TraversalEstimator(Estimator, Stateful):
         baseline = _NO_BASELINE
         if self.baseline is not None:
             baseline = self.baseline.values_in(played)
-        # Machine code takes a Generator of NumPy alone.
+        # Machine code does not support subclasses of Generator.
         fast = type(self.generator) is np.random.Generator and linkable()
         walk = (compiled_walker if fast else walker)(self._choose(), self.baseline is not None)
         data, parameters = self._sampling_data(game), np.array(self._parameters())
@@ -177,11 +173,11 @@ class TraversalEstimator(Estimator, Stateful):
         return utility[sequences].copy()
 
     def flat_game(self, game: Game) -> FlatGame:
-        """Return a game in flat arrays."""
+        """Return a game in flat arrays, with a cache of the last game."""
         if self._flat_game is None or self._flat_game.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
-                    "game must be in extensive or in normal form to be sampled, got "
+                    "game must be in extensive or normal form to be sampled, got "
                     f"{quote(game)}{tree_hint(game)}"
                 )
             tree = flat_tree(game)
@@ -196,8 +192,8 @@ class TraversalEstimator(Estimator, Stateful):
     ) -> Vector:
         if self.baseline is not None:
             raise TypeError(
-                f"{quote(self.baseline)} has values of histories, and {quote(game)} has none; "
-                "leave the baseline out, or pass BanditFeedback(generator, baseline=...)"
+                f"baseline {quote(self.baseline)} needs a tree, got {quote(game)}; use "
+                "BanditFeedback(generator, baseline=...)"
             )
         profile = as_profile(profile, game.domains)
         begin = starts(game.domains)
@@ -221,12 +217,12 @@ class TraversalEstimator(Estimator, Stateful):
 
 
 def draw_actions(strategies: Iterable[Vector], generator: np.random.Generator) -> list[int]:
-    """Return an action of each of several players in a normal form, in turn."""
+    """Draw an action from each strategy, in order."""
     return [pick(generator, strategy, 0, strategy.size) for strategy in strategies]
 
 
 def starts(domains: Sequence[StrategySet]) -> Indices:
-    """Return where each player's sequences begin when concatenated, and where all end.
+    """Return the first index of each player's sequences in concatenated arrays, and the total.
 
     Simplices count as a tree whose decision points all follow the empty sequence.
     """
@@ -235,7 +231,7 @@ def starts(domains: Sequence[StrategySet]) -> Indices:
 
 
 def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavior: Vector) -> None:
-    """Write all players' distributions, uniform at decision points that are never reached."""
+    """Write all players' behavioral strategies, uniform at decision points of zero reach."""
     begin = starts(domains)
     for player, (domain, strategy) in enumerate(zip(domains, profile, strict=True)):
         distributions = behavior[begin[player] + 1 : begin[player + 1]]
@@ -249,24 +245,24 @@ def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavio
 
 @define(eq=False)
 class ExternalSampling(TraversalEstimator):
-    """Follow every action of the player, and draw the actions of chance and of the others.
+    """Enumerate the actions of the updated player, and sample those of chance and the opponents.
 
-    The payoff of a terminal counts at the player's last sequence. The probability that chance and
-    the others play to a terminal is the probability that it is drawn, so the two cancel:
+    With Z the visited terminals, the estimate at the player's last sequence a before them is
 
-        u[a]  =  sum of payoffs over the terminals that were reached after a
+        u[a]  =  sum over z in Z after a of  payoff(z)
 
-    The player's own actions add no variance. Where two players move in turns, a sample visits about
-    the square root of all histories.
+    It is unbiased, because z is visited with the probability that chance and the opponents play z.
+    The player's own actions add no variance. If two players move in turn, a sample visits about the
+    square root of the number of histories.
 
     Parameters
     ----------
     generator
-        Draws one number for each history at which chance or another player has more than one
-        action, depth first, the player's actions in their order. The first moves of chance share
-        one, as in ``OutcomeSampling``.
+        A random generator, or its seed. It draws depth first: one number at each visited history at
+        which chance or an opponent has more than one action. The initial chance moves share one
+        number, as in ``OutcomeSampling``.
     baseline
-        Baseline values of histories, none by default.
+        A ``LearnedBaseline``, None by default.
 
     Examples
     --------
@@ -282,7 +278,7 @@ class ExternalSampling(TraversalEstimator):
     References
     ----------
     Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
-    extensive games", NIPS. Its text could not be checked; the mean is, sample by sample.
+    extensive games", NIPS. The tests check the mean over all samples, not the text.
     """
 
     def _choose(self) -> Choose:
@@ -291,30 +287,30 @@ class ExternalSampling(TraversalEstimator):
 
 @define(eq=False)
 class OutcomeSampling(TraversalEstimator):
-    """Play the game once.
+    """Sample one terminal history.
 
-    The other players draw actions by their strategies. The player draws by a mixture of its own
-    distribution b and the uniform one, over n actions:
+    Chance and the opponents draw from their distributions. The updated player draws from a mixture
+    of its own distribution b and the uniform one, over n actions:
 
         q  =  exploration / n  +  (1 - exploration) b
 
-    The payoff counts at the player's last sequence, divided by the product of the q's of the drawn
-    actions. The variance of an estimate of u is about ``u^2 / q``, which exploration bounds. An
-    action that is never drawn has an estimate of zero, so the mean is exact where all q are
-    positive.
+    The estimate is nonzero only at the player's last sequence:
 
-    In normal form, with ``exploration=0.0``, this is ``BanditFeedback``.
+        u[a]  =  payoff / product of the q's of the player's sampled actions
+
+    It is unbiased if all q are positive. The variance of an estimate of u is about ``u^2 / q``,
+    which exploration bounds. In a normal form with ``exploration=0.0``, this is ``BanditFeedback``.
 
     Parameters
     ----------
     generator
-        Draws one number for each history with more than one action, first to last. The moves of
-        chance before any player acts share one number as far as they have at most 64 outcomes,
-        unless there is a baseline.
+        A random generator, or its seed. It draws one number for each visited history with more than
+        one action. Without a baseline, the chance moves before any player acts share one number, as
+        long as they have at most 64 outcomes.
     exploration
-        From 0, on policy, to 1, uniform.
+        Share of the uniform distribution, from 0 to 1.
     baseline
-        Baseline values of histories, none by default. It helps this estimator the most.
+        A ``LearnedBaseline``, None by default. It reduces the variance of this estimator the most.
 
     Examples
     --------
@@ -328,7 +324,7 @@ class OutcomeSampling(TraversalEstimator):
     References
     ----------
     Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
-    extensive games", NIPS. Its text could not be checked; the mean is, sample by sample.
+    extensive games", NIPS. The tests check the mean over all samples, not the text.
     """
 
     exploration: float = field(default=0.6, kw_only=True, validator=share)
@@ -342,30 +338,32 @@ class OutcomeSampling(TraversalEstimator):
 
 @define(eq=False)
 class AverageStrategySampling(TraversalEstimator):
-    """Follow the player's actions that were often played on average, and draw all others.
+    """Sample actions of the updated player by their share in its average strategy.
 
-    Action a is followed, independently of the other actions, with probability
+    The traversal follows action a, independently of other actions, with probability
 
-        q[a]  =  max(epsilon, (beta + tau s[a]) / (beta + sum of s)),    at most 1
+        q[a]  =  min(1, max(epsilon, (beta + tau s[a]) / (beta + sum of s)))
 
     where s is the sum of the player's strategies in all calls, in sequence form. The payoff of a
-    terminal is divided by the q's before it.
+    terminal is divided by the product of the q's before it. Chance and the opponents draw one
+    action, as in ``ExternalSampling``.
 
-    With a large tau, the variance at actions in use is that of external sampling. At actions that
-    were hardly ever played, it is about ``u^2 / epsilon``.
+    For a large tau, frequent actions have the variance of external sampling. Rare actions have a
+    variance of about ``u^2 / epsilon``.
 
     Parameters
     ----------
     generator
-        Draws depth first; at each history of the player, a number for each action with q below 1.
+        A random generator, or its seed. It draws depth first: at each history of the player, one
+        number for each action with q below 1.
     epsilon
-        The least probability, above 0, at most 1.
+        Smallest probability, in (0, 1].
     tau
-        Above 0; the larger, the more actions are followed.
+        Factor of the average strategy, positive. A larger one follows more actions.
     beta
-        Above 0; until about this many strategies were played, most actions are followed.
+        Offset, positive. In about the first ``beta`` calls, most actions are followed.
     baseline
-        Baseline values of histories, none by default.
+        A ``LearnedBaseline``, None by default.
 
     Examples
     --------
@@ -385,22 +383,22 @@ class AverageStrategySampling(TraversalEstimator):
     References
     ----------
     Gibson, Burch, Lanctot and Szafron (2012), "Efficient Monte Carlo counterfactual regret
-    minimization in games with many player actions", NIPS. Its text could not be checked; the mean
-    is, sample by sample. There, s is a sampled estimate of what is added up here.
+    minimization in games with many player actions", NIPS, where s is a sampled estimate of this
+    sum. The tests check the mean over all samples, not the text.
     """
 
     epsilon: float = field(default=0.05, kw_only=True, validator=above_zero_to_one)
     tau: float = field(default=1_000.0, kw_only=True, validator=positive)
     beta: float = field(default=1e6, kw_only=True, validator=positive)
     _played: Vector | None = field(default=None, init=False, repr=False)
-    """By sequence, how much of the strategies had come there when it was last visited."""
+    """For each sequence, s at its last visit."""
     _seen: Vector | None = field(default=None, init=False, repr=False)
-    """By decision point, how much had come to the sequence before it then."""
+    """For each decision point, s of its parent sequence at the last visit."""
 
     def _check_state(self, state: Mapping[str, object]) -> None:
         for name in ("_played", "_seen"):
             if not (state[name] is None or is_finite_array(state[name])):
-                raise ValueError(f"{name} must be a vector of finite numbers, or nothing")
+                raise ValueError(f"{name} must be None or a vector of finite numbers")
 
     def _choose(self) -> Choose:
         return follow_average
@@ -422,31 +420,31 @@ class AverageStrategySampling(TraversalEstimator):
 
 @define(eq=False)
 class BanditFeedback(Estimator, Stateful):
-    """Draw one action of every player, and estimate utilities from the payoff.
+    """Draw one action of every player of a normal form, and estimate utilities from the payoff.
 
-    With action a drawn from the player's strategy x, and payoff r, the estimate is the baseline c
-    everywhere but at a:
+    With action a drawn from the player's strategy x, payoff r and baseline c,
 
-        u[a]  =  c + (r - c) / (x[a] + implicit)
+        u[a]  =  c + (r - c) / (x[a] + implicit),    u[b]  =  c  for other actions b
 
-    With ``implicit`` 0 its mean is the exact utility: it is ``OutcomeSampling`` without exploration
+    With ``implicit`` 0 the estimate is unbiased, and equals ``OutcomeSampling`` without exploration
     and with a constant baseline. Its variance at action a is about ``(r - c)^2 / x[a]``, so the
-    learner must explore: EXP3 is ``Hedge`` in ``ExplorationMixture`` with this estimator. A
-    positive ``implicit`` bounds the estimate and biases it towards c. Where no payoff exceeds c,
-    the bias favours actions that are seldom played, which is EXP3-IX.
+    minimizer must explore: EXP3 is ``Hedge`` in ``ExplorationMixture`` with this estimator. A
+    positive ``implicit`` bounds the estimate and biases it towards c. If no payoff exceeds c, the
+    bias favors rare actions, as in EXP3-IX.
 
     Parameters
     ----------
     generator
-        Draws one number for each player with more than one action, in turn.
+        A random generator, or its seed. It draws one number for each player with more than one
+        action.
     baseline
         c, in units of payoff: 0 in EXP3, the largest payoff in EXP3-IX, which is stated for losses.
     implicit
-        At least 0, without bias at 0.
+        Implicit exploration, at least 0.
 
     Examples
     --------
-    EXP3 against itself in a game that dominance solves:
+    EXP3 in self-play, in a game with dominant actions:
 
     >>> from regretkit import Hedge, SelfPlay, matrix_game
     >>> from regretkit.circuits import ExplorationMixture
@@ -462,8 +460,8 @@ class BanditFeedback(Estimator, Stateful):
     ----------
     Auer, Cesa-Bianchi, Freund and Schapire (2002), "The nonstochastic multiarmed bandit problem",
     SIAM Journal on Computing 32(1). Neu (2015), "Explore no more: improved high-probability regret
-    bounds for non-stochastic bandits", NIPS, for implicit exploration. Their
-    texts could not be checked; the mean is tested, and the regret.
+    bounds for non-stochastic bandits", NIPS, for implicit exploration. The tests check the mean and
+    the regret, not the texts.
     """
 
     generator: np.random.Generator = field(converter=as_generator, repr=False)
@@ -492,14 +490,14 @@ SAMPLINGS: Mapping[str, Callable[[np.random.Generator], Estimator]] = MappingPro
         "outcome-baseline": lambda draws: OutcomeSampling(draws, baseline=LearnedBaseline()),
     }
 )
-"""Estimators by the names that ``solve`` and the command line take."""
+"""Estimators by their names in ``solve`` and on the command line."""
 
 
 def sampling_estimator(sampling: str, seed: int | np.random.Generator = 0) -> Estimator:
     """Return a new estimator by its name."""
     if not isinstance(sampling, str):
         raise TypeError(
-            f"sampling must be a name, got {quote(sampling)}; pass an estimator as estimator="
+            f"sampling must be a name, got {quote(sampling)}; pass estimators as estimator="
         )
     if sampling not in SAMPLINGS:
         raise ValueError(

@@ -1,12 +1,11 @@
-"""Traversal of a part of a game, in plain loops that are compiled as well.
+"""Traversals of a sampled part of a game, in loops that also compile.
 
-Numbers are drawn depth first, actions in their order: at a decision point of the updated player
-first those that choose actions, then those below the first of these actions, and so on; at a
-history of chance or another player, one number. The initial chance moves share one, unless a
-baseline needs each of them. No number is drawn for a single action.
+A traversal draws random numbers depth first. At a decision point of the updated player it first
+draws the numbers that choose actions, then those of each chosen subtree in order. At a history of
+chance or an opponent it draws one number. The initial chance moves share one number, unless there
+is a baseline. A single action needs no number.
 
-With a baseline, sampled values are replaced by their expectations under its values. The correction
-has mean zero for any baseline.
+A baseline corrects sampled values by terms of mean zero.
 """
 
 from collections.abc import Callable
@@ -20,23 +19,23 @@ from regretkit._util._typing import UInt32Array, Vector, as_int64
 from regretkit.estimators._flat_tree import FlatTree, InitialChance, TraversalBuffers
 
 WITHIN_BOUNDS = True
-"""Indices are not negative, and slices within their array: the compiler need not look."""
+"""Tells the compiler to omit bounds checks: all indices and slices are valid."""
 
 SamplingData: TypeAlias = tuple[Vector, Vector]
-"""Two arrays whose meaning depends on the sampling rule, by sequence and by decision point."""
+"""An array by sequence and one by decision point, for the sampling rule."""
 
 
 class Decision(NamedTuple):
     """A visit of the updated player's decision point."""
 
     point: int
-    """Number of the decision point,"""
+    """Number of the decision point."""
     sequence: int
-    """the player's sequence before it,"""
+    """The player's sequence before the decision point."""
     first: int
-    """its first sequence,"""
+    """First sequence of the decision point."""
     size: int
-    """and number of actions."""
+    """Number of actions."""
     reach: float
     """The player's own reach probability."""
     uniform: float
@@ -44,7 +43,7 @@ class Decision(NamedTuple):
 
 
 class SamplingRule(NamedTuple):
-    """What a choice of actions depends on, beside the strategy."""
+    """Data, parameters and generator of a choice of actions."""
 
     data: SamplingData
     parameters: Vector
@@ -52,22 +51,21 @@ class SamplingRule(NamedTuple):
 
 
 Choose: TypeAlias = Callable[[Decision, Vector, UInt32Array, Vector, SamplingRule], int]
-"""Samples actions of the updated player: ``choose(decision, behavior, actions, probabilities,
-rule)`` writes their indices to ``actions``, in order, and to ``probabilities`` with which
-probability each is sampled; it returns their number."""
+"""Samples actions of the updated player. ``choose(decision, behavior, actions, probabilities,
+rule)`` writes the sampled indices to ``actions`` in order, writes their sampling probabilities to
+``probabilities``, and returns their number."""
 
 
 # Sampling of actions
 
 FEW = 6
-"""Up to this number of weights, all are read."""
+"""Largest number of weights for the search without branches."""
 
 
 def pick(generator: np.random.Generator, weights: Vector, first: int, count: int) -> int:
-    """Draw one of ``count`` actions, by weights that sum to one; return its index.
+    """Draw one of ``count`` actions by weights that sum to one; return its index.
 
-    The last action of positive weight takes the rounding error; no number is drawn for a single
-    action.
+    The last action of positive weight gets the rounding error. A single action needs no number.
     """
     if count == 1:
         return 0
@@ -75,10 +73,10 @@ def pick(generator: np.random.Generator, weights: Vector, first: int, count: int
 
 
 def find(drawn: float, weights: Vector, first: int, count: int) -> int:
-    """Return the first action at which the cumulative weight exceeds ``drawn``."""
+    """Return the first action whose cumulative weight exceeds ``drawn``."""
     total, chosen = weights[first], 0
     if count <= FEW:
-        # Counting needs no branch; a mispredicted one costs as much as ten additions.
+        # Count the sums that drawn exceeds: a mispredicted branch costs ten additions.
         chosen += drawn >= total
         for a in range(first + 1, first + count - 1):
             total += weights[a]
@@ -93,7 +91,7 @@ def find(drawn: float, weights: Vector, first: int, count: int) -> int:
 
 
 def action_probability(behavior: Vector, a: int, decision: Decision) -> float:
-    """Return the probability of an action, uniform where the strategy never reaches."""
+    """Return the probability of an action, uniform if the player's reach is zero."""
     if decision.reach > 0.0:
         return float(behavior[decision.first + a])
     return decision.uniform
@@ -119,7 +117,7 @@ def follow_one(
     probabilities: Vector,
     rule: SamplingRule,
 ) -> int:
-    """Sample one action, from a mixture of the strategy and the uniform distribution."""
+    """Sample one action from a mixture of the strategy and the uniform distribution."""
     last, chosen = decision.size - 1, 0
     probability = _mixture(0, decision, behavior, rule)
     if last > 0:
@@ -131,11 +129,11 @@ def follow_one(
                 chosen += 1
                 total += _mixture(chosen, decision, behavior, rule)
         probability = _mixture(chosen, decision, behavior, rule)
-        while probability == 0.0:  # a rounding error, as in find
+        while probability == 0.0:  # rounding can put the draw behind the last positive weight
             chosen -= 1
             probability = _mixture(chosen, decision, behavior, rule)
     probabilities[0] = probability
-    actions[0] = np.uint32(chosen)  # last, since it is read next
+    actions[0] = np.uint32(chosen)  # written last, because the caller reads it first
     return 1
 
 
@@ -152,10 +150,13 @@ def follow_average(
     probabilities: Vector,
     rule: SamplingRule,
 ) -> int:
-    """Sample each action independently, with a probability that grows with its average."""
+    """Sample each action independently, with a probability that grows with its average.
+
+    q[a]  =  min(1, max(epsilon, (beta + tau s[a]) / (beta + sum of s)))
+    """
     cumulative, last_reach = rule.data
     epsilon, tau, beta = rule.parameters[0], rule.parameters[1], rule.parameters[2]
-    # The strategy has not changed since the last visit: add what has reached here since.
+    # Lazy sums: the strategy is unchanged since the last visit, so one addition suffices.
     reached = cumulative[decision.sequence] - last_reach[decision.point]
     last_reach[decision.point] = cumulative[decision.sequence]
     total = 0.0
@@ -176,21 +177,21 @@ def follow_average(
 
 
 Start: TypeAlias = Callable[[float, int], int]
-"""Returns where the search for an outcome begins; where it ends does not depend on that."""
+"""Returns the start of the search for an outcome. It affects the speed, not the result."""
 
 
 def at_first(drawn: float, outcomes: int) -> int:
-    """Begin at the first: drawn numbers are only compared, so that samples can be enumerated."""
+    """Return 0. The draw is only compared, which the enumeration of samples requires."""
     return 0
 
 
 def as_if_even(drawn: float, outcomes: int) -> int:
-    """Begin where the search ends if outcomes are even, as in most games."""
+    """Return the result for equally likely outcomes, which most games have."""
     return min(int(drawn * outcomes), outcomes - 1)
 
 
 def deal(chance: InitialChance, generator: np.random.Generator, start: Start) -> tuple[int, int]:
-    """Draw the initial chance moves; return the history, and how many come before it."""
+    """Draw the initial chance moves; return the history and its number of moves."""
     sums, chosen = chance.cumulative, 0
     last = len(sums) - 1
     if last > 0:
@@ -200,7 +201,7 @@ def deal(chance: InitialChance, generator: np.random.Generator, start: Start) ->
             chosen -= 1
         while chosen < last and drawn >= sums[chosen]:
             chosen += 1
-        while chosen > 0 and sums[chosen] == sums[chosen - 1]:  # left over by rounding
+        while chosen > 0 and sums[chosen] == sums[chosen - 1]:  # skip outcomes of probability zero
             chosen -= 1
     return int(chance.first) + chosen, int(chance.moves)
 
@@ -208,19 +209,18 @@ def deal(chance: InitialChance, generator: np.random.Generator, start: Start) ->
 # Traversal
 
 Walk: TypeAlias = Callable[..., tuple[int, int]]
-"""What ``walker`` returns."""
+"""The type of the result of ``walker``."""
 
 
 @cache
 def walker(choose: Choose, with_baseline: bool, start: Start = at_first) -> Walk:
-    """Return the function that draws one sample and returns what it visited.
+    """Return the function that draws one sample.
 
-    It is called as ``walk(player, tree, behavior, utility, buffers, data, parameters, baseline,
-    generator)``, with the weights of all players and of chance in ``behavior``. It writes to
-    ``utility`` at the decision points that it visits and at the empty sequence; entries at decision
-    points must be zero before. It returns the numbers of visited decision points and histories.
-    ``with_baseline``, it corrects values by ``baseline``, of shape ``(players, histories)``, and
-    records what ``update_baseline`` needs.
+    Its call is ``walk(player, tree, behavior, utility, buffers, data, parameters, baseline,
+    generator)``, with the probabilities of all players and of chance in ``behavior``. It adds to
+    ``utility`` at visited decision points, whose entries must be zero before, and sets the empty
+    sequence. It returns the numbers of visited decision points and histories. With a baseline, of
+    shape ``(players, histories)``, it corrects values and records visits for ``update_baseline``.
     """
     counts, follow = choose is follow_average, _follower(choose, with_baseline)
 
@@ -240,7 +240,7 @@ def walker(choose: Choose, with_baseline: bool, start: Start = at_first) -> Walk
         arrays = behavior, utility, buffers
         if with_baseline:
             guesses = baseline[player]
-        else:  # a baseline needs each move of chance
+        else:  # with a baseline, each chance move needs its own correction
             h, visited = deal(tree.initial_chance, generator, start)
         root = as_int64(tree.sequences[player])
         if counts:
@@ -258,9 +258,9 @@ def walker(choose: Choose, with_baseline: bool, start: Start = at_first) -> Walk
 
 
 def _follower(choose: Choose, with_baseline: bool) -> Callable[..., tuple[int, int, int]]:
-    """Return the function that follows the history on top of the stack to a terminal.
+    """Return the function that pops a history from the stack and follows it to a terminal.
 
-    It returns the new numbers of histories on the stack, visited decision points and histories.
+    It returns the new numbers of histories on the stack, visited decision points, and histories.
     """
 
     def follow(
@@ -283,14 +283,15 @@ def _follower(choose: Choose, with_baseline: bool) -> Callable[..., tuple[int, i
                 record_visit(visited, h, parent, weight, 0.0, buffers)
             parent, weight, visited = visited, 1.0, visited + 1
             first, count = as_int64(tree.node[4 * h + 2]), as_int64(tree.node[4 * h + 3])
-            buffers.prefetched[0] = tree.node[4 * (child + 1)]  # the others are near it in memory
+            # Prefetch the children before the draw decides among them: siblings share cache lines.
+            buffers.prefetched[0] = tree.node[4 * (child + 1)]
             if as_int64(tree.points[player]) <= place < as_int64(tree.points[player + 1]):
                 decision = Decision(place, sequence, first, count, reach, tree.evens[count])
                 chosen, chances = buffers.sampled_actions, buffers.sampling_probabilities
                 sampled = choose(decision, behavior, chosen, chances, rule)
-                # Read at once: machine code need not wait for what was written.
+                # Read now: the compiler can keep values in registers until the next store.
                 a, probability = as_int64(chosen[0]), chances[0]
-                at = as_int64(np.uint32(updated))  # so that machine code knows its sign
+                at = as_int64(np.uint32(updated))  # shows the compiler that it is not negative
                 single = first + a if sampled == 1 and not with_baseline else 0
                 if with_baseline:
                     correct_own(sampled, parent, child, scale, decision, guesses, arrays)
@@ -328,7 +329,7 @@ def push(
     behavior: Vector,
     buffers: TraversalBuffers,
 ) -> int:
-    """Put all sampled actions but the first on the stack, and return its new size."""
+    """Push all sampled actions but the first on the stack; return its new size."""
     for k in range(sampled - 1, 0, -1):
         a = as_int64(buffers.sampled_actions[k])
         chosen_with = buffers.sampling_probabilities[k]
@@ -343,7 +344,7 @@ def push(
 
 @cache
 def compiled_walker(choose: Choose, with_baseline: bool) -> Walk:
-    """Return ``walker`` as machine code, which draws the same sample."""
+    """Return the machine code of ``walker``, which draws the same samples."""
     return MachineCode(walker(choose, with_baseline, as_if_even), 2)
 
 
@@ -366,7 +367,10 @@ def correct_other(
     guesses: Vector,
     arrays: tuple[Vector, Vector, TraversalBuffers],
 ) -> None:
-    """Add by how much the expected baseline value exceeds that of the drawn action."""
+    """Add the correction at a history of chance or an opponent.
+
+    With probabilities p, baseline values b and drawn action a', it is  sum_a p[a] b[a] - b[a'].
+    """
     (child, first, count), (behavior, utility, buffers) = branch, arrays
     mean = 0.0
     for a in range(count):
@@ -384,7 +388,10 @@ def correct_own(
     guesses: Vector,
     arrays: tuple[Vector, Vector, TraversalBuffers],
 ) -> None:
-    """Give each action its baseline value, less its share where a sample is added."""
+    """Set the utility of each action to  b[a] - 1[a sampled] b[a] / q[a].
+
+    The sampled value adds u[a] / q[a] later.
+    """
     behavior, utility, buffers = arrays
     mean = 0.0
     for a in range(decision.size):
@@ -401,7 +408,10 @@ def correct_own(
 def update_baseline(
     player: int, visited: int, rate: float, buffers: TraversalBuffers, baseline: Vector
 ) -> None:
-    """Move baseline values towards what a traversal has found, from its terminals up."""
+    """Move baseline values towards the sampled values, from the terminals up.
+
+    b(h)  <-  b(h) + rate (u(h) - b(h))
+    """
     for step in range(visited):
         visit = visited - 1 - step
         h, parent = as_int64(buffers.visited_history[visit]), buffers.visited_parent[visit]
