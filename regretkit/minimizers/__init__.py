@@ -1,4 +1,4 @@
-"""Leaves: rules that play without other minimizers."""
+"""Rules, and other minimizers that contain no minimizers."""
 
 from regretkit.minimizers import contrib as contrib
 from regretkit.minimizers._convex_sets import BestResponse as BestResponse

@@ -1,4 +1,4 @@
-"""Minimizers on any convex set: projections, best responses, approachability."""
+"""Minimizers on any convex set: gradient descent, approachability, best responses."""
 
 import abc
 
@@ -22,20 +22,23 @@ _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 @define(eq=False)
 class Proximal(RegretMinimizer):
-    """A rule that moves an iterate z along utilities, and plays the point that belongs to it.
+    """Base class of minimizers that step along utilities from an iterate z.
 
-        x  =  point(step(z, m)),    z <-  project(step(z, u))
+        x  =  point(z)
+        z <-  project(step(z, u))
 
-    with m the predicted utility, by default the last one and at first zero, in the optimistic form,
-    and ``point(z)`` for x otherwise. An iterate need not be a point of the set: for mirror descent
-    it may be a gradient there.
+    In the optimistic form, with m the predicted utility, at first zero and by default the last one,
+
+        x  =  point(step(z, m))
+
+    An iterate need not be a point of the set. In mirror descent it is a gradient.
 
     Parameters
     ----------
     rate
         Learning rate, positive.
     optimistic
-        Whether it plays the optimistic form.
+        Whether to use the optimistic form.
 
     Examples
     --------
@@ -51,18 +54,18 @@ class Proximal(RegretMinimizer):
 
     @abc.abstractmethod
     def _step(self, iterate: Vector, utility: Vector) -> Vector:
-        """Return where a utility moves an iterate, a new array."""
+        """Return the iterate after a step along a utility, a new array."""
 
     @abc.abstractmethod
     def _project(self, iterate: Vector) -> Vector:
-        """Return the iterate of the point that belongs to this one."""
+        """Return the iterate of the point that is nearest to an iterate."""
 
     def _point(self, iterate: Vector) -> Vector:
-        """Return the point that belongs to an iterate, by default its projection."""
+        """Return the strategy of an iterate, by default its projection."""
         return self._project(iterate)
 
     def _initialize(self, iterate: Vector) -> None:
-        """Take the first iterate, once ``domain`` is known."""
+        """Set the first iterate; subclasses call it after ``domain`` is set."""
         self._iterate = iterate
         self._expected = np.zeros(self.dimension)
 
@@ -82,29 +85,30 @@ class Proximal(RegretMinimizer):
 
 @define(eq=False)
 class OnlineGradientDescent(Proximal):
-    """Online gradient descent: follow utility, and come back to the nearest point of the set.
+    """Online gradient descent: a step along the utility, then the nearest point of the set.
+
+    From z the set's ``relative_interior_point()``, with P(z) the nearest point of the set,
 
         x  =  z
-        z <-  nearest point of the set to z + rate u
+        z <-  P(z + rate u)
 
-    from the set's canonical interior point on. In the optimistic form, with m the predicted
-    utility, by default the last one,
+    In the optimistic form, with m the predicted utility, by default the last one,
 
-        x  =  nearest point of the set to z + rate m
+        x  =  P(z + rate m)
 
-    With D the largest distance from the first point to one of the set, the regret is at most ``D^2
-    / (2 rate)`` plus ``rate / 2`` times the sum of ``|u|^2``, or ``|u - m|^2`` in the optimistic
-    form. On simplices it is ``OnlineMirrorDescent`` with the Euclidean regularizer.
+    With D the largest distance of a point of the set from the first z, and s = u or, in the
+    optimistic form, s = u - m, the regret is at most ``D^2 / (2 rate) + rate / 2 sum_t |s_t|^2``.
+    On simplices this is ``OnlineMirrorDescent`` with the Euclidean regularizer.
 
     Parameters
     ----------
     domain
-        The set on which to play, or a number of actions. Simplices, boxes and balls have closed
-        forms of the nearest point; elsewhere a search finds it.
+        The set, or a number of actions. Simplices, boxes and balls have closed forms of P; on other
+        sets a search computes it.
     rate
-        Learning rate, positive, in units of distance over units of utility.
+        Learning rate, positive, in units of distance / utility.
     optimistic
-        Whether it plays the optimistic form.
+        Whether to use the optimistic form.
 
     Examples
     --------
@@ -137,27 +141,27 @@ class OnlineGradientDescent(Proximal):
 class ConicBlackwell(RegretMinimizer):
     """The conic Blackwell algorithm+: regret matching+ on any convex set.
 
-    Lift the set X to height kappa, and let C be the cone of all ``t (kappa, y)`` with t at least 0
-    and y in X. Then, with (a, r) the aggregate payoff,
+    With C the cone of all ``t (kappa, y)`` for t >= 0 and y in X, and (a, r) the aggregate payoff,
+    from 0,
 
-        x       =  kappa r / a,  the set's canonical interior point when a = 0
+        x       =  kappa r / a,  the set's relative_interior_point() when a = 0
         (a, r) <-  nearest point of C to (a - <u, x> / kappa, r + u)
 
-    It has no rate, and is independent of the unit of utility. The regret against y is at most
-    ``|(kappa, y)|`` times the root of the sum of ``|u|^2 + <u, x>^2 / kappa^2``: what is added is
-    orthogonal to the aggregate, and projecting costs nothing against points of C.
+    The algorithm has no rate, and does not depend on the unit of utility. The regret against y is
+    at most ``|(kappa, y)| sqrt(sum_t |u_t|^2 + <u_t, x_t>^2 / kappa^2)``, because each payoff is
+    orthogonal to the aggregate, and the projection does not increase regret against points of C.
 
-    A product of simplices is one set here, and not one for each block; as a local rule of CFR it
-    goes in through ``PerDecisionPoint``.
+    On a product of simplices it bounds the sum of the regrets over blocks. As a local rule of CFR,
+    wrap it in ``PerDecisionPoint``.
 
     Parameters
     ----------
     domain
         The set X, or a number of actions. Simplices, boxes and balls have closed forms of the
-        nearest point; elsewhere a search finds it.
+        nearest point; on other sets a search computes it.
     kappa
-        The height, positive, in the unit of the points of X: best about the largest length of
-        one, which on the simplex is 1.
+        Height of the set in the cone, positive, in units of distance. About the largest length of a
+        point of X is best, which is 1 on the simplex.
 
     Examples
     --------
@@ -187,15 +191,15 @@ class ConicBlackwell(RegretMinimizer):
 
     @property
     def no_guarantee(self) -> str:
-        # The bound has the factor kappa + |y|^2 / kappa, and the payoffs a range of about the
-        # diagonal of the smallest box around the set.
+        # Compare the bound's factor kappa + |y|^2 / kappa with the range of payoffs, which is about
+        # the diagonal of the bounding box.
         axes = np.eye(self.dimension)
         sides = [sum(self.domain.best_response(s * axis)[0] for s in (-1.0, 1.0)) for axis in axes]
         diagonal, middle = float(np.linalg.norm(sides)), self.domain.relative_interior_point()
         square = float(middle @ middle) + diagonal**2 / 4.0
         if self.kappa + square / self.kappa <= 2.0 * diagonal or not diagonal:
             return ""
-        return "with kappa far from the size of the points, its bound is many ranges of payoffs"
+        return "with kappa far from the size of the points, its regret bound is large"
 
     def _propose(self) -> Vector:
         if self._height == 0.0:
@@ -205,7 +209,7 @@ class ConicBlackwell(RegretMinimizer):
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         height = self._height - self.domain.value(utility, strategy) / self.kappa
         payoff = self._payoff + utility
-        # In units of the largest number: cones know none, and squares stay in range.
+        # Scale to 1 for the projection: cones are scale invariant, and squares cannot overflow.
         unit = max(abs(height), float(np.abs(payoff).max(initial=0.0)))
         if unit == 0.0:
             self._height, self._payoff = 0.0, np.zeros(self.dimension)
@@ -216,9 +220,9 @@ class ConicBlackwell(RegretMinimizer):
     def _nearest(self, height: float, payoff: Vector) -> tuple[float, Vector]:
         """Return t and the point y with ``t (kappa, y)`` nearest to ``(height, payoff)``.
 
-        Half the squared distance, as a function of t with the best y for it, is convex with
-        derivative ``kappa (kappa t - height) - <y, payoff - t y>``; its root is bracketed by 0 and
-        the length of what is projected, and searched by the Illinois method.
+        Half the squared distance is convex in t, if y is optimal for t. Its derivative is
+        ``kappa (kappa t - height) - <y, payoff - t y>``. The Illinois method searches the root
+        between 0 and ``|(height, payoff)| / kappa``.
         """
         largest, corner = self.domain.best_response(payoff)
         low, at_low = 0.0, -self.kappa * height - largest
@@ -243,7 +247,7 @@ class ConicBlackwell(RegretMinimizer):
         return factor, point
 
     def _slope(self, factor: float, height: float, payoff: Vector) -> tuple[float, Vector]:
-        """Return the derivative at t = ``factor``, and the point y that is best there."""
+        """Return the derivative at t = ``factor``, and the optimal y."""
         point = self.domain.project(payoff / factor)
         rest = payoff - factor * point
         return self.kappa * (self.kappa * factor - height) - float(point @ rest), point
@@ -255,9 +259,7 @@ def _point(value: ArrayLike) -> Vector:
 
 @define(eq=False)
 class Point(RegretMinimizer):
-    """Always play the same point: the minimizer over a set of a single point.
-
-    Its regret is zero, because there is nothing else that it could have played.
+    """A constant strategy: the minimizer on a set of one point. Its regret is zero.
 
     Parameters
     ----------
@@ -290,14 +292,13 @@ class BestResponse(RegretMinimizer):
 
         x  =  argmax of <u, x> over the set,  with u the last utility
 
-    It minimizes no regret. It is the opponent that the strongest guarantees are proven against,
-    and, as one of two players, turns CFR into CFR-BR. Before the first iteration it plays the
-    set's canonical interior point; of several best responses it plays the set's first.
+    The first strategy is the set's ``relative_interior_point()``. Ties are resolved by the set's
+    ``best_response``. This does not minimize regret. CFR against it is CFR-BR.
 
     Parameters
     ----------
     domain
-        The set on which to play.
+        The set of strategies.
 
     Examples
     --------
@@ -331,27 +332,28 @@ class BestResponse(RegretMinimizer):
 
 
 _SMALLEST = 1e-8
-"""What share of the length of W counts as length zero of a point's image."""
+"""Largest length of ``W (x, 1)``, relative to that of W, that counts as zero."""
 
 
 @define(eq=False)
 class ResponseBasedApproachability(RegretMinimizer):
-    """Response-based approachability, for small profile swap regret on any convex set.
+    """Response-based approachability, which minimizes profile swap regret on any convex set.
 
-    The products ``u_t (x_t, 1)'`` of utilities and strategies add up to nearly the same as products
-    of other utilities v with best responses to them. With the difference W, from 0,
+    From W = 0,
 
-        x  =  point with the smallest |W (x, 1)|,    v  =  |u| W (x, 1) / |W (x, 1)|
+        x  =  argmin of |W (x, 1)|,    v  =  |u| W (x, 1) / |W (x, 1)|
         W  <-  W + u (x, 1)' - v (y, 1)',    y a best response to v
 
-    By the minimax theorem, what is added has no positive inner product with W, so that
+    By the minimax theorem, the change of W has no positive inner product with W, so
 
-        |W|^2  <=  sum of |u_t (x_t, 1)' - v_t (y_t, 1)'|^2
+        |W|^2  <=  sum_t |u_t (x_t, 1)' - v_t (y_t, 1)'|^2
 
-    The regret against an affine map ``x -> A (x, 1)`` is at most ``|A - (I, 0)| |W|``, since best
-    responses have none: constant maps give external regret, all that keep the set linear swap
-    regret. ``|W|`` over the number of iterations is at least the profile swap distance: how far the
-    mean of the products is from mixtures of products of a utility and a best response to it.
+    The regret against an affine map ``x -> A (x, 1)`` is at most ``|A - (I, 0)| |W|``, because best
+    responses have no such regret. Constant maps give external regret, and all affine maps of the
+    set into itself give linear swap regret.
+
+    ``|W| / T`` is an upper bound of the profile swap distance: the distance of the mean of
+    ``u_t (x_t, 1)'`` from mixtures of products of a utility and a best response to it.
 
     Parameters
     ----------
@@ -367,10 +369,9 @@ class ResponseBasedApproachability(RegretMinimizer):
 
     Notes
     -----
-    The paper takes v from a known set of utilities, and this rule from the ball of length |u_t|. So
-    there is no rate, no horizon and no unit. For v from the set of utilities that an opponent can
-    cause, the paper proves that no opponent gains by manipulation; for the ball that is not proven.
-    The preconditioning of the set is left out.
+    The paper takes v from the set of possible utilities, and this rule from the ball of radius
+    |u_t|. The rule thus needs no rate, horizon or unit. The paper proves that no opponent gains by
+    manipulation. For the ball there is no such proof. The rule omits the paper's preconditioning.
 
     References
     ----------
@@ -385,21 +386,21 @@ class ResponseBasedApproachability(RegretMinimizer):
     _excess: Vector = field(init=False, repr=False)
     """W, shape ``(dimension, dimension + 1)``."""
     _longest: float = field(default=0.0, init=False, repr=False)
-    """What its length is at most."""
+    """The bound on its length."""
 
     def __attrs_post_init__(self) -> None:
         self._excess = np.zeros((self.dimension, self.dimension + 1))
 
     @property
     def distance(self) -> float:
-        """The profile swap distance times the number of iterations, at most: the length of W."""
+        """``|W|``, an upper bound of T times the profile swap distance."""
         return length(self._excess)
 
     scale_free = True
 
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)
-        # W has the utilities since the last restart, all of which the tracker must have seen alone.
+        # The tracker must have recorded exactly the iterations of W.
         if not tracker.contiguous or tracker.iterations != self.iteration:
             return None
         best = self.domain.best_response(tracker.utilities)[1]

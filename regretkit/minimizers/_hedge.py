@@ -1,4 +1,4 @@
-"""Hedge, also called multiplicative weights: optimistic, and without a rate to choose."""
+"""Hedge, or multiplicative weights: with a rate, optimistic, and without a rate."""
 
 import numpy as np
 from attrs import define, field
@@ -13,19 +13,19 @@ from regretkit.minimizers._simplex_rule import SimplexRule, state
 
 @define(eq=False)
 class Hedge(RegretRule):
-    """Exponential weights: play each action in proportion to ``exp(rate R)``.
+    """Hedge, or exponential weights: play each action in proportion to ``exp(rate R)``.
 
         x  =  exp(rate R) / sum exp(rate R)
         R <-  R + u - <u, x>
 
-    A constant added to R changes no strategy, so R may be regrets, as here, or utilities, as in
-    most texts. With n actions, T iterations and utilities in a range of Delta, the regret is at
-    most ``ln(n) / rate + rate Delta^2 T / 8``.
+    Cumulative utilities, as in most texts, give the same strategies as the regrets R, because their
+    difference is equal for all actions. With n actions, T iterations and utilities in a range of
+    Delta, the regret is at most ``ln(n) / rate + rate Delta^2 T / 8``.
 
     Parameters
     ----------
     rate
-        Learning rate, positive, in one over the unit of utility.
+        Learning rate, positive, in units of 1 / utility.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Hedge(RegretRule):
 
 @define(eq=False)
 class OptimisticHedge(Hedge):
-    """Hedge that adds the predicted utility before it plays.
+    """Hedge with predictions.
 
     With m the predicted utility, by default the last one, and x' the last strategy,
 
@@ -61,7 +61,7 @@ class OptimisticHedge(Hedge):
 
     Examples
     --------
-    The last utility counts twice until the next one comes:
+    The last utility is also the prediction, so it counts twice:
 
     >>> import math
     >>> player = OptimisticHedge(2, rate=math.log(3.0) / 2)
@@ -81,19 +81,18 @@ class OptimisticHedge(Hedge):
 
 @define(eq=False)
 class AdaHedge(SimplexRule):
-    """Hedge with a rate that falls as it turns out to have been too high.
+    """Hedge with an adaptive rate, which needs no parameter.
 
         x  =  exp(eta R) / sum exp(eta R),    eta = ln(n) / G
         R <-  R + u - <u, x>
-        G <-  G + M' - M,    M = ln(mean exp(eta R)) / eta  before R moves,  M' after it
+        G <-  G + M' - M,    M = ln(mean exp(eta R)) / eta  before the update of R,  M' after it
 
-    with n actions. The mixability gap ``M' - M`` is what Hedge lost against an aggregate that no
-    strategy attains. While G is 0 the rate is infinite: x is uniform on the best actions so far,
-    and M their R. Each block has its own G and its own rate.
+    with n actions. ``M' - M`` is the mixability gap. While G is 0 the rate is infinite: x is
+    uniform on the actions of largest R, and M is this R. Each block has its own G and rate.
 
-    The regret is at most 2 G, and with utilities in ranges of s_t, the widest of them s, at most
-    ``sqrt(ln(n) sum of s_t^2) + s (4/3 ln(n) + 2)``. When one action is soon seen to be best it
-    stays bounded.
+    The regret is at most 2 G. With utilities in a range of s_t in iteration t, and s the largest,
+    it is at most ``sqrt(ln(n) sum of s_t^2) + s (4/3 ln(n) + 2)``. If one action is soon the best
+    one, the regret stays bounded.
 
     Attributes
     ----------
@@ -135,36 +134,37 @@ class AdaHedge(SimplexRule):
         regrets = self.simplices.regret(utility, strategy)
         regrets += self.regrets
         old_maximum, new_maximum = self.simplices.max(self.regrets), self.simplices.max(regrets)
-        # What is largest in the strategy had weight 1, and so tells what the weights summed to.
+        # The largest weight was 1, so max(strategy) = 1 / (sum of the weights before the update).
         growth = self.simplices.sum(self._weights(regrets, new_maximum)) * self.simplices.max(
             strategy
         )
         gap = new_maximum - old_maximum + np.log(growth) * (self.gaps / self._log_sizes)
-        # A gap is never negative, but rounding is.
+        # The exact gap is at least 0; rounding can make it negative.
         self.regrets, self.gaps = regrets, self.gaps + np.maximum(gap, 0.0)
 
     def _weights(self, regrets: Vector, largest: Vector) -> Vector:
-        """Return ``exp(eta (R - max R))``, given the maxima, at an infinite rate as well."""
+        """Return ``exp(eta (R - max R))`` for the maxima ``largest``, also for infinite eta."""
         weights = self.simplices.repeat(largest)
         np.subtract(regrets, weights, out=weights)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
             rates = self._log_sizes / self.gaps
             weights *= self.simplices.repeat(rates)
-            # Zero times infinity is no number: the best actions are behind by nothing.
+            # At an infinite rate the best actions give 0 * inf = nan, which fmin replaces by 0.
             np.fmin(weights, 0.0, out=weights)
             return np.exp(weights, out=weights)
 
 
 @define(eq=False)
 class NormalHedge(RegretRule):
-    """Hedge with a half-normal potential, and no rate at all.
+    """Hedge with a half-normal potential, which needs no rate.
 
-        x  =  [R]+ exp([R]+^2 / 2c) / their sum,  uniform when no regret is positive
+        x  =  [R]+ exp([R]+^2 / 2c) / sum of these,  uniform when no regret is positive
         R <-  R + u - <u, x>
 
-    with the c for which ``exp([R]+^2 / 2c)`` averages to e over the n actions. Each block has its
-    own c. No regret is ever above ``sqrt(2 c (1 + ln n))``, and for utilities of one range c grows
-    in proportion to T: the regret is of order ``sqrt(T ln n)``, without knowing T or the range.
+    where c solves ``mean over the n actions of exp([R]+^2 / 2c) = e``. Each block has its own c.
+    The regret is at most ``sqrt(2 c (1 + ln n))``. For utilities in a constant range c grows
+    linearly in T, so the regret is of order ``sqrt(T ln n)``. The rule needs neither T nor the
+    range.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class NormalHedge(RegretRule):
         positive = np.maximum(regrets, 0.0)
         largest = self.simplices.max(positive)
         shares = positive / self.simplices.repeat(np.where(largest > 0.0, largest, 1.0))
-        # Where nothing is positive there is no c, and nothing that would depend on it.
+        # Blocks without positive regrets are uniform at any precision; squares of 1 give 1.
         squares = np.where(self.simplices.repeat(largest) > 0.0, shares * shares, 1.0)
         precision = self.simplices.repeat(normal_precision(self.simplices, squares))
         return self.simplices.normalize(shares * np.exp(precision * (squares - 1.0)))

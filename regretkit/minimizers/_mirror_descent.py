@@ -1,4 +1,4 @@
-"""Mirror descent and following the leader: optimistic, reflected, magnetic, and on trees."""
+"""Mirror descent and follow-the-regularized-leader, on simplices and on trees."""
 
 import numpy as np
 from attrs import define, field
@@ -24,7 +24,7 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 @define(eq=False)
 class _LeaderRule(RegretRule):
-    """A rule that plays the regularized leader: ``argmax over x of <R, x> - phi(x) / rate``."""
+    """Rules whose link is the regularized leader: ``argmax over x of <R, x> - phi(x) / rate``."""
 
     regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
     rate: float = field(validator=positive, kw_only=True)
@@ -35,28 +35,28 @@ class _LeaderRule(RegretRule):
 
 @define(eq=False)
 class FollowTheRegularizedLeader(_LeaderRule):
-    """Follow the regularized leader: the best response to all utilities so far, less a penalty.
+    """Follow the regularized leader: a best response to all utilities with a penalty.
 
         x  =  argmax over x of <R, x> - phi(x) / rate
         R <-  R + u - <u, x>
 
-    The optimistic form adds ``v = m - <m, x'>`` to R before it plays, with m the predicted utility,
-    by default the last one, and x' the last strategy. With entropy it is ``Hedge``, and its
-    optimistic form ``OptimisticHedge``.
+    The optimistic form uses ``R + m - <m, x'>`` for R in the first line, with m the predicted
+    utility, by default the last one, and x' the last strategy. With entropy the rule is ``Hedge``,
+    and its optimistic form is ``OptimisticHedge``.
 
-    Over T iterations with n actions the regret is at most D / rate, with D the range of phi, plus
-    what moving costs: for the Euclidean regularizer ``rate / 2`` times the sum of ``|u|^2``, in the
-    optimistic form of ``|u - m|^2``; for entropy ``rate / 8`` times that of the squared ranges of
-    u, in the optimistic form of u - m.
+    With D the range of phi, and s = u or, in the optimistic form, s = u - m, the regret is at most
+
+    - ``D / rate + rate / 2 sum_t |s_t|^2`` for the Euclidean regularizer;
+    - ``D / rate + rate / 8 sum_t (range of s_t)^2`` for entropy.
 
     Parameters
     ----------
     regularizer
-        phi: ``Entropy``, ``Euclidean``, ``Tsallis``, ``LogBarrier``.
+        phi: ``Entropy``, ``Euclidean``, ``Tsallis`` or ``LogBarrier``.
     rate
-        Learning rate, positive, in one over the unit of utility.
+        Learning rate, positive, in units of 1 / utility.
     optimistic
-        Whether it plays the optimistic form.
+        Whether to use the optimistic form.
 
     Examples
     --------
@@ -76,21 +76,23 @@ class FollowTheRegularizedLeader(_LeaderRule):
 
 @define(eq=False)
 class OnlineMirrorDescent(_LeaderRule):
-    """Online mirror descent: a step along the utility, with a penalty on its length.
+    """Online mirror descent: a step along the utility with a penalty on its length.
+
+    From z uniform, with D the Bregman divergence of the regularizer phi,
 
         x  =  z
         z <-  argmax over z' of <u, z'> - D(z', z) / rate
 
-    with D the Bregman divergence of the regularizer phi, from the uniform distribution on. With
-    the Euclidean regularizer, z moves by ``rate u`` and is projected: gradient descent. The
-    optimistic form plays after another step, from z along the predicted utility m:
+    The optimistic form plays after another step along the predicted utility m, by default the last
+    one:
 
         x  =  argmax over x' of <m, x'> - D(x', z) / rate
 
-    With a regularizer that keeps every probability positive it is bitwise identical to
-    ``FollowTheRegularizedLeader``. With others, an action that is not played returns sooner
-    here when its utility rises. The bound on the regret is that of following the leader, with D
-    the largest divergence from the uniform distribution.
+    With the Euclidean regularizer this is projected gradient descent. With a regularizer that keeps
+    all probabilities positive, it is bitwise identical to ``FollowTheRegularizedLeader``. With
+    others, an action of probability zero returns sooner when its utility rises. The regret bounds
+    are those of ``FollowTheRegularizedLeader``, with D the largest divergence from the uniform
+    distribution.
 
     Parameters are those of ``FollowTheRegularizedLeader``.
 
@@ -112,36 +114,39 @@ class OnlineMirrorDescent(_LeaderRule):
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
         moved = self.simplices.add(regrets, regret)
-        if self.regularizer.interior:  # where the gradient at the leader is as good as R itself
+        if self.regularizer.interior:
+            # The gradient at the leader is rate R up to a constant per block, so R can stay.
             return moved
         return self.regularizer.gradient(self.link(moved)) / self.rate
 
     def _propose(self) -> Vector:
         if not self.optimistic:
             return super()._propose()
-        # As of what ``accumulate`` would return, which would search for the same leader twice.
+        # The leader of R + v is that of accumulate(R, v), which would compute it twice.
         return self.link(self.simplices.add(self.regrets, self.predicted_regrets))
 
 
 @define(eq=False)
 class ReflectedMirrorDescent(_LeaderRule):
-    """Optimistic mirror descent with one step an iteration, from the last strategy played.
+    """Optimistic mirror descent with one step per iteration, from the last strategy.
 
-    With m the predicted utility, by default the last one, and m' the prediction of u,
+    With u the last utility, m' its prediction, m the predicted next utility, by default u, and D
+    the Bregman divergence of the regularizer phi,
 
         x <-  argmax over x' of <u - m' + m, x'> - D(x', x) / rate
 
-    and D the Bregman divergence of the regularizer phi. ``OnlineMirrorDescent`` in its
-    optimistic form makes a second step, from a point that it does not play; a regularizer that
-    always gives every action some weight makes them the same. The regret is at most D / rate, with
-    D the largest divergence from the uniform distribution, plus for the Euclidean regularizer
-    ``rate / 2`` times the sum of ``|u - m|^2``: add up the condition of optimality of every step.
+    The optimistic form of ``OnlineMirrorDescent`` makes a second step, from a point that it does
+    not play. With a regularizer that keeps all probabilities positive, both are the same.
+
+    With the Euclidean regularizer, the regret is at most ``D / rate + rate / 2 sum_t |u_t -
+    m_t|^2``, with D the largest divergence from the uniform distribution. To prove this, sum the
+    optimality conditions of the steps.
 
     Parameters are those of ``FollowTheRegularizedLeader``, without ``optimistic``.
 
     Examples
     --------
-    Projected gradient descent along twice the last utility less the one before:
+    Projected gradient descent along ``2 u - u'``, with u' the utility before the last:
 
     >>> from regretkit.minimizers import Euclidean
     >>> player = ReflectedMirrorDescent(2, regularizer=Euclidean(), rate=0.25)
@@ -168,7 +173,7 @@ class ReflectedMirrorDescent(_LeaderRule):
         self.predicted_regrets, self.last_strategy = regret, strategy.copy()
 
 
-_NEAR_MAGNET = "with a temperature above 0 it stays near its magnet, at any utilities"
+_NEAR_MAGNET = "with a temperature above 0 it stays near its magnet"
 
 
 def _as_magnet(value: ArrayLike | None) -> Vector | None:
@@ -188,37 +193,36 @@ def _checked_magnet(magnet: Vector, domain: StrategySet) -> Vector:
 class MagneticMirrorDescent(RegretRule):
     """Mirror descent with KL regularization towards a reference strategy, the magnet.
 
-    With temperature alpha and magnet rho, in each block up to a factor that makes it sum to one,
+    From x uniform, with temperature alpha and magnet rho, up to normalization in each block,
 
-        x <-  (x rho^(rate alpha) exp(rate u))^(1 / (1 + rate alpha)),    from uniform x on
+        x <-  (x rho^(rate alpha) exp(rate u))^(1 / (1 + rate alpha))
 
-    In a two-player zero-sum game where both use it with a rate that is small enough, the strategies
-    themselves, not only their averages, converge to a quantal response equilibrium: each plays a
-    best response to the other's strategy at a price of alpha times the relative entropy from the
-    magnet. With alpha = 0 it is ``Hedge``. With alpha above 0 its regret need not be small.
-
-    In the optimistic form, which adds the predicted utility m, by default the last one, both
-    the step of z and the one to the strategy that is played are such steps:
+    The optimistic form makes two such steps, with m the predicted utility, by default the last one:
 
         x  =  (z rho^(rate alpha) exp(rate m))^(1 / (1 + rate alpha))
         z <-  (z rho^(rate alpha) exp(rate u))^(1 / (1 + rate alpha))
 
-    It is computed from the logarithm R of x, scaled so that utilities are added as they are:
+    In a two-player zero-sum game, if both players use this rule with a small rate, their last
+    iterates converge to a quantal response equilibrium. In it, each player maximizes its value
+    minus alpha times the relative entropy from the magnet. With alpha = 0 the rule is ``Hedge``.
+    With alpha above 0 its regret may grow linearly.
 
-        x  =  exp(rate R / (1 + rate alpha)) / their sum
+    The code uses the scaled logarithm R of x:
+
+        x  =  exp(rate R / (1 + rate alpha)), normalized
         R <-  R / (1 + rate alpha) + alpha ln rho + u - <u, x>
 
     Parameters
     ----------
     rate
-        Learning rate, positive, in one over the unit of utility. In a zero-sum game at most
-        alpha over the square of the largest payoff is small enough.
+        Learning rate, positive, in units of 1 / utility. In a zero-sum game
+        ``alpha / (largest payoff)^2`` is small enough.
     temperature
-        alpha, at least 0, in the unit of utility.
+        alpha, at least 0, in units of utility.
     magnet
-        rho, shape ``(dimension,)``, a strategy that plays every action; uniform by default.
+        rho, shape ``(dimension,)``, a strategy with positive probabilities; uniform by default.
     optimistic
-        Whether it plays the optimistic form.
+        Whether to use the optimistic form.
 
     Examples
     --------
@@ -232,15 +236,15 @@ class MagneticMirrorDescent(RegretRule):
     ----------
     Sokota, D'Orazio, Kolter, Loizou, Lanctot, Mitliagkas, Brown and Kroer (2023), "A unified
     approach to reinforcement learning, quantal response equilibria, and two-player zero-sum
-    games", ICLR. The optimistic form is ours: both steps feel the magnet, for otherwise it would
-    not rest at the quantal response equilibrium.
+    games", ICLR. The optimistic form is new here. It needs the magnet in both steps: otherwise the
+    quantal response equilibrium is no fixed point.
     """
 
     rate: float = field(validator=positive, kw_only=True)
     temperature: float = field(validator=at_least_zero, kw_only=True)
     magnet: Vector | None = field(default=None, converter=_as_magnet, kw_only=True)
     _log_magnet: Vector = field(init=False, repr=False, metadata=NOT_STATE)
-    """ln rho; 0 for the uniform magnet, as a constant added to R changes no strategy."""
+    """ln rho. It is 0 for the uniform magnet, because a constant in R changes no strategy."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -252,7 +256,7 @@ class MagneticMirrorDescent(RegretRule):
     def no_guarantee(self) -> str:
         return _NEAR_MAGNET if self.temperature > 0.0 else ""
 
-    def on_domain(  # type: ignore[override]  # with a magnet of its own it plays nowhere else
+    def on_domain(  # type: ignore[override]  # a given magnet fits only its own simplices
         self, simplices: Simplices
     ) -> RegretMinimizer | None:
         return super().on_domain(simplices) if self.magnet is None else None
@@ -271,55 +275,54 @@ class MagneticMirrorDescent(RegretRule):
 
 @define(eq=False)
 class DilatedMirrorDescent(Proximal):
-    """Mirror descent on sequence-form strategies, with a regularizer from every decision point.
+    """Mirror descent on sequence-form strategies, with a dilated regularizer.
 
-    Dilated, a regularizer phi of one simplex becomes one of the tree: with b_j the distribution at
-    decision point j and x its parent sequence's probability,
+    A regularizer phi of simplices gives the dilated regularizer of the tree, with b_j the
+    distribution at decision point j:
 
-        psi(x)  =  weight times the sum over j of  x[parent of j] phi(b_j)
+        psi(x)  =  weight sum over j of  x[parent of j] phi(b_j)
 
-    Up the tree, that makes a step of mirror descent a recursion. From z, with V of what follows,
+    The strategy for scores z maximizes ``<z, x> - psi(x)``. A recursion up the tree computes it:
 
         s[a]  =  z[a] + sum of V over the decision points after a
-        b_j   =  argmax over b of <s_j, b> - weight phi(b),    V[j]  that maximum
+        b_j   =  argmax over b of <s_j, b> - weight phi(b)
+        V[j]  =  the maximum
 
-    and the scores move by ``z <- gradient of psi at x + rate u``. With temperature alpha above 0
-    and a magnet rho, it is magnetic mirror descent:
+    The update of z, with psi' the gradient, temperature alpha and magnet rho, is
 
-        z <-  (gradient of psi + rate u + rate alpha psi'(rho)) / (1 + rate alpha)
+        z <-  (psi'(x) + rate u + rate alpha psi'(rho)) / (1 + rate alpha)
 
-    It begins at, and by default is drawn to, the minimizer of psi. With entropy and weight 1 that
-    is Hedge over the vertices of the tree, the reduced pure strategies, though it never lists
-    them: with N of them the regret is at most ``ln(N) / rate`` plus ``rate / 8`` times the sum of
-    the squared ranges of payoffs. In a two-player zero-sum game magnetic mirror descent converges
-    itself, not only in the average, to the quantal response equilibrium of the reduced normal
-    form; its regret need not be small.
+    The first strategy, and the default magnet, is the minimizer of psi. The optimistic form makes
+    another such step along the predicted utility m, by default the last one, before it plays.
 
-    The optimistic form steps once more, from z along the predicted utility m, by default the last
-    one, before it plays; the magnet is in both steps.
+    With entropy, weight 1 and alpha = 0, this is ``Hedge`` over the N reduced pure strategies,
+    without their enumeration. The regret is at most
+    ``ln(N) / rate + rate / 8 sum_t (range of payoffs in t)^2``. With alpha above 0 it is magnetic
+    mirror descent: in two-player zero-sum games the last iterate converges to the quantal response
+    equilibrium of the reduced normal form, and the regret may grow linearly.
 
     Parameters
     ----------
     tree
-        The player's decisions.
+        The player's decision tree.
     rate
-        Learning rate, positive, in one over the unit of utility. In magnetic mirror descent at
-        most alpha over the square of the largest payoff is surely small enough.
+        Learning rate, positive, in units of 1 / utility. For alpha above 0 in a zero-sum game,
+        ``alpha / (largest payoff)^2`` is small enough.
     regularizer
-        phi: entropy by default.
+        phi; ``Entropy()`` by default.
     weight
-        What every decision point's regularizer counts, positive.
+        Weight of the regularizer at each decision point, positive.
     temperature
-        alpha, at least 0, in the unit of utility.
+        alpha, at least 0, in units of utility.
     magnet
-        rho, shape ``(dimension,)``, a strategy in sequence form in which every sequence has a
-        positive probability; the minimizer of psi by default.
+        rho, shape ``(dimension,)``, a sequence-form strategy with positive probabilities; the
+        minimizer of psi by default.
     optimistic
-        Whether it plays the optimistic form.
+        Whether to use the optimistic form.
 
     Examples
     --------
-    Two actions, and after the second of them two more: three reduced pure strategies.
+    Two actions, and two more after the second one, give three reduced pure strategies:
 
     >>> tree = DecisionTree([0, 2], [2, 2])
     >>> player = DilatedMirrorDescent(tree, rate=0.1)
@@ -360,15 +363,15 @@ class DilatedMirrorDescent(Proximal):
         return moved / (1.0 + self.rate * self.temperature)
 
     def _project(self, iterate: Vector) -> Vector:
-        # In the interior an iterate and the gradient at its point differ by nothing that is ever
-        # seen, and the iterate keeps its digits where probabilities are too small to.
+        # In the interior, the iterate and the gradient at its point give the same strategies. The
+        # iterate stays accurate where probabilities underflow.
         return iterate if self.regularizer.interior else self._gradient(self._behavior(iterate))
 
     def _point(self, iterate: Vector) -> Vector:
         return self.tree.sequence_form(self._behavior(iterate))
 
     def _behavior(self, iterate: Vector) -> Vector:
-        """Return what maximizes ``<iterate, x> - psi(x)``, as a behavioural strategy."""
+        """Return the maximizer of ``<iterate, x> - psi(x)`` as a behavioral strategy."""
         scores, behavior = iterate.copy(), np.empty(self.tree.simplices.dimension)
         for level in reversed(self.tree.levels):
             level_scores = scores[level.sequences]
@@ -380,9 +383,9 @@ class DilatedMirrorDescent(Proximal):
         return behavior
 
     def _gradient(self, behavior: Vector) -> Vector:
-        """Return the gradient of psi at a behavioural strategy, shape ``(dimension,)``.
+        """Return the gradient of psi at a behavioral strategy, shape ``(dimension,)``.
 
-        weight phi'(b[a])  +  weight times the sum of phi(b_k) - <phi'(b_k), b_k>  over k after a
+        psi'[a]  =  weight (phi'(b)[a]  +  sum over k after a of phi(b_k) - <phi'(b_k), b_k>)
         """
         simplices, slopes = self.tree.simplices, self.regularizer.gradient(behavior)
         offsets = self.regularizer.value(simplices, behavior) - simplices.dot(slopes, behavior)

@@ -1,4 +1,4 @@
-"""The regret matching family: how regrets accumulate, and which strategy they imply."""
+"""The regret matching family: rules of an ``accumulate`` and a ``link``."""
 
 import math
 
@@ -13,39 +13,38 @@ from regretkit.minimizers._simplex_rule import SimplexRule, state
 
 @define(eq=False)
 class RegretRule(SimplexRule):
-    """A rule that accumulates regrets, and plays a function of their sum.
+    """Base class of rules that accumulate regrets and link them to a strategy.
 
-    With R = 0 before the first iteration, in iteration t
+    From R = 0, in iteration t
 
         x  =  link(R)
-        R <-  accumulate(R, u - <u, x>, t)
+        R <-  accumulate(R, g, t),    g = u - <u, x>
 
-    The optimistic form plays as if it had learned already from the predicted utility m, by default
-    the last one, against the last strategy x':
+    The optimistic form first accumulates a predicted regret v. With m the predicted utility, by
+    default the last utility, and x' the last strategy,
 
-        x  =  link(accumulate(R, m - <m, x'>, t))
+        x  =  link(accumulate(R, v, t)),    v = m - <m, x'>
 
-    Subclasses define the two functions, which must not change their arguments. The defaults are
-    those of regret matching, ``R + g`` and ``[R]+ / sum [R]+``.
+    Subclasses override ``accumulate`` and ``link``, which must not change their arguments. The
+    defaults are those of regret matching, ``R + g`` and ``[R]+ / sum [R]+``.
 
     Parameters
     ----------
     simplices
-        A number of actions, several of them, or ``Simplices``.
+        A number of actions, a sequence with one number for each block, or ``Simplices``.
     optimistic
-        Whether it plays the optimistic form.
+        Whether to use the optimistic form.
 
     Attributes
     ----------
     regrets
         R, shape ``(dimension,)``.
     predicted_regrets, last_strategy
-        ``m - <m, x'>`` and x', shape ``(dimension,)``, of the optimistic form: zero and uniform
-        before the first iteration.
+        v and x' of the optimistic form, shape ``(dimension,)``; at first zero and uniform.
 
     Examples
     --------
-    Regret matching on the squares of positive regrets:
+    Regret matching with squares of positive regrets:
 
     >>> class SquaredRegretMatching(RegretRule):
     ...     def link(self, regrets):
@@ -68,11 +67,11 @@ class RegretRule(SimplexRule):
             self.last_strategy = self.simplices.uniform()
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
-        """Return R after iteration t, from 1, with this regret; a new array."""
+        """Return R after iteration ``t``, from 1, whose regret is ``regret``; a new array."""
         return self.simplices.add(regrets, regret)
 
     def link(self, regrets: Vector) -> Vector:
-        """Return the strategy that R implies, a new array."""
+        """Return the strategy for the cumulative regrets R, a new array."""
         return self.simplices.normalize(np.maximum(regrets, 0.0))
 
     def _propose(self) -> Vector:
@@ -92,9 +91,9 @@ class RegretRule(SimplexRule):
 
 
 def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
-    """Return ``f = 1 / (1 + shift s^-exponent)`` after s = ``passed`` iterations.
+    """Return the factor ``1 / (1 + shift s^-exponent)`` after s = ``passed`` iterations.
 
-    It is 1 where s is 0 and the exponent finite.
+    For s = 0 and a finite exponent it is 1.
 
     Examples
     --------
@@ -107,11 +106,11 @@ def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
         return 1.0
     try:
         return 1.0 / (1.0 + shift * math.pow(passed, -exponent))
-    except OverflowError:  # an exponent so far below zero that its limit is reached
+    except OverflowError:  # s^-exponent exceeds the largest float
         return 0.0
 
 
-_FORGETFUL = "with alpha below 1 it remembers a share of the past that falls to nothing"
+_FORGETFUL = "with alpha below 1 the weight of early regrets converges to 0"
 
 
 @define(eq=False)
@@ -121,12 +120,14 @@ class RegretMatching(RegretRule):
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
         R <-  R + u - <u, x>
 
-    Over T iterations with n actions and utilities in a range of Delta, the regret is at most
-    ``Delta sqrt(n T)``, and never more than the root of the sum of ``|u - <u, x>|^2``. With weights
-    that never increase the weighted regret is at most
-    ``Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1))``, which vanishes relative to the sum of the
-    weights if that sum is infinite, as it is for ``t^p`` with p from -1 to 0. With increasing
-    weights nothing is guaranteed: the regret with w_t = t can stay at half of the range.
+    Regret bounds, for T iterations, n actions, utilities in a range of Delta and g = u - <u, x>:
+
+    - The regret is at most ``sqrt(sum_t |g_t|^2)``, which is at most ``Delta sqrt(n T)``.
+    - With weights w_t that never increase, the weighted regret is at most
+      ``Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1))``. Relative to the sum of the weights it
+      converges to 0 if that sum is infinite, as for ``t^p`` with p from -1 to 0.
+    - With increasing weights there is no bound: with w_t = t, the weighted mean of the regret can
+      stay at half of the range.
 
     Parameters are those of ``RegretRule``.
 
@@ -150,18 +151,18 @@ class RegretMatching(RegretRule):
 
 @define(eq=False)
 class RegretMatchingPlus(RegretRule):
-    """Regret matching+: negative regret is dropped in every iteration.
+    """Regret matching+: set negative cumulative regrets to zero in every iteration.
 
         x  =  Q / sum Q,  uniform when Q = 0
         Q <-  [Q + u - <u, x>]+
 
-    An action with low utilities for a long time is played again as soon as its utility exceeds the
-    value of the current strategy. The regret bound is that of ``RegretMatching``, for weights
-    that never increase as well. With weights that never decrease the weighted regret is at most
-    ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, so that with ``w_t = t^p`` and p >= 0, relative to
-    the sum of the weights, it is at most ``(p + 1) Delta sqrt(n / T)``. Powers from -1 to 0 keep it
-    vanishing, more slowly from -1/2 down; no rule has such a guarantee below -1. In zero-sum games
-    the average usually converges much faster than that of ``RegretMatching``.
+    The rule plays an action again as soon as its utility exceeds the value of the strategy, even
+    after a long time of low utilities. In zero-sum games its average usually converges much faster
+    than that of ``RegretMatching``.
+
+    The regret bounds of ``RegretMatching`` hold. With weights that never decrease, the weighted
+    regret is at most ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``. With ``w_t = t^p`` and p >= 0,
+    divided by the sum of the weights, this is at most ``(p + 1) Delta sqrt(n / T)``.
 
     Examples
     --------
@@ -183,15 +184,15 @@ class RegretMatchingPlus(RegretRule):
 
 @define(eq=False)
 class LinearRegretMatching(RegretRule):
-    """Regret matching in which iteration t counts t times.
+    """Regret matching in which iteration t has weight t.
 
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
         R <-  R + t (u - <u, x>)
 
-    It plays the same strategies as ``DiscountedRegretMatching`` with exponents 1 and 1,
-    whose regrets are these divided by t. The regret with weights w_t = t, divided by their sum, is
-    at most ``2 Delta sqrt(n / (3 T))``, the bound of ``RegretMatching`` for utilities t u. The
-    average to take is the one with these weights.
+    It plays the same strategies as ``DiscountedRegretMatching`` with exponents 1 and 1, whose
+    regrets are these divided by t. The regret with weights w_t = t, divided by their sum, is at
+    most ``2 Delta sqrt(n / (3 T))``: the bound of ``RegretMatching`` for utilities t u. Use
+    the average with the same weights, ``Linear``.
 
     Examples
     --------
@@ -215,27 +216,28 @@ class LinearRegretMatching(RegretRule):
 
 @define(eq=False)
 class DiscountedRegretMatching(RegretRule):
-    """Regret matching that discounts old regrets, by a factor that depends on their sign.
+    """Regret matching that discounts positive and other regrets by different factors.
 
-    Before adding in iteration t, with s = t - 1 and f(e) = 1 / (1 + s^-e),
+    In iteration t, with s = t - 1 and f(e) = 1 / (1 + s^-e), and f = 1 for s = 0,
 
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
         R <-  R f(alpha) where R > 0,  R f(beta) elsewhere
         R <-  R + u - <u, x>
 
-    The average is to discount as well: with the default exponents and weights t^2, the weighted
-    regret divided by the sum of the weights is at most ``6 Delta (sqrt(n) + 1 / sqrt(T)) /
-    sqrt(T)`` (Theorem 3 of the paper, at a single decision point).
+    With the default exponents and an average with weights t^2, the weighted regret divided by the
+    sum of the weights is at most ``6 Delta (sqrt(n) + 1 / sqrt(T)) / sqrt(T)`` (Theorem 3 of the
+    paper, at a single decision point).
 
-    Nothing is discounted at s = 0. An infinite exponent is the limit: f(inf) = 1 keeps all,
-    f(-inf) = 0 drops all, so that (inf, inf) is ``RegretMatching`` and (inf, -inf) plays
-    as ``RegretMatchingPlus`` does: what is negative is forgotten one iteration later, which
-    no strategy shows.
+    Infinite exponents are limits: f(inf) = 1 and f(-inf) = 0. Exponents (inf, inf) give
+    ``RegretMatching``. Exponents (inf, -inf) give the strategies of ``RegretMatchingPlus``: they
+    drop negative regrets one iteration later, which does not affect strategies.
 
     Parameters
     ----------
-    alpha, beta
-        Exponents for positive and for all other regrets, any number or plus or minus infinity.
+    alpha
+        Exponent for positive regrets, any number, also infinite.
+    beta
+        Exponent for other regrets, any number, also infinite.
 
     Examples
     --------
@@ -248,8 +250,8 @@ class DiscountedRegretMatching(RegretRule):
     References
     ----------
     Brown and Sandholm (2019), "Solving imperfect-information games via discounted regret
-    minimization", AAAI. The paper discounts after adding instead of before, which scales all
-    positive regrets alike and so plays the same strategies.
+    minimization", AAAI. The paper discounts after adding, not before. This scales all positive
+    regrets by the same factor, so the strategies are the same.
     """
 
     scale_free = True
@@ -268,27 +270,25 @@ class DiscountedRegretMatching(RegretRule):
 
 @define(eq=False)
 class DiscountedRegretMatchingPlus(RegretRule):
-    """Regret matching+ that discounts old regrets.
+    """Regret matching+ that discounts earlier regrets: the rule of DCFR+.
 
     In iteration t, with s = t - 1,
 
         x  =  Q / sum Q,  uniform when Q = 0
         Q <-  [Q s^alpha / (s^alpha + shift) + u - <u, x>]+
 
-    It is what DCFR+ plays at every decision point. With alpha = inf, or with shift = 0, nothing
-    is discounted, and it is ``RegretMatchingPlus``.
+    With alpha = inf or shift = 0 it is ``RegretMatchingPlus``.
 
-    With weights that increase at least as fast as the discounts, ``w_t >= w_(t-1) (1 + shift /
-    s^alpha)``, the weighted regret is at most ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, since Q
-    is then at least the regret discounted by w. For alpha >= 1 the weights ``t^p`` with
-    p >= max(1, shift) are such.
+    For weights that increase as fast as the discounts, ``w_t >= w_(t-1) (1 + shift / s^alpha)``,
+    the weighted regret is at most ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``. If alpha >= 1, the
+    weights ``t^p`` with p >= max(1, shift) satisfy this.
 
     Parameters
     ----------
     alpha
-        Exponent, any number or plus or minus infinity; infinite ones are the limits.
+        Exponent of the discount, any number; infinite values are limits.
     shift
-        How strongly old regrets are discounted at first, at least 0.
+        Strength of the discount, at least 0.
 
     Examples
     --------
@@ -301,8 +301,8 @@ class DiscountedRegretMatchingPlus(RegretRule):
     References
     ----------
     Xu, Li, Liu, Fu, Fu, Xing and Cheng (2024), "Minimizing weighted counterfactual regret with
-    optimistic online mirror descent", IJCAI. The shift of 1.5 is that of the authors' code; other
-    implementations have 1.
+    optimistic online mirror descent", IJCAI. The default shift is that of the authors' code; other
+    implementations use 1.
     """
 
     scale_free = True
@@ -316,7 +316,7 @@ class DiscountedRegretMatchingPlus(RegretRule):
             return ""
         if self.alpha < 1.0:
             return _FORGETFUL
-        return "with a shift above 4 it forgets the past at first" if self.shift > 4.0 else ""
+        return "with a shift above 4 early discounts are too strong" if self.shift > 4.0 else ""
 
     def accumulate(self, regrets: Vector, regret: Vector, t: int) -> Vector:
         kept = regrets * discount(t - 1, self.alpha, self.shift)
@@ -325,15 +325,15 @@ class DiscountedRegretMatchingPlus(RegretRule):
 
 @define(eq=False)
 class PredictiveRegretMatching(RegretMatching):
-    """Regret matching that adds predicted regrets before it plays.
+    """Regret matching with predictions.
 
     With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [R + v]+ / sum [R + v]+,    v = m - <m, x'>
-        R <-  R + u - <u, x>
+        R <-  R + g,    g = u - <u, x>
 
-    The regret is at most the root of the sum of ``|g - v|^2``, with g the actual regret and v
-    the predicted one: small when predictions are good. It does not hold for growing weights.
+    The regret is at most ``sqrt(sum_t |g_t - v_t|^2)``, which is small for good predictions. There
+    is no such bound with increasing weights.
 
     Examples
     --------
@@ -353,15 +353,15 @@ class PredictiveRegretMatching(RegretMatching):
 
 @define(eq=False)
 class PredictiveRegretMatchingPlus(RegretMatchingPlus):
-    """Regret matching+ that adds predicted regrets before it plays.
+    """Regret matching+ with predictions.
 
     With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>
-        Q <-  [Q + u - <u, x>]+
+        Q <-  [Q + g]+,    g = u - <u, x>
 
-    With weights that never decrease, all equal ones among them, the weighted regret is at most
-    ``w_T sqrt(sum_t |g_t - v_t|^2)``, with g the actual and v the predicted regret.
+    With weights that never decrease, such as equal weights, the weighted regret is at most
+    ``w_T sqrt(sum_t |g_t - v_t|^2)``.
 
     Examples
     --------
@@ -382,26 +382,25 @@ class PredictiveRegretMatchingPlus(RegretMatchingPlus):
 
 @define(eq=False)
 class PredictiveDiscountedRegretMatchingPlus(DiscountedRegretMatchingPlus):
-    """Discounted regret matching+ that adds predicted regrets before it plays.
+    """Discounted regret matching+ with predictions: the rule of PDCFR+.
 
     With m the predicted utility, by default the last one, x' the last strategy, s = t - 1 in
     iteration t and d = s^alpha / (s^alpha + 1),
 
         x  =  [Q d + v]+ / sum [Q d + v]+,    v = m - <m, x'>
-        Q <-  [Q d + u - <u, x>]+
+        Q <-  [Q d + g]+,    g = u - <u, x>
 
-    It is what PDCFR+ plays at every decision point. With alpha = inf nothing is discounted, and it
-    is ``PredictiveRegretMatchingPlus``. For alpha >= 1 and weights ``t^p`` with p >= 1, the
-    weighted regret is at most ``T^p sqrt(sum_t |g_t - v_t|^2)``, with g = u - <u, x>.
+    With alpha = inf it is ``PredictiveRegretMatchingPlus``. If alpha >= 1 and p >= 1, the regret
+    with weights ``t^p`` is at most ``T^p sqrt(sum_t |g_t - v_t|^2)``.
 
     Parameters
     ----------
     alpha
-        Exponent, any number or plus or minus infinity; infinite ones are the limits.
+        Exponent of the discount, any number; infinite values are limits.
 
     Examples
     --------
-    Q is discounted by half when the prediction is added to it:
+    The discount halves Q before the prediction is added:
 
     >>> player = PredictiveDiscountedRegretMatchingPlus(2, alpha=1.0)
     >>> player.observe_utility([2.0, 0.0])

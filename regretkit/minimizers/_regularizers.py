@@ -1,4 +1,4 @@
-"""Regularizers: strictly convex functions of a distribution, and the roots that leaders need."""
+"""Regularizers, and root searches for their leaders."""
 
 import abc
 
@@ -11,13 +11,13 @@ from regretkit.sets import Simplices
 
 
 class Regularizer(abc.ABC):
-    """A strictly convex function phi on the simplex, the same on every block.
+    """Base class of regularizers: strictly convex functions phi on the simplex.
 
-    A rule plays the leader that it makes of what actions have earned:
+    A regularizer defines the leader for scores of actions, in each block
 
         argmax over x of  <scores, x> - phi(x) / rate
 
-    It is a value without state: its methods are pure functions of all blocks at once.
+    Its methods are pure functions of all blocks at once.
 
     Examples
     --------
@@ -26,8 +26,8 @@ class Regularizer(abc.ABC):
     """
 
     interior: bool = True
-    """Whether every leader gives every action some weight, because phi is infinitely steep at the
-    boundary. Following the regularized leader and mirror descent then are one and the same."""
+    """Whether all leaders have positive probabilities, because the gradient of phi is infinite at
+    the boundary. Mirror descent then equals following the regularized leader."""
 
     @abc.abstractmethod
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
@@ -39,9 +39,9 @@ class Regularizer(abc.ABC):
 
     @abc.abstractmethod
     def gradient(self, strategy: Vector) -> Vector:
-        """Return the derivative of phi by each probability, shape ``(dimension,)``.
+        """Return the gradient of phi, shape ``(dimension,)``.
 
-        It is infinite for an action that is never played, where ``interior`` holds.
+        If ``interior``, it is infinite at probabilities of zero.
         """
 
 
@@ -82,7 +82,7 @@ class Euclidean(Regularizer):
     interior = False
 
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
-        # A whole unit below the largest, an action has no weight, however far below it is.
+        # Actions 1 or more below the largest get probability 0, so clipping at -1 is exact.
         shifted = _below(simplices, scores, rate)
         return simplices.project(np.maximum(shifted, -1.0, out=shifted))
 
@@ -98,14 +98,14 @@ class Tsallis(Regularizer):
     """Negative Tsallis entropy: ``phi(x) = (1 - sum of x^q) / (1 - q)``.
 
     Its leaders have weights ``((1 - q) / q (level - rate scores))^(-1 / (1 - q))``, with the level
-    at which they sum to one. They fall like a power of what an action is behind, and so more
-    slowly than exponential weights, which are the limit as q goes to 1.
+    at which they sum to 1. These weights decrease polynomially in the difference of scores. For q
+    to 1 they converge to exponential weights.
 
     Parameters
     ----------
     q
-        Strictly between 0 and 1. With 1/2, the default, half the rate of Zimmert and Seldin gives
-        the weights of their Tsallis-INF.
+        Exponent, strictly between 0 and 1. With 1/2, half the rate of Zimmert and Seldin gives the
+        weights of their Tsallis-INF.
 
     Examples
     --------
@@ -138,8 +138,8 @@ class Tsallis(Regularizer):
 class LogBarrier(Regularizer):
     """The logarithmic barrier: ``phi(x) = - sum of ln x``.
 
-    It is infinite where an action is never played, and so regret is bounded against strategies
-    that play everything a little, and against others only by way of those.
+    phi is infinite at probabilities of zero. Regret bounds thus need comparators in the interior,
+    near the best strategy.
 
     Examples
     --------
@@ -160,29 +160,29 @@ class LogBarrier(Regularizer):
 
 
 def _below(simplices: Simplices, scores: Vector, rate: float) -> Vector:
-    """Return ``rate`` times how far each action is below the best of its block, at most 0."""
+    """Return ``rate (scores - largest score of the block)``, at most 0."""
     with np.errstate(over="ignore"):
         return (scores - simplices.repeat(simplices.max(scores))) * rate
 
 
 def _in_powers(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
-    """Return weights ``(level + gap)^-exponent`` that sum to one in each block."""
+    """Return weights ``(level + gap)^-exponent``, with the level at which each block sums to 1."""
     level = simplices.repeat(power_level(simplices, gaps, exponent))
-    # As fractions of the largest, so that equal scores give exactly equal shares.
+    # Relative to the largest weight, so that equal scores give bitwise identical weights.
     return simplices.normalize((level / (level + gaps)) ** exponent)
 
 
-# Roots, found for all blocks at once: each function is monotone, and its curvature makes every step
-# of Newton's method stop short of the root.
+# Root searches for all blocks at once. Each function is monotone, and convex or concave such that
+# Newton's method never steps beyond the root.
 
 
 def power_level(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
-    """Return, for each block, the level at which the powers of the actions sum to one.
+    """Return the level of each block at which powers sum to 1.
 
         sum over the block of (level + gap)^-exponent  =  1
 
-    The smallest gap of each block is 0, so that the level is between 1 and ``n^(1/exponent)``.
-    What is searched is a power mean of ``level + gap``, which is concave in the level.
+    The smallest gap of each block must be 0, so the level is between 1 and ``n^(1/exponent)``.
+    Newton's method searches with a power mean of ``level + gap``, which is concave in the level.
 
     Examples
     --------
@@ -201,12 +201,12 @@ def power_level(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
 
 
 def normal_precision(simplices: Simplices, squares: Vector) -> Vector:
-    """Return, for each block, the precision b at which exponentials of the squares average to e.
+    """Return the precision b of each block at which exponentials have mean e.
 
         mean over the block of exp(b square)  =  e
 
-    The largest square of each block is 1, so that b is between 1 and ``1 + ln n``. What is
-    searched is the logarithm of the mean, which is convex in b: from above, Newton stays above.
+    The largest square of each block must be 1, so b is between 1 and ``1 + ln n``. The logarithm of
+    the mean is convex in b, so Newton's method from above stays above the root.
 
     Examples
     --------

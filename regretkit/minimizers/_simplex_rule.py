@@ -17,14 +17,14 @@ _START = "start"
 
 
 def state(per: Literal["action", "block"] = "action", *, start: float | None = 0.0) -> Vector:
-    """Declare a field of a ``SimplexRule``'s state: an array of numbers.
+    """Declare an array of a ``SimplexRule``'s state.
 
     Parameters
     ----------
     per
-        One number for each action, shape ``(dimension,)``, or for each block, shape ``(blocks,)``.
+        ``"action"`` for an array of shape ``(dimension,)``, ``"block"`` for shape ``(blocks,)``.
     start
-        The first value of every number; None where the rule creates the array itself, or has none.
+        Initial value of all entries. With None, the rule creates the array itself or has none.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def state(per: Literal["action", "block"] = "action", *, start: float | None = 0
     """
     if per not in ("action", "block"):
         raise ValueError(f"per must be 'action' or 'block', got {quote(per)}")
-    # An attrs field is what it is; the array that the field will hold is what readers see.
+    # At runtime this is an attrs field; type checkers see the type of the attribute.
     metadata = {_PER: per, _START: None if start is None else float(start)}
     declared: object = field(
         init=False, repr=False, on_setattr=attrs.setters.NO_OP, metadata=metadata
@@ -55,15 +55,15 @@ def state(per: Literal["action", "block"] = "action", *, start: float | None = 0
 
 @define(eq=False)
 class SimplexRule(RegretMinimizer):
-    """A rule that plays every block of a product of simplices.
+    """Base class of rules: minimizers on a product of simplices.
 
-    Subclasses declare their state with ``state`` and define the two hooks, for all blocks at once,
-    with the operations of ``self.simplices``.
+    Subclasses declare their state with ``state``. They define ``_propose`` and ``_learn`` for all
+    blocks at once, with the operations of ``self.simplices``.
 
     Parameters
     ----------
     simplices
-        A number of actions, several of them, or ``Simplices``.
+        A number of actions, a sequence with one number for each block, or ``Simplices``.
 
     Examples
     --------
@@ -72,16 +72,16 @@ class SimplexRule(RegretMinimizer):
     True
     """
 
-    # Without the hook, attrs would look at every attribute that is set, in every iteration.
+    # NO_OP: attrs would otherwise run a hook at each assignment, several times per iteration.
     simplices: Simplices = field(converter=as_simplices, on_setattr=attrs.setters.NO_OP)
 
     def on_domain(self, simplices: Simplices) -> RegretMinimizer:
-        _, *names = inspect.signature(type(self)).parameters  # which it keeps as attributes
+        _, *names = inspect.signature(type(self)).parameters  # parameters are attributes
         held = {name: getattr(self, name if hasattr(self, name) else f"_{name}") for name in names}
         return type(self)(simplices, **held)
 
     def _learned(self) -> dict[str, Vector]:
-        """Return the arrays that the rule learns, by name."""
+        """Return the arrays of the state by name."""
         names = [field.name for field in attrs.fields(type(self)) if _PER in field.metadata]
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 

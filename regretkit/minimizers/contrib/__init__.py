@@ -1,4 +1,4 @@
-"""Rules written without their paper: the reference says from what, and what tests check."""
+"""Rules implemented from other sources than their paper, which each docstring names."""
 
 from regretkit.minimizers.contrib._adaptive import (
     AdaptiveAsymmetricRegretMatchingPlus as AdaptiveAsymmetricRegretMatchingPlus,

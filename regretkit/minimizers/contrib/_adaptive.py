@@ -1,4 +1,4 @@
-"""Regret matching with scheduled discounts, weighted predictions, or a norm that never falls."""
+"""Regret matching with scheduled discounts, weighted predictions, or nondecreasing norms."""
 
 import numpy as np
 from attrs import define, field
@@ -17,21 +17,21 @@ from regretkit.sets import Simplices
 
 @define(eq=False)
 class HSDiscountedRegretMatching(RegretRule):
-    """Discounted regret matching whose exponents change from iteration to iteration.
+    """Discounted regret matching with scheduled exponents: the rule of HS-DCFR.
 
-    In iteration t, with s = t - 1, p = s / horizon and f(e) = 1 / (1 + s^-e),
+    In iteration t, with s = t - 1, p = min(1, s / horizon) and f(e) = 1 / (1 + s^-e), and f = 1 for
+    s = 0,
 
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
         R <-  R f(1 + 3 p) where R > 0,  R f(-1 - 2 p) elsewhere
         R <-  R + u - <u, x>
 
-    Nothing is discounted at s = 0, and from iteration horizon + 1 on p is 1. With the averaging
-    ``HorizonPower`` it is what HS-DCFR plays at every decision point.
+    Use it with the averaging scheme ``HorizonPower``.
 
     Parameters
     ----------
     horizon
-        Number of iterations planned, at least 1.
+        Planned number of iterations, at least 1.
 
     Examples
     --------
@@ -60,21 +60,20 @@ class HSDiscountedRegretMatching(RegretRule):
 
 @define(eq=False)
 class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
-    """Predictive regret matching+ whose predictions count less than what happened.
+    """Predictive regret matching+ with a constant weight of predictions: the rule of SAPCFR+.
 
     With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + weight v]+ / sum [Q + weight v]+,    v = m - <m, x'>
-        Q <-  [Q + u - <u, x>]+
+        Q <-  [Q + g]+,    g = u - <u, x>
 
-    It is what SAPCFR+ plays at every decision point, with a weight of 1/3.
-    With weight 0 it is ``RegretMatchingPlus``, with 1 ``PredictiveRegretMatchingPlus``.
-    The regret is at most the root of the sum of ``|g - weight v|^2``.
+    Weight 0 gives ``RegretMatchingPlus``, and weight 1 ``PredictiveRegretMatchingPlus``. The regret
+    is at most ``sqrt(sum_t |g_t - weight v_t|^2)``.
 
     Parameters
     ----------
     weight
-        How much predictions count, at least 0; ``1 / (1 + alpha)`` in the paper.
+        Weight of predictions, at least 0; ``1 / (1 + alpha)`` in the paper.
 
     Examples
     --------
@@ -94,7 +93,7 @@ class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
 
     @property
     def no_guarantee(self) -> str:
-        reason = "with a weight above 1 it trusts predictions more than utilities"
+        reason = "with a weight above 1 predictions outweigh utilities"
         return reason if self.weight > 1.0 else ""
 
     def _propose(self) -> Vector:
@@ -104,17 +103,16 @@ class AsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
 
 @define(eq=False)
 class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
-    """Predictive regret matching+ with a weight of predictions that is learned from their errors.
+    """Predictive regret matching+ with an adaptive weight of predictions: the rule of APCFR+.
 
     With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + v / (1 + alpha)]+ / sum [Q + v / (1 + alpha)]+,    v = m - <m, x'>
         Q <-  [Q + g]+,    g = u - <u, x>
-        alpha = min(sqrt(E / S), limit),  E = sum |g - v|^2,  S = sum |Q's steps|^2
+        alpha = min(sqrt(E / S), limit),  E = sum |g - v|^2,  S = sum |change of Q|^2
 
-    E and S add up over the iterations so far; alpha is the limit as long as S is 0. It is what
-    APCFR+ plays at every decision point. The regret is at most the root of the sum of
-    ``|g - v / (1 + alpha)|^2``.
+    The sums E and S are over the iterations so far. While S is 0, alpha is the limit. The regret is
+    at most ``sqrt(sum_t |g_t - v_t / (1 + alpha_t)|^2)``.
 
     Parameters
     ----------
@@ -126,11 +124,11 @@ class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     prediction_weight
         ``1 / (1 + alpha)``, shape ``(blocks,)``.
     errors, steps
-        The roots of E and S, shape ``(blocks,)``.
+        ``sqrt(E)`` and ``sqrt(S)``, shape ``(blocks,)``.
 
     Examples
     --------
-    The first regret came unpredicted and moved Q by half of its square, so alpha is sqrt(2):
+    The first prediction was 0, so E = |g|^2 = 2. Q changed by [1, 0], so S = 1 and alpha = sqrt(2):
 
     >>> player = AdaptiveAsymmetricRegretMatchingPlus(2)
     >>> player.observe_utility([2.0, 0.0])
@@ -140,7 +138,7 @@ class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     References
     ----------
     Meng, Yang, Zhang, Ge and Gao (2026), "Faster game solving via asymmetry of step sizes", AAAI,
-    arXiv:2503.12770, equations 4 and 10, which have the last regret in place of v.
+    arXiv:2503.12770, equations 4 and 10, with the last regret in place of v.
     """
 
     limit: float = field(default=5.0, validator=positive, kw_only=True)
@@ -160,34 +158,34 @@ class AdaptiveAsymmetricRegretMatchingPlus(PredictiveRegretMatchingPlus):
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         regrets, expected = self.regrets, self.predicted_regrets
         super()._learn(utility, strategy)
-        # Roots of sums of squares: sums of squares could overflow.
+        # Store roots of the sums of squares: the sums themselves could overflow.
         self.steps = hypot_accumulate(self.steps, self.simplices.norm(self.regrets - regrets))
         missed = self.simplices.norm(self.predicted_regrets - expected)
         self.errors = hypot_accumulate(self.errors, missed)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # Where nothing has moved yet the quotient is infinite, or no number.
+            # While steps is 0 the quotient is inf or nan, and fmin returns the limit.
             alpha = np.fmin(self.errors / self.steps, self.limit)
         self.prediction_weight = 1.0 / (1.0 + alpha)
 
 
 @define(eq=False)
 class IREGPredictiveRegretMatchingPlus(RegretRule):
-    """Predictive regret matching+ in which the norm of the regrets never falls.
+    """Predictive regret matching+ in which the norm of the regrets never decreases.
 
     With m the predicted utility, by default the last one, and x' the last strategy,
 
         x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>
-        Q' =  [Q + g]+,    g = u - <u, x>
-        Q' =  [Q + g + c]+  with the c for which |Q'| = |Q|, where Q' would be shorter
-        Q <-  Q'
+        Q <-  [Q + g + c]+,    g = u - <u, x>
 
-    The norm is one over the step size, so that here step sizes never grow. The rule has no
-    hyperparameter and does not depend on the unit of utility, and still its last iterate converges
-    in zero-sum matrix games. The regret is at most the root of the sum of ``|g - v|^2``.
+    where c = 0 if ``|[Q + g]+| >= |Q|``, and otherwise c solves ``|[Q + g + c]+| = |Q|``.
+
+    The step size is 1 over the norm, so it never increases. The rule has no parameter and does not
+    depend on the unit of utility. Its last iterate converges in zero-sum matrix games. The regret
+    is at most ``sqrt(sum_t |g_t - v_t|^2)``.
 
     Examples
     --------
-    A wrong prediction leads to regret that would shorten Q to [1, 0]:
+    After a wrong prediction, c = 3 keeps the norm of Q at 5. With c = 0 it would be 1:
 
     >>> player = IREGPredictiveRegretMatchingPlus(2)
     >>> player.observe_utility([10.0, 0.0])
@@ -202,8 +200,8 @@ class IREGPredictiveRegretMatchingPlus(RegretRule):
     ----------
     Zhang, Anagnostides and Sandholm (2025), "Scale-invariant regret matching and online learning
     with optimal convergence: bridging theory and practice in zero-sum games", arXiv:2510.04407,
-    whose IREG-PRM+ keeps this invariant. The constant added to all regrets is a reconstruction from
-    the abstract; their rule may differ.
+    whose IREG-PRM+ has this invariant. The constant c is reconstructed from the abstract, and their
+    rule may differ.
     """
 
     scale_free = True
@@ -220,17 +218,16 @@ class IREGPredictiveRegretMatchingPlus(RegretRule):
             kept[coordinates] = restore_norm(reduced, moved[coordinates], lengths[shorter])
         return kept
 
-    def _propose(self) -> Vector:  # from Q + v as it is, however short
+    def _propose(self) -> Vector:  # without the constant c
         return self.link(self.simplices.add(self.regrets, self.predicted_regrets))
 
 
 def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vector:
-    """Return the positive parts of these lengths that one number added to each block leaves.
+    """Return ``[v + c]+`` with the c in each block for which its norm is the positive ``length``.
 
-    The norm of ``[v + c]+`` is convex in c: from above, Newton's method stays above. Every length
-    is positive.
+    The norm is convex in c, so Newton's method from above stays above the root.
     """
-    # In units of the length, rounded to a power of two; what is further below stays below.
+    # In units of a power of two near the length. Entries 2 lengths below the largest stay at 0.
     target, exponents = np.frexp(lengths)
     units = simplices.repeat(exponents)
     shifted = vector - simplices.repeat(simplices.max(vector))
@@ -248,7 +245,7 @@ def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vecto
 
 
 def hypot_accumulate(left: Vector, right: Vector) -> Vector:
-    """Return ``sqrt(left^2 + right^2)`` of numbers that are not negative, by elements."""
+    """Return ``sqrt(left^2 + right^2)`` of nonnegative numbers, elementwise."""
     high, length = np.maximum(left, right), np.minimum(left, right)
     with np.errstate(under="ignore", invalid="ignore"):
         length /= high
@@ -256,5 +253,5 @@ def hypot_accumulate(left: Vector, right: Vector) -> Vector:
         length += 1.0
         np.sqrt(length, out=length)
         length *= high
-    # Zero over zero is no number, and zero has the length zero.
+    # 0 / 0 gives nan, which fmax replaces by high = 0.
     return np.fmax(length, high, out=length)

@@ -1,4 +1,4 @@
-"""Regret matching+ with regrets kept away from zero: smooth, extragradient and stable."""
+"""Regret matching+ with regrets bounded away from zero: smooth, extragradient and stable."""
 
 import numpy as np
 from attrs import define, field
@@ -13,7 +13,7 @@ from regretkit.sets import Simplices
 
 @define(eq=False)
 class _SmoothRule(RegretRule):
-    """Regrets on the chopped orthant, from 1/n on, with a learning rate."""
+    """Regret matching+ on the chopped orthant, from Q = 1/n, with a learning rate."""
 
     rate: float = field(validator=positive, kw_only=True)
     optimistic: bool = field(default=True, init=False, repr=False, metadata=NOT_STATE)
@@ -39,15 +39,15 @@ class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
         x  =  P(Q + rate v) / sum P(Q + rate v),    v = m - <m, x'>
         Q <-  P(Q + rate (u - <u, x>))
 
-    Once regrets are large it plays as ``PredictiveRegretMatchingPlus``. In self-play with
-    simultaneous updates and a small rate its last iterate converges in zero-sum matrix games,
-    which that of the other does not. The regret is at most ``(1 - 1/n) / (2 rate)`` plus
-    ``rate / 2`` times the sum of ``|g - v|^2``.
+    For large Q it is ``PredictiveRegretMatchingPlus``. In self-play with simultaneous updates and a
+    small rate, its last iterate converges in zero-sum matrix games, unlike that of
+    ``PredictiveRegretMatchingPlus``. With g = u - <u, x>, the regret is at most
+    ``(1 - 1/n) / (2 rate) + rate / 2 sum_t |g_t - v_t|^2``.
 
     Parameters
     ----------
     rate
-        Learning rate eta, positive, in one over the unit of utility.
+        Learning rate eta, positive, in units of 1 / utility.
 
     Examples
     --------
@@ -62,14 +62,14 @@ class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
     ----------
     Farina, Grand-Clement, Kroer, Lee and Luo (2023), "Regret matching+: (in)stability and fast
     convergence in games", NeurIPS. Cai, Farina, Grand-Clement, Kroer, Lee, Luo and Zheng (2025),
-    "Last-iterate convergence properties of regret-matching algorithms in games", ICLR. The rule
-    is that of the code of Meng et al. (2025), NeurIPS, who compare with it.
+    "Last-iterate convergence properties of regret-matching algorithms in games", ICLR. The source
+    of the rule is the code of Meng et al. (2025), NeurIPS, who compare with it.
     """
 
 
 @define(eq=False)
 class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
-    """Smooth regret matching+ by optimistic gradients, one projection an iteration.
+    """Smooth regret matching+ by optimistic gradients, with one projection per iteration: SOGRM+.
 
     With P(z) the nearest point of ``{z >= 0, sum z >= 1}``, m the predicted utility, by default
     the last one, and x' the last strategy, starting from Q = 1/n,
@@ -77,8 +77,8 @@ class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
         Q^ =  P(Q + rate v),    x = Q^ / sum Q^,    v = m - <m, x'>
         Q <-  Q^ + rate (u - <u, x>) - rate v
 
-    The papers call it SOGRM+. Where ``SmoothPredictiveRegretMatchingPlus`` adds every regret
-    to Q, this adds to what it played from only what the prediction had missed.
+    The update adds the error of the prediction to Q^, the point of the last strategy.
+    ``SmoothPredictiveRegretMatchingPlus`` adds the regret to Q instead.
 
     The parameter is that of ``SmoothPredictiveRegretMatchingPlus``.
 
@@ -92,8 +92,8 @@ class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
     References
     ----------
     Meng, Zhang, Ge, Ding, Yang, Xu, Li and Gao (2025), "Last-iterate convergence of smooth regret
-    matching+ variants in learning Nash equilibria", NeurIPS. Their code takes from the first
-    utility only a prediction; here it is learned from like every other.
+    matching+ variants in learning Nash equilibria", NeurIPS. Their code uses the first utility only
+    as a prediction; this rule also updates with it.
     """
 
     def _learn(self, utility: Vector, strategy: Vector) -> None:
@@ -105,7 +105,7 @@ class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
 
 @define(eq=False)
 class ExtragradientRegretMatchingPlus(_SmoothRule):
-    """Smooth regret matching+ that plays against external predictions, as an extragradient step.
+    """Smooth regret matching+ with an extragradient step along external predictions.
 
     With P(z) the nearest point of ``{z >= 0, sum z >= 1}`` and m an external prediction of
     the utility, starting from Q = 1/n,
@@ -114,10 +114,10 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
         x  =  P(Q + rate v) / sum P(Q + rate v),    v = m - <m, y>
         Q <-  P(Q + rate (u - <u, x>))
 
-    Without a prediction it plays x = y: smooth regret matching+. In self-play it is used with
-    ``Extragradient``, which in every iteration first predicts for each player
-    its utility at the profile y. Then its last iterate converges in zero-sum matrix games. The
-    regret is at most ``(1 - 1/n) / (2 rate)`` plus ``rate / 2`` times the sum of ``|g - v|^2``.
+    Without a prediction it plays x = y. In self-play use the order ``Extragradient``, which sets
+    each player's prediction to its utility at the profile y. The last iterate then converges in
+    zero-sum matrix games. With g = u - <u, x>, the regret is at most
+    ``(1 - 1/n) / (2 rate) + rate / 2 sum_t |g_t - v_t|^2``.
 
     The parameter is that of ``SmoothPredictiveRegretMatchingPlus``.
 
@@ -152,17 +152,17 @@ class StablePredictiveRegretMatchingPlus(PredictiveRegretMatchingPlus):
     Q = floor,
 
         x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>,  v = 0 after a restart
-        Q <-  [Q + u - <u, x>]+
-        Q <-  floor,  a restart, where that leaves no entry above the floor
+        Q <-  [Q + g]+,    g = u - <u, x>
+        Q <-  floor,  a restart, if no entry of Q exceeds the floor
 
-    Predictive regret matching+ may jump from one end of the simplex to the other while its regrets
-    are small; here they never are. After a restart no prediction is used, not even an external one.
-    The regret is at most the root of ``n floor^2`` plus the sum of ``|g - v|^2``.
+    Strategies of predictive regret matching+ can jump between vertices while Q is small; restarts
+    prevent small Q. After a restart the rule also ignores external predictions. The regret is at
+    most ``sqrt(n floor^2 + sum_t |g_t - v_t|^2)``.
 
     Parameters
     ----------
     floor
-        What regrets are raised to, positive, in the unit of utility; R0 / eta in the paper.
+        Value of all regrets after a restart, positive, in units of utility; R0 / eta in the paper.
 
     Examples
     --------
@@ -180,7 +180,7 @@ class StablePredictiveRegretMatchingPlus(PredictiveRegretMatchingPlus):
     floor: float = field(validator=positive, kw_only=True)
 
     prediction_weight: Vector = state("block", start=1.0)
-    """0 in the iteration after a restart."""
+    """0 in the iteration after a restart, otherwise 1."""
 
     scale_free = False
 
@@ -200,9 +200,9 @@ class StablePredictiveRegretMatchingPlus(PredictiveRegretMatchingPlus):
 
 
 def chop_orthant(simplices: Simplices, vector: Vector) -> Vector:
-    """Return the nearest point that is nowhere negative and sums to at least one in each block.
+    """Return the nearest point of ``{z >= 0, sum z >= 1}`` in each block.
 
-    Where clipping leaves too little, that is the nearest point of the simplex.
+    It is [z]+ if this sums to at least 1, and the nearest point of the simplex otherwise.
     """
     lifted = np.maximum(vector, 0.0)
     low = simplices.repeat(simplices.sum(lifted)) < 1.0
