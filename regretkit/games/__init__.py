@@ -1,4 +1,4 @@
-"""Games: normal and extensive form, a catalogue, files, and interfaces to define games."""
+"""Games: normal and extensive form, a catalogue, file formats, and interfaces for your own."""
 
 from regretkit.games._adapters import InformationSet as InformationSet
 from regretkit.games._adapters import Playable as Playable

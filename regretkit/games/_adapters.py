@@ -1,4 +1,4 @@
-"""Histories of every representation of a game, to play it move by move."""
+"""``History`` objects for every representation of a game."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -22,22 +22,21 @@ if TYPE_CHECKING:
     from regretkit.games._normal_form import NormalFormGame
 
 Playable: TypeAlias = Game[Any] | GameTree | Rules | History | Any
-"""Every representation of a game that can be played history by history."""
+"""A representation of a game for which ``as_history`` returns the empty history."""
 
 
 def as_history(game: Playable) -> History:
-    """Return the empty history of a game, from which it can be played move by move.
+    """Return the empty history of a game, to play it move by move.
 
-    A game in extensive form is played along its tree, a normal form as a sequence of unobserved
-    moves, and ``Rules`` one history at a time, so that games whose trees do not fit
-    into memory can be played and sampled too. Games and states of OpenSpiel are played by its
-    rules, see ``openspiel_history``.
+    In a normal form, players choose in turn and do not observe each other. ``Rules`` and games of
+    OpenSpiel need no tree: they compute one history at a time, so the game may be of any size. See
+    ``openspiel_history``.
 
     Parameters
     ----------
     game
-        A game, its tree, or its rules; a history is returned unchanged. Play continues from a
-        state of OpenSpiel.
+        A game, its tree, its rules, or a game or state of OpenSpiel. A ``History`` is returned
+        unchanged.
 
     Examples
     --------
@@ -62,7 +61,7 @@ def as_history(game: Playable) -> History:
 
 
 def has_rules_alone(game: object) -> bool:
-    """Return whether something is a game that is given by its rules, without a tree."""
+    """Return whether ``game`` is rules without a tree; raise a TypeError if it is not a game."""
     if isinstance(game, str | np.ndarray | list | tuple):
         check_game(game)
     if not isinstance(game, Game | Rules) and not is_openspiel(game, "Game", "State"):
@@ -71,12 +70,12 @@ def has_rules_alone(game: object) -> bool:
 
 
 def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:
-    """Return the least and largest payoff of each player, None if they are not known."""
+    """Return the least and largest payoff of each player, None if unknown."""
     return game.payoff_bounds if isinstance(game, Game | GameTree) else None
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of actions with their numbers, if they are not unique, as in some files."""
+    """Return names of actions, with their numbers appended if they are not unique."""
     if len(set(names)) == len(names):
         return tuple(names)
     return tuple(f"{name} (action {number})" for number, name in enumerate(names))
@@ -84,7 +83,7 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 @frozen
 class InformationSet:
-    """An information set of a tree, by its number; shown by its label.
+    """An information set of a tree, identified by its number and printed as its label.
 
     Examples
     --------
@@ -105,7 +104,7 @@ class InformationSet:
 
 @frozen
 class TreeHistory:
-    """A history of a tree, by its number."""
+    """A history of a tree, identified by its number."""
 
     tree: GameTree = field(eq=False, repr=False)
     number: int = 0
@@ -137,7 +136,7 @@ class TreeHistory:
         return payoffs
 
     def _first_child(self) -> int:
-        # Parents are sorted, in breadth-first order.
+        # In breadth-first order, parents are sorted. A key of their dtype avoids a copy.
         key = self.tree.parent.dtype.type(self.number)
         return int(np.searchsorted(self.tree.parent, key))
 
@@ -147,7 +146,7 @@ class TreeHistory:
 
 @frozen
 class NormalFormHistory:
-    """A history of unobserved choices in a normal form."""
+    """A history of a normal form: the actions of the players 0, 1, ... so far, unobserved."""
 
     game: "NormalFormGame" = field(eq=False, repr=False)
     chosen: tuple[str, ...] = ()
@@ -179,9 +178,9 @@ class NormalFormHistory:
 
 
 class RulesHistory:
-    """One history of a game that is given by rules.
+    """One history of ``Rules``, a batch of size 1.
 
-    Its actions and information sets are named, or numbers as the rules have them.
+    If ``named``, actions and information sets are names, else the numbers of the rules.
     """
 
     def __init__(self, rules: Rules, h: Batch | None = None, *, named: bool = True) -> None:

@@ -15,13 +15,13 @@ from regretkit.games._profile_table import vector_of
 from regretkit.sets import StrategySet
 
 BehavioralStrategy: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLike]
-"""Called with an information set and its actions, returns the probability of each action."""
+"""A function of an information set and its actions that returns their probabilities."""
 
 BehavioralStrategyLike: TypeAlias = BehavioralStrategy | Mapping[Hashable, ArrayLike]
 """A function, or a mapping from information sets to the probabilities of their actions."""
 
 ProfileLike: TypeAlias = Sequence[Vector | BehavioralStrategyLike]
-"""For each player a vector of its set, a function or a mapping."""
+"""For each player a vector of its set, a function, or a mapping."""
 
 
 def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
@@ -37,13 +37,13 @@ def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> 
 
 @define(eq=False)
 class Behavior:
-    """A player's behavioral strategy, which checks what a function or a mapping returns."""
+    """A player's behavioral strategy, with checks of its probabilities."""
 
     strategy: BehavioralStrategyLike
     player: int
 
     def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
-        """Return the probabilities of the actions, divided by their sum."""
+        """Return the probabilities of the actions, normalized."""
         if isinstance(self.strategy, Mapping):
             answer = self._entry(self.strategy, information_set)
         else:
@@ -55,7 +55,7 @@ class Behavior:
                 f"{place} have shape {probabilities.shape}, but there are {len(actions)} actions: "
                 f"{', '.join(map(repr, actions))}"
             )
-        # Comparisons with NaN are false.
+        # Comparisons with NaN are false, so NaN raises.
         if not (probabilities.min() >= -ATOL and abs(probabilities.sum() - 1.0) <= ATOL):
             raise ValueError(f"{place} must be at least 0 and sum to 1, got {quote(answer)}")
         probabilities = np.maximum(probabilities, 0.0)
@@ -77,7 +77,7 @@ def is_behavior(strategy: object) -> bool:
 
 
 def behaviors(strategies: ProfileLike, game: object = None) -> tuple[Behavior, ...]:
-    """Return each player's behavioral strategy; vectors are those of the game's players."""
+    """Return each player's behavioral strategy. Vectors must lie in ``game.domains``."""
     if isinstance(strategies, Profile):
         return tuple(Behavior(strategies.behavior(i), i) for i in range(len(strategies)))
     if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
@@ -101,9 +101,9 @@ def behaviors(strategies: ProfileLike, game: object = None) -> tuple[Behavior, .
 def as_vectors(
     game: Game, profile: ProfileLike, *, ignored_player: int | None = None
 ) -> list[Vector]:
-    """Return ``as_strategies``; a player's strategy may also be a function or a mapping.
+    """Return ``as_strategies`` of a profile with functions or mappings converted to vectors.
 
-    Such a strategy is called at every information set, reached or not.
+    A function is called at every information set, reached or not.
     """
     check_linear(game)
     given: Any = profile
@@ -122,7 +122,7 @@ def as_vectors(
 
 
 def as_vector(strategy: Vector | BehavioralStrategyLike, domain: StrategySet, player: int) -> Any:
-    """Return a function or a mapping as a vector of a player's set, and all else as it is."""
+    """Convert a function or a mapping to a vector of the player's set."""
     if not is_behavior(strategy):
         return strategy
     behavior: Any = strategy

@@ -37,7 +37,7 @@ Name = TypeVar("Name")
 
 
 class TreeGame(Game[Domain]):
-    """A game with a tree, of perfect or imperfect recall."""
+    """A game given by its tree, of perfect or imperfect recall."""
 
     tree: GameTree
 
@@ -62,7 +62,7 @@ class TreeGame(Game[Domain]):
         return bool((self.tree.player == CHANCE).any())
 
     def history(self) -> TreeHistory:
-        """Return the empty history, from which the game can be played along its tree."""
+        """Return the empty history, to play the game along its tree."""
         return TreeHistory(self.tree)
 
 
@@ -70,8 +70,13 @@ class TreeGame(Game[Domain]):
 class ExtensiveFormGame(TreeGame[DecisionTree]):
     """An extensive-form game of perfect recall in sequence form.
 
-    Terminals with the same last sequences of all players are merged: their payoffs are added,
-    weighted by the probability of chance's moves.
+    Player i's expected payoff, with s_j(z) the last sequence of player j at terminal z and c(z) the
+    probability of chance's moves, is
+
+        u_i(x)  =  sum over terminals z of  c(z) payoff_i(z) product over players j of x_j[s_j(z)]
+
+    Terminals with equal last sequences of all players are merged: their terms c(z) payoff_i(z) are
+    added at construction.
 
     Parameters
     ----------
@@ -104,10 +109,10 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
     payoffs: NDArray[np.float64] = field(init=False)
     """Payoffs times chance's probabilities at the merged terminals, ``(players, terminals)``."""
     _movers: tuple[int, ...] = field(init=False)
-    """The players with a decision; the strategy of the others is the number 1."""
+    """The players with a decision; any other player's strategy is the number 1."""
     _rows: dict[tuple[int, int], PayoffRows] = field(init=False, factory=dict)
     _merged: tuple[Indices, ...] | None = field(init=False, default=None)
-    """For each player, the sequence of the whole game's sequences, see ``merged_by_symmetry``."""
+    """For each player, the sequence here of each sequence before ``merged_by_symmetry``."""
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, GameTree):
@@ -118,7 +123,7 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
         last, terminals = last_sequences(self.tree), self.tree.terminals
         self.domains = decision_trees(self.tree, last)
         self._movers = tuple(i for i, domain in enumerate(self.domains) if domain.dimension > 1)
-        last = last[:, terminals]  # and no longer those of all histories
+        last = last[:, terminals]  # frees the sequences of all other histories
         weights = reach_of_chance(self.tree)[terminals]
         self.sequences, self.payoffs = merge_terminals(last, weights, self.tree.payoffs)
 
@@ -135,8 +140,8 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
         """Return the utility of each sequence of ``player``, shape ``(dimension,)``.
 
-        That is the sum of payoffs over the terminals with this last sequence, weighted by the
-        probability with which chance and the others reach them.
+            g[s]  =  sum over terminals z whose last sequence is s of
+                     c(z) payoff(z) product over the others j of x_j[s_j(z)]
         """
         if self.players == 2:
             return self._payoff_rows(player, payoff_of).utility(strategies[1 - player])
@@ -147,7 +152,7 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
         return sum_terms(self.sequences[player], terms, self.domains[player].dimension)
 
     def _payoff_rows(self, player: int, payer: int) -> PayoffRows:
-        """Return the payoffs of ``payer`` by the sequences of ``player``, one of two players."""
+        """Return the payoffs of player ``payer`` as rows, one for each sequence of ``player``."""
         if (player, payer) not in self._rows:
             rows_of, columns_of = self.sequences[player], self.sequences[1 - player]
             dimensions = [self.domains[i].dimension for i in (player, 1 - player)]
@@ -159,7 +164,7 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
         reach = np.ones(self.sequences.shape[1])
         for strategy, last in zip(strategies, self.sequences, strict=True):
             reach *= strategy[last]
-        # einsum and not @: with zero-sum payoffs the values then sum to exactly zero
+        # einsum, not @: it sums all rows in the same order, so zero-sum values sum to exactly 0.
         value: Vector = np.einsum("pe,e->p", self.payoffs, reach)
         return value
 
@@ -170,16 +175,16 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
 
 @define(eq=False, repr=False)
 class ImperfectRecallGame(TreeGame[Simplices]):
-    """A game of imperfect recall: it has histories, but no sequence form.
+    """A game of imperfect recall, in behavioral strategies.
 
-    Payoffs are not linear in the strategies of a player who forgets. So players choose behaviors, a
-    distribution for each information set, as in a ``GraphGame``, and utilities are counterfactual.
-    No regret bound holds for what ``SelfPlay`` makes of them, and there are no best responses here.
+    A strategy is a behavior: a distribution for each information set, as in a ``GraphGame``.
+    Payoffs are not linear in behaviors, and utilities are counterfactual. ``SelfPlay`` has no
+    regret bound here, and best responses are not available.
 
-    ``solve(game, ..., imperfect_recall=True)`` plays ``refinement``, the perfect-recall
-    refinement, with strategies shared within each original information set: the same CFR, in all
-    engines. ``coarsen`` maps the result to a strategy of this game. Without the switch it raises a
-    ValueError that names an information set which violates perfect recall.
+    ``solve(game, ..., imperfect_recall=True)`` runs the same CFR in all engines: on ``refinement``,
+    with one shared strategy for each original information set. ``coarsen`` maps the result to a
+    strategy of this game. Without the option, ``solve`` raises a ValueError that names an
+    information set which violates perfect recall.
 
     Parameters
     ----------
@@ -190,7 +195,7 @@ class ImperfectRecallGame(TreeGame[Simplices]):
 
     Examples
     --------
-    A driver reaches two exits and cannot tell them apart:
+    A driver passes two exits and cannot distinguish them:
 
     >>> from regretkit.games import read_efg
     >>> game = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
@@ -213,16 +218,16 @@ class ImperfectRecallGame(TreeGame[Simplices]):
     tree: GameTree
     name: str | None = field(default=None, kw_only=True)
     recall_violation: str | None = field(init=False)
-    """An information set that violates perfect recall, with two of its histories."""
+    """Description of an information set that violates perfect recall, with two histories."""
     coarse_information_set: tuple[Indices, ...] | None = field(init=False)
-    """For each player, the information set of this game to which each one of ``refinement``
-    belongs."""
+    """For each player, the number of the original set of each refined information set."""
     domains: tuple[Simplices, ...] = field(init=False)
     _refinement: ExtensiveFormGame = field(init=False)
     _coarse: tuple[Indices, ...] = field(init=False)
-    """For each player and action of ``refinement``, the number of the action here."""
+    """For each player, the coordinate here of each action of ``refinement``."""
     _dealt: tuple[Vector, ...] = field(init=False)
-    """And the sum of chance's probabilities over the histories of its information set."""
+    """For each player and action of ``refinement``, the sum of chance's probabilities over the
+    histories of its information set."""
 
     linear = False
 
@@ -231,7 +236,7 @@ class ImperfectRecallGame(TreeGame[Simplices]):
             ExtensiveFormGame(self.tree)
         except ValueError as error:
             text = str(error)
-            if len(text) > 2_000:  # of very long histories
+            if len(text) > 2_000:  # it quotes two histories, which may be very long
                 text = f"{text[:1_000]} ... {text[-1_000:]}"
             self.recall_violation = text
         else:
@@ -253,19 +258,22 @@ class ImperfectRecallGame(TreeGame[Simplices]):
 
     @property
     def refinement(self) -> ExtensiveFormGame:
-        """The coarsest perfect-recall refinement.
+        """The perfect-recall refinement.
 
-        Information sets are split by their player's past actions and information sets, and keep
-        their labels.
+        It splits information sets by their player's past actions and information sets, and keeps
+        the labels.
         """
         return self._refinement
 
     def coarsen(self, profile: Sequence[Vector]) -> "Profile":
-        """Return a profile of ``refinement`` that is constant on each original information set.
+        """Return the profile of ``refinement`` averaged within each original information set.
 
-        The distribution on an original information set is the average of those on its parts,
-        weighted by the player's reach of each part, and uniform if no part is reached. Averages
-        over time may differ between the parts.
+        At an original information set I with parts J the distribution is
+
+            b(I)  =  sum over J of r(J) b(J)  /  sum over J of r(J)
+
+        with r the player's reach, and uniform if every r(J) is 0. The result is constant on I; a
+        run's average need not be.
 
         Examples
         --------
@@ -280,10 +288,10 @@ class ImperfectRecallGame(TreeGame[Simplices]):
           exit  leave 0.6662  go on 0.3338
           exit  leave 0.6662  go on 0.3338
 
-        Leaving with probability 1/3 is optimal; counterfactual regret minimization evaluates each
-        exit as if the driver reached it with probability 1.
+        Leaving with probability 1/3 is optimal. CFR misses it, since counterfactual utilities
+        assume that the driver reaches each exit with probability 1.
         """
-        from regretkit.games._profile import Profile  # which imports all games
+        from regretkit.games._profile import Profile  # avoids a cycle of imports
 
         domains = self._refinement.domains
         merged = [
@@ -295,12 +303,12 @@ class ImperfectRecallGame(TreeGame[Simplices]):
         return Profile(self._unfolded(merged), domains, self._refinement)
 
     def _unfolded(self, strategies: Sequence[Vector]) -> list[Vector]:
-        """Return behaviors as strategies of the refinement."""
+        """Convert behaviors to sequence-form strategies of the refinement."""
         parts = zip(self._refinement.domains, strategies, self._coarse, strict=True)
         return [domain.sequence_form(behavior[places]) for domain, behavior, places in parts]
 
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
-        """Return the counterfactual utility of each action, the sum over the parts of its set."""
+        """Return the counterfactual utility of each action, summed over the parts of its set."""
         profile, places = self._unfolded(strategies), self._coarse[player]
         utility = self._refinement._utility(player, profile, payoff_of)
         domain = self._refinement.domains[player]
@@ -311,10 +319,12 @@ class ImperfectRecallGame(TreeGame[Simplices]):
         return self._refinement._value(self._unfolded(strategies))
 
     def realization(self, player: int, strategy: Vector) -> Vector:
-        """Return the weight of each action: its probability times those of the player before it.
+        """Return the weight of each action in averages.
 
-        That is the sum, over the histories of the information set, of the probabilities of the
-        player's and chance's moves. Averages add these up, and divide by their sums.
+            w(a)  =  sum over histories h of the information set of
+                     product of the probabilities of the player's and chance's moves up to h and a
+
+        An average strategy is the sum of these weights, divided by their sum over the actions.
         """
         places = self._coarse[player]
         reached = self._refinement.domains[player].sequence_form(strategy[places])[1:]
@@ -329,7 +339,7 @@ class ImperfectRecallGame(TreeGame[Simplices]):
 def game_from_tree(
     tree: GameTree, name: str | None = None
 ) -> ExtensiveFormGame | ImperfectRecallGame:
-    """Return the game of a tree, an ``ImperfectRecallGame`` where recall is imperfect."""
+    """Return an ``ExtensiveFormGame``, or an ``ImperfectRecallGame`` if recall is imperfect."""
     try:
         return ExtensiveFormGame(tree, name=name)
     except ValueError:
@@ -339,12 +349,12 @@ def game_from_tree(
 def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ...]]:
     """Split each information set by its player's past actions and information sets.
 
-    Returns the new information set of each history, and for each player the old one to which each
-    new one belongs.
+    Returns the new information set of each history, and for each player the old information set
+    of each new one.
     """
     parts: list[dict[tuple[int, int], int]] = [{} for _ in range(tree.players)]
     information_set = np.full(tree.histories, -1, dtype=np.int64)
-    # Each player's last action: the number of its new information set and the action, as one number
+    # Each player's last action a at new information set i, encoded as i * actions + a, -1 if none
     actions = 1 + max((int(sizes.max(initial=0)) for sizes in tree.sizes), default=0)
     last = np.full((tree.players, tree.histories), -1, dtype=np.int64)
     for level in (slice(0, 1), *levels(tree)):
@@ -365,7 +375,7 @@ def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ..
 
 
 def _perfect_recall_refinement(tree: GameTree) -> tuple[GameTree, tuple[Indices, ...]]:
-    """Return the refinement, and for each player the old information set of each new one."""
+    """Return the refined tree, and for each player the old information set of each new one."""
     information_set, coarse = refined_information_sets(tree)
     refinement = GameTree(
         parent=tree.parent,
@@ -388,22 +398,22 @@ def _select(names: Sequence[Name], numbers: Indices) -> list[Name]:
 Hashes: TypeAlias = NDArray[np.uint64]
 
 _LARGEST_PART = 0.8
-"""The largest part of the information sets that may be left."""
+"""Largest fraction of information sets left at which merging is worthwhile."""
 _DIGITS = 40
-"""Binary digits in which payoffs must agree."""
+"""Number of binary digits in which equal payoffs must agree."""
 _MERGED: WeakKeyDictionary[ExtensiveFormGame, ExtensiveFormGame | None] = WeakKeyDictionary()
-"""The result for each game, so that each is computed once."""
+"""Cached results of ``merged_by_symmetry``."""
 
 
 def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
-    """Return a game of two players with far fewer information sets, or None.
+    """Merge information sets of a two-player game by colour refinement; None if few are equal.
 
-    Information sets get the same colour unless their actions, in order, differ in the colours of
-    the sequences before them, of the information sets after them, or of what they earn against
-    which sequences of the opponent. This partition is equitable: against strategies that are equal
-    on it so are utilities, and then so is a best response. So an equilibrium of the small game is
-    one of the game, where each sequence has the probability of its colour. The tree of the small
-    game is that of the whole game.
+    Two information sets have the same colour if, action by action, they agree in the colours of
+    the preceding sequence and of the following information sets, and in the payoffs against each
+    colour of the opponent's sequences. This partition is equitable: against a strategy that is
+    constant on colours, utilities are constant on colours, and so is some best response. An
+    equilibrium of the merged game is therefore an equilibrium of the game, in which each sequence
+    has the probability of its colour. The merged game keeps the tree of the game.
 
     References
     ----------
@@ -416,15 +426,17 @@ def merged_by_symmetry(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
 
 def _refined(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
     if not (game.tree.player == CHANCE).any():
-        return None  # for actions that differ in their number are different
+        return None  # without chance no merging: colours distinguish an action's number
     trees, entries = game.domains, np.flatnonzero(game.payoffs[0])
     last = game.sequences[:, entries]
+    # Round mantissas, so that payoffs which differ by rounding errors have equal bits.
     digits, exponent = np.frexp(game.payoffs[0, entries])
     value = np.ldexp(np.round(np.ldexp(digits, _DIGITS)), exponent).view(np.uint64)
     points, classes = [tree.sizes.astype(np.uint64) for tree in trees], 0
     first = [np.repeat(tree.simplices.first, tree.sizes).astype(np.uint64) for tree in trees]
-    # By the number of an action at its decision point, from 1
+    # A hash of each action's number at its decision point, from 1
     actions = [mixed(np.arange(1, 1 + own.size, dtype=np.uint64) - own) for own in first]
+    # Colours are hashes: a sum of hashes modulo 2^64 does not depend on the order of its terms.
     while True:
         of_sequence = [
             np.append(np.uint64(0), mixed(np.repeat(color, tree.sizes) + number))
@@ -433,8 +445,8 @@ def _refined(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
         for player, tree in enumerate(trees):
             earned = mixed(value + of_sequence[1 - player][last[1 - player]])
             totals = _sums(tree.parent_sequence, mixed(points[player]), tree.dimension)
-            told = mixed(_sums(last[player], earned, tree.dimension) + mixed(totals))[1:]
-            total = np.add.reduceat(mixed(told + actions[player]), tree.simplices.first)
+            color = mixed(_sums(last[player], earned, tree.dimension) + mixed(totals))[1:]
+            total = np.add.reduceat(mixed(color + actions[player]), tree.simplices.first)
             preceding = of_sequence[player][tree.parent_sequence]
             points[player] = mixed(mixed(total + points[player]) + preceding)
         coarser, classes = classes, sum(np.unique(color).size for color in points)
@@ -447,7 +459,7 @@ def _refined(game: ExtensiveFormGame) -> ExtensiveFormGame | None:
 
 
 def _merged(game: ExtensiveFormGame, kinds: list[tuple[Indices, Indices]]) -> ExtensiveFormGame:
-    """Merge information sets, given the first of each colour and the colour of each."""
+    """Merge information sets, given for each player the first of each colour and all colours."""
     trees, groups = [], []
     for tree, (first, color) in zip(game.domains, kinds, strict=True):
         order = np.argsort(first)
@@ -466,7 +478,7 @@ def _merged(game: ExtensiveFormGame, kinds: list[tuple[Indices, Indices]]) -> Ex
 
 
 def _sums(places: Indices, hashes: Hashes, size: int) -> Hashes:
-    """Return the sum of hashes in each place, modulo 2^64."""
+    """Return the sum of the hashes at each place, modulo 2^64."""
     total = np.zeros(size, dtype=np.uint64)
     np.add.at(total, places, hashes)
     return total

@@ -27,7 +27,7 @@ from regretkit.games.tree._rules import Rules
 Part: TypeAlias = tuple[str, Vector | Indices | str]
 
 _PLAYS = 20
-"""Random plays that identify rules."""
+"""Number of random plays in the fingerprint of rules."""
 
 _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 
@@ -35,10 +35,16 @@ _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 def fingerprint(game: Game | History | Rules) -> str:
     """Return 32 hexadecimal digits that identify a game independently of its name.
 
-    Two games share them if all their numbers are equal: the payoffs of a game in normal form, the
-    histories, probabilities and payoffs of one in extensive form. Names of games, information sets
-    and actions do not matter. Other games are identified by the players' sets and by a few
-    utilities, to six digits; and rules alone by the histories of some random plays, names included.
+    They are the first half of a SHA-256 hash of
+
+    ============== ================================================================================
+    game           hashed
+    ============== ================================================================================
+    normal form    payoffs
+    extensive form histories, information sets, probabilities and payoffs, without names
+    rules          the histories of 20 random plays, with names of actions and information sets
+    others         the players' sets, and utilities at two profiles, to six digits
+    ============== ================================================================================
 
     Examples
     --------
@@ -58,7 +64,7 @@ def fingerprint(game: Game | History | Rules) -> str:
 
 
 def _parts(game: Game) -> Iterable[Part]:
-    """Return what identifies a game."""
+    """Return the data to hash."""
     if isinstance(game, NormalFormGame):
         return [("normal form", game.payoffs)]
     if not isinstance(game, ExtensiveFormGame):
@@ -80,7 +86,7 @@ def _digest(parts: Iterable[Part]) -> str:
         if isinstance(part, str):
             digest.update(f"{name} {len(part)} {part};".encode(errors="surrogatepass"))
             continue
-        # One dtype for all integer and float types, and no negative zero
+        # + 0.0 turns -0.0 into 0.0. One byte order and width makes hashes independent of dtypes.
         numbers = part + 0.0 if part.dtype.kind == "f" else part
         kind = "<f8" if part.dtype.kind == "f" else "<i8"
         digest.update(f"{name} {part.shape};".encode())
@@ -89,7 +95,7 @@ def _digest(parts: Iterable[Part]) -> str:
 
 
 def _by_utilities(game: Game) -> Iterator[Part]:
-    """Yield the sets, and at two profiles the size of each utility and a random projection."""
+    """Yield the sets, and at two profiles the norm of each utility and a random projection."""
     generator = np.random.default_rng(1)
     directions = [generator.normal(size=domain.dimension) for domain in game.domains]
     pairs = list(zip(game.domains, directions, strict=True))

@@ -1,4 +1,4 @@
-"""The class of games, and checks of profiles and payoffs."""
+"""The base class of games, and checks of profiles and payoffs."""
 
 import abc
 from collections.abc import Callable, Iterable, Sequence
@@ -25,18 +25,17 @@ Domain = TypeVar("Domain", bound=StrategySet, default=StrategySet, covariant=Tru
 
 
 class Game(abc.ABC, Generic[Domain]):
-    """A game: a set of strategies for each player, and the utilities of a profile.
+    """A game: a strategy set for each player, and the utilities of a profile.
 
-    The payoff of every player is linear in each player's strategy. So player i's utility vector
+    Payoffs u_i are linear in each player's strategy. Player i's utility vector
 
         g_i(x)  =  the gradient of u_i with respect to x_i,      u_i(x)  =  <g_i(x), x_i>
 
-    does not depend on its own strategy, and says all that it needs to learn.
+    does not depend on x_i, so it determines the payoff of every strategy of player i.
 
-    ``ExtensiveFormGame``, ``NormalFormGame`` and ``PublicGame`` are such games. In a ``GraphGame``
-    and an ``ImperfectRecallGame`` players choose behaviors, in which payoffs are not linear; see
-    there. A game of your own sets ``domains`` and
-    has a method ``_utility``; add ``_value`` where there is a faster way.
+    In a ``GraphGame`` and an ``ImperfectRecallGame`` payoffs are not linear: strategies there are
+    behaviors. To define a game, set ``domains`` and implement ``_utility``. Override ``_value`` if
+    there is a faster way to compute it.
 
     Attributes
     ----------
@@ -47,14 +46,14 @@ class Game(abc.ABC, Generic[Domain]):
     linear
         Whether payoffs are linear in each player's strategy.
     recall_violation
-        Two histories that a player cannot tell apart but must, None where recall is perfect.
+        Description of an information set that violates perfect recall, None if there is none.
     coarse_information_set
-        For each player, the information set of this game to which each one of ``refinement``
-        belongs; None where recall is perfect.
+        For each player, the number of this game's information set that contains each information
+        set of ``refinement``. None under perfect recall.
 
     Examples
     --------
-    Player 0 picks a point of [0, 1] and earns it times the probability of the first action:
+    Player 0 chooses a in [0, 1], player 1 a distribution x. The payoff of player 0 is a x[0]:
 
     >>> from regretkit.sets import Box, Simplices
     >>> class Share(Game):
@@ -83,11 +82,11 @@ class Game(abc.ABC, Generic[Domain]):
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
     ) -> Vector:
-        """Return the utility vector of ``player`` while the others play ``profile``.
+        """Return the utility vector of ``player`` against the others' strategies in ``profile``.
 
         It is the gradient of the expected payoff of player ``payoff_of``, by default ``player``,
-        with respect to the strategy of ``player``, shape ``(dimension,)``. The player's entry of
-        ``profile`` is ignored where payoffs are linear.
+        with respect to the strategy of ``player``, shape ``(dimension,)``. If payoffs are linear,
+        it does not depend on the player's entry of ``profile``, which is not checked.
         """
         check_player(player, self.players)
         ignored = player if self.linear else None
@@ -112,10 +111,10 @@ class Game(abc.ABC, Generic[Domain]):
         return np.array([d.value(self._utility(i, strategies, i), x) for i, (d, x) in pairs])
 
     def realization(self, player: int, strategy: Vector) -> Vector:
-        """Return the vector that averages add up: the strategy, if payoffs are linear.
+        """Return the vector whose weighted sum is the average strategy.
 
-        Behaviors are weighted with the player's probability of reaching each information set, as
-        sequence-form strategies are by themselves.
+        If payoffs are linear, it is the strategy itself. A behavior is weighted by the player's
+        probability of reaching each information set, as in sequence form.
         """
         return strategy
 
@@ -126,12 +125,12 @@ class Game(abc.ABC, Generic[Domain]):
 
     @property
     def size(self) -> int | None:
-        """Number of histories, outcomes or states, None if unknown."""
+        """Number of histories, outcomes or nodes, None if unknown."""
         return None
 
     @property
     def payoff_bounds(self) -> tuple[tuple[float, float], ...] | None:
-        """The least and the largest payoff of each player, None if they are not known."""
+        """The least and the largest payoff of each player, None if unknown."""
         return None
 
     @property
@@ -141,15 +140,15 @@ class Game(abc.ABC, Generic[Domain]):
 
     @property
     def refinement(self) -> "Game[Any]":
-        """The coarsest refinement of perfect recall, which is the game itself if it has that."""
+        """The perfect-recall refinement; the game itself under perfect recall."""
         return self
 
     def coarsen(self, profile: Sequence[Vector]) -> Sequence[Vector]:
-        """Return a profile of ``refinement`` as one of this game."""
+        """Return the profile of this game that corresponds to a profile of ``refinement``."""
         return profile
 
     def history(self) -> History:
-        """Return the empty history, from which the game can be played move by move."""
+        """Return the empty history, to play the game move by move."""
         raise TypeError(f"{quote(self)} has no histories; pass its rules, or a game with a tree")
 
     def _repr_html_(self) -> str:
@@ -159,7 +158,7 @@ class Game(abc.ABC, Generic[Domain]):
 
 
 def check_game(game: object) -> None:
-    """Raise a TypeError unless the value is a game."""
+    """Raise a TypeError unless ``game`` is a game."""
     if isinstance(game, Game):
         return
     if isinstance(game, str):
@@ -170,21 +169,21 @@ def check_game(game: object) -> None:
 
 
 def tree_hint(game: object) -> str:
-    """Return what to pass in place of a game that can be turned into a game tree."""
+    """Return a hint to pass ``game.to_tree()``, empty if there is no such method."""
     return "; pass game.to_tree(), the same game as a tree" if hasattr(game, "to_tree") else ""
 
 
 def check_player(player: int, players: int, name: str = "player") -> None:
-    """Raise a ValueError unless the player is in the game."""
+    """Raise a ValueError unless ``player`` is a number from 0 to ``players - 1``."""
     is_number = isinstance(player, int | np.integer) and not isinstance(player, bool)
     if not (is_number and 0 <= player < players):
         raise ValueError(f"{name} must be one of 0 to {players - 1}, got {quote(player)}")
 
 
 class ValidatedProfile(list[Vector]):
-    """One finite vector of the right length for each player, as ``as_profile`` returns it.
+    """The result of ``as_profile``: one finite vector of the right length for each player.
 
-    A replaced entry is checked alone, which alternating updates of many players need.
+    Assigning an entry checks this entry alone, which is fast for alternating updates.
     """
 
     def __init__(self, strategies: Iterable[Vector], domains: Sequence[StrategySet]) -> None:
@@ -203,15 +202,15 @@ def as_profile(
     *,
     ignored_player: int | None = None,
 ) -> list[Vector]:
-    """Return one finite vector of the right length for each player, or raise.
+    """Convert a profile to one finite vector of the right length for each player, or raise.
 
-    The entry of ``ignored_player`` need not be finite. A profile that was checked for the same
-    domains is returned unchanged.
+    The entry of ``ignored_player`` need not be finite. A ``ValidatedProfile`` of the same domains
+    is returned unchanged.
     """
     if isinstance(profile, ValidatedProfile) and profile.domains is domains:
         return profile
     known: Any = profile
-    if getattr(known, "visited", False):  # on the part of the domains that a run has visited
+    if getattr(known, "visited", False):  # its domains hold the visited information sets only
         profile = known.on(domains)
     try:
         ordered(profile, "profile")
@@ -229,11 +228,11 @@ def as_profile(
 
 
 def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: bool) -> None:
-    """Raise a ValueError for a vector of the wrong length or with values that are not finite."""
+    """Raise a ValueError unless a vector has the right length and is finite."""
     if strategy.shape != (domain.dimension,):
         raise ValueError(
-            f"profile[{player}] has shape {strategy.shape}, but player {player} plays in "
-            f"dimension {domain.dimension}{_sequence_form(domain)}"
+            f"profile[{player}] must have shape ({domain.dimension},), got {strategy.shape}"
+            f"{_sequence_form(domain)}"
         )
     if finite and not is_finite(strategy):
         raise ValueError(f"profile[{player}] must be finite, got {format_array(strategy)}")
@@ -242,7 +241,7 @@ def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: 
 def as_strategies(
     game: Game, profile: Iterable[ArrayLike], *, ignored_player: int | None = None
 ) -> list[Vector]:
-    """Return a profile whose strategies lie in the players' sets, or raise."""
+    """Return ``as_profile``, and raise unless each strategy lies in its player's set."""
     check_game(game)
     strategies = as_profile(profile, game.domains, ignored_player=ignored_player)
     for player, (strategy, domain) in enumerate(zip(strategies, game.domains, strict=True)):
@@ -252,7 +251,7 @@ def as_strategies(
 
 
 def check_strategy(strategy: Vector, domain: StrategySet, player: int, name: str) -> None:
-    """Raise a ValueError unless a vector is a strategy of a player."""
+    """Raise a ValueError unless a strategy lies in its player's set."""
     if not domain.contains(strategy, atol=ATOL):
         raise ValueError(
             f"{name} must be one of player {player}'s, a point of {quote(domain)} within "
@@ -261,27 +260,27 @@ def check_strategy(strategy: Vector, domain: StrategySet, player: int, name: str
 
 
 def _sequence_form(domain: StrategySet) -> str:
-    """Return a hint for behavioral strategies, which are not in sequence form."""
-    tree = "; on a tree it is in sequence form, tree.sequence_form(behavior)"
+    """Return a hint to convert behavioral strategies, empty unless the set is a tree."""
+    tree = "; convert a behavioral strategy with tree.sequence_form(behavior)"
     return tree if isinstance(domain, DecisionTree) else ""
 
 
 def check_recall(game: Game[Any]) -> None:
-    """Raise an error unless the value is a game of perfect recall."""
+    """Raise an error unless ``game`` is a game of perfect recall."""
     check_game(game)
     if game.recall_violation is not None:
         raise ValueError(
-            f"{game.recall_violation}; or pass imperfect_recall=True to solve, which runs it "
-            "without a convergence guarantee"
+            f"{game.recall_violation}; or pass imperfect_recall=True to solve, without a "
+            "convergence guarantee"
         )
 
 
 def check_linear(game: Game[Any]) -> None:
-    """Raise an error unless the value is a game of perfect recall and linear payoffs."""
+    """Raise an error unless ``game`` is a game of perfect recall and linear payoffs."""
     check_recall(game)
     if not game.linear:
         raise ValueError(
-            f"payoffs are not linear in the behaviors of {quote(game)}; measure its "
+            f"payoffs are not linear in the behaviors of {quote(game)}; evaluate its "
             "to_tree_profile(profile, game) in the game's tree"
         )
 
@@ -292,8 +291,8 @@ def is_finite(array: NDArray[np.float64]) -> bool:
 
 
 def check_payoffs(payoffs: NDArray[np.float64], describe: Callable[[tuple[int, ...]], str]) -> None:
-    """Raise a ValueError for payoffs that are not finite, or whose sums might overflow."""
-    # Comparisons with NaN are false.
+    """Raise a ValueError unless payoffs are finite and so small that sums cannot overflow."""
+    # Comparisons with NaN are false, so NaN is not small.
     small = not payoffs.size or (payoffs.min() >= -LARGEST and payoffs.max() <= LARGEST)
     if not small:
         wrong = np.argwhere(~(np.abs(payoffs) <= LARGEST))
@@ -303,6 +302,6 @@ def check_payoffs(payoffs: NDArray[np.float64], describe: Callable[[tuple[int, .
 
 
 def constant(totals: NDArray[np.float64], payoffs: NDArray[np.float64]) -> float | None:
-    """Return the common value of ``totals`` up to the rounding of ``payoffs``, or None."""
+    """Return the common value of ``totals`` up to rounding errors of ``payoffs``, or None."""
     low, high = float(totals.min()), float(totals.max())
     return (low + high) / 2 if high - low <= 1e-12 * float(np.abs(payoffs).max()) else None

@@ -1,4 +1,4 @@
-"""Games as graphs: histories with equal continuations are one node."""
+"""Games as graphs, in which histories with equal continuations are one node."""
 
 import copy
 from collections.abc import Callable, Hashable, Sequence
@@ -21,7 +21,7 @@ from regretkit.games.tree._rules import Objects, Rules
 from regretkit.sets import Simplices
 
 _CACHE_SIZE = 1_024
-"""Largest number of sampled parts that are cached."""
+"""Largest number of cached sampled parts."""
 
 
 class Edges(NamedTuple):
@@ -39,31 +39,31 @@ class Edges(NamedTuple):
 class GraphGame(Game[Simplices]):
     """A game in which histories with equal continuations are one node of a graph.
 
-    Continuations are equal if information sets, actions, chance and payoffs are. In games of
-    limited memory, such as Dudo with the last claims only, there are far fewer nodes than
-    histories.
+    Continuations are equal if their information sets, actions, chance probabilities and payoffs
+    are equal. In games of limited memory, such as Dudo in which players observe the last claims
+    only, there are far fewer nodes than histories.
 
-    Players choose behaviors, a distribution for each information set. The utility of an action a of
-    an information set I is counterfactual, and so are those of the game's tree:
+    A strategy is a behavior: a distribution for each information set. The utility of an action a
+    of an information set I is counterfactual, as in the game's tree:
 
         w(n)  =  sum over paths to n of the product of chance's and the others' probabilities
         u(a)  =  sum over nodes n of I of w(n) V(child of n after a)
 
-    with V the expected payoff. One pass forward makes all w, one pass backward all V: every node is
-    passed once, however many paths lead to it. ``SelfPlay`` on such a game is fixed-strategy
-    iteration CFR (FSICFR). It is CFR where players remember their moves; elsewhere no regret bound
-    holds, and the result has to be measured: by ``to_tree_profile`` and an exact best response, or
-    by sampled play. Payoffs are not linear in behaviors, so there is no best response here.
+    with V the expected payoff. One forward pass computes w and one backward pass V, so the cost is
+    linear in the number of edges, not of paths. ``SelfPlay`` on such a game is fixed-strategy
+    iteration CFR (FSICFR). Under perfect recall this is CFR. Under imperfect recall no regret bound
+    holds: evaluate the result by ``to_tree_profile`` and an exact best response, or by sampled
+    play. Payoffs are not linear in behaviors, so this class has no best response.
 
     Attributes
     ----------
     player
-        The acting player of each node, ``CHANCE`` or ``TERMINAL``.
+        The acting player of each node, ``CHANCE`` or ``TERMINAL``, shape ``(nodes,)``.
     information_set
-        Number of the acting player's information set, -1 without one.
+        Number of the acting player's information set, -1 without one, shape ``(nodes,)``.
     levels
         Number of nodes before each level, and in total, shape ``(levels + 1,)``. Node 0 is the
-        root; the level of a node is the length of the longest path to it.
+        root. The level of a node is the length of the longest path to it.
     edges
         The edges, ordered by source.
     payoffs
@@ -99,15 +99,15 @@ class GraphGame(Game[Simplices]):
     domains: tuple[Simplices, ...]
     name: str | None
     _probabilities: Vector
-    """Concatenated: zeros for the players', chance's, and a 1 for sampled outcomes in a part."""
+    """Zeros for the players, then chance's probabilities, then a 1 for sampled outcomes."""
     _firsts: Indices
-    """The index of each player's first probability, and of chance's."""
+    """Index of the first probability of each player, and of chance."""
     _passes: list[slice]
     """The edges from all nodes of each level."""
     _chance_levels: int
     """Number of levels up to the last one at which chance moves."""
     _parts: "dict[tuple[int, ...], GraphGame]" = field(factory=dict)
-    """The parts that sampled outcomes of chance leave, cached."""
+    """Cache of ``sample_chance``, by the sampled outcomes."""
 
     linear = False
 
@@ -148,10 +148,10 @@ class GraphGame(Game[Simplices]):
 
     @classmethod
     def from_rules(cls, rules: Rules, *, name: str | None = None) -> "GraphGame":
-        """Build the graph of a game from its rules and their ``state``, visiting each node twice.
+        """Build the graph of a game from its rules, merging histories with equal ``Rules.state``.
 
-        Two histories of each node are compared, and their children; a ``state`` that ignores what
-        matters only much later may pass unnoticed.
+        A check compares two histories of each node, and their children. It may miss a ``state``
+        that lacks a value on which only later moves depend.
         """
         return cls(graph_of(rules), name)
 
@@ -165,17 +165,17 @@ class GraphGame(Game[Simplices]):
     ) -> "GraphGame":
         """Build the graph of a game from its empty history, as ``from_rules`` does.
 
-        ``state`` is called with a history and returns a key: histories with equal keys have equal
-        continuations. By default it is the history's method ``state()``.
+        ``state`` maps a history to a key. Histories with equal keys must have equal continuations.
+        By default it is the history's method ``state()``.
         """
         return cls(graph_of(Objects(root, state)), name)
 
     @classmethod
     def from_tree(cls, tree: GameTree, *, name: str | None = None) -> "GraphGame":
-        """Merge all histories of a tree that have equal continuations, and no others.
+        """Merge exactly the histories of a tree that have equal continuations.
 
-        If all players observe and remember all actions, only terminals and subtrees without
-        decisions are merged.
+        If all players observe and remember all actions, these are only terminals and subtrees
+        without decisions.
         """
         if not isinstance(tree, GameTree):
             raise TypeError(f"tree must be a GameTree, got {quote(tree)}; pass game.tree")
@@ -218,6 +218,7 @@ class GraphGame(Game[Simplices]):
         """Return, for each node, the sum over all paths to it of the products of factors."""
         reach = np.zeros(self.nodes)
         reach[0] = 1.0
+        # w(child) += factor * w(source): levels are topologically sorted, so w(source) is final.
         for edges in self._passes:
             source, child = self.edges.source[edges], self.edges.child[edges]
             np.add.at(reach, child, factors[edges] * reach[source])
@@ -232,7 +233,7 @@ class GraphGame(Game[Simplices]):
         return values
 
     def _by_action(self, player: int, of_nodes: Vector, of_children: Vector | float) -> Vector:
-        """Return, for each action, the sum over its edges of what the two nodes have."""
+        """Return, for each action, the sum over its edges of the product of both nodes' values."""
         moves = np.flatnonzero(self.edges.mover == player)
         terms = of_nodes[self.edges.source[moves]]
         if isinstance(of_children, np.ndarray):
@@ -250,10 +251,12 @@ class GraphGame(Game[Simplices]):
         return np.array([self._values(player, drawn)[0] for player in range(self.players)])
 
     def realization(self, player: int, strategy: Vector) -> Vector:
-        """Return the weight of each action: its probability times those of the player before it.
+        """Return the weight of each action in averages.
 
-        That is the sum, over all paths to nodes of the information set, of the probabilities of the
-        player's and chance's moves. Averages add these up, and divide by their sums.
+            w(a)  =  sum over paths to nodes of the information set of
+                     product of the probabilities of the player's and chance's moves, and of a
+
+        An average strategy is the sum of these weights, divided by their sum over the actions.
         """
         ones = [np.ones(simplices.dimension) for simplices in self.domains]
         ones[player] = strategy
@@ -262,12 +265,13 @@ class GraphGame(Game[Simplices]):
     def sample_chance(self, generator: np.random.Generator) -> "GraphGame":
         """Sample one outcome at each reachable chance node, and return the reachable part.
 
-        Utilities on the part are unbiased estimates of those on the whole graph. Parts are cached.
+        Utilities on the part are unbiased estimates of those on the whole graph.
         """
         edges, reachable = self.edges, np.zeros(self.nodes, dtype=np.bool_)
         reachable[0] = True
         sampled, kept = list[int](), list[Indices]()
         for depth, level in enumerate(self._passes):
+            # Below the last chance level the outcomes determine the part, which may be cached.
             if depth == self._chance_levels and tuple(sampled) in self._parts:
                 break
             numbers = np.arange(level.start, level.stop)[reachable[edges.source[level]]]
@@ -288,7 +292,7 @@ class GraphGame(Game[Simplices]):
         return self._probabilities[self.edges.place[edges]]
 
     def _part(self, nodes: Indices, edges: Indices) -> "GraphGame":
-        """Return the graph of some nodes, and of some edges, whose chance moves are certain."""
+        """Return the graph of these nodes and edges, with probability 1 for chance's edges."""
         part = copy.copy(self)
         part.player, part.information_set = self.player[nodes], self.information_set[nodes]
         part._parts = {}
@@ -301,17 +305,17 @@ class GraphGame(Game[Simplices]):
         return part
 
     def to_tree_profile(self, profile: Sequence[Vector], game: TreeGame[Any]) -> Profile:
-        """Return the profile of a game's tree with these behaviors, for evaluation.
+        """Return these behaviors as a profile of the game's tree, for evaluation.
 
-        For imperfect recall, a profile of ``game.refinement``, constant on each original
-        information set.
+        Under imperfect recall, the result is a profile of ``game.refinement`` that is constant on
+        each original information set.
 
         Parameters
         ----------
         profile
             A behavior for each player.
         game
-            The game of this graph with its tree, whose information sets have the same labels.
+            The same game with a tree. Its information sets must have the same labels.
 
         Examples
         --------
@@ -329,7 +333,7 @@ class GraphGame(Game[Simplices]):
             numbers = _numbers_by_label(sets, game.tree.labels[player])
             numbers = numbers if coarse is None else numbers[coarse[player]]
             if not np.array_equal(sets.sizes[numbers], domain.sizes):
-                raise ValueError(f"game has other actions for player {player} than this graph")
+                raise ValueError(f"game and this graph have different actions for player {player}")
             strategies.append(domain.sequence_form(behaviors[player][sets.coordinates(numbers)]))
         return Profile(strategies, target.domains, target)
 
@@ -342,7 +346,7 @@ class GraphGame(Game[Simplices]):
 
 
 def _topological(graph: Graph) -> tuple[Indices, Indices]:
-    """Return the nodes ordered by the longest path to them, and where each level begins."""
+    """Return the nodes ordered by the longest path to them, and the offsets of the levels."""
     counts = np.bincount(graph.parent, minlength=graph.player.size)
     begin = np.cumsum(counts) - counts
     missing = np.bincount(graph.child, minlength=counts.size)
@@ -356,14 +360,14 @@ def _topological(graph: Graph) -> tuple[Indices, Indices]:
     order = np.concatenate([np.empty(0, dtype=np.int64), *levels])
     if order.size < counts.size:
         raise ValueError(
-            f"{counts.size - order.size} states lie on a cycle or are only reached from one; let "
-            "the state be different along every history"
+            f"{counts.size - order.size} states lie on a cycle or after one; along a history all "
+            "states must differ"
         )
     return order, np.cumsum([0, *map(len, levels)])
 
 
 def _draw(group: Indices, probability: Vector, generator: np.random.Generator) -> Indices:
-    """Return the index of one entry of each group, groups being side by side."""
+    """Draw one entry of each group, where groups are contiguous, and return the indices."""
     begin = np.flatnonzero(np.diff(group, prepend=-1))
     chosen = np.empty(begin.size, dtype=np.int64)
     for i, (start, stop) in enumerate(pairwise([*begin.tolist(), group.size])):
@@ -380,11 +384,11 @@ def _numbers_by_label(sets: Simplices, labels: Sequence[str]) -> Indices:
         return np.arange(sets.blocks)
     numbers = {name: number for number, name in enumerate(names)}
     if len(numbers) < len(names):
-        raise ValueError("information sets of this graph share a name; give them different ones")
+        raise ValueError("information sets of this graph must have distinct labels")
     missing = [label for label in labels if label not in numbers]
     if missing:
         raise ValueError(
-            f"game has information set {quote(missing[0])}, which this graph does not have; pass "
-            "the game with the same rules and the same memory"
+            f"this graph has no information set {quote(missing[0])} of the game; pass the game "
+            "with the same rules and the same memory"
         )
     return np.array([numbers[label] for label in labels], dtype=np.int64)

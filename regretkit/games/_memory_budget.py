@@ -1,4 +1,4 @@
-"""The size of a game: estimated by random plays, and compared with the memory that is left."""
+"""Estimates of the size of a game, and checks against the available memory."""
 
 import math
 import os
@@ -14,25 +14,25 @@ from regretkit.games.tree._history import TERMINAL, check_length
 from regretkit.games.tree._rules import Objects, Rules
 
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
-"""Peak memory of building a game, for each history and for each player of each history.
+"""Peak memory of building a tree: bytes a history, plus bytes for each player of a history.
 
-Measured by ``python -m benchmarks building`` and rounded up.
+Rounded up from ``python -m benchmarks building``.
 """
 
 _BYTES_AN_OUTCOME = 48
-"""Peak memory of building a payoff matrix, for each outcome of two players."""
+"""Peak memory of building the payoff matrices of two players, in bytes an outcome."""
 
 _NUMBERED = 2**31 - 1
-"""Largest number of histories: their numbers have 32 bits."""
+"""Largest number of histories, since trees number them with 32 bits."""
 
 PLAY_BY_RULES = "play by the rules without a tree, as solve(load_rules(...), ...) does"
 _PUBLIC_FORM = "state it as a public game, see regretkit.games.public"
 
 _NUMBERS = 300_000
-"""Numbers in a batch of random plays."""
+"""Largest number of entries of the widest column in a batch of random plays."""
 
 _ENOUGH = 1e18
-"""Histories that are no longer counted; no memory holds the tree of more."""
+"""Number of histories at which counting stops, far beyond any memory."""
 
 
 def check_histories(
@@ -42,7 +42,10 @@ def check_histories(
     about: str = "more than",
     slack: float = 1.0,
 ) -> None:
-    """Raise a MemoryError if a tree takes ``slack`` times more bytes than ``limit`` or are left."""
+    """Raise a MemoryError if a tree takes more than ``slack`` times ``limit`` bytes.
+
+    By default, ``limit`` is the available memory.
+    """
     left = available() if limit is None else limit
     most = min(_NUMBERED, left / (BYTES_A_HISTORY + BYTES_A_PLAYER * players))
     if histories > slack * most:
@@ -53,7 +56,7 @@ def check_histories(
 
 
 def check_payoffs(outcomes: int) -> None:
-    """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
+    """Raise a MemoryError if payoff matrices of this many outcomes do not fit into memory."""
     require(f"{_count(outcomes)} outcomes", min(outcomes, 10**18) * _BYTES_AN_OUTCOME)
 
 
@@ -64,7 +67,7 @@ def require(
     when: str = "while it is built",
     limit: float | None = None,
 ) -> None:
-    """Raise a MemoryError if a game of some size needs more bytes than ``limit`` or are left."""
+    """Raise a MemoryError if a game needs more bytes than ``limit``, by default the available."""
     left = available() if limit is None else limit
     if needed > left:
         problem = (
@@ -75,10 +78,13 @@ def require(
 
 
 def estimated_size(rules: Rules, plays: int = 1_000) -> float:
-    """Return about how many histories a game has, by random plays that are played together.
+    """Estimate the number of histories of a game by random plays.
 
-    A history of a play counts as many times as moves could have been chosen otherwise before it;
-    the mean over plays is unbiased. Counting ends above 1e18.
+    A play chooses each move uniformly among b_k legal ones at length k. The mean over plays of
+
+        1  +  b_0  +  b_0 b_1  +  b_0 b_1 b_2  +  ...
+
+    is an unbiased estimate. Counting stops at 1e18.
 
     References
     ----------
@@ -114,8 +120,8 @@ def _count(number: int) -> str:
 def available() -> float:
     """Return the number of bytes that this process may still allocate, infinity if unknown.
 
-    The smaller of the available memory of the machine (``/proc/meminfo``, else ``os.sysconf``) and
-    of the limit on the address space.
+    This is the minimum of the machine's available memory (``/proc/meminfo``, else ``os.sysconf``)
+    and the rest of the process's address space limit.
     """
     free, limit = _numbers("/proc/meminfo", r"MemAvailable:\s*(\d+)"), math.inf
     if free:
@@ -133,7 +139,7 @@ def available() -> float:
 
 
 def _numbers(path: str, pattern: str) -> list[float]:
-    """Return the numbers in a file that match a pattern, none if it cannot be read."""
+    """Return the numbers in a file that match a pattern, an empty list if it is unreadable."""
     with suppress(OSError):
         return [float(number) for number in re.findall(pattern, Path(path).read_text())]
     return []

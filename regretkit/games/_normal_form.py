@@ -22,8 +22,8 @@ def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
     if payoffs.ndim < 2 or payoffs.shape[0] != payoffs.ndim - 1 or 0 in payoffs.shape:
         wanted = "(players, actions of player 0, actions of player 1, ...)"
         raise ValueError(
-            f"payoffs has shape {payoffs.shape}, but {wanted} is wanted, with one axis of "
-            "actions for each player; for one matrix of a zero-sum game use matrix_game"
+            f"payoffs must have shape {wanted}, got {payoffs.shape}; for one matrix of a zero-sum "
+            "game use matrix_game"
         )
     check_payoffs(payoffs, str)
     payoffs.setflags(write=False)
@@ -44,8 +44,8 @@ class NormalFormGame(Game[Simplices]):
         Finite payoffs of all players, shape ``(players, n_0, n_1, ...)`` with n_i the number of
         actions of player i.
     others
-        Where ``payoffs`` are those of player 0 alone, shape ``(n_0, n_1, ...)``, the payoffs of the
-        other players in turn, as in ``NormalFormGame(A, B)``.
+        The payoffs of players 1, 2, ..., as in ``NormalFormGame(A, B)``. Then ``payoffs`` holds
+        those of player 0 only, and all have shape ``(n_0, n_1, ...)``.
     actions
         For each player, a name for each action.
     name
@@ -53,7 +53,7 @@ class NormalFormGame(Game[Simplices]):
 
     Examples
     --------
-    Chicken, in which the first action is to dare:
+    Chicken, with actions "dare" and "yield":
 
     >>> game = NormalFormGame([[[0, 7], [2, 6]], [[0, 2], [7, 6]]])
     >>> game.value([np.array([0.5, 0.5]), np.array([0.5, 0.5])])
@@ -67,7 +67,7 @@ class NormalFormGame(Game[Simplices]):
     name: str | None = field(default=None, kw_only=True)
     domains: tuple[Simplices, ...] = field(init=False)
     _tensors: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, factory=dict)
-    """For a player and the one who is paid, the contiguous payoffs with the player's axis first."""
+    """By ``(player, payoff_of)``, the payoffs of ``payoff_of`` with the player's axis first."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class NormalFormGame(Game[Simplices]):
         names = [None] * self.players if self.actions is None else list(self.actions)
         if len(names) != self.players:
             raise ValueError(
-                f"actions must name those of {self.players} players, got {len(names)} lists"
+                f"actions must have a list for each of {self.players} players, got {len(names)}"
             )
         sizes = self.payoffs.shape[1:]
         labels = [
@@ -117,7 +117,7 @@ class NormalFormGame(Game[Simplices]):
         return tuple((float(paid.min()), float(paid.max())) for paid in self.payoffs)
 
     def history(self) -> NormalFormHistory:
-        """Return the empty history: players choose in turn, and see nothing of each other."""
+        """Return the empty history of the game in which players choose in turn, unobserved."""
         return NormalFormHistory(self)
 
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
@@ -127,7 +127,7 @@ class NormalFormGame(Game[Simplices]):
             self._tensors[player, payoff_of] = np.ascontiguousarray(moved)
         tensor = self._tensors[player, payoff_of]
         utility = self._contracted(tensor, player, strategies)
-        # Magnitudes are only needed if terms may have cancelled.
+        # Sum the magnitudes, a second pass, only if terms may have cancelled.
         small = np.abs(utility) <= RESOLUTION * np.abs(tensor).max()
         if (small & (utility != 0.0)).any():
             zero_cancelled(utility, self._contracted(np.abs(tensor), player, strategies))
@@ -138,8 +138,8 @@ class NormalFormGame(Game[Simplices]):
     ) -> NDArray[np.float64]:
         """Return the product of a tensor, the player's axis first, and the others' strategies."""
         for opponent in reversed([i for i in range(self.players) if i != player]):
-            # einsum and not @: all rows are summed in the same order, so that actions with equal
-            # payoffs have bitwise equal utilities.
+            # einsum, not @: it sums all rows in the same order, so actions with equal payoffs
+            # have bitwise identical utilities.
             tensor = np.einsum("...j,j->...", tensor, strategies[opponent])
         return tensor.copy() if self.players == 1 else tensor
 
@@ -155,16 +155,16 @@ def matrix_game(
     actions: Sequence[Sequence[str]] | None = None,
     name: str | None = None,
 ) -> NormalFormGame:
-    """Return the two-player game in which the row player earns ``payoffs``, zero-sum by default.
+    """Return the two-player game with payoff matrices A and B, by default zero-sum with B = -A.
 
     Parameters
     ----------
     payoffs
-        A, shape ``(rows, columns)``: what player 0 gets, finite.
+        The payoffs A of the row player, player 0, shape ``(rows, columns)``, finite.
     others
-        B, what player 1 gets, of the same shape; -A by default.
+        The payoffs B of the column player, player 1, of the same shape.
     actions
-        Names of the rows and names of the columns.
+        Names of the rows, and names of the columns.
     name
         Name of the game.
 
@@ -177,8 +177,8 @@ def matrix_game(
     matrix = floats(payoffs, "payoffs")
     if matrix.ndim != 2:
         raise ValueError(
-            f"payoffs has shape {matrix.shape}, but a matrix (rows, columns) is wanted; "
-            "use NormalFormGame for other games"
+            f"payoffs must have shape (rows, columns), got {matrix.shape}; use NormalFormGame for "
+            "other games"
         )
     others = -matrix if others is None else others
     return NormalFormGame(matrix, others, actions=actions, name=name)

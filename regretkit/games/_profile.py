@@ -1,4 +1,4 @@
-"""A strategy for each player, as vectors and as a table."""
+"""Strategy profiles: vectors, tables and files."""
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 _COLUMNS: tuple[str, ...] = ("player", "information_set", "label", "action", "probability", "reach")
-"""Columns of a table, with the probability that the player's strategy reaches the set last."""
+"""Columns of ``to_csv``; ``reach`` is the player's probability of reaching the information set."""
 
 _FORMAT, _VERSION = "regretkit strategy", 1
 
@@ -54,20 +54,19 @@ Key: TypeAlias = int | str | tuple[int, str | int]
 
 Stated: TypeAlias = Game | History | Rules
 Origin: TypeAlias = Stated | Mapping[str, str | None] | None
-"""The game of a profile, or its rules, or its description in files."""
+"""A game, its rules, or its description as in ``to_dict``."""
 
 
 class Profile(tuple[Vector, ...]):
     """One strategy for each player: a tuple of vectors with the players' strategy sets.
 
     ``profile[0]`` is player 0's vector. ``profile["Kb"]`` is the distribution over actions at the
-    information set with that label; ``profile[1, "Kb"]`` and ``profile[1, 4]`` name the player too.
-    Printing a profile shows a table; it can be written to files and read from them.
+    information set with the label ``"Kb"``. ``profile[1, "Kb"]`` and ``profile[1, 4]`` select the
+    player, and the information set by label or number. ``print`` shows a table.
 
-    A run without a tree returns a profile of the information sets that it ``visited``. Its vectors
-    lie on the players' decision trees as far as they were visited, and elsewhere it plays
-    uniformly. All functions that take a profile take it too: with the game's tree, they find
-    information sets by label.
+    A run without a tree returns a profile with ``visited`` True. Its sets hold only the information
+    sets that the run visited; the strategy at all others is uniform. Functions that take a profile
+    also take this one, and find its information sets in the game's tree by label.
 
     Examples
     --------
@@ -85,7 +84,7 @@ class Profile(tuple[Vector, ...]):
     domains: tuple[StrategySet, ...]
     _game: Origin
     _visited: tuple[dict[Hashable, int], ...] | None
-    """For each player, the number of each information set, if only visited ones are known."""
+    """For each player, the numbers of the visited information sets; None if all are included."""
 
     def __new__(
         cls,
@@ -103,10 +102,10 @@ class Profile(tuple[Vector, ...]):
         domains
             The players' sets, as in ``game.domains``.
         game
-            The game, which files name; or its rules, or its description as in ``to_dict``.
+            The game, its rules, or its description as in ``to_dict``. Files contain its name.
         information_sets
-            For each player, the information sets of its set as histories return them, in order.
-            They make it a profile of visited information sets alone.
+            For each player, its visited information sets in order, as ``History.information_set``
+            returns them. By default, the profile includes all information sets.
         """
         domains = as_sets(domains, "domains")
         vectors = [strategy.copy() for strategy in as_profile(strategies, domains)]
@@ -122,7 +121,7 @@ class Profile(tuple[Vector, ...]):
 
     @classmethod
     def uniform(cls, game: Game) -> "Profile":
-        """Return the profile that plays all actions with the same probability.
+        """Return the profile in which all actions of an information set are equally likely.
 
         On a set without information sets it is ``relative_interior_point``.
 
@@ -154,11 +153,13 @@ class Profile(tuple[Vector, ...]):
 
         Parameters
         ----------
+        game
+            The game.
         strategies
-            As ``replace`` takes them.
+            Distributions by label, as in ``replace``.
         otherwise
-            What is played at the other information sets: ``"uniform"``, or None to refuse a profile
-            that lacks one where there is a choice.
+            The strategy at all other information sets: ``"uniform"``, or None to raise a ValueError
+            if one of them has more than one action.
 
         Examples
         --------
@@ -181,15 +182,15 @@ class Profile(tuple[Vector, ...]):
     def replace(self, strategies: Mapping[Key, ArrayLike]) -> "Profile":
         """Return this profile with other strategies at some information sets.
 
-        What an information set plays is kept only where the player's own strategy reaches it, and
-        becomes uniform elsewhere: a profile holds realization weights.
+        A profile holds realization weights. So at information sets that the player's new strategy
+        does not reach, distributions become uniform.
 
         Parameters
         ----------
         strategies
-            By the keys of ``profile[key]``, what that is to be: the distribution over the actions
-            of an information set, as ``{"J": [0.8, 0.2]}`` or ``{(1, "Kb"): [0, 1]}``; or all of a
-            player's vector, as ``{0: vector}``.
+            New values by the keys of ``profile[key]``: the distribution over actions at an
+            information set, as ``{"J": [0.8, 0.2]}`` or ``{(1, "Kb"): [0, 1]}``, or a player's
+            whole vector, as ``{0: vector}``.
 
         Examples
         --------
@@ -208,7 +209,7 @@ class Profile(tuple[Vector, ...]):
             if isinstance(key, str | tuple):
                 place = self._place(key)
                 if place in changed:
-                    raise ValueError(f"strategies has {quote(key)} twice, by two of its names")
+                    raise ValueError(f"strategies has {quote(key)} twice, under two keys")
                 changed[place] = key, value
             else:
                 domain, name = self.domains[key], f"strategies[{key}]"
@@ -226,15 +227,15 @@ class Profile(tuple[Vector, ...]):
         return self._with(played)
 
     def threshold(self, minimum: float) -> "Profile":
-        """Return the profile without actions of probability below a threshold.
+        """Set probabilities below a threshold to 0, and normalize each distribution.
 
-        The most probable actions always remain. What remains of an information set is divided by
-        its sum.
+        The most probable actions of each information set always remain.
 
         Parameters
         ----------
         minimum
-            From 0, which changes nothing, to 1, which leaves the most probable actions.
+            The threshold, from 0, which changes nothing, to 1, which leaves only the most probable
+            actions.
 
         Examples
         --------
@@ -254,7 +255,7 @@ class Profile(tuple[Vector, ...]):
         return Profile(strategies, self.domains, self._game, self._visited)
 
     def _missing(self, strategies: Mapping[Any, ArrayLike]) -> Iterator[str]:
-        """Yield the information sets with a choice that strategies lack."""
+        """Yield the information sets of at least two actions that ``strategies`` lacks."""
         given = {self._place(key) for key in strategies if isinstance(key, str | tuple)}
         for player, domain in enumerate(self.domains):
             simplices = blocks_of(domain)
@@ -264,7 +265,7 @@ class Profile(tuple[Vector, ...]):
                 if (player, i) not in given:
                     yield label_of(simplices, i) or f"{player, i}"
 
-    # Profiles are immutable; a pickle holds the description of the game instead of the game.
+    # Profiles are immutable. A pickle holds the game's description, not the game.
 
     def __copy__(self) -> "Profile":
         return self
@@ -278,7 +279,7 @@ class Profile(tuple[Vector, ...]):
         return Profile, (tuple(self), self.domains, game, keys)
 
     def _description(self) -> Mapping[str, str | None]:
-        """Return the name of the game and its fingerprint, for files."""
+        """Return the game's name and fingerprint, for files."""
         if self._game is None:
             raise ValueError("this profile has no game; pass Profile(strategies, domains, game)")
         if isinstance(self._game, Mapping):
@@ -305,21 +306,21 @@ class Profile(tuple[Vector, ...]):
 
     @property
     def visited(self) -> bool:
-        """Whether this is a profile of the information sets that a run without a tree visited."""
+        """Whether the profile includes only the information sets that a run visited."""
         return self._visited is not None
 
     def unreached(self, player: int) -> Indices:
         """Return the numbers of the information sets that the player's strategy does not reach.
 
-        The distribution that is shown there is uniform.
+        The profile shows uniform distributions there.
         """
         return np.flatnonzero(reach_of(self[player], self.domains[player]) == 0.0)
 
     def behavior(self, player: int) -> Callable[[Hashable, Sequence[Hashable]], Vector]:
         """Return a player's behavioral strategy.
 
-        It is a function of an information set and its actions, and returns their probabilities. An
-        information set that a run without a tree did not visit is played uniformly.
+        The result is a function of an information set and its actions, and returns their
+        probabilities. They are equal at information sets that a run without a tree did not visit.
 
         Examples
         --------
@@ -344,14 +345,14 @@ class Profile(tuple[Vector, ...]):
                 raise ValueError(
                     f"player {player} has actions {quote(list(known))} at "
                     f"{quote(str(information_set))}, but the game has {quote(list(names))}: the "
-                    "strategy is of another game"
+                    "profile belongs to another game"
                 )
             return played[simplices.block(number)]
 
         return play
 
     def _number(self, player: int, information_set: Hashable) -> int | None:
-        """Return the number of an information set of a history, None if it was never visited."""
+        """Return the number of an information set of a history, None if not visited."""
         labels, label = simplices_of(self.domains[player], player).labels, str(information_set)
         if self._visited is not None:
             number = self._visited[player].get(information_set)
@@ -363,15 +364,15 @@ class Profile(tuple[Vector, ...]):
         number, blocks = information_set.number, simplices_of(self.domains[player], player).blocks
         if number >= blocks or (labels.named and labels.block(number) != label):
             raise ValueError(
-                f"player {player} has no information set {number} called {quote(label)}: the "
-                "strategy is of another game"
+                f"player {player} has no information set {number} with label {quote(label)}: the "
+                "profile belongs to another game"
             )
         return number
 
     def on(self, domains: Sequence[StrategySet], game: Origin = None) -> "Profile":
-        """Return the same behavior on other strategy sets, with information sets found by label.
+        """Return the profile on other strategy sets, where it finds information sets by label.
 
-        So a profile of visited information sets becomes one of the whole game.
+        Use it to extend a profile of visited information sets to the whole game.
 
         Examples
         --------
@@ -401,21 +402,26 @@ class Profile(tuple[Vector, ...]):
             return owners[0]
         if owners:
             shown = ", ".join(f"profile[{player}, {quote(label)}]" for player in owners)
-            raise ValueError(f"label {quote(label)} is ambiguous: ask for one of {shown}")
+            raise ValueError(f"label {quote(label)} is ambiguous: use one of {shown}")
         known = [own.labels.block(i) for own in sets if own.labels.named for i in range(own.blocks)]
-        hint = did_you_mean(label, known) if known else "; ask for a player, as in profile[0]"
+        hint = did_you_mean(label, known) if known else "; select a player, as in profile[0]"
         raise ValueError(f"no player has an information set {quote(label)}{hint}")
 
     # Files and tables
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the profile as plain dicts, lists, strings and numbers, as in a JSON file.
+        """Return the profile as dicts, lists, strings and numbers, as in a JSON file.
 
-        Under ``"players"``, for each player a list of its information sets with their numbers,
-        labels, actions and the probabilities of these; under ``"game"`` the game's name and its
-        ``fingerprint``. A profile of visited information sets also has ``"parents"``, the
-        ``parent_sequence`` of each player's decision tree.
-
+        ======== ==================================================================================
+        key      value
+        ======== ==================================================================================
+        format   ``"regretkit strategy"``
+        version  1
+        game     the game's ``name`` and ``fingerprint``
+        players  for each player a list of its information sets: ``information_set`` (number),
+                 ``label``, ``actions``, ``probabilities``
+        parents  only if ``visited``: the ``parent_sequence`` of each player's decision tree
+        ======== ==================================================================================
         """
         head = {"format": _FORMAT, "version": _VERSION, "game": dict(self._description())}
         if self._visited is not None:
@@ -425,29 +431,29 @@ class Profile(tuple[Vector, ...]):
         return {**head, "players": players}
 
     def to_json(self, path: str | PathLike[str]) -> None:
-        """Write ``to_dict`` into a file, which ``from_json`` reads."""
+        """Write ``to_dict`` to a JSON file. ``from_json`` reads it."""
         data = self.to_dict()
         players = [",".join("\n" + json.dumps(each) for each in own) for own in data.pop("players")]
         text = "\n], [".join(players)
         replace_file(path, [f'{json.dumps(data)[:-1]}, "players": [[{text}\n]]}}\n'.encode()])
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a table for spreadsheets, with a line for each action.
+        """Write a table for spreadsheets, with a row for each action.
 
         Its columns are ``player``, ``information_set``, ``label``, ``action``, ``probability``
-        and ``reach``, the probability that the player's strategy reaches the information set. It
-        does not name the game and cannot be read back. A label or an action that a spreadsheet
-        would take for a formula is preceded by an apostrophe.
+        and ``reach``, the probability that the player's strategy reaches the information set. An
+        apostrophe precedes labels and actions that a spreadsheet would read as formulas. The table
+        does not contain the game, and no function reads it back.
         """
         write_csv(path, _COLUMNS, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of ``to_csv`` for pandas."""
+        """Return the table of ``to_csv`` as a pandas data frame."""
         rows = (dict(zip(_COLUMNS, row, strict=True)) for row in self._rows())
         return rows_to_dataframe(_COLUMNS, rows)
 
     def _records(self, player: int) -> Iterator[dict[str, Any]]:
-        """Yield what a file holds of each information set of a player."""
+        """Yield the record of each information set of a player, for files."""
         domain = self.domains[player]
         simplices, behavior = simplices_of(domain, player), behavior_of(self[player], domain)
         for number in range(simplices.blocks):
@@ -469,22 +475,21 @@ class Profile(tuple[Vector, ...]):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Stated | None = None) -> "Profile":
-        """Return the profile of the result of ``to_dict``; see ``from_json``."""
+        """Return the profile with these data, as ``to_dict`` returns them; see ``from_json``."""
         return cls._read(data, game, "data")
 
     @classmethod
     def from_json(cls, path: str | PathLike[str], game: Stated | None = None) -> "Profile":
-        """Return the profile in a file of the format that ``to_json`` writes.
+        """Read a profile from a file that ``to_json`` wrote.
 
         Parameters
         ----------
         path
             The file.
         game
-            The game, or the rules of a run without a tree, which must have the fingerprint in the
-            file. By default the registered game that the file names; a profile of visited
-            information sets needs none.
-
+            The game, or the rules if the run had no tree, with the fingerprint in the file. By
+            default ``load`` builds the game from its name in the file; a profile of visited
+            information sets does not need it.
         """
         return cls._read(read_json(Path(path)), game, str(path))
 
@@ -517,7 +522,7 @@ class Profile(tuple[Vector, ...]):
             ]
             return cls(played, domains, origin if game is None else game, keys)
         except (TypeError, KeyError, RecursionError) as error:
-            raise ValueError(f"{source} holds no strategy of regretkit: {error!r}") from error
+            raise ValueError(f"{source} is not a profile of regretkit: {error!r}") from error
 
     # Display
 
@@ -553,7 +558,7 @@ class Profile(tuple[Vector, ...]):
 
 
 def _named(name: str | None, source: str) -> Game:
-    """Return the registered game that a file names."""
+    """Return the registered game of this name, for a profile from ``source``."""
     if str(name).partition("(")[0] not in names():
         raise ValueError(f"{source} belongs to the game {quote(name)}; pass it as game")
     try:

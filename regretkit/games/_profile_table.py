@@ -1,4 +1,4 @@
-"""Strategies by information set: their distributions, their printed tables, their files."""
+"""Strategies by information set: distributions, printed tables and files."""
 
 import json
 import math
@@ -19,30 +19,30 @@ MOST = 60
 """Largest number of information sets of a player in a printed table."""
 
 _ZERO, _ZEROS = 0.00005, 3
-"""Probabilities that print as 0.0000, and how many of them an information set may show."""
+"""Smallest probability that does not print as 0.0000; most such zeros in one row of a table."""
 
 _WIDTH, _NAME = 80, 30
-"""Columns of a printed table, and of the longest name before the actions in its line."""
+"""Characters in a line of a printed table, and in the longest name that shares its line."""
 
 _ROUNDING = 1e-12
-"""Probabilities whose sum is this close to 1 are kept unchanged, others divided by their sum."""
+"""Distance of a sum of probabilities from 1 up to which they are not normalized."""
 
 _RECORD = {"information_set", "label", "actions", "probabilities"}
 
 
 def blocks_of(domain: StrategySet) -> Simplices | None:
-    """Return the simplices of a player's information sets, None on a set without any."""
+    """Return the simplices of a player's information sets, None if the set has none."""
     if isinstance(domain, DecisionTree):
         return domain.simplices
     return domain if isinstance(domain, Simplices) else None
 
 
 def simplices_of(domain: StrategySet, player: int) -> Simplices:
-    """Return the simplices of a player's information sets, or raise on a set without any."""
+    """Return ``blocks_of``, or raise a ValueError if the set has no information sets."""
     simplices = blocks_of(domain)
     if simplices is None:
         raise ValueError(
-            f"player {player} plays on {quote(domain)}, which has no information sets; ask for "
+            f"player {player} plays on {quote(domain)}, which has no information sets; use "
             f"profile[{player}]"
         )
     return simplices
@@ -74,7 +74,7 @@ def label_of(simplices: Simplices, number: int) -> str | None:
 def vector_of(
     behavior_at: Callable[[Hashable, Sequence[Hashable]], Vector], domain: StrategySet, player: int
 ) -> Vector:
-    """Return the vector of a player's set that plays a behavioral strategy."""
+    """Evaluate a behavioral strategy at every information set, and return it as a vector."""
     simplices = simplices_of(domain, player)
     behavior = np.empty(simplices.dimension)
     for number in range(simplices.blocks):
@@ -85,7 +85,7 @@ def vector_of(
 
 
 def thresholded(behavior: Vector, simplices: Simplices, minimum: float) -> Vector:
-    """Return distributions without actions less probable than ``minimum`` and than another."""
+    """Set probabilities below ``min(minimum, largest of the block)`` to 0, and normalize."""
     limit = np.minimum(simplices.max(behavior), minimum)
     kept = np.where(behavior >= simplices.repeat(limit), behavior, 0.0)
     # Distributions that lose no action stay bitwise identical.
@@ -94,7 +94,7 @@ def thresholded(behavior: Vector, simplices: Simplices, minimum: float) -> Vecto
 
 
 def distribution(value: ArrayLike, actions: Sequence[str], place: str) -> Vector:
-    """Return the probabilities of some actions, checked."""
+    """Return the probabilities of these actions, or raise a ValueError unless they sum to 1."""
     probabilities = floats(value, place)
     if probabilities.shape != (len(actions),):
         raise ValueError(
@@ -116,7 +116,7 @@ def distribution(value: ArrayLike, actions: Sequence[str], place: str) -> Vector
 def shown_actions(
     actions: Sequence[str], probabilities: Vector
 ) -> tuple[list[tuple[str, float]], int]:
-    """Return the actions that a table shows, and the number of those that it leaves out."""
+    """Return the actions that a table shows, and the number of omitted actions."""
     pairs = list(zip(actions, probabilities.tolist(), strict=True))
     played = [pair for pair in pairs if pair[1] >= _ZERO]
     zeros = len(pairs) - len(played)
@@ -124,7 +124,7 @@ def shown_actions(
 
 
 def table_lines(rows: Sequence[tuple[str, list[tuple[str, float]], str]]) -> Iterator[str]:
-    """Yield the lines of a table: the name of each row, its actions, and a note."""
+    """Yield the lines of a table with rows of a name, actions with probabilities, and a note."""
     width = max((len(name) for name, *_ in rows if len(name) <= _NAME), default=0)
     widths = [len(action) for _, pairs, _ in rows for action, _ in pairs]
     column = max((size for size in widths if size <= _NAME), default=0)
@@ -146,7 +146,7 @@ def table_lines(rows: Sequence[tuple[str, list[tuple[str, float]], str]]) -> Ite
 
 
 def behavior_in(records: Any, simplices: Simplices, place: str) -> Vector:
-    """Return the distributions in a file, by information set."""
+    """Return the distributions in the records of a file, concatenated."""
     if not isinstance(records, list) or len(records) != simplices.blocks:
         raise ValueError(f"{place} must be a list of {simplices.blocks} information sets")
     behavior = np.empty(simplices.dimension)
@@ -165,19 +165,19 @@ def behavior_in(records: Any, simplices: Simplices, place: str) -> Vector:
 
 
 def visited_tree(records: Any, parents: Any, place: str) -> DecisionTree:
-    """Return the decision tree of the information sets in a file of play without a tree."""
+    """Return the decision tree of the visited information sets in a file."""
     try:
         labels, actions = [row["label"] for row in records], [row["actions"] for row in records]
         tree = DecisionTree(parents, list(map(len, actions)), labels=labels, actions=actions)
     except (TypeError, ValueError, KeyError, IndexError) as error:
-        raise ValueError(f"{place} has no information sets with parents: {error}") from error
+        raise ValueError(f"{place} and its parents are no decision tree: {error}") from error
     if len(set(labels)) < len(labels):
-        raise ValueError(f"{place} must have labels that differ")
+        raise ValueError(f"{place} must have distinct labels")
     return tree
 
 
 def read_json(path: Path) -> object:
-    """Return the value in a JSON file; errors give the file and the line of the fault."""
+    """Return the value in a JSON file. Errors give the file, the line and the column."""
     try:
         return json.loads(read_file(path).decode())
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Games by name or from a file."""
+"""Games by name, and games in files."""
 
 import ast
 import inspect
@@ -25,7 +25,7 @@ _FILES = (".efg", ".nfg")
 
 _FACTORIES: dict[str, Callable[..., Game]] = {}
 _RULES: dict[str, Callable[..., Rules]] = {}
-"""By name, the classes of rules, with the same arguments."""
+"""Classes of rules by name, with the same arguments as the factories."""
 
 Factory = TypeVar("Factory", bound=Callable[..., Game])
 Made = TypeVar("Made")
@@ -34,8 +34,8 @@ Made = TypeVar("Made")
 def register(factory: Factory) -> Factory:
     """Register a function that returns a game, so that ``load`` finds it by its name.
 
-    Its arguments should have defaults and be literals. A name that another function has already
-    raises a ValueError.
+    Its arguments should be literals and have defaults. Registering a different function of the
+    same name raises a ValueError.
 
     Examples
     --------
@@ -50,18 +50,17 @@ def register(factory: Factory) -> Factory:
     if factory is _FACTORIES.get(name):
         return factory
     known = _FACTORIES.setdefault(name, factory)
-    # A cell of a notebook or a module may run again and define the function anew.
+    # Allow redefinition: notebook cells and reloaded modules define the same function again.
     if (known.__module__, known.__qualname__) != (factory.__module__, factory.__qualname__):
         raise ValueError(
-            f"there is a game called {quote(name)} already, from {known.__module__}; "
-            "give the function another name"
+            f"game {quote(name)} is already registered by {known.__module__}; rename the function"
         )
     _FACTORIES[name] = factory
     return factory
 
 
 def register_rules(rules: Any, factory: Factory) -> Factory:
-    """Register rules and the factory of their tree by their name; return the factory."""
+    """Register a class of rules and the factory of its tree under ``rules.name``."""
     factory.__name__ = factory.__qualname__ = rules.name
     factory.__doc__, factory.__module__ = rules.__doc__, rules.__module__
     signature, types = inspect.signature(rules), get_type_hints(rules)
@@ -87,18 +86,20 @@ def load(
     *arguments: object,
     **options: object,
 ) -> Game:
-    """Return the game called ``text``, like ``"kuhn_poker(deck=5)"``, or the game in a file.
+    """Return a game by name, such as ``"kuhn_poker(deck=5)"``, or from a file.
 
     Parameters
     ----------
     text
-        A registered name, with arguments in parentheses if there are any: literals such as ``3``,
-        ``-0.5``, ``True`` or ``"a"``; nothing is evaluated. Or a path to a file in one of
-        Gambit's formats: a ``pathlib.Path``, or a string that ends in ``.efg`` or ``.nfg``.
-        See ``read_efg`` and ``read_nfg``. Or the name of a game of OpenSpiel after
-        ``openspiel:``, see ``from_openspiel``.
+        One of
+
+        - a registered name, optionally with arguments in parentheses: literals such as ``3``,
+          ``-0.5``, ``True`` or ``"a"``, which are parsed and never executed
+        - a file in one of Gambit's formats: a ``pathlib.Path``, or a string that ends in ``.efg``
+          or ``.nfg``, see ``read_efg`` and ``read_nfg``
+        - ``openspiel:`` and the name of a game of OpenSpiel, see ``from_openspiel``
     arguments, options
-        Arguments of the game called ``text``, in place of those in parentheses.
+        Arguments of the game, instead of those in parentheses.
 
     Examples
     --------
@@ -124,21 +125,21 @@ def load(
 
 
 def load_rules(text: str, *arguments: object, **options: object) -> History | Rules:
-    """Return the rules of the game called ``text``, for play without its tree.
+    """Return the rules of a game by name, for play without its tree.
 
-    A game of any size can be played so: by ``solve`` with samples, ``Sampled``, ``play_match``,
-    ``sampled_value``, and all else that takes rules. Where the tree fits into memory, ``load`` is
-    better: with it gaps are exact.
+    Rules may describe games of any size. ``solve`` with sampling, ``Sampled``, ``play_match``,
+    ``sampled_value`` and other functions take them. If the tree fits into memory, use ``load``,
+    which makes gaps exact.
 
     Parameters
     ----------
     text
         A game of the catalogue as in ``load``: ``battleship``, ``dudo``, ``goofspiel``,
-        ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``pursuit_evasion``,
-        ``sheriff``, and ``phantom_tic_tac_toe``, of which no tree fits; or ``openspiel:`` and a
-        name, see ``openspiel_history``.
+        ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``phantom_tic_tac_toe``,
+        ``pursuit_evasion`` or ``sheriff``. Or ``openspiel:`` and the name of a game of OpenSpiel,
+        see ``openspiel_history``.
     arguments, options
-        Arguments of the game called ``text``, in place of those in parentheses.
+        Arguments of the game, instead of those in parentheses.
 
     Examples
     --------
@@ -158,10 +159,10 @@ def load_rules(text: str, *arguments: object, **options: object) -> History | Ru
 def _found(
     known: Mapping[str, Callable[..., Made]], name: str, options: Iterable[str]
 ) -> Callable[..., Made]:
-    """Return the factory of a name, which takes these options."""
+    """Return the factory of a name, or raise if it does not take these options."""
     if name not in known:
         if name in _FACTORIES:
-            raise ValueError(f"the game {quote(name)} has no rules; load returns it")
+            raise ValueError(f"the game {quote(name)} has no rules; use load")
         hint = did_you_mean(name, known) or f"; the games are {', '.join(sorted(known))}"
         raise ValueError(f"there is no game {quote(name)}{hint}")
     accepted = inspect.signature(known[name]).parameters
@@ -180,12 +181,12 @@ def save(
     Parameters
     ----------
     game
-        The game, in the form that the file name asks for.
+        A game in normal form or in extensive form.
     path
-        The file, which ends in ``.nfg`` for a game in normal form and in ``.efg`` for one in
-        extensive form. An existing file is replaced atomically.
+        The file, with suffix ``.nfg`` for normal form and ``.efg`` for extensive form. An existing
+        file is replaced atomically.
     for_gambit
-        Whether to change what Gambit refuses, as ``write_efg`` does.
+        Whether to make the file readable for Gambit, as in ``write_efg`` and ``write_nfg``.
 
     Examples
     --------
@@ -206,14 +207,14 @@ def save(
 
 
 def call_text(factory: Callable[..., Any], **arguments: Any) -> str:
-    """Return a call as ``load`` reads it, without default arguments."""
+    """Return the text of a call for ``load``, without arguments equal to their defaults."""
     name, known = getattr(factory, "name", factory.__name__), inspect.signature(factory).parameters
     given = [f"{key}={value!r}" for key, value in arguments.items() if value != known[key].default]
     return f"{name}({', '.join(given)})" if given else name
 
 
 def _with_arguments(text: str, arguments: Iterable[object], options: Mapping[str, object]) -> str:
-    """Return the call of a name with these arguments; the name itself where there are none."""
+    """Return the text of a call with these arguments, ``text`` itself if there are none."""
     if not isinstance(text, str):
         raise TypeError(must_be("game", "named by a string such as 'kuhn_poker(deck=5)'", text))
     given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in options.items())]
@@ -232,4 +233,4 @@ def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
                 return call.func.id, list(map(ast.literal_eval, call.args)), keywords
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
-    raise ValueError(f"{quote(text)} is no game: write it as 'kuhn_poker(deck=5)', with literals")
+    raise ValueError(f"{quote(text)} is not a game; write it as 'kuhn_poker(deck=5)'")

@@ -202,7 +202,7 @@ test_what_has_no_meaning_is_refused = refusals(
         nash_conv,
         (KUHN, [d.simplices.uniform() for d in KUHN.domains]),
         ValueError,
-        "player 0 plays in dimension 13",
+        r"profile\[0\] must have shape \(13,\)",
     ),
     (nash_conv, ("rps", [THIRDS] * 2), TypeError, "game must be a Game"),
     (nash_conv, (RPS, 3), TypeError, "profile must be one vector for each player"),

@@ -280,7 +280,7 @@ def test_two_functions_cannot_share_a_name_but_one_may_come_again():
     def chicken():
         return original()
 
-    with pytest.raises(ValueError, match="a game called 'chicken' already, from regretkit"):
+    with pytest.raises(ValueError, match="'chicken' is already registered by regretkit"):
         register(chicken)
     assert register(original) is original
     assert load("chicken").name == "chicken"

@@ -200,7 +200,7 @@ SET = 'p "" 1 1 "s" { "a" "b" } 0\n'
     [
         ('q "" 0', 2, 1, "c, p or t, got 'q'"),
         ('t "" 0 t "" 0', 2, 8, "the end of the file after all 1 nodes, got 't'"),
-        ('t "" 1', 2, 6, "outcome 1 is not declared yet; give its payoffs where it first occurs"),
+        ('t "" 1', 2, 6, "outcome 1 is not declared; its first occurrence needs its payoffs"),
         ('t "" 1 "" { 1 2 }', 2, 15, "'}' after the payoffs of 1 players, got '2'"),
         ('t "" -1', 2, 6, "the number of the outcome, a number such as 1, got '-1'"),
         ('t "open', 2, 3, "the name of a node has no closing quotation mark"),
@@ -212,12 +212,12 @@ SET = 'p "" 1 1 "s" { "a" "b" } 0\n'
         ('c "" 1 "s" { "a" 1.5 "b" -.5 } 0', 2, 26, "a probability must be at least 0"),
         ('c "" 1 "s" { "a" 1 "b" 1e-8 } 0', 2, 14, "sum to 1.00000001, not to 1 within 1e-09"),
         (SET + 't "" 0', 3, 7, "the next node of the tree"),
-        (SET + 'p "" 1 1 "t" { "a" "b" } 0', 3, 8, "with 's' and not 't'; repeat the decl"),
-        (SET + 'p "" 1 1 "s" { "b" "a" } 0', 3, 8, r"\['a', 'b'\] and not \['b', 'a'\]"),
-        (SET + 'p "" 1 2 0', 3, 8, "2 of player 1 is not declared yet; give its actions where"),
+        (SET + 'p "" 1 1 "t" { "a" "b" } 0', 3, 8, "before with 's', got 't'"),
+        (SET + 'p "" 1 1 "s" { "b" "a" } 0', 3, 8, r"\['a', 'b'\], got \['b', 'a'\]"),
+        (SET + 'p "" 1 2 0', 3, 8, "2 of player 1 is not declared; its first occurrence needs its actions"),
         ('p "" 1 --1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
-        (SET + 't "" 1 "x" { 1 }\nt "" 1 "y" { 1 }', 4, 6, "with 'x' and not 'y'; repeat the decl"),
-        (CHANCE + CHANCE.replace(".5", "1", 1).replace(".5", "0"), 3, 6, r"\[0.5, 0.5\] and not"),
+        (SET + 't "" 1 "x" { 1 }\nt "" 1 "y" { 1 }', 4, 6, "before with 'x', got 'y'"),
+        (CHANCE + CHANCE.replace(".5", "1", 1).replace(".5", "0"), 3, 6, r"\[0.5, 0.5\], got"),
     ],
 )
 def test_a_fault_is_refused_where_it_stands(nodes, line, column, message):
@@ -232,7 +232,7 @@ def test_a_text_that_was_cut_off_is_refused_at_its_end():
 
 def test_payoffs_that_overflow_on_the_way_are_refused_at_the_end_they_lead_to():
     much = SET.replace("0\n", '1 "" { 9e99 }\n') + 't "" 0\n  t "" 1'
-    refused(much, 4, 3, "sum to .1.8e[+]100., but must be at most 1e[+]100 in size")
+    refused(much, 4, 3, "sum to at most 1e[+]100 in size, got .1.8e[+]100")
 
 
 # Writing

@@ -157,7 +157,7 @@ test_what_makes_no_tree_is_refused_with_the_history_that_shows_it = refusals(
     (
         choice(0, a=K_PB, b=K_PC),
         r"information set 'K' of player 1 has actions \['p', 'b'\] at history 'a', "
-        r"but \['p', 'c'\] at history 'b'; give",
+        r"but \['p', 'c'\] at history 'b'; histories of",
     ),
     *(
         (before(chance(*drawn, h=[0.0], t=[0.0])), "at history 'a' must be at least 0 and sum to 1")
@@ -170,7 +170,7 @@ test_what_makes_no_tree_is_refused_with_the_history_that_shows_it = refusals(
     (before([NAN]), "finite, got nan at history 'a'"),
     (before([1.1e100]), r"at most 1e\+100 in size, got .* at history 'a'"),
     ([], r"one number for each player, everywhere, got \[\] at the empty history"),
-    (before(choice(2, "K", b=[0.0])), r"player 2 acts at history 'a', but .* 1 numbers"),
+    (before(choice(2, "K", b=[0.0])), r"player 2, .* acts at history 'a', but .* only 1 columns"),
     (before(choice(-2, "K", b=[1.0])), "CHANCE, which is -1, got .* at history 'a'"),
     call=tree_of,
     error=ValueError,
@@ -212,18 +212,18 @@ CHANCES = {"player": [CHANCE, -2, -2], "information_set": [-1, -1, -1], "labels"
 CHANCES |= {"actions": [[]], "outcomes": [["h", "t"]]}
 WHOLE = ("parent", "player", "information_set", "action")
 test_arrays_that_do_not_fit_together_are_refused = refusals(
-    ({"probability": [1.0]}, r"probability has shape \(1,\), but .* 3 histories"),
-    ({"payoffs": [1.0, 2.0]}, r"payoffs has shape \(2,\), .* pass shape \(2, 1\)"),
+    ({"probability": [1.0]}, r"probability must have shape \(3,\) for 3 histories.*, got \(1,\)"),
+    ({"payoffs": [1.0, 2.0]}, r"payoffs must have shape \(2, 1\) .*, got \(2,\)"),
     ({"payoffs": [[1.0], [np.nan]]}, r"payoffs must be finite, got nan at history 'b'"),
     ({"labels": [["I"], []], "payoffs": [[1.0, 2.0]] * 2}, "a list for each player, got 2 and 1"),
     ({"parent": [0, 0, 0]}, "parent must begin with -1"),
-    ({"parent": [-1, 0, 2]}, "never decrease, and come before its children"),
+    ({"parent": [-1, 0, 2]}, "not decrease, and precede its children"),
     ({"action": [-1, 1, 0]}, r"action\[1\] is 1, but action counts children"),
     ({"player": [1, -2, -2]}, r"player\[0\] is 1, but player is 0 to 0"),
     ({"player": [0, 0, -2], "payoffs": [[1.0]]}, r"player\[1\] is 0, .* without children"),
     ({"information_set": [0, 0, -1]}, r"information_set\[1\] is 0, .* where no player acts"),
     ({"information_set": [1, -1, -1]}, r"information_set\[0\] is 1, .* first occurrence"),
-    ({"labels": [["I", "J"]]}, "1 information sets, but labels names 2 and actions 1"),
+    ({"labels": [["I", "J"]]}, "1 information sets, but 2 labels and 1 tuples of actions"),
     ({"actions": [[["a"]]]}, r"information_set\[0\] is 0, .* the same actions"),
     ({**CHANCES, "outcomes": [["h"]]}, "outcomes must name the outcomes of each"),
     ({"probability": [1.0, 0.5, 0.5]}, r"probability\[1\] is 0\.5, .* 1 after players"),

@@ -212,7 +212,7 @@ def test_histories_with_different_continuations_cannot_share_a_state(lost):
         def state(self, h):
             return tuple(column for k, column in enumerate(super().state(h)) if k != lost)
 
-    with pytest.raises(ValueError, match=r"history .* have one state, but differ"):
+    with pytest.raises(ValueError, match=r"history .* have equal states, but different"):
         GraphGame.from_rules(Lossy(sides=2, memory=1))
 
 
@@ -250,7 +250,7 @@ def test_a_graph_is_unfolded_on_the_tree_for_best_responses():
     profile = DUDO.to_tree_profile(behaviors, game)
     np.testing.assert_allclose(game.refinement.value(profile), DUDO.value(behaviors), atol=1e-15)
 
-    with pytest.raises(ValueError, match="which this graph does not have"):
+    with pytest.raises(ValueError, match="this graph has no information set"):
         DUDO.to_tree_profile(behaviors, games.dudo(sides=2))
     with pytest.raises(ValueError, match="not linear in the behaviors"):
         nash_conv(DUDO, behaviors)

@@ -68,7 +68,7 @@ def uniform(_, actions):
 )
 def test_a_game_without_end_is_refused_by_the_length_of_its_histories(build, monkeypatch):
     monkeypatch.setattr("regretkit.games.tree._history.LONGEST", 500)
-    with pytest.raises(ValueError, match=r"more than 500 moves; let is_terminal\(\) be true"):
+    with pytest.raises(ValueError, match=r"more than 500 moves; is_terminal\(\) must return True"):
         build(np.random.default_rng(1))
 
 

@@ -96,5 +96,5 @@ test_forgetting_is_refused_with_two_histories_that_show_it = refusals(
 def test_a_profile_of_behavior_instead_of_sequences_is_refused():
     game = games.kuhn_poker()
     behavior = [domain.simplices.uniform() for domain in game.domains]
-    with pytest.raises(ValueError, match=r"profile\[0\] has shape \(12,\), .* dimension 13"):
+    with pytest.raises(ValueError, match=r"profile\[0\] must have shape \(13,\), got \(12,\)"):
         game.value(behavior)

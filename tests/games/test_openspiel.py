@@ -208,7 +208,7 @@ test_a_game_that_cannot_be_one_here_is_refused_with_the_reason = refusals(
     ("kuhn_pokr", "has no game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
     ("kuhn_poker(cards=3)", "OpenSpiel cannot load"),
     ("mfg_crowd_modelling", "is a mean field game"),
-    ("stones_and_gems", "draws outcomes of chance without listing them"),
+    ("stones_and_gems", "samples chance outcomes, but does not list them"),
     ("phantom_go", "has no information state strings, which define"),
     ("pathfinding", "has no information state strings, which define"),
     call=games.from_openspiel,
@@ -226,7 +226,7 @@ test_arguments_of_no_meaning_are_refused = refusals(
     *(None, 3, games.kuhn_poker()),
     call=games.from_openspiel,
     error=TypeError,
-    match="game must be a game of OpenSpiel or the name of one",
+    match="game must be a game of OpenSpiel or its name",
 )
 
 

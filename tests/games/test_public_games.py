@@ -242,7 +242,7 @@ test_what_is_no_public_game_is_refused = refusals(
     (lambda: PublicTree(Free(1)), TypeError, "root must be a Decision or a Chance"),
     (lambda: Decision(0, {"a": 1}), TypeError, "a node must be a Decision, a Chance or"),
     (lambda: Free((1, 2, 3)), ValueError, "one number, or one for each player"),
-    (lambda: Table([1.0, 2.0]), ValueError, "payoffs has shape"),
+    (lambda: Table([1.0, 2.0]), ValueError, "payoffs must have shape"),
     (lambda: made(BET, SAME), ValueError, "no strengths"),
     (lambda: made(Decision(0, {"a": Table([[1.0]])})), ValueError, "one payoff for each pair"),
     (lambda: made(Chance({"x": Outcome(BET, 1, ([1], None))})), ValueError, "'/x' have shape"),

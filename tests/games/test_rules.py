@@ -215,13 +215,13 @@ def rounds(length, method, change):
 
 test_an_answer_that_does_not_fit_is_refused = refusals(
     (1, "player", lambda a: np.append(a, a), "could not be broadcast"),
-    (1, "player", lambda a: a + 0.5, r"player\(\) must be players"),
-    (1, "player", lambda a: a - [0, 7], r"player\(\) must be players"),
-    (1, "player", lambda a: a + 3, r"player 3 acts at history 'h', but .* 1 numbers"),
+    (1, "player", lambda a: a + 0.5, r"player\(\) must return players"),
+    (1, "player", lambda a: a - [0, 7], r"player\(\) must return players"),
+    (1, "player", lambda a: a + 3, r"player 3, .* acts at history 'h', but .* only 1 columns"),
     (1, "legal", lambda a: a[:1], r"shape \(2, actions\), got shape \(1, 2\)"),
     (1, "legal", lambda a: a * 1.0, "type float64"),
-    (1, "legal", lambda a: closed(a, 1), "no action is legal at history 't', where player 0"),
-    (1, "legal", lambda a: a[:, :0], "no action is legal at history 'h', where player 0 acts"),
+    (1, "legal", lambda a: closed(a, 1), "no action of player 0 is legal at history 't'"),
+    (1, "legal", lambda a: a[:, :0], "no action of player 0 is legal at history 'h'"),
     (
         1,
         "legal",
@@ -240,7 +240,7 @@ test_an_answer_that_does_not_fit_is_refused = refusals(
     (0, "chance", lambda a: a * np.nan, r"at the empty history must .* got \[nan, nan\]"),
     (1, "observed", lambda a: (a[0][:1],), r"shape \(2,\), got shape \(1,\)"),
     (1, "observed", lambda a: (a[0] * 0.5,), r"observed\(\) .* type float64"),
-    (2, "payoffs", lambda a: a[:, 0], r"payoffs\(\) must have a row for each .* got \(4,\)"),
+    (2, "payoffs", lambda a: a[:, 0], r"payoffs\(\) must have shape .* got \(4,\)"),
     (2, "payoffs", lambda a: a[:3], r"shape \(4, players\), got \(3, 1\)"),
     (2, "payoffs", lambda a: a * np.inf, "finite, got inf at history 'h' 'H', player 0"),
     call=rounds,
@@ -264,7 +264,7 @@ def test_as_many_columns_must_be_observed_everywhere():
         def observed(self, h):
             return (0,) * (1 + h.length)
 
-    with pytest.raises(ValueError, match="equally many columns everywhere, got 1 and 2"):
+    with pytest.raises(ValueError, match="the same number of columns, got 1 and 2"):
         GameTree.from_rules(Forgetful({}))
 
 

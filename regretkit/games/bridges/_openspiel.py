@@ -28,22 +28,23 @@ from regretkit.sets._labels import LazySequence
 
 
 def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> ExtensiveFormGame:
-    """Return a game of OpenSpiel.
+    """Convert a game of OpenSpiel.
 
-    Any number of players, with chance or without. Simultaneous moves become sequential moves that
-    the other players observe only after all have moved, as in OpenSpiel's
-    ``convert_to_turn_based``. Payoffs are OpenSpiel's returns, the sums of all rewards. Players,
-    the order of actions, and the names of actions and outcomes are OpenSpiel's; the label of an
-    information set is its information state string, or the history in a game of perfect
-    information that has no such strings.
+    The game may have any number of players, chance, and simultaneous moves. Simultaneous moves
+    become sequential moves that nobody observes before all have moved, as in OpenSpiel's
+    ``convert_to_turn_based``. Payoffs are OpenSpiel's returns, the sums of all rewards.
+
+    Players, the order of actions, and names of actions and outcomes are those of OpenSpiel. The
+    label of an information set is its information state string. In games of perfect information
+    without such strings, it is the history.
 
     Parameters
     ----------
     game
-        The game, or a name for ``pyspiel.load_game``, with arguments or without.
+        The game, or its name for ``pyspiel.load_game``, optionally with arguments.
     refine
-        Whether to refine information sets to perfect recall, where information state strings do
-        not tell players what they did and observed before. Labels are then not unique.
+        Whether to refine information sets to perfect recall, for games whose information state
+        strings lack a player's past actions or observations. Labels are then not unique.
 
     Examples
     --------
@@ -84,11 +85,11 @@ def from_openspiel(game: str | OpenSpielGame, *, refine: bool = False) -> Extens
 
 
 Shown: TypeAlias = tuple[tuple[int, ...], tuple[str, ...]]
-"""OpenSpiel's numbers of some actions, and their names."""
+"""OpenSpiel's numbers of the actions of an information set, and their names."""
 
 
 class _Named(Objects):
-    """The rules of states of OpenSpiel, with the names of actions where they occur first."""
+    """The rules of states of OpenSpiel. They record the names of actions at first occurrence."""
 
     def __init__(self, root: OpenSpielHistory) -> None:
         super().__init__(root)
@@ -116,7 +117,7 @@ class _Named(Objects):
 
 @frozen(eq=False)
 class _Actions:
-    """The actions of a player's information sets, and whether OpenSpiel names these sets."""
+    """The actions of a player's information sets, and whether these have state strings."""
 
     shown: list[Shown]
     by_string: bool
@@ -128,20 +129,20 @@ class _Actions:
 def to_openspiel_policy(
     game: ExtensiveFormGame | History[int], profile: ProfileLike
 ) -> OpenSpielPolicy:
-    """Return a profile as OpenSpiel's ``pyspiel.TabularPolicy``.
+    """Convert a profile to a ``pyspiel.TabularPolicy``.
 
-    OpenSpiel's functions accept it, those in C++ such as ``pyspiel.nash_conv`` as well as those
-    in Python. For a game with simultaneous moves, it is a policy of
-    ``pyspiel.convert_to_turn_based(game)``. Information sets that the player's strategy does not
-    reach are played uniformly.
+    OpenSpiel's functions in C++, such as ``pyspiel.nash_conv``, and in Python accept it. For a game
+    with simultaneous moves, it is a policy of ``pyspiel.convert_to_turn_based(game)``. The policy
+    is uniform at information sets that the player's strategy does not reach.
 
     Parameters
     ----------
     game
         A game returned by ``from_openspiel``, or a history returned by ``openspiel_history``.
     profile
-        For each player a strategy, such as ``run.average``. With a history, such an
-        average; the policy is a ``pyspiel.PartialTabularPolicy``, which is uniform elsewhere.
+        For each player a strategy, such as ``run.average``. If ``game`` is a history, the average
+        or current profile of a run without a tree. Then the result is a
+        ``pyspiel.PartialTabularPolicy``, which is uniform at unvisited information sets.
 
     Examples
     --------
@@ -173,9 +174,9 @@ def to_openspiel_policy(
             row = list(zip(actions.shown[number][0], probabilities, strict=True))
             if table.setdefault(label, row) != row:
                 raise ValueError(
-                    f"information state {quote(label)} labels several information sets, one of "
-                    f"them player {player}'s number {number}, which are played differently; "
-                    "OpenSpiel's policies have one row for all of them"
+                    f"information state {quote(label)} labels several information sets with "
+                    f"different strategies, such as player {player}'s number {number}; a policy of "
+                    "OpenSpiel has one row for all of them"
                 )
     return pyspiel.TabularPolicy(table)
 

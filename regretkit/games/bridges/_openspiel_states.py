@@ -1,4 +1,4 @@
-"""OpenSpiel's games and states, and its states as histories, for play without a tree."""
+"""States of OpenSpiel as histories, for play without a tree."""
 
 import sys
 from collections.abc import Hashable
@@ -9,26 +9,26 @@ from regretkit._util._validate import did_you_mean, must_be, quote
 from regretkit.games.tree._history import History
 
 END = -4
-"""The player at a terminal state, as OpenSpiel numbers it."""
+"""OpenSpiel's player number at terminal states."""
 
-# Of pyspiel, which need not be installed
+# Classes of pyspiel, an optional dependency
 OpenSpielGame: TypeAlias = Any
 OpenSpielState: TypeAlias = Any
 OpenSpielPolicy: TypeAlias = Any
 
 
 def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int]:
-    """Return a history of a game of OpenSpiel, whose tree is not built.
+    """Return a history of a game of OpenSpiel, without building a tree.
 
-    For games that are too large for ``from_openspiel``. Players, actions and information sets
-    are OpenSpiel's: actions are its numbers, and an information set is its information state
-    string. Simultaneous moves become sequential moves that the other players do not observe.
+    Use it for games that are too large for ``from_openspiel``. Actions are OpenSpiel's numbers, and
+    information sets its information state strings. Simultaneous moves become sequential moves that
+    the other players do not observe.
 
     Parameters
     ----------
     game
-        The game, or a name for ``pyspiel.load_game``, with arguments or without, for the empty
-        history; or a state, which is copied.
+        The game, or its name for ``pyspiel.load_game``, optionally with arguments, for the empty
+        history. Or a state, which is copied, for its history.
 
     Examples
     --------
@@ -43,14 +43,14 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
     if turns is loaded:
         return OpenSpielHistory(begun.clone(), by_string)
     state = turns.new_initial_state()
-    for action in begun.history():  # simultaneous moves one after the other
+    for action in begun.history():  # lists simultaneous moves one after the other
         state.apply_action(action)
     return OpenSpielHistory(state, by_string)
 
 
 def is_openspiel(value: object, *kinds: str) -> bool:
-    """Return whether a value is of one of these classes of OpenSpiel, without importing it."""
-    pyspiel = sys.modules.get("pyspiel")  # imported already if such an object exists
+    """Return whether a value is of one of these classes of OpenSpiel."""
+    pyspiel = sys.modules.get("pyspiel")  # no import: if such an object exists, it is loaded
     return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
 
 
@@ -89,14 +89,14 @@ class OpenSpielHistory:
 
 
 def as_turn_based(game: object) -> tuple[Any, Any, bool]:
-    """Return a game of OpenSpiel, its turn-based form, and whether that has information states."""
+    """Return a game, its turn-based form, and whether this has information state strings."""
     pyspiel: Any = optional("pyspiel", "openspiel")
     loaded: Any = _loaded(pyspiel, game)
     kind, types = loaded.get_type(), pyspiel.GameType
     if kind.dynamics == types.Dynamics.MEAN_FIELD:
         raise ValueError(f"{loaded} is a mean field game, whose states are not histories")
     if kind.chance_mode == types.ChanceMode.SAMPLED_STOCHASTIC:
-        raise ValueError(f"{loaded} draws outcomes of chance without listing them")
+        raise ValueError(f"{loaded} samples chance outcomes, but does not list them")
     simultaneous = kind.dynamics == types.Dynamics.SIMULTANEOUS
     turns = pyspiel.convert_to_turn_based(loaded) if simultaneous else loaded
     by_string = has_strings(pyspiel, turns)
@@ -113,11 +113,11 @@ def _loaded(pyspiel: Any, game: object) -> object:
     if isinstance(game, pyspiel.Game):
         return game
     if not isinstance(game, str):
-        raise TypeError(must_be("game", "a game of OpenSpiel or the name of one", game))
+        raise TypeError(must_be("game", "a game of OpenSpiel or its name", game))
     if "python_" in game:
         optional("open_spiel.python.games", "openspiel")  # registers them with load_game
     name, known = game.partition("(")[0], pyspiel.registered_names()
-    if name not in known:  # before OpenSpiel prints all of them
+    if name not in known:  # else OpenSpiel prints all names
         hint = did_you_mean(name, known) or "; pyspiel.registered_names() lists them"
         raise ValueError(f"OpenSpiel has no game {quote(name)}{hint}")
     try:
@@ -127,7 +127,7 @@ def _loaded(pyspiel: Any, game: object) -> object:
 
 
 def has_strings(pyspiel: Any, game: Any) -> bool:
-    """Return whether a game has information state strings; some do not declare theirs."""
+    """Return whether a game has information state strings, declared or not."""
     if game.get_type().provides_information_state_string:
         return True
     state = game.new_initial_state()

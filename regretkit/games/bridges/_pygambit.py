@@ -1,4 +1,4 @@
-"""Games of pygambit; an ImportError names the extra that installs it."""
+"""Conversion of games from and to pygambit."""
 
 import io
 from typing import Any, TypeAlias
@@ -15,9 +15,9 @@ PygambitGame: TypeAlias = Any
 
 
 def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame | NormalFormGame:
-    """Return a game of pygambit, in the same form.
+    """Convert a game of pygambit, in extensive or normal form.
 
-    Gambit's exact numbers become the nearest doubles. Titles and labels are kept.
+    Gambit's exact numbers become the nearest doubles. Titles and labels remain.
 
     Examples
     --------
@@ -43,11 +43,10 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
 def to_pygambit(
     game: ExtensiveFormGame | ImperfectRecallGame | GameTree | NormalFormGame,
 ) -> PygambitGame:
-    """Return a game as a ``pygambit.Game`` in the same form.
+    """Convert a game to a ``pygambit.Game``, in extensive or normal form.
 
-    Doubles become fractions of the same value, so that ``from_pygambit`` returns bitwise
-    identical payoffs. Names are changed as by ``for_gambit`` of
-    ``write_efg``. Players are named by number, from 1.
+    Payoffs keep their exact values, so that ``from_pygambit`` returns bitwise identical payoffs.
+    Names change as in ``write_efg`` with ``for_gambit=True``. Players are named by number, from 1.
 
     Examples
     --------

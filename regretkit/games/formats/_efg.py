@@ -37,14 +37,18 @@ Declared = TypeVar("Declared", "_InformationSet", "_Outcome")
 
 
 def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
-    """Return the game in extensive form that is written in Gambit's format ``.efg``.
+    """Read a game in extensive form in Gambit's format ``.efg``.
 
-    The whole grammar of the format is read: integers, decimals and fractions, also with exponents,
-    each as the nearest double; names in quotation marks; comments from ``//`` to the end of a line
-    and from ``/*`` to ``*/``, between tokens; information sets and outcomes that are declared once
-    and then referred to by number, which may be negative for information sets; outcomes at inner
-    nodes, whose payoffs are added along each path. The title becomes the name of the game,
-    information sets and actions keep their labels, and those without one are named by number.
+    The function reads the whole grammar of the format:
+
+    - numbers are integers, decimals or fractions, converted to the nearest double
+    - comments extend from ``//`` to the end of the line, or from ``/*`` to ``*/``
+    - information sets and outcomes are declared once, then referred to by number
+    - numbers of information sets may be negative
+    - outcomes at inner nodes add their payoffs along each path
+
+    The title becomes the name of the game. Information sets and actions keep their labels; those
+    without a label are named by number.
 
     Parameters
     ----------
@@ -76,7 +80,7 @@ def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
 
 
 def parse_efg(tokens: Tokens) -> ExtensiveFormGame | ImperfectRecallGame:
-    """Read a game in extensive form to the end of the file."""
+    """Read the tokens of a game in extensive form, up to the end of the file."""
     title, players = read_header(tokens, "EFG", "2")
     if tokens.at_name():
         tokens.name("the description of the game")
@@ -94,7 +98,7 @@ class _InformationSet(NamedTuple):
     label: str
     actions: tuple[str, ...]
     probabilities: tuple[float, ...]
-    """Of chance's actions; empty for a player."""
+    """Probabilities of chance's actions; empty for a player."""
 
 
 class _Outcome(NamedTuple):
@@ -118,10 +122,10 @@ class _Declarations(Generic[Declared]):
         return f"{self._kind} {number} of {owner}"
 
     def read(self, content: Callable[..., Declared], *key: int) -> int:
-        """Return the index of an entry that is declared here or was declared before.
+        """Read an entry, a declaration or only its number, and return its index.
 
-        ``content`` reads a declaration after its label and the opening brace, of a number and of a
-        player, if entries belong to players.
+        ``key`` is the number, and the player if entries belong to players. ``content`` reads a
+        declaration after its label and the opening brace.
         """
         tokens, position, label = self._tokens, self._tokens.position - 1, ""
         index = self.index.get(key)
@@ -130,8 +134,8 @@ class _Declarations(Generic[Declared]):
         elif tokens.current != "{":
             if index is None:
                 raise tokens.error(
-                    f"{self.name(*key)} is not declared yet; give its {self._content} where it "
-                    "first occurs",
+                    f"{self.name(*key)} is not declared; its first occurrence needs its "
+                    f"{self._content}",
                     position,
                 )
             return index
@@ -144,9 +148,7 @@ class _Declarations(Generic[Declared]):
             pairs = zip(self.entries[index], declared, strict=True)
             old, new = next((_shown(old), _shown(new)) for old, new in pairs if old != new)
             raise tokens.error(
-                f"{self.name(*key)} was declared before, with {old} and not {new}; "
-                "repeat the declaration, or give only the number",
-                position,
+                f"{self.name(*key)} was declared before with {old}, got {new}", position
             )
         return index
 
@@ -161,13 +163,13 @@ class _Nodes:
         self.outcomes: _Declarations[_Outcome] = _Declarations(tokens, "outcome", "payoffs")
         self.outcomes.index[0,] = 0
         self.outcomes.entries.append(_Outcome("", (0.0,) * players))
-        # One entry for each node; information sets and outcomes by their index, -1 for none
+        # One entry for each node: indices of information sets, -1 for none, and of outcomes
         self.information_set, self.outcome = array("q"), array("q")
         self.depth, self.position = array("q"), array("q")
         self._tokens = tokens
 
     def read(self) -> None:
-        # Number of missing children of each node on the path to the next one
+        # For each node on the path to the next one, the number of children still to read
         missing = [1]
         while missing:
             missing[-1] -= 1
@@ -206,7 +208,7 @@ class _Nodes:
         return _InformationSet(player, number, label, actions, probabilities)
 
     def _read_outcome(self) -> int:
-        """Read the number of an outcome and its declaration, if any; return its index."""
+        """Read the number of an outcome, and its declaration if present; return its index."""
         tokens, position = self._tokens, self._tokens.position
         number = tokens.whole_number("the number of the outcome")
         if number == 0 and (tokens.at_name() or tokens.current == "{"):
@@ -217,7 +219,7 @@ class _Nodes:
         return _Outcome(label, read_payoffs(self._tokens, self.players))
 
     def _read_actions(self, player: int) -> tuple[tuple[str, ...], tuple[float, ...]]:
-        """Read actions, those of chance with their probabilities, and the closing brace."""
+        """Read actions up to the closing brace, for chance with their probabilities."""
         tokens, start = self._tokens, self._tokens.position
         if player != CHANCE:
             return read_names(tokens, "an action"), ()
@@ -228,7 +230,7 @@ class _Nodes:
             probabilities.append(tokens.number("the probability of the action"))
             if probabilities[-1] < 0.0:
                 raise tokens.error("a probability must be at least 0", position)
-        # Rounded at each step, as in GameTree; `sum` is more exact in some versions of Python.
+        # Round at each step, as GameTree does. `sum` compensates rounding since Python 3.12.
         total = reduce(add, probabilities, 0.0)
         if actions and abs(total - 1.0) > CHANCE_TOLERANCE:
             raise tokens.error(
@@ -249,16 +251,16 @@ def _shown(value: object) -> str:
 def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
     sets = nodes.information_sets.entries
     names = [number_unnamed(entry.actions) for entry in sets]
-    # Prefix order lists the nodes of each level in breadth-first order.
+    # A stable sort of prefix order by depth is breadth-first order.
     depth = np.asarray(nodes.depth)
     order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
     index = np.asarray(nodes.information_set)[order]
-    # At terminals, index -1 selects the last entry.
+    # At terminals, index -1 selects the appended last entry.
     children = np.array([*map(len, names), 0])[index]
     first = 1 + np.cumsum(children) - children
     parent = np.append(-1, np.repeat(np.arange(order.size), children))
     player = np.array([*(entry.player for entry in sets), TERMINAL])[index]
-    # Information sets are numbered by player in the order in which they first occur.
+    # Number each player's information sets by first occurrence.
     number = np.full(1 + len(sets), -1)
     labels: list[list[str]] = [[] for _ in range(nodes.players)]
     actions: list[list[tuple[str, ...]]] = [[] for _ in range(nodes.players)]
@@ -285,14 +287,14 @@ def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
 def _payoffs(
     tokens: Tokens, nodes: _Nodes, order: Indices, parent: Indices, terminal: NDArray[np.bool_]
 ) -> Vector:
-    """Return the payoffs at the terminals, sums of the outcomes along the path."""
+    """Return the payoffs at the terminals, the sums of the outcomes along each path."""
     outcome: Indices = np.asarray(nodes.outcome)[order]
     declared: Vector = np.array([entry.payoffs for entry in nodes.outcomes.entries])
     payoffs = declared[outcome[terminal]]
     if outcome[~terminal].any():
         parents = parent[1:].tolist()
         for player in range(nodes.players):
-            # Node by node: a deep tree may have as many levels as nodes.
+            # Node by node, not level by level: a deep tree may have as many levels as nodes.
             total = declared[outcome, player].tolist()
             for node, parent_node in enumerate(parents, start=1):
                 total[node] += total[parent_node]
@@ -300,8 +302,8 @@ def _payoffs(
     wrong = np.flatnonzero(~(np.abs(payoffs) <= LARGEST).all(axis=1))
     if wrong.size:
         raise tokens.error(
-            f"the payoffs on the path to this terminal sum to {payoffs[wrong[0]].tolist()}, but "
-            f"must be at most {LARGEST:g} in size",
+            f"the payoffs on the path to this terminal must sum to at most {LARGEST:g} in size, "
+            f"got {payoffs[wrong[0]].tolist()}",
             nodes.position[order[terminal][wrong[0]]],
         )
     return payoffs
@@ -311,22 +313,22 @@ def _payoffs(
 
 
 def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
-    """Return a game in extensive form in Gambit's format ``.efg``.
+    """Return the text of a game in extensive form in Gambit's format ``.efg``.
 
-    ``read_efg`` returns the same game: the same tree with bitwise identical
-    numbers, the same name and the same labels. Players are named by number.
+    ``read_efg`` returns the same game: the same tree with bitwise identical numbers, the same name
+    and the same labels. Players are named by number.
 
-    Gambit requires probabilities that sum to exactly 1, so they are written as fractions that do,
-    if such fractions round to them.
+    Gambit requires probabilities that sum to exactly 1. The function writes them as fractions with
+    this sum that round to the doubles of the game, if there are any.
 
     Parameters
     ----------
     game
         The game, or its tree.
     for_gambit
-        Whether to change what Gambit 16 refuses: characters that are not printable ASCII become
-        question marks, duplicate labels of a player get numbers, and probabilities whose sum is not
-        exactly 1 are divided by it.
+        Whether to change games that Gambit 16 cannot read: question marks replace characters that
+        are not printable ASCII, numbers distinguish duplicate labels of a player, and probabilities
+        are divided by their sum if it is not exactly 1.
 
     Examples
     --------
@@ -353,17 +355,17 @@ def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
     else:
         raise TypeError(
             f"game must be in extensive form, got {quote(game)}"
-            f"{tree_hint(game) or '; write_nfg writes tables'}"
+            f"{tree_hint(game) or '; use write_nfg for normal form'}"
         )
     header = write_header("EFG 2", name, tree.players, for_gambit=for_gambit)
     return "\n".join([header, '""', *_lines(tree, for_gambit)]) + "\n"
 
 
 def _lines(tree: GameTree, for_gambit: bool) -> Iterator[str]:
-    """Yield a line for each history, in prefix order, with a declaration at the first use."""
+    """Yield a line for each history, in prefix order, with declarations at the first use."""
     labels = [_distinct(names) if for_gambit else names for names in tree.labels]
     first = np.searchsorted(tree.parent, np.arange(tree.histories + 1)).tolist()
-    # The number of the information set, or among the chance nodes or the terminals
+    # The number of each history's information set, or of the chance history or terminal
     numbers: list[int] = tree.information_set.tolist()
     for kind in (CHANCE, TERMINAL):
         for number, history in enumerate(np.flatnonzero(tree.player == kind).tolist()):
@@ -397,16 +399,15 @@ def _lines(tree: GameTree, for_gambit: bool) -> Iterator[str]:
 
 
 def _chance_numbers(probabilities: Sequence[float], for_gambit: bool) -> Iterable[object]:
-    """Return numbers that read as ``probabilities`` and sum to exactly 1 if there are any.
+    """Return numbers that round to ``probabilities`` and sum to exactly 1, if there are any.
 
-    First simple fractions are tried, such as 1/3; then each probability is moved within its
-    rounding, by its share of the difference to 1; otherwise they are divided by their sum, but
-    only for Gambit.
+    It tries simple fractions such as 1/3, then p + s ulp(p) with s = (1 - sum p) / sum ulp(p). If
+    both fail, it returns p / sum p for Gambit, and p otherwise.
     """
-    from fractions import Fraction  # slow to import, and only needed here
+    from fractions import Fraction  # slow to import
 
     exact = list(map(Fraction, probabilities))
-    # Up to 1, fractions with denominators up to 2^26 differ by more than the rounding of doubles.
+    # Fractions in [0, 1] with denominators up to 2^26 differ by at least 2^-52, more than rounding.
     simple = [number.limit_denominator(2**26) for number in exact]
     spacing = [Fraction(math.ulp(number)) if number else Fraction(0) for number in probabilities]
     share = (1 - sum(exact)) / sum(spacing)
@@ -420,7 +421,7 @@ def _chance_numbers(probabilities: Sequence[float], for_gambit: bool) -> Iterabl
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
-    """Return plain labels, made unique by numbers, except for empty ones."""
+    """Return plain labels, with numbers appended to duplicates except empty labels."""
     names = list(map(plain, labels))
     taken, found = {""}, []
     for number, name in enumerate(names, start=1):

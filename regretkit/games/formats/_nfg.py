@@ -21,10 +21,15 @@ from regretkit.games.formats._tokens import (
 
 
 def read_nfg(source: Source) -> NormalFormGame:
-    """Return the game in normal form that is written in Gambit's format ``.nfg``.
+    """Read a game in normal form in Gambit's format ``.nfg``.
 
-    Both forms of the format are read, with payoffs and with outcomes. Numbers, names, comments,
-    the parameter and the errors are those of ``read_efg``.
+    The function reads both variants of the format, with payoffs and with outcomes. Numbers, names
+    and comments are as in ``read_efg``.
+
+    Parameters
+    ----------
+    source
+        The text of the game, or a ``pathlib.Path`` to a file in UTF-8.
 
     Examples
     --------
@@ -39,7 +44,7 @@ def read_nfg(source: Source) -> NormalFormGame:
 
 
 def parse_nfg(tokens: Tokens) -> NormalFormGame:
-    """Read a game in normal form to the end of the file."""
+    """Read the tokens of a game in normal form, up to the end of the file."""
     title, players = read_header(tokens, "NFG", "1")
     actions, sizes = _strategies(tokens, players)
     if tokens.at_name():
@@ -56,7 +61,7 @@ def parse_nfg(tokens: Tokens) -> NormalFormGame:
 def _strategies(
     tokens: Tokens, players: int
 ) -> tuple[tuple[tuple[str, ...], ...] | None, list[int]]:
-    """Read the names of each player's strategies or only their numbers."""
+    """Read each player's strategies: names and their number, or only the number."""
     tokens.expect("{", "before the strategies")
     named = tokens.current == "{"
     labels, sizes = [], []
@@ -83,7 +88,7 @@ def _payoffs(tokens: Tokens, players: int, cells: int) -> Vector:
 
 
 def _outcomes(tokens: Tokens, players: int, cells: int) -> Vector:
-    """Read outcomes and the number of each cell's outcome, 0 for none; return payoffs by cell."""
+    """Read outcomes and each cell's outcome, 0 for none; return payoffs ``(cells, players)``."""
     outcomes = [(0.0,) * players]
     while not tokens.accept("}"):
         tokens.expect("{", "before an outcome, or '}' after the last")
@@ -102,11 +107,18 @@ def _outcomes(tokens: Tokens, players: int, cells: int) -> Vector:
 
 
 def write_nfg(game: NormalFormGame, *, for_gambit: bool = False) -> str:
-    """Return a game in normal form in Gambit's format ``.nfg``.
+    """Return the text of a game in normal form in Gambit's format ``.nfg``.
 
-    ``read_nfg`` returns the same game: bitwise identical payoffs, the same
-    name and the same names of actions. Players are named by number. ``for_gambit`` and errors are
-    those of ``write_efg``.
+    ``read_nfg`` returns the same game: bitwise identical payoffs, the same name and the same names
+    of actions. Players are named by number.
+
+    Parameters
+    ----------
+    game
+        The game.
+    for_gambit
+        Whether question marks replace characters that are not printable ASCII, which Gambit 16
+        cannot read.
 
     Examples
     --------
@@ -121,7 +133,7 @@ def write_nfg(game: NormalFormGame, *, for_gambit: bool = False) -> str:
     1 -1
     """
     if not isinstance(game, NormalFormGame):
-        raise TypeError(f"game must be a NormalFormGame, got {quote(game)}; write_efg writes trees")
+        raise TypeError(f"game must be a NormalFormGame, got {quote(game)}; use write_efg on trees")
     strategies = list(map(str, game.payoffs.shape[1:]))
     if game.actions is not None:
         strategies = [write_names(names, for_gambit) for names in game.actions]

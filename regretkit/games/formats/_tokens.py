@@ -1,4 +1,4 @@
-"""Tokens, headers, names and payoffs, which both of Gambit's formats share."""
+"""Tokens, headers, names and payoffs of both of Gambit's formats."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ Source: TypeAlias = str | PathLike[str]
 _TOKEN = re.compile(
     r"(?:\s++|//[^\r\n]*+|/\*.*?\*/)*+"  # white space and comments
     r'("[^"\\]*+(?:\\.[^"\\]*+)*+"'  # a name, in which a backslash may precede any character
-    r'|[{},"]'  # a quotation mark alone opens a name without a closing one
+    r'|[{},"]'  # an unpaired quotation mark is a token of its own, for an error message
     r'|[^\s{},"]++'  # a word
     r"|\Z)",
     re.ASCII | re.DOTALL,
@@ -36,14 +36,15 @@ _NOT_PLAIN = re.compile(r"[^ -\[\]-~]")
 class Tokens:
     """The tokens of a text, one after another.
 
-    A token is a name in quotation marks, a brace, a comma, or a word, which is a longest run of
-    other characters. White space separates tokens. So do comments, from ``//`` to the end of the
-    line and from ``/*`` to ``*/``, which begin where a token may begin: ``1//2`` is one word.
-    ``current`` is the next token, empty at the end, and ``position`` the number of tokens before.
+    A token is a name in quotation marks, a brace, a comma, or a word: a longest run of other
+    characters. White space and comments separate tokens. A comment extends from ``//`` to the end
+    of the line, or from ``/*`` to ``*/``, and begins only between tokens: ``1//2`` is one word.
     """
 
     current: str
+    """The next token, empty at the end."""
     position: int
+    """Number of tokens before the next one."""
 
     def __init__(self, source: Source) -> None:
         self._origin, self.text = _text_of(source)
@@ -54,13 +55,13 @@ class Tokens:
         self.position, self.current = next(self._tokens)
 
     def error(self, message: str, position: int | None = None) -> ValueError:
-        """Return the error to raise, with the line and the column of a token."""
+        """Return an error with the line and the column of a token, by default the next one."""
         number = self.position if position is None else position
         start = next(islice(_TOKEN.finditer(self.text), number, None)).start(1)
         return ValueError(f"{self._origin}{_place(self.text, start)}: {message}")
 
     def unexpected(self, expected: str) -> ValueError:
-        """Return the error to raise if the current token is not the expected one."""
+        """Return an error that the next token is not the expected one."""
         if self.current.startswith("/*"):
             return self.error("a comment has no closing */")
         found = shortened(self.current) if self.current else "the end of the file"
@@ -87,7 +88,7 @@ class Tokens:
         return self.current[:1] == '"'
 
     def name(self, meaning: str) -> str:
-        """Read a name, and return it without quotation marks and escaping backslashes."""
+        """Read a name, and return it without quotation marks and escapes."""
         found = self.current
         if found == '"':
             raise self.error(f"{meaning} has no closing quotation mark")
@@ -112,7 +113,7 @@ class Tokens:
             raise self.unexpected(f"{meaning}, a number such as -3, 1/3, .5 or 2.5e-1")
         numerator, _, denominator = found.partition("/")
         try:
-            # The quotient of two integers is rounded once.
+            # Python rounds the quotient of two integers once, to the nearest double.
             value = int(numerator) / int(denominator) if denominator else float(found)
         except (ZeroDivisionError, OverflowError) as error:
             raise self.error(f"{meaning} is not a number: {shortened(found)}") from error
@@ -137,7 +138,7 @@ def read_header(tokens: Tokens, form: str, version: str) -> tuple[str | None, in
     start = tokens.position
     players = len(read_names(tokens, "the name of a player"))
     if not players:
-        raise tokens.error("a game needs at least one player; name it here", start)
+        raise tokens.error("a game needs at least one player", start)
     return title or None, players
 
 
@@ -151,7 +152,7 @@ def read_names(tokens: Tokens, meaning: str) -> tuple[str, ...]:
 
 
 def read_payoffs(tokens: Tokens, players: int) -> tuple[float, ...]:
-    """Read the payoffs of all players, each of which a comma may follow, and the closing brace."""
+    """Read the payoffs of all players, with optional commas, and the closing brace."""
     payoffs = []
     for player in range(1, players + 1):
         payoffs.append(tokens.number(f"the payoff of player {player}"))
@@ -161,7 +162,7 @@ def read_payoffs(tokens: Tokens, players: int) -> tuple[float, ...]:
 
 
 def number_unnamed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names, each empty one replaced by its number, from 1."""
+    """Replace each empty name by its number, from 1."""
     return tuple(name or str(number) for number, name in enumerate(names, start=1))
 
 
@@ -170,7 +171,7 @@ def shortened(text: str) -> str:
 
 
 def _text_of(source: Source) -> tuple[str, str]:
-    """Return how errors name a source, and its text without a byte order mark."""
+    """Return a prefix for error messages, and the text without a byte order mark."""
     if isinstance(source, str):
         if source.lower().endswith((".efg", ".nfg")):
             raise ValueError(f"source must be the text of a game, got {source!r}; pass a Path")
@@ -195,7 +196,7 @@ def _place(text: str, position: int) -> str:
 
 
 def write_header(form: str, title: str | None, players: int, *, for_gambit: bool) -> str:
-    """Return the first line of a file, in which players are named by number."""
+    """Return the first line of a file, with players named by number."""
     title = _NOT_PLAIN.sub("?", title or "") if for_gambit else title or ""
     names = write_names((f"Player {1 + player}" for player in range(players)), for_gambit)
     return f"{form} R {_quoted(title)} {names}"
@@ -210,8 +211,8 @@ def write_names(names: Iterable[str], for_gambit: bool) -> str:
 
 
 def write_number(number: float) -> str:
-    """Return the shortest decimal without an exponent that reads as ``number``."""
-    # Gambit reads no exponent with a plus sign.
+    """Return the shortest decimal without an exponent that rounds to ``number``."""
+    # Gambit cannot read exponents with a plus sign.
     return np.format_float_positional(number, trim="-") if number else "0"
 
 
@@ -221,6 +222,6 @@ def plain(name: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    # Only backslashes that would be read as escapes are escaped.
+    # Escape only backslashes that would otherwise start an escape.
     escaped = _TO_ESCAPE.sub(r"\\\g<0>", name)
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Builds game trees and graphs of states out of rules."""
+"""Build game trees and graphs from rules."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
@@ -23,20 +23,20 @@ from regretkit.games.tree._rules import Batch, HistoryError, Rules
 from regretkit.sets._labels import LazySequence
 
 _DENSE = 8
-"""Largest number of table entries for each key that is looked up."""
+"""Largest number of table entries a key at which ``numbered`` uses a table."""
 
 _ESTIMATED = 20_000
-"""Histories after which the size of the whole game is estimated."""
+"""Number of histories after which the builder estimates the size of the game."""
 
 
 class Graph(NamedTuple):
-    """The nodes of a game and the edges between them, those of a node side by side."""
+    """The nodes of a game, and the edges between them, contiguous for each node."""
 
     root: int
     player: Indices
     information_set: Indices
     payoffs: Vector
-    """Those of the terminal nodes, in order."""
+    """Payoffs of the terminal nodes, in order, shape ``(terminals, players)``."""
     parent: Indices
     child: Indices
     probability: Vector
@@ -47,7 +47,7 @@ class Graph(NamedTuple):
 def built(
     rules: Rules, memory_limit: float | None = None, states: "States | None" = None
 ) -> "Builder":
-    """Return the builder of a game after it has visited all histories."""
+    """Visit all histories of a game, and return the builder with its records."""
     if not isinstance(rules, Rules):
         raise TypeError(f"rules must be the Rules of a game, got {quote(rules)}")
     builder = Builder(rules, memory_limit, states)
@@ -58,7 +58,7 @@ def built(
 
 
 class Moves:
-    """The actions of information sets or of chance, one after the other."""
+    """The actions of information sets, or of chance histories, concatenated."""
 
     def __init__(self) -> None:
         self.sizes: Any = np.empty(0, np.int8)
@@ -84,14 +84,14 @@ class Moves:
 
 
 class Rows:
-    """Different rows of whole numbers, numbered by first occurrence."""
+    """Distinct rows of whole numbers, numbered by first occurrence."""
 
     def __init__(self) -> None:
         self._keys = np.empty(0, dtype=np.int64)
         self.rows: NDArray[Any] = np.empty((0, 0), dtype=np.int8)
 
     def number(self, columns: Sequence[Any], size: int) -> tuple[Indices, Indices]:
-        """Return the number of each row of columns, and the first index of each new one."""
+        """Return the number of each row of ``columns``, and the first index of each new row."""
         among, first = grouped(columns, size)
         rows = np.stack([np.broadcast_to(c, size)[first] for c in columns], axis=1)
         keys = mixed(rows.T)
@@ -105,18 +105,18 @@ class Rows:
 
 
 class InformationSets(Rows):
-    """The information sets of a player by what it observes, with their actions."""
+    """The information sets of a player by its observations, with their actions."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first = np.empty(0, dtype=np.int64)
-        """The history at which each occurs first."""
+        """The first history of each information set."""
         self.moves = Moves()
 
     def add(
         self, columns: Sequence[Any], counts: Indices, actions: Indices, histories: Indices
     ) -> tuple[Indices, NDArray[np.bool_]]:
-        """Return the number of each history, and whether it has the actions of the first one."""
+        """Return each history's information set, and whether it has the actions of the set."""
         numbers, new = self.number(columns, counts.size)
         begin = np.cumsum(counts) - counts
         if new.size:
@@ -135,9 +135,7 @@ class InformationSets(Rows):
 
 
 def grouped(columns: Sequence[Any], size: int) -> tuple[Indices, Indices]:
-    """Return a number for each row of columns, equal for equal rows, and the first of each.
-
-    Rows are numbered by first occurrence.
+    """Number the rows of ``columns`` by first occurrence; also return each number's first index.
 
     Examples
     --------
@@ -153,9 +151,10 @@ def grouped(columns: Sequence[Any], size: int) -> tuple[Indices, Indices]:
         if low == high:
             continue
         digit = column.astype(np.int64) - low
-        if span * (high - low + 1) >= 2**62:  # ranks take fewer bits
+        if span * (high - low + 1) >= 2**62:  # would overflow: replace values by their ranks
             key, digit = (np.unique(each, return_inverse=True)[1] for each in (key, digit))
             span, low, high = int(key.max()) + 1, 0, int(digit.max())
+        # Mixed radix: a row is the number with these digits.
         key *= high - low + 1
         key += digit
         span *= high - low + 1
@@ -163,19 +162,20 @@ def grouped(columns: Sequence[Any], size: int) -> tuple[Indices, Indices]:
 
 
 def mixed(columns: Any) -> Any:
-    """Return a number of 63 bits for each row of columns, different for different rows in practice.
+    """Hash each row of ``columns`` to 63 bits.
 
-    The columns are hashed one after the other: by the multiplier of SplitMix64 and a shift.
+    Column by column: key <- (key xor column) * m, key <- key xor (key >> 29), with m the
+    first multiplier of SplitMix64 and a logical shift.
     """
     key: Any = 0
     for column in columns:
         key = (key ^ column * np.int64(1)) * np.int64(-0x40A7B892E31B1A47)
-        key = key ^ (key >> 29 & 0x7FFFFFFFF)
+        key = key ^ (key >> 29 & 0x7FFFFFFFF)  # the mask makes the shift logical
     return key & 0x7FFFFFFFFFFFFFFF
 
 
 def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
-    """Return keys numbered by first occurrence, after known ones, and first indices of new ones.
+    """Number keys by first occurrence, after ``known`` keys; also return new keys' first indices.
 
     Examples
     --------
@@ -186,14 +186,14 @@ def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
     minimum = min(keys.min(initial=0), known.min(initial=0))
     maximum = max(keys.max(initial=0), known.max(initial=0))
     if minimum < 0 or maximum >= _DENSE * (keys.size + known.size):
-        # Too sparse for a table: use ranks.
+        # Too sparse for a table: replace keys by their ranks.
         _, ranks = np.unique(np.append(known, keys), return_inverse=True)
         known, keys, maximum = ranks[: known.size], ranks[known.size :], ranks.max(initial=0)
     table = np.full(int(maximum) + 1, -1, dtype=np.int32)
     table[known] = np.arange(known.size)
     missing = np.flatnonzero(table[keys] < 0)
     wanted = keys[missing]
-    # The first index of each key: the last one written in reverse order
+    # Written in reverse order, the first index of each key remains.
     table[wanted[::-1]] = missing[::-1]
     new = missing[table[wanted] == missing]
     table[keys[new]] = known.size + np.arange(new.size)
@@ -203,8 +203,8 @@ def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
 class Builder:
     """Visits the batches of a game level by level, and records them as arrays.
 
-    With ``states``, histories that agree in ``Rules.state`` are one node. Two histories of each
-    node are continued, so that ``check_states`` can compare them.
+    With ``states``, histories with equal ``Rules.state`` are one node. The builder continues two
+    histories of each node, so that ``graph_of`` can compare them.
     """
 
     def __init__(self, rules: Rules, limit: float | None, states: "States | None") -> None:
@@ -224,7 +224,7 @@ class Builder:
         self._probability: list[Vector] = [np.ones(1)]
 
     def visit(self, level: Batch) -> Batch | None:
-        """Record a batch and return that of the children, None without any."""
+        """Record a batch and return the batch of its children, None if there are none."""
         try:
             return self._visit(level)
         except HistoryError as error:
@@ -252,8 +252,8 @@ class Builder:
             if not counts.all():
                 at = self.path(self.visited + int(members[counts.argmin()]))
                 raise ValueError(
-                    f"no action is legal at {at}, where {_name(actor)} acts; let player() return "
-                    "TERMINAL at the end"
+                    f"no action of {_name(actor)} is legal at {at}; player() must return TERMINAL "
+                    "at the end"
                 )
             if actor == CHANCE:
                 self.chance.add(counts, action)
@@ -266,18 +266,18 @@ class Builder:
         player = np.broadcast_to(np.asarray(self.rules.player(level)), self.pending)
         if player.dtype.kind not in "iu" or player.min() < TERMINAL or player.max() >= 2**31:
             raise ValueError(
-                "player() must be players, numbered from 0, or CHANCE or TERMINAL, got "
+                "player() must return players, numbered from 0, CHANCE or TERMINAL, got "
                 f"{quote(player.tolist())}"
             )
         return player.astype(np.int32)
 
     def _merged(self, states: "States", level: Batch, player: Indices) -> tuple[Batch, Indices]:
-        """Return the first two histories of each node, and who acts there."""
+        """Return the first two histories of each node, and their players."""
         local = np.empty(player.size, dtype=np.int64)
         for actor in np.unique(player).tolist():
             members = np.flatnonzero(player == actor)
             h = level[members]
-            if actor == TERMINAL:  # without a sign of zero
+            if actor == TERMINAL:  # + 0.0 turns -0.0 into 0.0
                 columns = list((self._paid(h) + 0.0).view(np.int64).T)
             else:
                 columns = checked_columns(self.rules.state(h), h.size, "state()")
@@ -290,8 +290,8 @@ class Builder:
         players = self._payoffs[0].shape[1] if self._payoffs else None
         if paid.ndim != 2 or len(paid) != h.size or players not in {None, paid.shape[1]}:
             raise ValueError(
-                "payoffs() must have a row for each history and a column for each player, shape "
-                f"({h.size}, {'players' if players is None else players}), got {paid.shape}"
+                f"payoffs() must have shape ({h.size}, {'players' if players is None else players})"
+                f", got {paid.shape}"
             )
         return paid
 
@@ -304,12 +304,12 @@ class Builder:
         action: Indices,
         numbers: Indices,
     ) -> None:
-        """Write the numbers of the information sets of a player's histories."""
+        """Write the information sets of a player's histories ``members`` into ``numbers``."""
         columns = checked_columns(self.rules.observed(h), h.size, "observed()")
         if (self._columns or len(columns)) != len(columns):
             raise ValueError(
-                f"observed() must have equally many columns everywhere, got {self._columns} and "
-                f"{len(columns)}; fill up with -1"
+                f"observed() must always have the same number of columns, got {self._columns} and "
+                f"{len(columns)}; pad with -1"
             )
         self._columns = len(columns)
         own = self.sets.setdefault(actor, InformationSets())
@@ -325,15 +325,15 @@ class Builder:
             raise ValueError(
                 f"information set {quote(label)} of player {actor} has actions "
                 f"{quote(list(expected))} at {self.path(int(own.first[number]))}, but "
-                f"{quote(found)} at {self.path(self.visited + wrong)}; give its histories the same "
-                "actions in the same order, or different information sets"
+                f"{quote(found)} at {self.path(self.visited + wrong)}; histories of an information "
+                "set must have the same actions in the same order"
             )
 
     def _children(
         self, level: Batch, player: Indices, found: list[tuple[Indices, Indices]]
     ) -> Batch:
         row, action = (np.concatenate(part) for part in zip(*found, strict=True))
-        if len(found) > 1:
+        if len(found) > 1:  # moves of several players: sort by parent
             order = np.argsort(row, kind="stable")
             row, action = row[order], action[order]
         self._check_size(self.visited + player.size + row.size)
@@ -359,13 +359,13 @@ class Builder:
             check_histories(estimated_size(self.rules), players, self._limit, "about", slack=2.0)
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arguments of the ``GameTree``."""
+        """Return the arguments of ``GameTree``."""
         players = self._payoffs[0].shape[1]
         for actor, own in self.sets.items():
             if actor >= players:
                 raise ValueError(
-                    f"player {actor} acts at {self.path(int(own.first[0]))}, but payoffs() has "
-                    f"{players} numbers; players are numbered from 0, and each needs a payoff"
+                    f"player {actor}, numbered from 0, acts at {self.path(int(own.first[0]))}, but "
+                    f"payoffs() has only {players} columns"
                 )
         sets = [self.sets.get(player, InformationSets()) for player in range(players)]
         return {
@@ -381,11 +381,11 @@ class Builder:
         }
 
     def path(self, history: int) -> str:
-        """Return a visited history in words, for error messages."""
+        """Return the actions of a visited history, for error messages."""
         return self._path_found(self._found(history))
 
     def _found(self, history: int) -> int:
-        """Return the number of a visited history among those that were discovered."""
+        """Return the number of a visited history among the discovered histories."""
         return history if self.states is None else int(_joined(self.states.visited)[history])
 
     def _path_found(self, found: int) -> str:
@@ -406,7 +406,7 @@ class Builder:
 
 
 class States:
-    """The nodes of a graph: who acts, and the state of the rules there."""
+    """The nodes of a graph, identified by their player and the state of the rules."""
 
     def __init__(self) -> None:
         self._rows: dict[Hashable, Rows] = {}
@@ -415,17 +415,17 @@ class States:
         self.found: list[Indices] = []
         """The node of each discovered history."""
         self.visited: list[Indices] = []
-        """The discovered histories that are visited."""
+        """The numbers of the visited histories among the discovered ones."""
 
     def of(self, actor: Hashable) -> Rows:
-        """Return the states in which somebody acts."""
+        """Return the distinct states of a player."""
         return self._rows.setdefault(actor, Rows())
 
     def visit(self, player: Indices, local: Indices) -> Indices:
-        """Return which histories to visit, and number the nodes by first occurrence."""
+        """Number the nodes by first occurrence, and return the indices of histories to visit."""
         node, new = self.of(None).number([player, local], player.size)
         self._visits = np.append(self._visits, np.zeros(new.size, dtype=np.int64))
-        # How many histories of the same node were found before each
+        # Number of earlier histories of the same node: visit two of each, one of terminals.
         order = np.argsort(node, kind="stable")
         sorted_nodes = node[order]
         before = np.empty(node.size, dtype=np.int64)
@@ -439,7 +439,7 @@ class States:
 
 
 def graph_of(rules: Rules) -> Graph:
-    """Return the nodes and edges of a game whose histories with equal states are merged."""
+    """Return the graph of a game, in which histories with equal states are one node."""
     states = States()
     builder = built(rules, states=states)
     arrays = builder.arrays()
@@ -450,7 +450,7 @@ def graph_of(rules: Rules) -> Graph:
     check_chance(arrays["player"], parent, probability, builder.path)
     ends = np.flatnonzero(arrays["player"] == TERMINAL)
     check_payoffs(arrays["payoffs"], lambda i: f"{builder.path(int(ends[i[0]]))}, player {i[1]}")
-    # The second history of each node has to have the same continuations as the first.
+    # Compare the second history of each node with the first: information set and edges.
     counts = np.bincount(parent, minlength=node.size)
     begin, second = np.cumsum(counts) - counts, np.setdiff1d(np.arange(node.size), first)
     former = first[node[second]]
@@ -466,8 +466,8 @@ def graph_of(rules: Rules) -> Graph:
     if not equal.all():
         i = int(np.argmin(equal))
         raise ValueError(
-            f"{builder.path(int(former[i]))} and {builder.path(int(second[i]))} have one state, "
-            "but differ, or their children do; only histories with equal continuations may share it"
+            f"{builder.path(int(former[i]))} and {builder.path(int(second[i]))} have equal states, "
+            "but different continuations"
         )
     kept = np.isin(parent, first)
     return Graph(
@@ -522,13 +522,13 @@ def graph_of_tree(tree: Any) -> Graph:
 def check_chance(
     player: Indices, parent: Indices, probability: Vector, place: Callable[[int], str]
 ) -> None:
-    """Raise a ValueError unless the edges from each chance node have probabilities that sum to 1.
+    """Raise a ValueError unless the probabilities of each chance node are valid and sum to 1.
 
-    ``place`` describes a node, for the message.
+    ``place`` returns the description of a node, for the message.
     """
     drawn = player[parent] == CHANCE
     source, chances = parent[drawn], probability[drawn]
-    # Comparisons with NaN are false.
+    # Comparisons with NaN are false, so both conditions reject NaN.
     improper = source[~((chances >= 0.0) & (chances < np.inf))]
     total = np.bincount(source, chances, minlength=player.size)
     wrong = np.flatnonzero((player == CHANCE) & ~(np.abs(total - 1.0) <= CHANCE_TOLERANCE))
@@ -540,7 +540,7 @@ def check_chance(
 
 
 def checked_columns(columns: Sequence[Any], size: int, name: str) -> list[Any]:
-    """Return columns of whole numbers, those of blocks one by one, or raise a ValueError."""
+    """Split blocks into columns, or raise a ValueError unless all are whole numbers."""
     made: list[Any] = []
     for column in map(np.asarray, columns):
         if (
@@ -561,13 +561,13 @@ def _name(actor: int) -> str:
 
 
 def _narrow(numbers: Any) -> Any:
-    """Return whole numbers in the smallest signed type that holds them."""
+    """Convert whole numbers to the smallest signed type that holds them."""
     low, high = (int(extreme(initial=0)) for extreme in (numbers.min, numbers.max))
     return numbers.astype(np.min_scalar_type(min(low, -high - 1)))
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate the arrays of all batches in place."""
+    """Concatenate the arrays of all batches, and keep the result as the only part."""
     parts[:] = [read_only(np.concatenate(parts))]
     return parts[0]
 

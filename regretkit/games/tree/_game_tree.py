@@ -31,28 +31,28 @@ _SMALL = np.iinfo(np.int32)
 class GameTree:
     """All histories of a game in breadth-first order, in flat read-only arrays.
 
-    History 0 is the empty one. Parents come before children, shorter histories before longer
-    ones, and the children of a history are contiguous, in the order of its actions. The
-    information sets of each player are numbered from 0 by first occurrence; labels are for display
-    and need not be unique.
+    History 0 is the empty one. Shorter histories precede longer ones. The children of a history are
+    contiguous, in the order of its actions. The information sets of each player are numbered from 0
+    by first occurrence. Labels are for display and need not be unique.
 
-    Perfect recall is not required; ``ExtensiveFormGame`` checks it. Trees are
-    usually built by ``from_rules`` or ``from_history``. Whole
-    numbers are 32-bit where that is enough. Arguments are copied unless they are read-only.
+    A tree may have imperfect recall; ``ExtensiveFormGame`` checks it. ``from_rules`` and
+    ``from_history`` build trees. Whole numbers have 32 bits if these suffice. Arguments are copied
+    unless they are read-only.
 
     Parameters
     ----------
     parent
-        The parent of each history, -1 for the first. This and the next four arrays have an entry
-        for each history, shape ``(histories,)``.
+        The parent of each history, -1 for the first, shape ``(histories,)``.
     player
-        The acting player, ``CHANCE`` (-1) or ``TERMINAL`` (-2).
+        The acting player of each history, ``CHANCE`` (-1) or ``TERMINAL`` (-2), shape
+        ``(histories,)``.
     information_set
-        Information set of the acting player, -1 without one.
+        The acting player's information set, -1 without one, shape ``(histories,)``.
     action
-        Index, at the parent, of the action that leads to each history, -1 for the first.
+        Index, at the parent, of the action that leads to each history, -1 for the first, shape
+        ``(histories,)``.
     probability
-        Probability of that action if it is chance's, else 1.
+        Probability of this action if chance takes it, else 1, shape ``(histories,)``.
     payoffs
         Payoff of each player at each terminal history, shape ``(terminals, players)``.
     labels
@@ -116,8 +116,8 @@ class GameTree:
         order = (self.parent[1:] < np.maximum(previous, 0)) | (self.parent[1:] >= numbers)
         if self.parent.size == 0 or self.parent[0] != -1 or order.any():
             raise ValueError(
-                "parent must begin with -1, never decrease, and come before its children, in "
-                f"breadth-first order, got {quote(self.parent.tolist())}"
+                "parent must begin with -1, not decrease, and precede its children, got "
+                f"{quote(self.parent.tolist())}"
             )
         self.terminals = compact(np.flatnonzero(self.player == TERMINAL), "terminals")
         self._chance = np.flatnonzero(self.player == CHANCE)
@@ -133,20 +133,19 @@ class GameTree:
     def from_rules(cls, rules: Rules, *, memory_limit: float | None = None) -> "GameTree":
         """Build the tree of a game from its rules, one batch of histories for each length.
 
-        Labels and names of actions are made at each access.
+        The rules compute labels and names of actions at each access.
 
         Parameters
         ----------
         rules
             The rules of the game.
         memory_limit
-            Largest number of bytes that building may take, by default all that are available.
+            Largest number of bytes to use, by default the available memory.
 
         Raises
         ------
         MemoryError
-            When the tree does not fit into memory, by its size so far or by an estimate of its
-            size from random plays.
+            If the tree does not fit. It is raised early, by an estimate from random plays.
         """
         return cls(**built(rules, memory_limit).arrays())
 
@@ -154,8 +153,8 @@ class GameTree:
     def from_history(cls, root: History, *, memory_limit: float | None = None) -> "GameTree":
         """Build the tree of a game from its empty history, as ``from_rules`` does.
 
-        Labels are ``str`` of information sets and actions. Two lengths of ``History`` objects are
-        held at a time.
+        Labels are ``str`` of information sets and actions. Only the ``History`` objects of two
+        successive lengths are in memory at a time.
         """
         arrays = built(Objects(root), memory_limit).arrays()
         for name in ("labels", "actions"):
@@ -224,13 +223,13 @@ class GameTree:
 
 
 def shared(names: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return tuples of names, equal ones as one object."""
+    """Return tuples of names, with equal tuples as one object to save memory."""
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     return [known.setdefault(each, each) for each in names]
 
 
 def compact(value: Iterable[int], name: str = "value") -> Indices:
-    """Return whole numbers as a read-only array, of 32 bits where those are enough."""
+    """Return whole numbers as a read-only array, of 32 bits if these suffice."""
     if _is_settled(value, np.int32):
         return value
     array = _validate.whole_numbers(value, name)
@@ -246,7 +245,7 @@ def _numbers(value: ArrayLike, name: str) -> Vector:
 
 
 def _is_settled(value: object, dtype: type[Number]) -> TypeGuard[NDArray[Number]]:
-    """Return whether an array is of a type, and immutable."""
+    """Return whether ``value`` is an immutable array of this type, which needs no copy."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype == dtype
@@ -263,14 +262,14 @@ def _names_of_actions(names: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]
 
 
 def _check_tree(tree: GameTree, counts: Indices) -> list[Indices]:
-    """Check a tree whose histories have so many children; return the sizes of information sets."""
+    """Check a tree, given numbers of children, and return the sizes of information sets."""
     histories, terminals, players = tree.histories, tree.terminals.size, tree.players
     shapes = dict.fromkeys(("player", "information_set", "action", "probability"), (histories,))
     for name, shape in {**shapes, "payoffs": (terminals, players)}.items():
         if getattr(tree, name).shape != shape:
             raise ValueError(
-                f"{name} has shape {getattr(tree, name).shape}, but there are {histories} "
-                f"histories, {terminals} terminal ones and {players} players; pass shape {shape}"
+                f"{name} must have shape {shape} for {histories} histories, {terminals} terminals "
+                f"and {players} players, got {getattr(tree, name).shape}"
             )
     if not players or len(tree.actions) != players:
         raise ValueError(
@@ -291,8 +290,8 @@ def _check_tree(tree: GameTree, counts: Indices) -> list[Indices]:
         _check(own & (sets > known[:-1] + 1), "information_set", sets, "counts by first occurrence")
         if not known[-1] + 1 == len(labels) == len(actions):
             raise ValueError(
-                f"player {i} has {known[-1] + 1} information sets, but labels names {len(labels)} "
-                f"and actions {len(actions)}; pass one of each"
+                f"player {i} has {known[-1] + 1} information sets, but {len(labels)} labels and "
+                f"{len(actions)} tuples of actions"
             )
         sizes.append(np.zeros(len(labels), dtype=np.int64))
         sizes[i][sets[own]] = counts[own]
@@ -304,7 +303,7 @@ def _check_tree(tree: GameTree, counts: Indices) -> list[Indices]:
     if not np.array_equal(named, counts[chance]):
         raise ValueError("outcomes must name the outcomes of each chance history, in order")
 
-    # All names of actions are checked now, so that messages can show the path of a history.
+    # history_path needs the names of actions, which are valid from here on.
     def place(history: int) -> str:
         return path_text(tree.history_path(history))
 

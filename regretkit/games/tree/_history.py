@@ -1,4 +1,4 @@
-"""The rules of a game as histories, one by one or in batches."""
+"""The ``History`` interface, and checks of histories."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, Self, cast, runtime_checkable
@@ -14,24 +14,30 @@ TERMINAL = -2
 """The player number of terminal histories in a ``GameTree``."""
 
 CHANCE_TOLERANCE = 1e-9
-"""How far from 1 the probabilities of a chance history may sum; they are used as they are."""
+"""Largest distance from 1 of the sum of chance's probabilities, which are not normalized."""
 
 LONGEST = 20_000
-"""Moves of the longest history of a game that is built or played."""
+"""Largest number of moves of a history."""
 
 Action = TypeVar("Action", bound=Hashable, default=Any)
 
 
 @runtime_checkable
 class History(Protocol[Action]):
-    """A history of a game: the interface that the rules of a game implement.
+    """A history of a game, the interface for games written as objects.
 
-    The empty history, its children, their children and so on are the whole game. Histories are
-    immutable: a child is a new object.
+    The empty history and its descendants define the whole game. Histories are immutable: ``child``
+    returns a new object. ``Rules`` define a game by batches instead, which is faster.
 
-    ``payoffs`` is only called at terminal histories, ``player`` only at others,
-    ``chance_outcomes`` only where chance acts, ``actions`` and ``information_set`` only where a
-    player does.
+    ===================================== ==================================
+    method                                called at
+    ===================================== ==================================
+    ``is_terminal``                       all histories
+    ``payoffs``                           terminal histories
+    ``player``, ``child``                 other histories
+    ``chance_outcomes``                   histories where chance acts
+    ``actions``, ``information_set``      histories where a player acts
+    ===================================== ==================================
 
     Examples
     --------
@@ -76,7 +82,7 @@ class History(Protocol[Action]):
     def information_set(self) -> Hashable:
         """Return the acting player's information set.
 
-        Two histories at which the same player acts are in one information set if this is equal.
+        Histories of the same player with equal values belong to the same information set.
         """
         ...
 
@@ -86,7 +92,7 @@ class History(Protocol[Action]):
 
 
 def check_history(root: object, name: str) -> None:
-    """Raise a TypeError that names the methods which ``root`` lacks to be a ``History``."""
+    """Raise a TypeError unless ``root`` has all methods of a ``History``."""
     if isinstance(root, type):
         raise TypeError(f"{name} must be an object, got the class {root.__name__}")
     methods = [method for method in vars(History) if not method.startswith("_")]
@@ -99,13 +105,13 @@ def check_history(root: object, name: str) -> None:
 
 
 def payoffs_of(history: History) -> list[float]:
-    """Return the payoffs of a terminal history, which must be a sequence."""
+    """Return the payoffs of a terminal history as floats."""
     payoffs: list[float] = floats(history.payoffs(), "payoffs()").tolist()
     return payoffs
 
 
 def actions_of(history: History[Action]) -> Sequence[Action]:
-    """Return the legal actions, which must be in an order; a text is a sequence of letters."""
+    """Return the legal actions, or raise unless they are ordered. A string is one of letters."""
     actions = history.actions()
     if not isinstance(cast(object, actions), str):
         ordered(actions, "actions()")
@@ -113,18 +119,18 @@ def actions_of(history: History[Action]) -> Sequence[Action]:
 
 
 def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
-    """Return the outcomes of chance, which must be a sequence."""
+    """Return the outcomes of chance, or raise unless they are ordered."""
     outcomes = history.chance_outcomes()
     ordered(outcomes, "chance_outcomes()")
     return outcomes
 
 
 def check_length(moves: int) -> None:
-    """Raise a ValueError for a history that no game that ends has."""
+    """Raise a ValueError for a history so long that the game may never end."""
     if moves > LONGEST:
         raise ValueError(
-            f"the game has histories of more than {LONGEST:,} moves; let is_terminal() be true "
-            "at the end of each play"
+            f"the game has histories of more than {LONGEST:,} moves; is_terminal() must return "
+            "True at the end of each play"
         )
 
 

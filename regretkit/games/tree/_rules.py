@@ -1,4 +1,4 @@
-"""The rules of a game over columns, and histories as objects in one of them."""
+"""The ``Rules`` interface over batches of histories, and its adapter for ``History`` objects."""
 
 import abc
 from collections.abc import Callable, Hashable, Sequence
@@ -19,7 +19,7 @@ from regretkit.games.tree._history import (
 )
 
 Column: TypeAlias = Any
-"""One number, or one row of numbers, for each history of a batch."""
+"""An array with one number, or one row of numbers, for each history of a batch."""
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -27,8 +27,8 @@ Mask: TypeAlias = NDArray[np.bool_]
 class Batch:
     """Histories of one length, as columns: ``h.paid[i]`` belongs to history ``i``.
 
-    The first axis of every column is that of the histories. Columns are never changed in place:
-    ``then`` makes the batch of the children.
+    The first axis of every column runs over histories. Rules never change columns in place: they
+    call ``then``, which returns the batch of the children.
 
     Parameters
     ----------
@@ -78,17 +78,20 @@ class Batch:
 class Rules(abc.ABC):
     """The rules of a game, over batches of histories.
 
-    A rule computes one entry for each history of a batch ``h``, with NumPy, so that a game of ten
-    million histories takes a few dozen array operations for each length. A number in place of an
-    array holds for all histories. Actions are whole numbers from 0; all actions of an information
-    set are legal at each of its histories.
+    Each method computes one entry for each history of a batch ``h``, with NumPy. A tree of ten
+    million histories takes a few dozen array operations for each length. A method may return a
+    number in place of an array, for all histories. Actions are whole numbers from 0. Histories of
+    one information set have the same legal actions.
 
-    One class is enough to build the tree (``ExtensiveFormGame.from_rules``), to merge repeated
-    states (``GraphGame.from_rules``), and to play without a tree
-    (``solve(rules, sampling="external")``), which compiles rules to machine code. Rules should have
-    no state; attributes are parameters.
+    ============================================== =============================================
+    use                                            call
+    ============================================== =============================================
+    build the tree                                 ``ExtensiveFormGame.from_rules(rules)``
+    merge histories with equal ``state``           ``GraphGame.from_rules(rules)``
+    play without a tree, compiled to machine code  ``solve(rules, sampling="external")``
+    ============================================== =============================================
 
-    A game with repeated states also says in which ``state`` histories are.
+    Attributes are the parameters of the game. Rules should have no other state.
 
     Examples
     --------
@@ -119,11 +122,11 @@ class Rules(abc.ABC):
     """
 
     numbered: bool = False
-    """Whether the one observation is the number of the information set in the game's own order."""
+    """Whether ``observed`` returns one column, the numbers of the player's information sets."""
 
     @abc.abstractmethod
     def start(self) -> Batch:
-        """Return the batch of the empty history alone."""
+        """Return the batch that holds only the empty history."""
 
     @abc.abstractmethod
     def player(self, h: Batch) -> ArrayLike:
@@ -133,8 +136,8 @@ class Rules(abc.ABC):
     def legal(self, h: Batch) -> Mask:
         """Return True for each legal action, shape ``(h.size, actions)``.
 
-        One player, or chance, acts at all histories of ``h``. An array of shape ``(actions,)``
-        holds for all histories. The number of columns may differ between batches.
+        The same player, or chance, acts at all histories of ``h``. An array of shape ``(actions,)``
+        applies to all of them. The number of columns may differ between batches.
         """
 
     @abc.abstractmethod
@@ -148,9 +151,9 @@ class Rules(abc.ABC):
     def observed(self, h: Batch) -> tuple[Column, ...]:
         """Return the acting player's observations: columns of whole numbers, each ``(h.size,)``.
 
-        Several columns may be one array of shape ``(h.size, columns)``. Two histories of the same
-        player are in one information set if all their columns are equal. All histories of the game
-        have equally many columns.
+        Histories of the same player with equal columns belong to the same information set. An array
+        of shape ``(h.size, columns)`` counts as several columns. The number of columns is the same
+        throughout the game.
         """
 
     @abc.abstractmethod
@@ -168,10 +171,10 @@ class Rules(abc.ABC):
         return probability
 
     def state(self, h: Batch) -> tuple[Column, ...]:
-        """Return columns, like ``observed``, which are equal where continuations are.
+        """Return columns, as in ``observed``, that determine the continuation, for ``GraphGame``.
 
-        A ``GraphGame`` needs them: histories at which the same player acts, or chance, in one state
-        have equal information sets, actions, probabilities and payoffs from there on.
+        Histories of the same player, or of chance, with equal columns must have equal information
+        sets, actions, probabilities and payoffs from there on.
         """
         raise TypeError(f"{quote(self)} has no method state(h)")
 
@@ -184,9 +187,9 @@ class Rules(abc.ABC):
         return " ".join(map(str, observed))
 
     def moves(self, h: Batch) -> tuple[Indices, Indices]:
-        """Return the history and the action of each legal move, in this order.
+        """Return the history and the action of each legal move, sorted by history.
 
-        The builder calls this alone; rules whose actions are no columns of a mask replace it.
+        The tree builder calls ``moves`` only. Override it where a mask ``legal`` would be large.
         """
         legal = np.asarray(self.legal(h))
         if legal.ndim < 2:
@@ -202,7 +205,7 @@ class Rules(abc.ABC):
 
 
 class HistoryError(ValueError):
-    """An error at one history of a batch, whose path the builder adds."""
+    """An error at one history of a batch. The builder adds the path of the history."""
 
     def __init__(self, message: str, h: Batch, row: int) -> None:
         super().__init__(message)
@@ -210,10 +213,10 @@ class HistoryError(ValueError):
 
 
 class Objects(Rules):
-    """The rules of histories as objects, which are one column; actions and names are numbered.
+    """The rules of ``History`` objects, held in the column ``node``.
 
-    Column ``place`` numbers the histories of a level. ``key`` is called with a history and returns
-    its state; by default the history's method ``state()`` is.
+    Actions and information sets are numbered by first occurrence. Column ``place`` numbers the
+    histories of a level. ``key`` maps a history to its state, by default its method ``state()``.
     """
 
     def __init__(self, root: Any, key: Callable[[Any], Hashable] | None = None) -> None:
@@ -253,7 +256,7 @@ class Objects(Rules):
             name = "chance_outcomes()"
             listed = [[action for action, _ in outcomes_of(x)] for x in h.node]
         else:
-            actions_of(h.node[0])  # which must be in an order
+            actions_of(h.node[0])  # checks that actions are ordered
             listed = [x.actions() for x in h.node]
         counts = [len(actions) for actions in listed]
         numbers, known = [], self._numbers
@@ -276,7 +279,7 @@ class Objects(Rules):
     def chance(self, h: Batch, action: Indices) -> Vector:
         last, drawn, of = None, [], dict[Hashable, float]()
         for x, number in zip(h.node, action.tolist(), strict=True):
-            if x is not last:
+            if x is not last:  # the moves of a history are contiguous
                 last, of = x, dict(x.chance_outcomes())
             drawn.append(of[self.names[number]])
         return np.array(drawn, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Sequence form of a game tree: sequences, the check of perfect recall, payoffs as sparse rows."""
+"""Sequence form of a game tree: sequences, perfect recall, and sparse payoff matrices."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,14 +15,14 @@ from regretkit._util._validate import quote, shorten
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.sets import DecisionTree
 
-WITHIN_BOUNDS = DISJOINT = True  # in what is compiled
+WITHIN_BOUNDS = DISJOINT = True  # for the compiler: no negative indices, no shared memory
 
 
 def levels(tree: GameTree) -> Iterator[slice]:
     """Yield the slice of each level below the root, in breadth-first order."""
     start, end = 1, tree.histories
     while start < end:
-        # Children of this level begin after the last history whose parent comes before it.
+        # parent is sorted: this level ends before the first history whose parent lies in it.
         stop = int(np.searchsorted(tree.parent, tree.parent.dtype.type(start)))
         yield slice(start, stop)
         start = stop
@@ -43,7 +43,7 @@ def last_sequences(tree: GameTree) -> Indices:
 
 
 def reach_of_chance(tree: GameTree) -> Vector:
-    """Return the probability of chance's moves to each history, shape ``(histories,)``."""
+    """Return the product of chance's probabilities up to each history, ``(histories,)``."""
     reach: Vector = tree.probability.copy()
     for level in levels(tree):
         reach[level] *= reach[tree.parent[level]]
@@ -51,7 +51,7 @@ def reach_of_chance(tree: GameTree) -> Vector:
 
 
 def merge_terminals(sequences: Indices, weights: Vector, payoffs: Vector) -> tuple[Indices, Vector]:
-    """Return the distinct columns of ``sequences``, sorted, and their total weighted payoffs.
+    """Return the distinct columns of ``sequences``, sorted, and the sums of weighted payoffs.
 
     ``sequences`` and the returned payoffs have shape ``(players, terminals)``; the argument
     ``payoffs`` has shape ``(terminals, players)``.
@@ -64,14 +64,21 @@ def merge_terminals(sequences: Indices, weights: Vector, payoffs: Vector) -> tup
 
 
 def sorted_columns(sequences: Indices) -> tuple[Indices, Indices]:
-    """Return the lexicographic order of the columns, and in it the group of equal ones of each."""
+    """Return the lexicographic order of the columns, and in this order each one's group of equals.
+
+    Examples
+    --------
+    >>> order, group = sorted_columns(np.array([[1, 0, 1]]))
+    >>> order.tolist(), group.tolist()
+    ([1, 0, 2], [0, 1, 1])
+    """
     order = np.lexsort(sequences[::-1])
     differ = (np.diff(sequences[:, order]) != 0).any(axis=0)
     return order, np.append(0, np.cumsum(differ))
 
 
 def decision_trees(tree: GameTree, last: Indices) -> tuple[DecisionTree, ...]:
-    """Return each player's decision tree, numbered as the game's information sets."""
+    """Return each player's decision tree, with decision points numbered as information sets."""
     return tuple(
         DecisionTree(
             _parents(tree, player, last[player]),
@@ -84,10 +91,10 @@ def decision_trees(tree: GameTree, last: Indices) -> tuple[DecisionTree, ...]:
 
 
 def _parents(tree: GameTree, player: int, last: Indices) -> Indices:
-    """Return the sequence before each information set, which perfect recall makes unique."""
+    """Return the sequence before each information set, or raise if it is not unique."""
     histories = np.flatnonzero(tree.player == player)
     numbers = tree.information_set[histories]
-    # The first history of each set: the last one written in reverse order
+    # Written in reverse order, the first history of each set remains.
     first = np.zeros(len(tree.labels[player]), dtype=np.int64)
     first[numbers[::-1]] = histories[::-1]
     differing = np.flatnonzero(last[histories] != last[first[numbers]])
@@ -96,8 +103,8 @@ def _parents(tree: GameTree, player: int, last: Indices) -> Indices:
         label, example = tree.labels[player][number], _path(tree, int(first[number]))
         raise ValueError(
             f"imperfect recall: player {player} cannot tell {example} from "
-            f"{_path(tree, history)}, which both lie in its information set {quote(label)}, but "
-            "it did not do or know the same before; give them different information sets"
+            f"{_path(tree, history)}, both in its information set {quote(label)}, but its earlier "
+            "actions or information sets differ; give them different information sets"
         )
     return last[first]
 
@@ -111,7 +118,7 @@ class SparseRows(NamedTuple):
     """A sparse matrix, row by row (CSR)."""
 
     begin: Indices
-    """Where the entries of each row begin, and where those of the last one end."""
+    """Offset of the entries of each row, and of the end."""
     column: Indices
     value: Vector
 
@@ -133,9 +140,9 @@ def _multiply(
     weights: Vector,
     totals: Vector,
 ) -> None:
-    """Set the rows of ``PayoffRows`` times a strategy; a plain loop, compiled to machine code.
+    """Write A x of ``PayoffRows`` into ``totals``, in a plain loop for compilation.
 
-    ``weights`` begin with the strategy; the sums are put behind it.
+    ``weights`` starts with the strategy x. The loop appends the sums of merged columns.
     """
     strategy = weights.size - (sum_begin.size - 1)
     for k in range(sum_begin.size - 1):
@@ -149,6 +156,7 @@ def _multiply(
             term = value[entry] * weights[column[entry]]
             total += term
             magnitude += abs(term)
+        # Terms that cancel up to rounding sum to exactly 0, so ties remain ties.
         totals[row] = 0.0 if abs(total) <= RESOLUTION * magnitude else total
 
 
@@ -157,25 +165,26 @@ class PayoffRows:
     """A player's utility as a matrix times the opponent's strategy, ``u = A x``.
 
     The player's sequences with equal payoffs share one row. The opponent's sequences with equal
-    columns share one column, for which their probabilities are added first. Zero payoffs are
-    omitted. Only bitwise equal rows and columns are merged, which changes only the order of sums;
-    it is the same in all engines, and sequences of equal payoffs have bitwise equal utilities.
+    columns share one column, whose weight is the sum of their probabilities. Zeros are omitted.
+    Merged rows and columns are bitwise identical, so merging changes only the order of sums. All
+    engines use this order, and sequences with equal payoffs have bitwise identical utilities.
     """
 
     row: Indices
     """The row of each sequence of the player, shape ``(dimension,)``."""
     rows: SparseRows
-    """The distinct rows; a column is a sequence of the opponent or, from their number on, a sum."""
+    """The distinct rows. Column c is the opponent's sequence c, or row c - n of ``sums`` for c >= n
+    sequences."""
     sums: SparseRows
-    """The sequences of the opponent in each sum; the values are ones."""
+    """The opponent's sequences in each merged column. All values are 1."""
 
     @cached_property
     def _groups(self) -> tuple[Indices, Indices]:
-        """The row of each entry, and the sum of each sequence in one."""
+        """The row of each entry of ``rows``, and of each entry of ``sums``."""
         return self.rows.row_of_entry, self.sums.row_of_entry
 
     def utility(self, strategy: Vector) -> Vector:
-        """Return ``A x``, shape ``(dimension,)``, zero where the terms cancel up to rounding."""
+        """Return A x, shape ``(dimension,)``, exactly 0 where terms cancel up to rounding."""
         kinds, totals = self.sums.begin.size - 1, np.empty(self.rows.begin.size - 1)
         indices = self.rows.begin, self.rows.column, self.sums.begin, self.sums.column
         weights = np.concatenate([strategy, np.empty(kinds)])
@@ -194,7 +203,7 @@ def payoff_rows(
     dimension: int,
     opponent_dimension: int,
 ) -> PayoffRows:
-    """Return the payoffs at the terminals with these last sequences as rows."""
+    """Return the matrix of the payoffs at terminals with these last sequences."""
     paid = np.flatnonzero(payoff)
     rows, row = _distinct(
         _by_rows(player_sequence[paid], opponent_sequence[paid], payoff[paid], dimension)
@@ -204,12 +213,12 @@ def payoff_rows(
 
 
 def offsets(lengths: Indices) -> Indices:
-    """Return where groups of these lengths begin, and where the last one ends."""
+    """Return the offsets of groups of these lengths, and the end of the last."""
     return np.concatenate(([0], np.cumsum(lengths)))
 
 
 def _merge_columns(rows: SparseRows, columns: int) -> tuple[SparseRows, SparseRows]:
-    """Merge equal columns; return what is left, and which columns have to be summed."""
+    """Merge equal columns; return the matrix, and the columns that each merged one sums."""
     of_row = rows.row_of_entry
     transposed = _by_rows(rows.column, of_row, rows.value, columns)
     kind, representative = _kinds(transposed)
@@ -227,7 +236,7 @@ def _merge_columns(rows: SparseRows, columns: int) -> tuple[SparseRows, SparseRo
 
 
 def _distinct(rows: SparseRows) -> tuple[SparseRows, Indices]:
-    """Return one of each kind of equal rows, and of which kind each row is."""
+    """Return the distinct rows, and the distinct row of each row."""
     kind, representative = _kinds(rows)
     lengths = rows.lengths[representative]
     entries = expand_ranges(rows.begin[representative], lengths)
@@ -235,18 +244,19 @@ def _distinct(rows: SparseRows) -> tuple[SparseRows, Indices]:
 
 
 def _kinds(rows: SparseRows) -> tuple[Indices, Indices]:
-    """Return of which kind each row is, equal ones of the same, and the first of each kind."""
+    """Return the group of equal rows of each row, and the first row of each group."""
+    # The hash of a row: the sum of the hashes of its entries, modulo 2^64.
     hashed = mixed(mixed(rows.value.view(np.uint64)) + mixed(rows.column.astype(np.uint64)))
     running = np.zeros(hashed.size + 1, dtype=np.uint64)
     np.cumsum(hashed, out=running[1:])
     hashes = running[rows.begin[1:]] - running[rows.begin[:-1]]
     _, representative, kind = np.unique(hashes, return_index=True, return_inverse=True)
-    # Neighbours stay neighbours, also in memory.
+    # Number groups by first occurrence, so that neighbours stay neighbours in memory.
     order = np.argsort(representative)
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     representative, kind = representative[order], place[kind.ravel()]
-    # Equal rows have equal hashes; that unequal ones do is all but impossible, and checked.
+    # Unequal rows with equal hashes are very unlikely. If there are any, do not merge.
     like = representative[kind]
     if np.array_equal(rows.lengths, rows.lengths[like]):
         entries = expand_ranges(rows.begin[like], rows.lengths)
@@ -257,7 +267,7 @@ def _kinds(rows: SparseRows) -> tuple[Indices, Indices]:
 
 
 def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64 bits, so that their sums tell sets of numbers apart (Steele et al., 2014)."""
+    """Hash 64 bits by the finalizer of SplitMix64 (Steele, Lea and Flood, 2014)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
