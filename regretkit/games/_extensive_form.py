@@ -140,8 +140,8 @@ class ExtensiveFormGame(TreeGame[DecisionTree]):
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
         """Return the utility of each sequence of ``player``, shape ``(dimension,)``.
 
-            g[s]  =  sum over terminals z whose last sequence is s of
-                     c(z) payoff(z) product over the others j of x_j[s_j(z)]
+        g[s]  =  sum over terminals z whose last sequence is s of
+                 c(z) payoff(z) product over the others j of x_j[s_j(z)]
         """
         if self.players == 2:
             return self._payoff_rows(player, payoff_of).utility(strategies[1 - player])

@@ -189,8 +189,8 @@ def test_what_one_wins_others_lose(name):
 
 test_an_argument_out_of_range_is_refused_with_the_range = refusals(
     ("kuhn_poker(players=13)", "players must be at most 12"),
-    ("kuhn_poker(players=3, deck=2)", "deck must be at least 3, one a player, got 2"),
-    ("leduc_poker(ranks=1)", "1 ranks in 2 suits are 2 cards, but 2 players need at least 3"),
+    ("kuhn_poker(players=3, deck=2)", "deck must be at least players, 3, got 2"),
+    ("leduc_poker(ranks=1)", "2 players need at least 3 cards, but 1 ranks in 2 suits are 2"),
     ("traffic_light(crash=1e999)", "crash must be a finite number, got inf"),
     ("battleship(width=0)", "width must be .*got 0"),
     ("battleship(lengths=[])", "lengths must have one number for each ship, got none"),

@@ -214,7 +214,12 @@ SET = 'p "" 1 1 "s" { "a" "b" } 0\n'
         (SET + 't "" 0', 3, 7, "the next node of the tree"),
         (SET + 'p "" 1 1 "t" { "a" "b" } 0', 3, 8, "before with 's', got 't'"),
         (SET + 'p "" 1 1 "s" { "b" "a" } 0', 3, 8, r"\['a', 'b'\], got \['b', 'a'\]"),
-        (SET + 'p "" 1 2 0', 3, 8, "2 of player 1 is not declared; its first occurrence needs its actions"),
+        (
+            SET + 'p "" 1 2 0',
+            3,
+            8,
+            "2 of player 1 is not declared; its first occurrence needs its actions",
+        ),
         ('p "" 1 --1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
         (SET + 't "" 1 "x" { 1 }\nt "" 1 "y" { 1 }', 4, 6, "before with 'x', got 'y'"),
         (CHANCE + CHANCE.replace(".5", "1", 1).replace(".5", "0"), 3, 6, r"\[0.5, 0.5\], got"),

@@ -15,12 +15,12 @@ from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
 _WORD = 60
-"""Bids whose bits share a number."""
+"""Number of bids whose bits share a word."""
 _MOST_BIDS = 300
 
 
 class _Bidding(NamedRules):
-    """Rolls of hidden dice, then ever higher bids, numbered from the lowest, and a challenge."""
+    """Rolls of hidden dice, then increasing bids, numbered from the lowest, and a challenge."""
 
     players: int
     memory: int | None
@@ -28,17 +28,17 @@ class _Bidding(NamedRules):
     @property
     @abc.abstractmethod
     def rolls(self) -> int:
-        """Number of chance moves, equally many for each player."""
+        """Number of chance moves, the same for each player."""
 
     @property
     @abc.abstractmethod
     def outcomes(self) -> int:
-        """Number of outcomes of each."""
+        """Number of outcomes of each chance move."""
 
     @property
     @abc.abstractmethod
     def bids(self) -> int:
-        """Number of bids; the challenge follows the highest one."""
+        """Number of bids. Action ``bids`` is the challenge."""
 
     def __attrs_post_init__(self) -> None:
         if self.bids > _MOST_BIDS:
@@ -48,7 +48,7 @@ class _Bidding(NamedRules):
         words = -(-self.bids // _WORD)
         return Batch(
             deal=np.zeros((1, self.rolls), dtype=np.int64),
-            # the bids so far as bits, or the last ones that players remember
+            # past bids as bits, or with limited memory the numbers of the last bids
             said=np.zeros((1, words), np.int64) if self.memory is None else self._nothing(),
             last=np.full(1, -1),
             over=np.zeros(1, dtype=np.bool_),
@@ -92,7 +92,7 @@ class _Bidding(NamedRules):
         return h.deal, h.said, h.last, h.over, turn
 
     def _paid(self, h: Batch, count: Indices, claimed: Indices) -> Vector:
-        """Return the payoffs where so many dice show the claimed face."""
+        """Return the payoffs, given the number of dice with the claimed face, and the claim."""
         turn, won = h.length - self.rolls, np.where(count >= claimed, 1.0, -1.0)
         payoffs = np.zeros((h.size, self.players))
         payoffs[:, (turn - 2) % self.players] = won
@@ -100,7 +100,7 @@ class _Bidding(NamedRules):
         return payoffs
 
     def _said(self, said: tuple[int, ...]) -> list[str]:
-        """Return the names of bids that were observed."""
+        """Return the names of observed bids."""
         if self.memory is None:
             bits = [word >> bit & 1 for word in said for bit in range(_WORD)]
             return [self.action_name(0, bid) for bid in range(self.bids) if bits[bid]]
@@ -111,15 +111,17 @@ class _Bidding(NamedRules):
 class LiarsDice(_Bidding, name="liars_dice"):
     """Liar's dice, a game of bids on hidden dice.
 
-    Each player rolls some dice and sees only its own. Then the players bid in turn, player 0
-    first: the bid ``3-5`` claims that there are at least three fives among all dice, where the
-    highest face is wild and counts as any. A bid must be higher than the last one, by its quantity
-    or, with the same quantity, by its face. Instead of bidding, a player may call the last bidder
-    a ``liar``, which ends the game, and after the highest bid that is its only action. If the bid
-    was true the bidder wins 1 and the caller loses 1, otherwise the reverse; all other players
-    earn 0.
+    Each player rolls its dice and observes only these. Then the players bid in turn, player 0
+    first. The bid ``3-5`` claims that all dice together show at least three fives. The highest face
+    is wild: it counts as any face. A bid must be higher than the last one, by quantity or, at equal
+    quantity, by face.
 
-    An information set is named by the player's dice, the lowest first, and all bids: ``2 1-3 1-5``.
+    Instead of bidding, a player may call the last bidder a ``liar``, which ends the game. After the
+    highest bid this is the only action. If the bid is true, the bidder earns 1 and the caller -1,
+    otherwise the reverse. All other players earn 0.
+
+    The label of an information set consists of the player's sorted dice and all bids, as
+    ``2 1-3 1-5``.
 
     Parameters
     ----------
@@ -128,11 +130,10 @@ class LiarsDice(_Bidding, name="liars_dice"):
     sides
         Number of sides of a die, at least 1.
     players
-        Number of players, at least 2; there are at most 300 bids.
+        Number of players, at least 2. ``dice * players * sides`` must be at most 300.
     memory
-        Number of last bids that players remember, at least 1; None for all. Limited memory makes
-        the game one of imperfect recall; it has no sequence form, but few states, see
-        ``GraphGame``.
+        Number of last bids that players remember, at least 1; None for all. Limited memory means
+        imperfect recall, without a sequence form. It leaves few nodes, see ``GraphGame``.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class LiarsDice(_Bidding, name="liars_dice"):
     <GameTree: 8181 histories, 4080 terminals, 512 + 512 information sets>
     >>> game.tree.labels[1][5], game.tree.actions[1][5]
     ('1 2-2', ('2-3', '2-4', 'liar'))
-    >>> LiarsDice(dice=3, memory=2)  # the rules alone
+    >>> LiarsDice(dice=3, memory=2)  # rules, without a tree
     liars_dice(dice=3, memory=2)
 
     References
@@ -196,37 +197,38 @@ liars_dice = tree_factory(LiarsDice)
 """Build the tree of ``LiarsDice``, whose arguments it takes."""
 
 FACES = "123456789"
-"""The faces of a die; those of a smaller one are the first of them. The first is wild."""
+"""The faces of a die of Dudo. A die of n sides has the first n; the first is wild."""
 
 
 @frozen(repr=False, slots=False)
 class Dudo(_Bidding, name="dudo"):
     """A round of Dudo, the game of liar's dice in which ones are wild.
 
-    Both players roll hidden dice. Then they claim in turn, player 0 first, that all dice together
-    show at least a number of a face: ``2x5`` claims two fives. Ones count as every other face too.
-    Each claim is stronger than the one before; instead of claiming, a player may challenge the
-    last claim (``dudo``), which ends the round. If the last claim was true the challenger loses 1
-    to the other player, else wins 1. After the strongest claim, challenging is the only action.
+    Both players roll hidden dice. Then they claim in turn, player 0 first. The claim ``2x5`` means
+    that all dice together show at least two fives. Ones are wild: they count as any face. Each
+    claim must be stronger than the last one.
 
-    A claim is stronger with more dice, or with equally many of a higher face. Ones are rarer: ``n``
-    ones come right before ``2n`` twos. With one die each the order is ``1x2``, ``1x3``, ...,
-    ``1x6``, ``1x1``, ``2x2``, ..., ``2x6``, ``2x1``.
+    Instead of claiming, a player may challenge the last claim (``dudo``), which ends the round.
+    After the strongest claim this is the only action. If the claim is true, the challenger pays 1
+    to the other player, else it earns 1.
 
-    An information set is named by the player's dice and the claims: at ``3:1x2,1x5`` player 0
-    rolled a three and claimed one two, and player 1 claimed one five.
+    A claim is stronger with more dice or, with equally many, a higher face. The claim of ``n``
+    ones is just weaker than that of ``2n`` twos. With one die each the order is ``1x2``, ``1x3``, ..., ``1x6``,
+    ``1x1``, ``2x2``, ..., ``2x6``, ``2x1``.
+
+    The label of an information set consists of the player's dice and the claims. At ``3:1x2,1x5``
+    player 0 rolled a three and claimed one two, and player 1 claimed one five.
 
     Parameters
     ----------
     dice
         Number of dice of each player, from 1 to 10.
     sides
-        Number of sides of a die, from 1 to 9. There are ``4 ** (dice * sides)`` different
-        sequences of claims, so that more dice need fewer sides.
+        Number of sides of a die, from 1 to 9. There are ``4 ** (dice * sides)`` sequences of
+        claims, so more dice need fewer sides.
     memory
-        Number of last claims that players remember, at least 1; None for all. Limited memory makes
-        the game one of imperfect recall; it has no sequence form, but few states, see
-        ``GraphGame``.
+        Number of last claims that players remember, at least 1; None for all. Limited memory means
+        imperfect recall, without a sequence form. It leaves few nodes, see ``GraphGame``.
 
     Examples
     --------
@@ -255,7 +257,7 @@ class Dudo(_Bidding, name="dudo"):
 
     @cached_property
     def hands(self) -> list[tuple[str, ...]]:
-        """The rolls of a player, up to the order of its dice."""
+        """The distinct rolls of a player's dice, each sorted."""
         return list(combinations_with_replacement(FACES[: self.sides], self.dice))
 
     @property
@@ -264,7 +266,7 @@ class Dudo(_Bidding, name="dudo"):
 
     @cached_property
     def claims(self) -> list[tuple[int, int]]:
-        """The number and the face of each claim: n ones come right before 2n twos."""
+        """Number and face of each claim, from the weakest: n ones sort just before 2n twos."""
         claims = [(n, face) for n in range(1, 2 * self.dice + 1) for face in range(self.sides)]
         return sorted(claims, key=lambda claim: (claim[0] * (2 if claim[1] == 0 else 1), claim[1]))
 
@@ -274,6 +276,7 @@ class Dudo(_Bidding, name="dudo"):
 
     @cached_property
     def _probability(self) -> Vector:
+        # Multinomial: dice! / product of (repeats of each face)! orders of a sorted roll
         repeats = [math.prod(map(math.factorial, Counter(hand).values())) for hand in self.hands]
         orders = [math.factorial(self.dice) // repeated for repeated in repeats]
         return np.array([order / self.sides**self.dice for order in orders])

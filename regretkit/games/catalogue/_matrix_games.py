@@ -14,14 +14,14 @@ from regretkit.games._registry import call_text, register
 
 _HANDS = ["rock", "paper", "scissors"]
 _COUNTED = 100
-"""Limit on the binomial coefficient that is computed; no memory holds more outcomes."""
+"""Largest exponent or binomial argument to compute; beyond it, outcomes exceed any memory."""
 
 
 @register
 def rock_paper_scissors() -> NormalFormGame:
     """Return rock-paper-scissors: rock beats scissors, scissors beat paper, paper beats rock.
 
-    Zero-sum and of value 0. In equilibrium, each action has probability 1/3.
+    The game is zero-sum with value 0. In equilibrium, each action has probability 1/3.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def rock_paper_scissors() -> NormalFormGame:
 def biased_rock_paper_scissors() -> NormalFormGame:
     """Return rock-paper-scissors with unequal stakes.
 
-    Zero-sum and of value 0. The only equilibrium is (1, 10, 5) / 16 for both.
+    The game is zero-sum with value 0. In the only equilibrium, both play (1, 10, 5) / 16.
 
     Examples
     --------
@@ -57,9 +57,10 @@ def biased_rock_paper_scissors() -> NormalFormGame:
 
 @register
 def regret_matching_cycle() -> NormalFormGame:
-    """Return a game of three by three in which the last iterates of RM+ run in circles.
+    """Return a game with three actions each in which the last iterates of RM+ cycle.
 
-    Zero-sum and of value 1/4. The only equilibrium is (1, 1, 10) / 12 against (4, 5, 3) / 12.
+    The game is zero-sum with value 1/4. The only equilibrium is (1, 1, 10) / 12 against
+    (4, 5, 3) / 12.
 
     Examples
     --------
@@ -81,18 +82,18 @@ def regret_matching_cycle() -> NormalFormGame:
 def random_matrix_game(
     rows: int = 10, columns: int | None = None, seed: int = 0, distribution: str = "uniform"
 ) -> NormalFormGame:
-    """Return a zero-sum game whose payoffs are drawn independently of each other.
+    """Return a zero-sum game with independent random payoffs.
 
-    They are what NumPy's ``default_rng(seed)`` draws first, so that any program can draw them.
+    They are the first draws of NumPy's ``default_rng(seed)``, so other programs can reproduce them.
 
     Parameters
     ----------
     rows, columns
-        Numbers of actions; as many columns as rows by default.
+        Numbers of actions, at least 1. By default there are as many columns as rows.
     seed
-        The seed, a whole number.
+        The seed, at least 0.
     distribution
-        ``"uniform"`` between -1 and 1, or ``"normal"`` with mean 0 and variance 1.
+        ``"uniform"`` on [-1, 1), or ``"normal"`` with mean 0 and variance 1.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def random_matrix_game(
 def matching_pennies() -> NormalFormGame:
     """Return matching pennies: player 0 wins if both show the same side, else player 1.
 
-    Zero-sum and of value 0. In equilibrium, both sides are equally likely.
+    The game is zero-sum with value 0. In equilibrium, both sides are equally likely.
 
     Examples
     --------
@@ -133,9 +134,9 @@ def matching_pennies() -> NormalFormGame:
 
 @register
 def prisoners_dilemma() -> NormalFormGame:
-    """Return the prisoner's dilemma, in which defecting is dominant.
+    """Return the prisoner's dilemma, in which ``defect`` strictly dominates ``cooperate``.
 
-    In the only correlated equilibrium both defect.
+    In the only correlated equilibrium, both defect.
 
     Examples
     --------
@@ -154,9 +155,10 @@ def prisoners_dilemma() -> NormalFormGame:
 
 @register
 def battle_of_the_sexes() -> NormalFormGame:
-    """Return the battle of the sexes: both prefer to meet, each at a different concert.
+    """Return the battle of the sexes: players want to meet, but prefer different concerts.
 
-    Two pure equilibria, and a mixed one in which each goes where it prefers with probability 3/5.
+    There are two pure equilibria. In the mixed equilibrium, each player chooses its favourite
+    concert with probability 3/5.
 
     Examples
     --------
@@ -178,10 +180,11 @@ def battle_of_the_sexes() -> NormalFormGame:
 
 @register
 def chicken() -> NormalFormGame:
-    """Return chicken: daring pays if the other player yields, and is worst if both dare.
+    """Return chicken: ``dare`` is best if the other player yields, and worst if both dare.
 
-    Besides the three Nash equilibria there are correlated ones that pay more, such as both
-    yielding with probability 1/2 and each daring alone with probability 1/4: 5.25 for each.
+    Some correlated equilibria pay more than the symmetric Nash equilibrium. One recommends (yield,
+    yield) with probability 1/2, and each of (dare, yield) and (yield, dare) with probability 1/4.
+    It pays each player 5.25.
 
     Examples
     --------
@@ -201,15 +204,16 @@ def chicken() -> NormalFormGame:
 
 @register
 def traffic_light(crash: float = -100.0) -> NormalFormGame:
-    """Return two cars at a crossing: going pays 1 if the other stops, and ``crash`` if not.
+    """Return two cars at a crossing: ``go`` pays 1 if the other stops, else ``crash``.
 
-    In the mixed equilibrium each goes with probability ``1 / (1 - crash)``. A traffic light that
-    lets one go at a time is a correlated equilibrium and pays 1/2 each.
+    For negative ``crash``, each player goes with probability ``1 / (1 - crash)`` in the mixed
+    equilibrium. A traffic light, which recommends ``go`` to one player at random, is a correlated
+    equilibrium and pays each player 1/2.
 
     Parameters
     ----------
     crash
-        Payoff of both if both go, a finite number; the above holds below 0.
+        Payoff of each player if both go, a finite number.
 
     Examples
     --------
@@ -232,8 +236,9 @@ def traffic_light(crash: float = -100.0) -> NormalFormGame:
 def shapley_game() -> NormalFormGame:
     """Return Shapley's game, in which fictitious play cycles.
 
-    Player 0 wins where both do the same, player 1 where it is one action ahead. The only Nash
-    equilibrium is uniform and pays 1/3 each; correlated play can pay 1/2 each.
+    Player 0 earns 1 if both choose the same action. Player 1 earns 1 if its action is the next one
+    after player 0's, cyclically. All other payoffs are 0. The only Nash equilibrium is uniform and
+    pays each player 1/3. Some correlated equilibria pay each 1/2.
 
     Examples
     --------
@@ -256,10 +261,10 @@ def shapley_game() -> NormalFormGame:
 def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     """Return Colonel Blotto, in which two players simultaneously place soldiers on fields.
 
-    Each player places all of its soldiers. A field is won by the player with more of them there,
-    and by neither in a tie. The player with more fields earns 1 and the other -1; with equally
-    many, both earn 0. An action is named by the soldiers on each field, like ``3-1-1``, and there
-    are ``comb(soldiers + fields - 1, fields - 1)`` of them.
+    Each player places all its soldiers. The player with more soldiers on a field wins it; ties win
+    nothing. The player that wins more fields earns 1 and the other -1. If both win equally many,
+    both earn 0. The name of an action lists the soldiers on each field, as ``3-1-1``. Each player
+    has ``comb(soldiers + fields - 1, fields - 1)`` actions.
 
     Parameters
     ----------
@@ -283,12 +288,12 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     """
     soldiers = whole_number(soldiers, "soldiers", minimum=1)
     fields = whole_number(fields, "fields", minimum=1)
-    # comb(n, k) is symmetric in k and n - k, and large enough at _COUNTED to be refused
+    # comb(n, k) = comb(n, n - k). With k = _COUNTED it already exceeds any memory.
     chosen = min(soldiers, fields - 1, _COUNTED)
     check_payoffs(math.comb(soldiers + fields - 1, chosen) ** 2)
     placed = _placements(soldiers, fields)
     names = ["-".join(map(str, placement)) for placement in placed.tolist()]
-    # Field by field, so that only a few matrices are held at a time
+    # Loop over fields: only a few matrices are in memory at a time.
     won = np.zeros((len(names), len(names)))
     for field in placed.T:
         won += np.sign(field[:, np.newaxis] - field)
@@ -298,18 +303,18 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
 
 @register
 def el_farol(players: int = 5, capacity: int = 3) -> NormalFormGame:
-    """Return the El Farol bar problem: going out pays as long as the bar is not crowded.
+    """Return the El Farol bar problem: going out pays if the bar is not crowded.
 
-    Each player goes (``go``) or stays at home (``stay``), which pays 0. Going pays 1 if at most
-    ``capacity`` players go, else -1. With fewer places than players, the pure equilibria are those
-    in which exactly ``capacity`` players go.
+    Each player chooses ``go`` or ``stay``. ``go`` pays 1 if at most ``capacity`` players go, else
+    -1; ``stay`` pays 0. If ``capacity`` is less than ``players``, a pure profile is an equilibrium
+    if and only if exactly ``capacity`` players go.
 
     Parameters
     ----------
     players
         Number of players, at least 1.
     capacity
-        Number of players for which the bar is not crowded, at least 0.
+        Largest number of players for which the bar is not crowded, at least 0.
 
     Examples
     --------
@@ -334,18 +339,21 @@ def el_farol(players: int = 5, capacity: int = 3) -> NormalFormGame:
 def congestion_game(
     players: int = 3, roads: Sequence[tuple[float, float]] = ((0.0, 1.0), (2.0, 0.0))
 ) -> NormalFormGame:
-    """Return a congestion game, in which each player takes one of some roads.
+    """Return a congestion game, in which each player chooses one of several roads.
 
-    A road of delay ``(a, b)`` that n players take costs each of them ``a + b n``. It is a potential
-    game: a player that changes its road changes its cost by as much as the sum, over roads, of
-    ``a k + b k (k + 1) / 2`` changes, with k the players on it. So there are pure equilibria.
+    A road ``(a, b)`` with k players costs each of them ``a + b k``. The game has the potential
+
+        sum over roads of  a k + b k (k + 1) / 2
+
+    which changes by the same amount as the cost of a player that changes its road. So pure
+    equilibria exist.
 
     Parameters
     ----------
     players
         Number of players, at least 1.
     roads
-        Delay of each road: a fixed one, and one for each player that takes it. The default is
+        For each road the fixed delay a, and the delay b for each player on it. The default is
         Pigou's example.
 
     Examples
@@ -377,11 +385,11 @@ def congestion_game(
 def sealed_bid_auction(
     values: Sequence[float] = (3.0, 2.0), price: str = "first", bids: int | None = None
 ) -> NormalFormGame:
-    """Return a sealed-bid auction of one item, whose value for each bidder is known.
+    """Return a sealed-bid auction of one item with common knowledge of all values.
 
-    Bids are whole numbers from 0. The highest bidder gets the item; among several, each is as
-    likely. It pays its bid (``"first"``), or the highest of the other bids (``"second"``), which
-    makes it a weakly dominant action to bid one's value.
+    Bids are whole numbers from 0. The highest bidder wins the item; ties are broken uniformly at
+    random. The winner pays its bid (``"first"``) or the highest other bid (``"second"``). With
+    ``"second"``, bidding one's value is weakly dominant.
 
     Parameters
     ----------
@@ -390,7 +398,7 @@ def sealed_bid_auction(
     price
         ``"first"`` or ``"second"``.
     bids
-        Number of bids, at least 1, by default those up to the highest value.
+        Number of possible bids, at least 1. By default, bids go up to the highest value.
 
     Examples
     --------

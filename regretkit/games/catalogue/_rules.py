@@ -1,4 +1,4 @@
-"""Rules of the catalogue: their arguments, their names, and the factories of their trees."""
+"""Base class, fields and tree factories for the rules of the catalogue."""
 
 from collections.abc import Callable
 from typing import Any, ParamSpec
@@ -17,7 +17,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class NamedRules(Rules):
-    """Rules whose fields are the arguments of their name, such as ``"kuhn_poker(deck=4)"``."""
+    """Rules with a name for ``load``, and their arguments as fields, as in ``kuhn_poker(deck=4)``."""
 
     name = ""
 
@@ -33,7 +33,7 @@ class NamedRules(Rules):
 def tree_factory(
     rules: Callable[Arguments, NamedRules],
 ) -> Callable[Arguments, ExtensiveFormGame]:
-    """Register rules by their name, and return the function that builds their tree."""
+    """Register rules under their name, and return a function that builds their tree."""
 
     def build(*arguments: Arguments.args, **options: Arguments.kwargs) -> ExtensiveFormGame:
         made = rules(*arguments, **options)
@@ -50,7 +50,7 @@ def _converted(convert: Callable[[Any, str], Any], default: Any) -> Any:
 
 
 def whole(default: int | None, minimum: int, maximum: int | None = None) -> Any:
-    """Return a field of whole numbers within bounds, None among them if that is the default."""
+    """Return a field of whole numbers within bounds. It accepts None if that is the default."""
     return _converted(
         lambda value, name: whole_number(value, name, minimum=minimum, maximum=maximum), default
     )
@@ -80,7 +80,7 @@ def truth(default: bool) -> Any:
 
 
 def one_of(*options: str) -> Any:
-    """Return a field of one of these texts, the first by default."""
+    """Return a field for one of these strings, the first by default."""
 
     def convert(value: Any, name: str) -> str:
         if value not in options:
@@ -91,12 +91,12 @@ def one_of(*options: str) -> Any:
 
 
 def rows(h: Any) -> Indices:
-    """Return the numbers of the histories of a batch, as an index."""
+    """Return the indices of the histories of a batch."""
     return np.arange(h.size)
 
 
 def digits(number: int, base: int) -> list[int]:
-    """Return the digits of a number after its first one, which is 1."""
+    """Return the digits of a number without its leading digit, which must be 1."""
     found: list[int] = []
     while number > 1:
         number, digit = divmod(number, base)

@@ -9,32 +9,31 @@ from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask
 
 RANKS = "A23456789TJQK"
-"""Ranks of cards, the lowest first; a small deck has the highest of them."""
+"""Ranks of cards, the lowest first. A small deck has the highest ranks."""
 SUITS = "shdc"
 _LONGEST_ROUND = 30
-"""Actions of a round of Leduc poker: as digits of a number they take two bits each."""
+"""Largest number of actions in a round of Leduc poker, encoded in two bits each."""
 
 
 @frozen(repr=False)
 class KuhnPoker(NamedRules, name="kuhn_poker"):
     """Kuhn poker, the smallest poker in which bluffing pays.
 
-    Each player antes 1 and is dealt one card, player 0 first. Then they act in turn. Before the
-    first bet, a player passes (``p``) or bets 1 more (``b``); after it, each other player folds
-    (``p``) or calls (``b``) once. The pot goes to the highest card among the players
-    that bet, or among all without a bet.
+    Each player antes 1 and receives one card, player 0 first. Then the players act in turn. Before
+    the first bet, a player passes (``p``) or bets 1 more (``b``). After it, each other player folds
+    (``p``) or calls (``b``) once. The highest card among the players who bet or called wins the
+    pot, or among all players if nobody bet.
 
-    An information set is named by the player's card and the past actions: at ``Kpb`` player 0
-    holds the king, has passed and faces a bet.
+    The label of an information set consists of the player's card and the past actions. At ``Kpb``
+    player 0 holds the king, has passed and faces a bet.
 
     Parameters
     ----------
     players
         Number of players, from 2 to 13.
     deck
-        Number of cards, at least one for each player and at most 13, by default one more than
-        there are players. The cards are the highest of A 2 3 4 5 6 7 8 9 T J Q K, the ace
-        being the lowest.
+        Number of cards, from ``players`` to 13, by default ``players + 1``. The cards are the
+        highest of A 2 3 4 5 6 7 8 9 T J Q K, with a low ace.
 
     Examples
     --------
@@ -57,7 +56,7 @@ class KuhnPoker(NamedRules, name="kuhn_poker"):
 
     def __attrs_post_init__(self) -> None:
         if self.deck is not None and self.deck < self.players:
-            raise ValueError(f"deck must be at least {self.players}, one a player, got {self.deck}")
+            raise ValueError(f"deck must be at least players, {self.players}, got {self.deck}")
         if self.cards > len(RANKS):
             raise ValueError(f"players must be at most {len(RANKS) - 1}, or deck={len(RANKS)}")
         if self.deck == self.players + 1:
@@ -70,12 +69,14 @@ class KuhnPoker(NamedRules, name="kuhn_poker"):
 
     def start(self) -> Batch:
         one = np.ones(1, dtype=np.int64)
+        # bets: past actions as binary digits after a leading 1; opened: turn of the first bet
         return Batch(cards=np.full((1, self.players), -1), bets=one, opened=-one)
 
     def player(self, h: Batch) -> Indices | int:
         turn, players = h.length - self.players, self.players
         if turn < 0 or turn == 2 * players - 1:
             return CHANCE if turn < 0 else TERMINAL
+        # The game ends players - 1 turns after the first bet, or after all have passed.
         return np.where(turn == players + np.maximum(h.opened, 0), TERMINAL, turn % players)
 
     def legal(self, h: Batch) -> Mask:
@@ -123,34 +124,36 @@ kuhn_poker = tree_factory(KuhnPoker)
 class LeducPoker(NamedRules, name="leduc_poker"):
     """Leduc poker, a small poker with one public card.
 
-    Each player antes 1 and is dealt one card, player 0 first. There is a round of betting, then
-    one public card and a second round. Each round begins with the lowest-numbered player that has
-    not folded. A player calls (``c``), which matches the highest stake; or raises
-    (``r``), by 2 in the first round and by 4 in the second, at most ``raises`` times a round; or
-    folds (``f``), when there is a raise to be paid. A round ends when every player has answered the
-    last raise, or has called if there was none. A pair with the public card wins, else the highest
-    card; ties split the pot. Suits do not affect the ranking.
+    Each player antes 1 and receives one card, player 0 first. After a round of betting follow one
+    public card and a second round. The lowest-numbered player that has not folded begins a round.
+    Players act in turn:
 
-    An information set is named by the player's card and the first round, then by the public card
-    and the second round. At ``Js:crc/Qh:c`` player 1 holds the jack of spades; the first round
-    was call, raise, call, the public card is the queen of hearts, and player 0 called again.
+    - ``c``, call: match the highest stake
+    - ``r``, raise: 2 more than the highest stake in the first round, 4 in the second
+    - ``f``, fold: possible after a raise
+
+    A round ends when all others have responded to the last raise, or when all have called. A pair
+    with the public card wins, else the highest card. Ties split the pot. Suits do not matter.
+
+    The label of an information set consists of the player's card and the first round, then the
+    public card and the second round. At ``Js:crc/Qh:c`` player 1 holds the jack of spades, the
+    first round was call, raise, call, the public card is the queen of hearts, and player 0 called.
 
     Parameters
     ----------
     players
-        Number of players, at least 2.
+        Number of players, at least 2, fewer than cards.
     ranks
-        Number of ranks, at most 13, by default one more than there are players; the highest of
-        A 2 3 4 5 6 7 8 9 T J Q K, the ace being the lowest.
+        Number of ranks, at most 13, by default ``players + 1``. They are the highest of
+        A 2 3 4 5 6 7 8 9 T J Q K, with a low ace.
     suits
-        Number of suits, from 1 to 4: spades, hearts, diamonds, clubs. The deck needs more cards
-        than there are players.
+        Number of suits, from 1 to 4: spades, hearts, diamonds, clubs.
     merge_suits
-        Whether to deal ranks, each as likely as its cards together. The value of the game is the
-        same, with fewer information sets.
+        Whether players observe ranks only. The value of the game is the same, and there are fewer
+        information sets.
     raises
-        Number of raises that a round allows, at least 0; a round has at most 30 actions. The
-        literature on three players often has 1.
+        Largest number of raises in a round, at least 0. A round can have at most 30 actions. The
+        literature on three players often uses 1.
 
     Examples
     --------
@@ -179,9 +182,8 @@ class LeducPoker(NamedRules, name="leduc_poker"):
             raise ValueError(f"ranks must be at most {len(RANKS)}, got {self.of_ranks}")
         if self.of_ranks * self.suits <= self.players:
             raise ValueError(
-                f"{self.of_ranks} ranks in {self.suits} suits are {self.of_ranks * self.suits} "
-                f"cards, but {self.players} players need at least {self.players + 1}; pass more "
-                "ranks or suits"
+                f"{self.players} players need at least {self.players + 1} cards, but "
+                f"{self.of_ranks} ranks in {self.suits} suits are {self.of_ranks * self.suits}"
             )
         if longest > _LONGEST_ROUND:
             raise ValueError(
@@ -196,24 +198,24 @@ class LeducPoker(NamedRules, name="leduc_poker"):
 
     @property
     def copies(self) -> int:
-        """Number of equal cards."""
+        """Number of indistinguishable copies of each card."""
         return self.suits if self.merge_suits else 1
 
     @property
     def cards(self) -> int:
-        """Number of distinct cards; they are numbered from the lowest, suits within ranks."""
+        """Number of distinct cards, sorted by rank from the lowest, then by suit."""
         return self.of_ranks * self.suits // self.copies
 
     def start(self) -> Batch:
         zero = np.zeros(1, dtype=np.int64)
         return Batch(
-            cards=np.full((1, self.players + 1), -1, dtype=np.int16),  # the public one last
+            cards=np.full((1, self.players + 1), -1, dtype=np.int16),  # the public card last
             paid=np.full((1, self.players), 1, dtype=np.int16),
             folded=np.zeros((1, self.players), dtype=np.bool_),
-            left=zero + self.players,  # who have yet to act in this round
+            left=zero + self.players,  # number of players still to act in this round
             mover=zero,
             raises=zero,
-            bets=np.ones((1, 2), dtype=np.int64),  # of both rounds, as digits
+            bets=np.ones((1, 2), dtype=np.int64),  # actions of each round, in base 4 after a 1
         )
 
     def player(self, h: Batch) -> Indices | int:
@@ -231,7 +233,7 @@ class LeducPoker(NamedRules, name="leduc_poker"):
         return np.stack([owes, owes | True, h.raises < self.raises], axis=1)
 
     def _remaining(self, h: Batch) -> Indices:
-        """Return how many of each card are left in the deck."""
+        """Return the number of copies of each card left in the deck, ``(h.size, cards)``."""
         dealt = h.cards[:, :, np.newaxis] == np.arange(self.cards)
         left: Indices = self.copies - np.count_nonzero(dealt, axis=1)
         return left
