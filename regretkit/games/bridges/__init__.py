@@ -1,1 +1,1 @@
-"""Games of other libraries: OpenSpiel and pygambit."""
+"""Conversion from and to OpenSpiel and pygambit."""

@@ -1,6 +1,5 @@
-"""Standard games, ready to play.
+"""Standard games.
 
-Every game raises a TypeError for an argument of the wrong type and a ValueError for one out of its
-range; one that would not fit into memory raises a MemoryError before it is built, or soon after
-where its histories cannot be counted quickly.
+A game raises a TypeError for an argument of the wrong type, and a ValueError for one out of range.
+It raises a MemoryError early if it does not fit into memory.
 """

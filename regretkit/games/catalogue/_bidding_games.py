@@ -13,35 +13,34 @@ from regretkit.games.tree._rules import Batch, Column, Mask
 class Goofspiel(NamedRules, name="goofspiel"):
     """Goofspiel, the game of pure strategy: simultaneous bids of cards for prizes.
 
-    Each player holds the cards 1 to n, and there are prizes of 1 to n points. In each turn a prize
-    is revealed and all players bid a card simultaneously. The highest card wins the prize; in a tie
-    no player wins it, or those who are tied share it. All cards that were bid are discarded. When
-    as many turns are played as there are cards, the last is forced.
+    Each player holds the cards 1 to n, and there are prizes of 1 to n points. Each turn reveals a
+    prize, and all players simultaneously bid a card. The highest card wins the prize. The players
+    discard all bids. If there are as many turns as cards, the last turn is forced.
 
-    The simultaneous bids are a tree in which one player after the other bids without seeing the
-    bids of the same turn. An information set is named by the turns so far and the revealed prize:
-    ``4:3/2 3:`` if for the prize of 4 points player 0 bid 3 and player 1 bid 2; with hidden bids
-    ``4:3>0 3:`` if the player itself bid 3 and player 0 won; ``=`` if no player did.
+    In the tree, players bid one after the other and do not observe bids of the same turn. The label
+    of an information set consists of the past turns and the revealed prize. At ``4:3/2 3:`` player
+    0 bid 3 and player 1 bid 2 for the prize of 4 points, and the next prize is 3. With hidden bids,
+    at ``4:3>0 3:`` the acting player bid 3 and player 0 won; ``=`` in place of ``>0`` is a tie.
 
     Parameters
     ----------
     cards
         Number of cards of each player, and of prizes, from 1 to 62.
     order
-        Order of the prizes: ``"descending"``, ``"ascending"``, or ``"random"``, drawn by chance.
+        Order of the prizes: ``"descending"``, ``"ascending"``, or ``"random"``, a chance move.
     information
-        What is revealed after each turn: all bids (``"full"``), or only the winner (``"hidden"``).
+        Whether players observe all bids after each turn (``"full"``), or only the winner
+        (``"hidden"``).
     players
         Number of players, from 2 to 100.
     turns
         Number of turns, by default one for each card.
     returns
         Payoffs. ``"win_loss"``: the players with the most points share 1 and the others share
-        -1, or all earn 0 if all are tied. ``"point_difference"``: a player's points less the
-        mean of all players'. ``"total_points"``: its points.
+        -1; if all have equal points, all earn 0. ``"point_difference"``: a player's points minus
+        the mean of all players. ``"total_points"``: a player's points.
     ties
-        What becomes of the prize when several players bid the highest card: ``"discard"``, or
-        ``"split"`` in equal parts. Hidden bids report a tie in both cases.
+        If several players bid the highest card, ``"discard"`` the prize or ``"split"`` it equally.
 
     Examples
     --------
@@ -81,7 +80,7 @@ class Goofspiel(NamedRules, name="goofspiel"):
 
     @property
     def decided(self) -> int:
-        """Number of turns with a choice: the last card of a hand is forced."""
+        """Number of turns with a choice. The last card of a hand is forced."""
         return self.rounds - (self.rounds == self.cards)
 
     @property
@@ -96,22 +95,22 @@ class Goofspiel(NamedRules, name="goofspiel"):
 
     def start(self) -> Batch:
         n, card = self.players, np.min_scalar_type(-self.cards - 2)
-        # The smallest integer type that holds a set of cards
+        # Sets of cards are bits of the smallest signed integer type that holds them.
         sets = np.full((1, n + 1), 2**self.cards - 1, dtype=np.min_scalar_type(-(2**self.cards)))
         points = np.zeros((1, n), dtype=np.float64 if self.ties == "split" else np.int16)
         h = Batch(
-            left=sets,  # the cards of each player, and the prizes
+            left=sets,  # the remaining cards of each player, and the remaining prizes
             bids=np.zeros((1, n), dtype=card),  # of this turn
             points=points,
-            prizes=np.full((1, self.rounds), -1, dtype=card),  # those that were revealed
+            prizes=np.full((1, self.rounds), -1, dtype=card),  # the revealed prizes
             past=np.full((1, self.decided, n), -1, dtype=card),  # the bids of past turns
-            # the winners of past turns, the number of players for nobody
+            # the winner of each past turn, n after a tie
             winners=np.full((1, self.decided), -1, dtype=np.int8),
         )
         return self._opened(h, 0)
 
     def _turn(self, h: Batch) -> tuple[int, int]:
-        """Return the number of the turn, and who moves."""
+        """Return the number of the turn, and the acting player."""
         if h.length == self.decided * self.moves_of_turn:
             return self.rounds, TERMINAL
         turn, move = divmod(h.length, self.moves_of_turn)
@@ -129,7 +128,7 @@ class Goofspiel(NamedRules, name="goofspiel"):
         return np.arange(self.cards, dtype=sets.dtype)
 
     def _only(self, sets: Indices) -> Indices:
-        """Return the card of each set of one card."""
+        """Return the card in each set of one card."""
         numbers = self._numbers(sets)
         cards: Indices = ((sets[..., np.newaxis] >> numbers & 1) * numbers).sum(axis=-1)
         return cards
@@ -158,7 +157,7 @@ class Goofspiel(NamedRules, name="goofspiel"):
         return self._opened(settled, turn + 1)
 
     def _settled(self, h: Batch, turn: int, bids: Indices, **changed: Indices) -> Batch:
-        """Return the histories with the points of a turn."""
+        """Add the points of a turn."""
         highest = bids == bids.max(axis=1, keepdims=True)
         count = np.count_nonzero(highest, axis=1, keepdims=True)
         share = highest / count if self.ties == "split" else highest & (count == 1)
@@ -166,7 +165,7 @@ class Goofspiel(NamedRules, name="goofspiel"):
         return Batch(h.length, **{**h.columns, "points": points, **changed})
 
     def _opened(self, h: Batch, turn: int) -> Batch:
-        """Reveal the prize of the turn, unless chance draws it; play a turn of forced cards."""
+        """Reveal the prize of the turn unless chance draws it; settle a turn of forced cards."""
         if turn == self.rounds or (self.drawn and turn < self.cards - 1):
             return h
         prize = self.cards - 1 - turn if self.order == "descending" else turn
@@ -190,7 +189,7 @@ class Goofspiel(NamedRules, name="goofspiel"):
             difference: Vector = points - points.mean(axis=1, keepdims=True)
             return difference
         if self.ties == "split":
-            points = points.round(9)  # shares add up to the same points in any order
+            points = points.round(9)  # equal sums of shares differ by rounding errors
         best = points == points.max(axis=1, keepdims=True)
         winners = np.count_nonzero(best, axis=1, keepdims=True)
         losers = self.players - winners
@@ -208,15 +207,15 @@ class Goofspiel(NamedRules, name="goofspiel"):
             ascending = range(prizes[0] + 1)
             last = self.cards - 1
             prizes = tuple(last - k if self.order == "descending" else k for k in ascending)
-        told = [f"{prize + 1}:" for prize in prizes if prize >= 0]
-        for turn in range(len(told) - 1):
+        turns = [f"{prize + 1}:" for prize in prizes if prize >= 0]
+        for turn in range(len(turns) - 1):
             if self.information == "full":
                 bids = past[turn * self.players : (turn + 1) * self.players]
-                told[turn] += "/".join(str(bid + 1) for bid in bids)
+                turns[turn] += "/".join(str(bid + 1) for bid in bids)
             else:
                 bid, winner = past[turn], past[turn + self.decided]
-                told[turn] += f"{bid + 1}=" if winner == self.players else f"{bid + 1}>{winner}"
-        return " ".join(told)
+                turns[turn] += f"{bid + 1}=" if winner == self.players else f"{bid + 1}>{winner}"
+        return " ".join(turns)
 
 
 goofspiel = tree_factory(Goofspiel)
@@ -227,31 +226,32 @@ goofspiel = tree_factory(Goofspiel)
 class OshiZumo(NamedRules, name="oshi_zumo"):
     """Oshi-Zumo, in which two players bid to push a wrestler.
 
-    The wrestler begins in the middle of a row of ``2 * size + 1`` cells, between the players. In
-    each round both bid some of their coins, which are spent. The higher bid pushes the wrestler
-    one cell towards the other player; after equal bids it stays. A player with fewer coins than
-    the least bid bids them all. The game ends when the wrestler is pushed off the row, when no
-    coins are left, or after ``horizon`` rounds. The player on whose side of the middle the wrestler
-    is at the end loses 1 to the other. In the middle, both earn 0.
+    The wrestler starts in the middle of a row of ``2 * size + 1`` cells, between the players. In
+    each round both players bid coins and lose them. The higher bid pushes the wrestler one cell
+    towards the other player; after equal bids it stays. A player with fewer coins than the minimum
+    bid bids all of them.
 
-    Bids are simultaneous: in the tree player 0 bids first, and player 1 does not observe that bid
-    before its own. An information set is named by the player and the bids of past rounds: at
+    The game ends when the wrestler leaves the row, when no coins are left, or after ``horizon``
+    rounds. The player on whose side the wrestler is then pays 1 to the other. In the middle, both
+    earn 0.
+
+    Bids are simultaneous: in the tree player 0 bids first, and player 1 does not observe this bid
+    before its own. The label of an information set consists of the player and past bids. At
     ``1:2-1,0-3`` player 1 bids for the third time; the first bids were 2 and 1, the second 0 and 3.
 
     Parameters
     ----------
     coins
-        Number of coins that each player begins with, from 1 to 1,000.
+        Number of coins of each player at the start, from 1 to 1,000.
     size
         Number of cells on each side of the middle, at least 0.
     minimum_bid
-        The least bid, from 0 to ``coins``.
+        Smallest bid, from 0 to ``coins``.
     horizon
-        Number of rounds, from 1 to 1,000, after which the game ends in any case; None for as many
-        as the coins last. A number is required if the least bid is 0.
+        Largest number of rounds, from 1 to 1,000, or None for no limit. Required if
+        ``minimum_bid`` is 0.
     alesia
-        Whether the game is a draw unless the wrestler is pushed off the row, the variant called
-        Alesia.
+        Whether the game is a draw unless the wrestler leaves the row, as in the variant Alesia.
 
     Examples
     --------
@@ -280,13 +280,13 @@ class OshiZumo(NamedRules, name="oshi_zumo"):
             raise ValueError(f"minimum_bid must be at most {self.coins}, got {self.minimum_bid}")
         if self.horizon is None and self.minimum_bid == 0:
             raise ValueError(
-                "horizon must be a whole number where minimum_bid is 0, because the game "
-                "might not end; pass a number of rounds, or minimum_bid=1"
+                "horizon must be a whole number if minimum_bid is 0, as the game might not end; "
+                "pass a number of rounds, or minimum_bid=1"
             )
 
     @property
     def rounds(self) -> int:
-        """Largest number of rounds: in each, a player with coins spends the least bid."""
+        """Largest number of rounds: a player with coins spends at least the minimum bid in each."""
         spent = self.horizon if self.minimum_bid == 0 else -(-self.coins // self.minimum_bid)
         longest = spent or 1
         return longest if self.horizon is None else min(longest, self.horizon)
@@ -304,7 +304,7 @@ class OshiZumo(NamedRules, name="oshi_zumo"):
         return np.where(pushed | spent, TERMINAL, 0)
 
     def legal(self, h: Batch) -> Mask:
-        """Return the bids that the player can afford, or all its coins below the least bid."""
+        """Return the affordable bids from the minimum bid; all coins if they are fewer."""
         coins, bids = h.coins[:, h.length % 2, np.newaxis], np.arange(self.coins + 1)
         legal: Mask = (bids <= coins) & (bids >= np.minimum(self.minimum_bid, coins))
         return legal

@@ -1,4 +1,4 @@
-"""Games on a board that hides the opponent's pieces: Battleship and phantom tic-tac-toe."""
+"""Board games with hidden pieces: Battleship and phantom tic-tac-toe."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -18,7 +18,7 @@ from regretkit.games.tree._rules import Batch, Column, Mask
 
 _OUTCOMES = "miss", "hit", "sunk"
 _TRIED = 15_000
-"""Placements that are tried to find out whether further ships fit."""
+"""Largest number of sets of free cells for which a search checks whether the ships fit."""
 
 
 def _lengths(lengths: Any) -> tuple[int, ...]:
@@ -41,24 +41,24 @@ def _values(values: Any) -> tuple[float, ...] | None:
 
 @frozen(repr=False, slots=False)
 class Battleship(NamedRules, name="battleship"):
-    """Battleship, in which both players hide ships and shoot at the other's.
+    """Battleship, in which both players hide ships and shoot at those of the opponent.
 
-    Each player has a board, with the cells ``a1``, ``a2``, ... in the first row, ``b1``, ``b2``,
-    ... in the second. First they alternate in placing one ship each, in the given order; a ship
-    lies in a row or in a column, ships do not overlap, and later ships must still fit. Then they
-    alternate in shooting at a cell of the other's board, and observe whether they missed, hit a
-    ship, or sank it by hitting all its cells. Player 0 begins. The game ends when all shots are
-    fired or a player has lost all ships. A player earns the values of the ships it sank, minus
-    ``loss_multiplier`` times those of the ships it lost.
+    Each player has a board, with cells ``a1``, ``a2``, ... in the first row, ``b1``, ``b2``, ... in
+    the second. First the players alternately place one ship each, in the given order. A ship lies
+    in a row or a column, ships do not overlap, and later ships must still fit. Then the players
+    alternately shoot at a cell of the opponent's board, and observe the outcome: a miss, a hit, or
+    a sunk ship, of which all cells are hit. Player 0 begins.
 
-    An information set is named by the player, its ships, and all shots, its own ones with their
-    outcome. At ``1:a1-a2/b1,a2 miss,a2`` player 1 has its ship in the first row; player 0 shot at
-    ``b1``; player 1 missed with ``a2``; player 0 hit ``a2``.
+    The game ends after all shots, or when a player has lost all ships. A player earns the values of
+    the ships it sank, minus ``loss_multiplier`` times the values of the ships it lost.
 
-    Neither player observes the other's fleet, so that it does not matter who places first. But each
-    of several ships is a decision of its own, at which a mediator recommends a place: if a fleet
-    were placed by one decision, the game would have the same Nash equilibria, and other
-    extensive-form correlated ones.
+    The label of an information set consists of the player, its ships, and all shots, its own with
+    their outcomes. At ``1:a1-a2/b1,a2 miss,a2`` player 1 has its ship in the first row, player 0
+    shot at ``b1``, player 1 shot at ``a2`` and missed, and player 0 shot at ``a2``.
+
+    Players place each ship by a separate decision. Placing a fleet by one decision gives the same
+    Nash equilibria, but other extensive-form correlated equilibria, since a mediator recommends an
+    action at each decision.
 
     Parameters
     ----------
@@ -67,16 +67,18 @@ class Battleship(NamedRules, name="battleship"):
     width
         Number of columns, from 1 to 100.
     lengths
-        Number of cells of each ship, at least 1; one ship or more, which all fit on the board.
+        Number of cells of each ship, at least 1. There is at least one ship, and all fit on the
+        board.
     values
-        Value of each ship, a finite number, at least 0; by default 1 each.
+        Value of each ship, a finite number at least 0, by default 1.
     shots
         Number of shots of each player, from 1 to 1,000.
     loss_multiplier
-        Penalty for losing a ship, relative to the reward for sinking it; a finite number, at least
-        0. At 1 the game is zero-sum.
+        Penalty for losing a ship, relative to its value, a finite number at least 0. With 1 the
+        game is zero-sum.
     repeated_shots
-        Whether a player may shoot at a cell again. If not, shots are at most the number of cells.
+        Whether a player may shoot at a cell again. If not, ``shots`` is at most the number of
+        cells.
 
     Examples
     --------
@@ -110,7 +112,7 @@ class Battleship(NamedRules, name="battleship"):
         if sum(self.lengths) > self.area or not self._fit(np.ones(self.area, np.bool_), 0):
             raise ValueError(
                 f"ships of lengths {list(self.lengths)} do not fit on {self.height} x {self.width} "
-                "cells; pass a larger board, or fewer or shorter ships"
+                "cells"
             )
 
     @property
@@ -126,7 +128,7 @@ class Battleship(NamedRules, name="battleship"):
 
     @cached_property
     def places(self) -> dict[int, tuple[int, Indices]]:
-        """For each length, the number of its first placement, and the cells of each one."""
+        """For each length, the number of its first placement, and the cells of its placements."""
         found, count = dict[int, tuple[int, Indices]](), 0
         board = np.arange(self.area).reshape(self.height, self.width)
         for length in dict.fromkeys(self.lengths):
@@ -140,7 +142,7 @@ class Battleship(NamedRules, name="battleship"):
 
     @cached_property
     def covers(self) -> NDArray[np.bool_]:
-        """Whether a placement covers a cell."""
+        """Whether each placement covers each cell, shape ``(placements, cells)``."""
         ships = [ship for _, ships in self.places.values() for ship in ships]
         covers = np.zeros((len(ships), self.area), dtype=np.bool_)
         for place, ship in enumerate(ships):
@@ -149,7 +151,7 @@ class Battleship(NamedRules, name="battleship"):
 
     @cached_property
     def _known(self) -> dict[tuple[int, bytes], bool]:
-        """Whether the ships from a number on fit on free cells."""
+        """Cache of ``_fit``."""
         return {}
 
     def _fit(self, free: NDArray[np.bool_], ship: int) -> bool:
@@ -160,7 +162,7 @@ class Battleship(NamedRules, name="battleship"):
         if key not in self._known:
             if len(self._known) > _TRIED:
                 raise ValueError(f"there are too many ways to place the ships of {self!r}")
-            self._known[key] = False  # until one is found
+            self._known[key] = False
             self._known[key] = any(
                 self._fit(free & ~self.covers[p], ship + 1) for p in self._on(free, ship)
             )
@@ -175,11 +177,11 @@ class Battleship(NamedRules, name="battleship"):
     def start(self) -> Batch:
         count, shots = len(self.lengths), 2 * self.shots
         return Batch(
-            ships=np.full((1, 2 * count), -1),  # the placements, of both players in turn
-            shots=np.full((1, shots), -1, dtype=np.int16),  # the cells, likewise
+            ships=np.full((1, 2 * count), -1),  # placements, alternately of both players
+            shots=np.full((1, shots), -1, dtype=np.int16),  # cells, alternately of both players
             outcomes=np.full((1, shots), -1, dtype=np.int8),
-            fired=np.zeros((1, 2, self.area), dtype=np.bool_),  # at which cells
-            sunk=np.zeros((1, 2, count), dtype=np.bool_),  # which ships of a player
+            fired=np.zeros((1, 2, self.area), dtype=np.bool_),  # whether a player shot at a cell
+            sunk=np.zeros((1, 2, count), dtype=np.bool_),  # whether a player lost a ship
         )
 
     @property
@@ -193,7 +195,7 @@ class Battleship(NamedRules, name="battleship"):
         return np.where(h.sunk.all(axis=2).any(axis=1), TERMINAL, h.length % 2)
 
     def legal(self, h: Batch) -> Mask:
-        """Return the cells to shoot at, or after them the placements of the next ship."""
+        """Return cells to shoot at, or placements of the next ship, numbered after the cells."""
         player = h.length % 2
         if h.length >= self._placing:
             fired = h.fired[:, player]
@@ -226,7 +228,6 @@ class Battleship(NamedRules, name="battleship"):
         return h.ships[:, player::2], h.shots, h.outcomes[:, player::2]
 
     def payoffs(self, h: Batch) -> Vector:
-        """Return the value of the ships a player sank, minus the penalty for its own losses."""
         values = self.values or [1.0] * len(self.lengths)
         lost: Vector = np.zeros((h.size, 2))
         for ship, value in enumerate(values):
@@ -270,21 +271,21 @@ _LINES = np.array(
 
 @frozen(repr=False)
 class PhantomTicTacToe(NamedRules, name="phantom_tic_tac_toe"):
-    """Tic-tac-toe in which no player sees the marks of the other.
+    """Tic-tac-toe in which players do not observe the marks of the opponent.
 
-    The cells are numbered from 0 to 8, row by row. A player that names a cell with a mark of the
-    other learns so, and names another one; or loses its turn, if the game is ``abrupt``. Three
-    marks in a row win 1 from the other player; a full board is a draw.
+    The cells are numbered from 0 to 8, row by row. If a player chooses a cell with a mark of the
+    opponent, it observes this and chooses another cell. In an ``abrupt`` game it loses its turn
+    instead. Three marks in a row earn 1, paid by the opponent. A full board is a draw.
 
-    An information set is named by the player and the cells that it named, where ``?`` follows one
-    that had a mark: at ``1:4?0`` player 1 named cell 4 in vain, then marked cell 0. The tree has
-    some 10 billion histories, so that the game is played without it: its rules are
-    ``PhantomTicTacToe()``.
+    The label of an information set consists of the player and its chosen cells, with ``?`` after a
+    cell that had a mark. At ``1:4?0`` player 1 failed to mark cell 4, then marked cell 0.
+
+    The tree has about 10 billion histories. Play without it, by the rules ``PhantomTicTacToe()``.
 
     Parameters
     ----------
     abrupt
-        Whether naming a cell with a mark ends the turn.
+        Whether choosing a cell with a mark ends the turn.
 
     Examples
     --------
@@ -298,15 +299,16 @@ class PhantomTicTacToe(NamedRules, name="phantom_tic_tac_toe"):
     References
     ----------
     Auger (2011), "Multiple tree for partially observable Monte-Carlo tree search", EvoApplications.
-    Rules as in OpenSpiel's ``phantom_ttt``, whose players do not learn how often the other tried.
+    Rules as in OpenSpiel's ``phantom_ttt``, where players do not observe failed attempts of the
+    opponent.
     """
 
     abrupt: bool = truth(False)
 
     def start(self) -> Batch:
         return Batch(
-            marks=np.zeros((1, 9), dtype=np.int64),  # 1 for player 0's, -1 for player 1's
-            named=np.full((1, 2, 9), -1),  # twice the cell, plus 1 if it had a mark of the other
+            marks=np.zeros((1, 9), dtype=np.int64),  # 1 for player 0, -1 for player 1
+            named=np.full((1, 2, 9), -1),  # 2 cell, or 2 cell + 1 if it had an opponent's mark
             mover=np.zeros(1, dtype=np.int64),
         )
 
@@ -341,4 +343,4 @@ class PhantomTicTacToe(NamedRules, name="phantom_tic_tac_toe"):
         return f"{player}:{named}"
 
 
-_RULES[PhantomTicTacToe.name] = PhantomTicTacToe  # of which no tree fits
+_RULES[PhantomTicTacToe.name] = PhantomTicTacToe  # no factory: the tree exceeds memory

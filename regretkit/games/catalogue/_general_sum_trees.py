@@ -1,4 +1,4 @@
-"""Trees of general-sum games: Sheriff, and textbook trees for correlation and refinements."""
+"""General-sum trees: Sheriff, and textbook games of signals and correlation."""
 
 from collections.abc import Sequence
 
@@ -14,19 +14,28 @@ from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._rules import Batch, Column, Mask, Rules
 
 _ONE_MESSAGE = (CHANCE, CHANCE, 0, 1), ((), (), (0,), (1, 2))
-"""Both players are dealt something; player 0 acts on it, player 1 on its own and that action."""
+"""Chance deals to both players; player 0 acts on its deal, player 1 on its deal and the action."""
 
 
 @register
 def signalling() -> ExtensiveFormGame:
-    """Return von Stengel and Forges' signalling game, in which only correlation informs.
+    """Return von Stengel and Forges' signalling game, in which correlation makes signals useful.
 
-    Player 0, a student, is good (``G``) or bad (``B``) with equal probability and sends a signal,
-    ``X`` or ``Y``, that costs nothing. Player 1, a professor, sees it alone, and hires (``l``) or
-    refuses (``r``). Hiring pays 4 to the student and 10 to the professor if the student is good,
-    6 and 0 if bad; refusing pays 0 and 6. In every Nash equilibrium the professor refuses. In an
-    extensive-form correlated equilibrium a good student gets the signal of that day, which a bad
-    one has to guess: it pays 3.5 and 6.5.
+    Player 0, a student, is good (``G``) or bad (``B``) with equal probability and sends a free
+    signal, ``X`` or ``Y``. Player 1, a professor, observes only the signal, and hires (``l``) or
+    refuses (``r``). The payoffs are
+
+    ============== =======  =========
+    student        student  professor
+    ============== =======  =========
+    good, hired    4        10
+    bad, hired     6        0
+    refused        0        6
+    ============== =======  =========
+
+    In every Nash equilibrium the professor refuses. In one extensive-form correlated equilibrium, a
+    mediator draws a random signal, recommends it to the good student, and recommends that the
+    professor hire after it. A bad student can only guess the signal. This equilibrium pays 3.5 and 6.5.
 
     Examples
     --------
@@ -39,7 +48,7 @@ def signalling() -> ExtensiveFormGame:
     computational complexity", Mathematics of Operations Research 33(4), figure 1.
     """
     hired, refused = [[4, 10], [6, 0]], [0, 6]
-    # By the student's type, the professor's, signal and answer
+    # Axes: the student's type, the professor's only type, signal, answer, player
     payoffs = np.array([[[[pay, refused]] * 2] for pay in hired], dtype=np.float64)
     names = ["G", "B"], [""], ["X", "Y"], ["l", "r"]
     rules = _Moves(payoffs, names, *_ONE_MESSAGE)
@@ -48,13 +57,14 @@ def signalling() -> ExtensiveFormGame:
 
 @register
 def tiny_hanabi() -> ExtensiveFormGame:
-    """Return tiny Hanabi, in which two players with common payoffs signal by what they play.
+    """Return tiny Hanabi, in which two players with common payoffs signal by their actions.
 
-    Each player is dealt one of two cards, player 0 first, and sees only its own. Player 0 plays
-    one of three actions, which player 1 sees before it plays one of three. Both earn the same;
-    the best joint strategy earns 10, and independent learners are often caught at 8.
+    Chance deals each player one of two cards, which only this player observes. Player 0 chooses one
+    of three actions. Player 1 observes it and chooses one of three actions. Both players earn the
+    same payoff. The best joint strategy earns 10; independent learners often converge to 8.
 
-    An information set is named by the player's card, and for player 1 by player 0's action.
+    The label of an information set consists of the player's card and, for player 1, player 0's
+    action.
 
     Examples
     --------
@@ -79,12 +89,12 @@ def tiny_hanabi() -> ExtensiveFormGame:
 
 @register
 def in_out() -> ExtensiveFormGame:
-    """Return the in-out game of one player, who has to deviate twice to gain.
+    """Return the in-out game of one player, in which only a double deviation gains.
 
-    The player chooses ``in`` or ``out`` twice, and earns 1 for being in both times, else 0. To obey
-    the advice to be out twice is an agent-form correlated equilibrium, because no change of a
-    single choice gains. It is no extensive-form correlated equilibrium: a player that ignores
-    its advice from the first choice on gains 1.
+    The player chooses ``in`` or ``out`` twice. It earns 1 for ``in`` both times, else 0. The
+    recommendation of ``out`` both times is an agent-form correlated equilibrium, because no single
+    change gains. It is not an extensive-form correlated equilibrium, because ignoring both
+    recommendations gains 1.
 
     Examples
     --------
@@ -105,11 +115,13 @@ def in_out() -> ExtensiveFormGame:
 def extended_shapley() -> ExtensiveFormGame:
     """Return Shapley's game with a bet, in which CFR does not converge to an EFCE.
 
-    Both players choose rock, paper or scissors; the winner earns 1 and the loser 0, and neither
-    earns anything in a tie. After its choice, player 0 also bets on player 1's, which it has not
-    seen: that it is ``rock``, for 0.003 if it is right, or ``other``, for 0.001. The play of CFR
-    cycles, as in Shapley's game. It approaches a coarse correlated equilibrium, while the gaps of
-    both players to an extensive-form correlated equilibrium add up to 0.2 or more.
+    Both players choose rock, paper or scissors. The winner earns 1 and the loser 0; in a tie both
+    earn 0. After its choice, player 0 also bets on player 1's hidden choice. A right bet earns
+    0.003 on ``rock`` and 0.001 on ``other``.
+
+    The iterates of CFR cycle, as in Shapley's game. They converge to a coarse correlated
+    equilibrium, but the gaps of both players to an extensive-form correlated equilibrium sum to at
+    least 0.2.
 
     Examples
     --------
@@ -134,15 +146,16 @@ def extended_shapley() -> ExtensiveFormGame:
 
 @frozen(eq=False)
 class _Moves(Rules):
-    """A game whose players always move in the same order; chance is uniform."""
+    """A game with a fixed order of moves and uniform chance."""
 
     table: NDArray[np.float64]
-    """Payoffs by the moves, and by player."""
+    """Payoffs, shape ``(actions of move 0, actions of move 1, ..., players)``."""
     names: Sequence[Sequence[str]]
-    """Of the actions of each move."""
+    """For each move, the names of its actions."""
     movers: tuple[int, ...]
+    """For each move, the acting player or ``CHANCE``."""
     views: tuple[tuple[int, ...], ...]
-    """For each move, the earlier ones that the player who makes it has seen."""
+    """For each move, the earlier moves that its player has observed."""
 
     def start(self) -> Batch:
         return Batch(moves=np.zeros((1, len(self.movers)), dtype=np.int64))
@@ -151,7 +164,7 @@ class _Moves(Rules):
         return TERMINAL if h.length == len(self.movers) else self.movers[h.length]
 
     def legal(self, h: Batch) -> Mask:
-        """Return the actions of this move: they are numbered one move after the other."""
+        """Return the actions of this move. The actions of all moves are numbered consecutively."""
         return np.repeat(np.arange(len(self.names)) == h.length, list(map(len, self.names)))
 
     def child(self, h: Batch, action: Indices) -> Batch:
@@ -179,15 +192,20 @@ class _Moves(Rules):
 class Sheriff(NamedRules, name="sheriff"):
     """The Sheriff game, a benchmark for correlated equilibria in trees.
 
-    Player 0, the smuggler, loads from 0 to ``items`` illegal items, unseen. Then, for a number of
-    rounds, it offers a bribe from 0 to ``bribe``, and player 1, the sheriff, answers whether it
-    would inspect the cargo (``inspect``) or not (``pass``); only the last round counts. Without an
-    inspection n items earn ``n * value`` for the smuggler, which pays the bribe to the sheriff.
-    With one, it pays ``n * penalty`` to the sheriff instead; if there is no item, the sheriff pays
-    ``compensation`` to it.
+    Player 0, the smuggler, secretly loads n illegal items, from 0 to ``items``. In each round, the
+    smuggler offers a bribe from 0 to ``bribe``, and player 1, the sheriff, answers ``inspect`` or
+    ``pass``. Only the last round counts:
 
-    An information set is named by the player, for the smuggler also by its items, and by past
-    moves: at ``0:3:2 pass 1`` the smuggler has loaded 3 items.
+    ======================= ============================ ==================
+    last answer             smuggler                     sheriff
+    ======================= ============================ ==================
+    ``pass``                ``n * value - offer``        ``offer``
+    ``inspect``, n > 0      ``-n * penalty``             ``n * penalty``
+    ``inspect``, n = 0      ``compensation``             ``-compensation``
+    ======================= ============================ ==================
+
+    The label of an information set consists of the player, for the smuggler the number of items,
+    and past moves. At ``0:3:2 pass 1`` the smuggler has loaded 3 items.
 
     Parameters
     ----------
@@ -198,11 +216,11 @@ class Sheriff(NamedRules, name="sheriff"):
     rounds
         Number of rounds, from 1 to 1,000.
     value
-        What the smuggler earns for each item that is not found.
+        The smuggler's profit for each undetected item.
     penalty
-        What it pays for each item that is found.
+        The smuggler's payment to the sheriff for each detected item.
     compensation
-        What the sheriff pays for an inspection in vain.
+        The sheriff's payment to the smuggler for an inspection without items.
 
     Examples
     --------
@@ -245,7 +263,7 @@ class Sheriff(NamedRules, name="sheriff"):
         return h.then(said=said)
 
     def observed(self, h: Batch) -> tuple[Column, ...]:
-        """Return the offers and answers, for the smuggler with its items, -1 before the first."""
+        """Return the smuggler's items, -1 for the sheriff, and all offers and answers so far."""
         return h.loaded if h.length % 2 else -1, h.said
 
     def payoffs(self, h: Batch) -> Vector:

@@ -213,8 +213,8 @@ class Dudo(_Bidding, name="dudo"):
     to the other player, else it earns 1.
 
     A claim is stronger with more dice or, with equally many, a higher face. The claim of ``n``
-    ones is just weaker than that of ``2n`` twos. With one die each the order is ``1x2``, ``1x3``, ..., ``1x6``,
-    ``1x1``, ``2x2``, ..., ``2x6``, ``2x1``.
+    ones is just weaker than that of ``2n`` twos. With one die each the order is ``1x2``, ``1x3``,
+    ..., ``1x6``, ``1x1``, ``2x2``, ..., ``2x6``, ``2x1``.
 
     The label of an information set consists of the player's dice and the claims. At ``3:1x2,1x5``
     player 0 rolled a three and claimed one two, and player 1 claimed one five.

@@ -1,4 +1,4 @@
-"""Pursuit-evasion: an evader crosses a graph, on which two patrols look for it."""
+"""Pursuit-evasion: an evader crosses a graph with two patrols."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -27,30 +27,30 @@ def _goals(goals: Sequence[float]) -> tuple[float, ...]:
 
 @frozen(repr=False, slots=False)
 class PursuitEvasion(NamedRules, name="pursuit_evasion"):
-    """Pursuit-evasion on a graph, in which an evader passes two patrols.
+    """Pursuit-evasion on a graph, in which an evader must pass two patrols.
 
     The graph has a start, three columns ``a``, ``b`` and ``c`` of nodes, and a column of goals,
-    with a row for each goal. Player 0, the evader, moves from the start to any row of column
-    ``a``, and from there along its row; in column ``b`` it may also move one row towards the row
-    in the middle. Instead of moving, it may ``wait``, but not at the start. Player 1 moves two
-    patrols, one in column ``a``, one in ``c``, which begin in the row in the middle: each stays, or
-    moves up or down by one.
+    with a row for each goal. Player 0, the evader, moves from the start to any row of column ``a``,
+    and from there along its row. In column ``b`` it may also move one row towards the middle row.
+    Instead of moving, it may ``wait``, but not at the start. Player 1 moves two patrols, in columns
+    ``a`` and ``c``. Both begin in the middle row. In each turn, each stays or moves by one row.
 
-    Both move at the same time; in the tree the evader is first, and the patrols do not observe it.
-    An evader that is at the node of a patrol after both moved is caught and loses 1 to the other
-    player; at a goal it wins what the goal pays, which ends the game; after the last turn both
-    earn 0. The evader does not observe the patrols. They observe whether the evader was at their
-    nodes before; if it waited there, it left no trace.
+    Moves are simultaneous: in the tree the evader moves first, unobserved. If a patrol is at the
+    evader's node after a turn, the evader pays 1 to player 1. If the evader reaches a goal, it
+    earns the goal's payoff. Both events end the game. After the last turn both earn 0.
 
-    Information sets are named by the player and its past moves: at ``0:a1,b1,wait`` the evader
-    waited in ``b1``, at ``1:2 2,1! 1`` the first patrol is in row 1, where it found a trace.
+    The evader does not observe the patrols. A patrol observes whether its node has a trace of the
+    evader. Moving to a node leaves a trace; waiting at a node removes it.
+
+    The label of an information set consists of the player and its past moves. At ``0:a1,b1,wait``
+    the evader waited at ``b1``. At ``1:2 2,1! 1`` the first patrol found a trace in row 1.
 
     Parameters
     ----------
     turns
-        Number of turns, from 1 to 1,000; the shortest way to a goal takes 4.
+        Number of turns, from 1 to 1,000. The shortest path to a goal takes 4.
     goals
-        What each goal pays, from the first row on: from 1 to 9 finite numbers.
+        The payoff of each goal, by row: from 1 to 9 finite numbers.
 
     Examples
     --------
@@ -63,10 +63,10 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
     References
     ----------
     Bošanský, Kiekintveld, Lisý and Pěchouček (2014), "An exact double-oracle algorithm for
-    zero-sum extensive-form games with imperfect information", JAIR 51, on such search games; the
-    zero-sum form with three goals is one of the games of Farina, Kroer and Sandholm (2021),
-    "Faster game solving via predictive Blackwell approachability", AAAI. Both describe the graph
-    by a figure, so that the number of histories may differ from theirs.
+    zero-sum extensive-form games with imperfect information", JAIR 51. Zero-sum with three goals:
+    Farina, Kroer and Sandholm (2021), "Faster game solving via predictive Blackwell
+    approachability", AAAI. Both show the graph in a figure only, so numbers of histories may
+    differ.
     """
 
     turns: int = whole(4, 1, 1_000)
@@ -77,11 +77,11 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
         """Number of rows of the graph."""
         return len(self.goals)
 
-    # The graph: node 0 is the start, then come the columns and the goals.
+    # Node 0 is the start. Then follow the columns a, b and c, and the goals, each by row.
 
     @cached_property
     def edges(self) -> NDArray[np.bool_]:
-        """Whether one move leads the evader from a node to another."""
+        """Whether the evader can move from node i to node j, shape ``(nodes, nodes)``."""
         rows, middle = self.rows, self.rows // 2
         edges = np.eye(1 + 4 * rows, k=rows, dtype=np.bool_)
         edges[0] = False
@@ -93,14 +93,14 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
 
     @cached_property
     def patrolled(self) -> Indices:
-        """The nodes of both patrols, for each pair of their rows."""
+        """The node of each patrol for each pair of rows, shape ``(2, rows**2)``."""
         first, second = np.divmod(np.arange(self.rows**2), self.rows)
         nodes: Indices = np.stack([1 + first, 1 + 2 * self.rows + second])
         return nodes
 
     @cached_property
     def patrols(self) -> NDArray[np.bool_]:
-        """Whether the patrols can move from a pair of rows to another."""
+        """Whether the patrols can move from one pair of rows to another."""
         first, second = np.divmod(np.arange(self.rows**2), self.rows)
         near: NDArray[np.bool_] = (np.abs(np.subtract.outer(first, first)) <= 1) & (
             np.abs(np.subtract.outer(second, second)) <= 1
@@ -112,10 +112,10 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
         none = np.full((1, self.turns), -1, dtype=np.int16)
         return Batch(
             node=zero,  # of the evader
-            pair=np.array([middle * self.rows + middle]),  # the rows of the patrols, as one number
+            pair=np.array([middle * self.rows + middle]),  # rows * (first patrol's row) + second's
             traces=zero,  # the nodes with a trace, as bits
             moves=none,  # of the evader
-            watch=none,  # the patrols' moves, each with the traces that they found
+            watch=none,  # the patrols' moves: 4 pair + 2 (trace at patrol 0) + trace at patrol 1
         )
 
     def player(self, h: Batch) -> Indices:
@@ -126,7 +126,7 @@ class PursuitEvasion(NamedRules, name="pursuit_evasion"):
         return np.where(caught | (h.length == 2 * self.turns), TERMINAL, 0)
 
     def legal(self, h: Batch) -> Mask:
-        """Return the evader's nodes, with ``wait`` in place of the start; or pairs of rows."""
+        """Return the evader's next nodes, with 0 for ``wait``, or the patrols' pairs of rows."""
         if h.length % 2:
             return self.patrols[h.pair]
         legal = self.edges[h.node]

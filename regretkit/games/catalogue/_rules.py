@@ -17,7 +17,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class NamedRules(Rules):
-    """Rules with a name for ``load``, and their arguments as fields, as in ``kuhn_poker(deck=4)``."""
+    """Rules with a name for ``load``. Its arguments, as in ``kuhn_poker(deck=4)``, are fields."""
 
     name = ""
 

@@ -1,1 +1,1 @@
-"""Files of games: Gambit's formats ``.efg`` and ``.nfg``."""
+"""Game files in Gambit's formats ``.efg`` and ``.nfg``."""

@@ -1,4 +1,4 @@
-"""No-limit hold'em endgames: the ranges, the bets, and the games made of them."""
+"""No-limit hold'em endgames: ranges, bet sizes and games."""
 
 from regretkit.games.poker._cards import parse_range as parse_range
 from regretkit.games.poker._cards import write_range as write_range

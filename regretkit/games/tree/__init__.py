@@ -1,1 +1,1 @@
-"""Game trees: every history of a game in flat arrays, and how to build one."""
+"""Game trees as flat arrays, and their construction."""

@@ -135,7 +135,7 @@ class InformationSets(Rows):
 
 
 def grouped(columns: Sequence[Any], size: int) -> tuple[Indices, Indices]:
-    """Number the rows of ``columns`` by first occurrence; also return each number's first index.
+    """Assign numbers to rows of ``columns`` by first occurrence; also return their first indices.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def mixed(columns: Any) -> Any:
 
 
 def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
-    """Number keys by first occurrence, after ``known`` keys; also return new keys' first indices.
+    """Assign numbers to keys by first occurrence, after ``known`` ones; also return first indices.
 
     Examples
     --------
@@ -422,7 +422,7 @@ class States:
         return self._rows.setdefault(actor, Rows())
 
     def visit(self, player: Indices, local: Indices) -> Indices:
-        """Number the nodes by first occurrence, and return the indices of histories to visit."""
+        """Assign numbers to nodes by first occurrence, and return which histories to visit."""
         node, new = self.of(None).number([player, local], player.size)
         self._visits = np.append(self._visits, np.zeros(new.size, dtype=np.int64))
         # Number of earlier histories of the same node: visit two of each, one of terminals.
