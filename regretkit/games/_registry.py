@@ -233,4 +233,5 @@ def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
                 return call.func.id, list(map(ast.literal_eval, call.args)), keywords
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass
-    raise ValueError(f"{quote(text)} is not a game; write it as 'kuhn_poker(deck=5)'")
+    hint = "write it as 'kuhn_poker(deck=5)', with literals"
+    raise ValueError(f"{quote(text)} is not a game; {hint}")

@@ -203,7 +203,7 @@ test_an_argument_out_of_range_is_refused_with_the_range = refusals(
     ("oshi_zumo(minimum_bid=6)", "minimum_bid must be at most 5, got 6"),
     (
         "oshi_zumo(minimum_bid=0)",
-        "horizon must be a whole number where minimum_bid is 0, because the game might not "
+        "horizon must be a whole number if minimum_bid is 0, as the game might not "
         "end; pass a number of rounds, or minimum_bid=1",
     ),
     call=load,

@@ -161,7 +161,7 @@ def test_pot_and_all_in_are_the_tree_of_universal_poker(pot, stack):
 )
 def test_sizes_are_written_as_they_are_read(text, written):
     if written is None:
-        with pytest.raises(ValueError, match="has no known unit"):
+        with pytest.raises(ValueError, match="without a known unit"):
             parse_sizes(text)
     else:
         assert ",".join(map(str, parse_sizes(text))) == written
@@ -169,8 +169,8 @@ def test_sizes_are_written_as_they_are_read(text, written):
 
 
 test_bad_sizes_are_refused = refusals(
-    ("50", "bets", "bets has the size '50', which has no known unit; write '50%' of the pot"),
-    ("-5%", "bets", "'-5%', which has no known unit"),
+    ("50", "bets", "bets has the size '50' without a known unit; write '50%' of the pot"),
+    ("-5%", "bets", "'-5%' without a known unit"),
     ("0%", "bets", "bets has the size '0%', of no chips; write"),
     ("2.5x", "bets", "bets has the size '2.5x', but no bet comes before"),
     (50, "bets", "bets must be a text such as '50%,a', a pair or a mapping, got 50"),

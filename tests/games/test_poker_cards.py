@@ -84,7 +84,7 @@ test_bad_decks_are_refused = refusals(
     *[(text,) for text in ("", "A-2", "2-", "22", "2-Acc", "x", "2-A c", None, 52, ["2"])],
     call=deck_cards,
     error=ValueError,
-    match="deck must be ranks, each once, and perhaps suits, got .*write '2-A'",
+    match="deck must be distinct ranks, optionally with suits, got .*write '2-A'",
 )
 
 test_bad_boards_are_refused = refusals(

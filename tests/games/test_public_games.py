@@ -244,21 +244,25 @@ test_what_is_no_public_game_is_refused = refusals(
     (lambda: Free((1, 2, 3)), ValueError, "one number, or one for each player"),
     (lambda: Table([1.0, 2.0]), ValueError, "payoffs must have shape"),
     (lambda: made(BET, SAME), ValueError, "no strengths"),
-    (lambda: made(Decision(0, {"a": Table([[1.0]])})), ValueError, "one payoff for each pair"),
-    (lambda: made(Chance({"x": Outcome(BET, 1, ([1], None))})), ValueError, "'/x' have shape"),
-    (lambda: made(BET).equity(0, "/fold"), ValueError, "no order"),
+    (
+        lambda: made(Decision(0, {"a": Table([[1.0]])})),
+        ValueError,
+        r"must have shape \(3, 3\), got \(1, 1\)",
+    ),
+    (lambda: made(Chance({"x": Outcome(BET, 1, ([1], None))})), ValueError, "'/x' must have shape"),
+    (lambda: made(BET).equity(0, "/fold"), ValueError, "got none"),
 )
 test_what_is_no_deal_is_refused = refusals(
     ("ab", "aa", {}, "types\\[1\\] must be .* without duplicates"),
     ("ab", "ab", {"weights": ([1], [1, 1])}, "2 finite numbers"),
     ("a", "a", {"cards": ([[1, 1]], [[1, 2]])}, "different cards"),
-    ("a", "a", {"cards": ([[1, 2]],) * 2, "strengths": ([1], [2])}, "make them equally strong"),
+    ("a", "a", {"cards": ([[1, 2]],) * 2, "strengths": ([1], [2])}, "must be equally strong"),
     call=lambda first, second, options: Deal((first, second), **options),
     error=ValueError,
 )
 test_what_is_no_behavior_is_refused = refusals(
-    ({"/bet": [1]}, "no player"),
-    ({"/": [1]}, "has shape \\(1,\\)"),
+    ({"/bet": [1]}, "must be a decision"),
+    ({"/": [1]}, "must have shape .*, got \\(1,\\)"),
     ({"/": [[1, 0], [1, np.nan], [2, -1]]}, r"sum to 1 for each type, got \[1.0, nan\] for b"),
     ({"/": {"bet": 1}}, "must be of actions 'bet', 'fold', got {'bet': 1}"),
     call=made(BET).lock,

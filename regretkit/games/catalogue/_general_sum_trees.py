@@ -35,7 +35,8 @@ def signalling() -> ExtensiveFormGame:
 
     In every Nash equilibrium the professor refuses. In one extensive-form correlated equilibrium, a
     mediator draws a random signal, recommends it to the good student, and recommends that the
-    professor hire after it. A bad student can only guess the signal. This equilibrium pays 3.5 and 6.5.
+    professor hire after it. A bad student can only guess the signal. This equilibrium pays 3.5 and
+    6.5.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cards by number, and ranges of hands as players write them."""
+"""Cards, hand strengths, and ranges in poker notation."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ _DECK = re.compile(rf"(?:([{RANKS}])-([{RANKS}])|([{RANKS}]+))([{SUITS}]*)")
 
 
 def deck_cards(text: str) -> Indices:
-    """Return the cards of a deck, in rising order: of some ranks, and of some suits or all four.
+    """Return the cards of a deck, ascending, from a text of ranks and optional suits.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def deck_cards(text: str) -> Indices:
     ranks = listed or RANKS[RANKS.find(low) : RANKS.find(high) + 1] * bool(low)
     if not ranks or len(set(ranks)) < len(ranks) or len(set(suits)) < len(suits):
         hint = "write '2-A' for all cards, '6-A' for short deck, or '2-6cdh' for three suits"
-        raise ValueError(must_be("deck", "ranks, each once, and perhaps suits", text, hint))
+        raise ValueError(must_be("deck", "distinct ranks, optionally with suits", text, hint))
     return np.array(sorted(card_of(r + s) for r in ranks for s in suits or SUITS))
 
 
@@ -51,9 +51,9 @@ def card_names(cards: Iterable[int], separator: str = " ") -> str:
 
 
 def read_board(text: str, deck: Indices) -> Indices:
-    """Return the cards of a turn or a river, such as ``Ks Th 7s 4d 2s``, in their order.
+    """Return the cards of a turn or a river, such as ``Ks Th 7s 4d 2s``, in order.
 
-    Blanks and commas between them are left out.
+    Blanks and commas are optional.
     """
     names = re.findall(r"\S\S?", re.sub(r"[ ,]", "", text)) if isinstance(text, str) else []
     hint = "write four or five cards in one text, such as 'Ks Th 7s 4d 2s', where T is a ten"
@@ -63,7 +63,7 @@ def read_board(text: str, deck: Indices) -> Indices:
     board = np.array([card_of(name) for name in names], dtype=np.int64)
     repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if repeated:
-        raise ValueError(f"board {quote(text)} has {repeated} twice; give every card once")
+        raise ValueError(f"board {quote(text)} has {repeated} twice")
     if len(board) not in (4, 5):
         raise ValueError(must_be("board", "a turn or a river", text, hint))
     return board
@@ -73,19 +73,23 @@ def read_board(text: str, deck: Indices) -> Indices:
 
 
 def bits_of(cards: Indices) -> NDArray[np.int64]:
-    """Return cards along the last axis as bits: 13 of the ranks in each suit, 16 apart."""
+    """Return sets of cards along the last axis as bits: bit ``16 suit + rank`` for each card."""
     bits: NDArray[np.int64] = np.left_shift(1, 16 * (cards % 4) + cards // 4)
     return np.asarray(np.bitwise_or.reduce(bits, axis=-1))
 
 
 def strengths(cards: NDArray[np.int64], lowest: int = 0) -> NDArray[np.int64]:
-    """Return numbers in the order of the best five of the cards in ``bits_of``, at most seven.
+    """Return the strength of the best five of at most seven cards, given by ``bits_of``.
 
-    The ace is also below rank ``lowest`` of the deck. In a deck that begins with the six, which is
-    short deck, a flush beats a full house. Hands of equal strength have equal numbers.
+    Stronger hands have larger numbers, equally strong hands equal ones. The ace also ranks below
+    rank ``lowest``. If ``lowest`` is the six, as in short deck, a flush beats a full house.
     """
+    # Each of the sets below has a bit for each rank. The strength is
+    #     category << 28 | ranks that count first << 14 | ranks that break ties
+    # so that comparing numbers compares hands.
     suits = [(cards >> 16 * suit) & 0x1FFF for suit in range(4)]
     a, b, c, d = suits
+    # Ranks that occur in at least one, two, three and four suits
     one, two = a | b | c | d, (a & b) | (c & d) | ((a | b) & (c | d))
     three, four = (a & b & (c | d)) | (c & d & (a | b)), a & b & c & d
     trips, pairs, quads = _highest(three, 1), _highest(two, 2), _highest(four, 1)
@@ -93,7 +97,7 @@ def strengths(cards: NDArray[np.int64], lowest: int = 0) -> NDArray[np.int64]:
     flush = np.max([np.where(_count(suit) >= 5, _highest(suit, 5), 0) for suit in suits], axis=0)
     straight_flush = np.max([_straight(suit, lowest) for suit in suits], axis=0)
     full_house, flush_above = (trips > 0) & (pair > 0), lowest == RANKS.index("6")
-    kinds = [  # in falling order: whether it is one, what counts first, and what then
+    kinds = [  # descending: whether a hand is of this category, its main ranks, its tie breakers
         (straight_flush > 0, straight_flush, 0),
         (quads > 0, quads, _highest(one & ~quads, 1)),
         *[(full_house, trips, pair), (flush > 0, flush, 0)][:: -1 if flush_above else 1],
@@ -107,46 +111,50 @@ def strengths(cards: NDArray[np.int64], lowest: int = 0) -> NDArray[np.int64]:
 
 
 def _count(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of bits among the lowest 16."""
+    """Return the number of set bits among the lowest 16."""
+    # Add neighbouring fields of 1, 2, 4 and 8 bits in parallel.
     ranks = ranks - (ranks >> 1 & 0x5555)
     ranks = (ranks & 0x3333) + (ranks >> 2 & 0x3333)
     return (ranks + (ranks >> 4) & 0x0F0F) * 0x0101 >> 8 & 0x1F
 
 
 def _highest(ranks: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
-    """Return the highest bits of ranks of at most seven cards."""
-    for _ in range(wanted, 7):
+    """Keep only the ``wanted`` highest of at most seven set bits."""
+    for _ in range(wanted, 7):  # ranks & ranks - 1 clears the lowest set bit
         ranks = np.where(_count(ranks) > wanted, ranks & ranks - 1, ranks)
     return ranks
 
 
 def _straight(ranks: NDArray[np.int64], lowest: int) -> NDArray[np.int64]:
-    """Return the lowest rank, as a bit, of the highest five ranks in a row, zero without any."""
+    """Return the lowest rank of the best straight as a bit, or 0.
+
+    Ranks are shifted by one, so that the ace also has the bit below rank ``lowest``.
+    """
     ranks = ranks << 1 | (ranks >> RANKS.index("A")) << lowest
-    for shift in (1, 1, 2):  # two, three and then five in a row
+    for shift in (1, 1, 2):  # bits that begin two, three, then five consecutive ranks
         ranks = ranks & ranks >> shift
     return _highest(ranks, 1)
 
 
 RangeLike: TypeAlias = str | Mapping[str, float] | ArrayLike
-"""A range in text, weights by group, or one weight for each hand of ``hands_of(deck)``."""
+"""A range as text, a mapping from groups to weights, or a weight for each of ``hands_of``."""
 
 _CLASS = rf"([{RANKS}])([{RANKS}])([so]?)"
 _GROUP = re.compile(rf"{_CLASS}(?:(\+)|-{_CLASS})?|([{RANKS}][{SUITS}])([{RANKS}][{SUITS}])")
 _HINT = "write groups such as 'AA', 'AKs', 'AhKh', 'TT+', 'A9s-A6s' or '*', and weights 'KQo:0.5'"
 
 _Class: TypeAlias = tuple[int, int, str]
-"""The higher and the lower rank, and ``s``, ``o`` or, of a pair, nothing."""
+"""The higher and the lower rank, and ``s`` for suited, ``o`` for offsuit or ``""`` for both."""
 
 
 def hands_of(deck: Indices) -> Indices:
-    """Return all hands of a deck, the lower card first, shape ``(hands, 2)``, in rising order."""
+    """Return all hands of a deck, ascending, the lower card first, shape ``(hands, 2)``."""
     return np.array(list(itertools.combinations(deck.tolist(), 2))).reshape(-1, 2)
 
 
 @cache
 def _places(deck: tuple[int, ...]) -> dict[tuple[int, int], int]:
-    """Return the place of each hand among all hands of a deck."""
+    """Return the index of each hand among all hands of a deck."""
     return {hand: place for place, hand in enumerate(itertools.combinations(deck, 2))}
 
 
@@ -158,24 +166,38 @@ def hand_names(hands: Indices) -> list[str]:
 def parse_range(text: RangeLike, deck: str = "2-A") -> Vector:
     """Return the weight of each hand of a range.
 
+    A text such as ``"22+,A5s+,KQo:0.5"`` lists groups of hands, optionally with weights, by default
+    1. Later groups replace earlier ones.
+
+    =================== ============================================================================
+    group               hands
+    =================== ============================================================================
+    ``AA``              the pair
+    ``AKs``             suited
+    ``AKo``             offsuit
+    ``AK``              suited and offsuit
+    ``AhKh``            one hand
+    ``TT+``             pairs from ``TT`` to the highest
+    ``A5s+``            ``A5s`` to ``AKs``: the lower card rises to one below the higher
+    ``QQ-88``           pairs from ``88`` to ``QQ``
+    ``A9s-A6s``         the lower card varies
+    ``T9s-65s``         both cards vary at equal distance
+    ``*``               all hands
+    =================== ============================================================================
+
     Parameters
     ----------
     text
-        Groups of hands between commas, each perhaps with a weight, as in ``22+,A5s+,KQo:0.5``.
-        ``AA`` is a pair, ``AKs`` is suited, ``AKo`` is not, ``AK`` is either, and ``AhKh`` is one
-        hand. Of ``TT+`` the pair rises to the highest, of ``A5s+`` the lower card to one below
-        the other. ``QQ-88``, ``A9s-A6s`` and ``T9s-65s`` are all from one to the other, and ``*``
-        is every hand. A later group replaces an earlier one. Or a mapping from groups to weights,
-        or an array with one weight for each hand.
+        The text, a mapping from groups to weights, or an array with a weight for each hand.
     deck
-        The ranks of the deck from the lowest to the highest, and its suits if there are not four,
-        as in ``"2-6cdh"``.
+        The lowest and the highest rank of the deck, followed by its suits if not all four, as in
+        ``"2-6cdh"``.
 
     Returns
     -------
     NDArray
-        One weight for each pair of cards, in the order of ``2c 2d 2h 2s 3c ... As``: ``2d2c``,
-        ``2h2c``, ..., ``AsAc``, ``AsAd``, ``AsAh`` as ``itertools.combinations`` lists them.
+        A weight for each pair of cards, as ``itertools.combinations`` lists pairs of
+        ``2c 2d 2h 2s 3c ... As``.
 
     Examples
     --------
@@ -213,14 +235,13 @@ def _checked(weights: ArrayLike, count: int) -> Vector:
     array = floats(weights, "range")
     if array.shape != (count,):
         raise ValueError(
-            f"range has shape {array.shape}, but the deck has {count:,} hands; pass one weight "
-            "for each, or a text such as '22+,AKs'"
+            f"range must have shape ({count},), got {array.shape}; pass one weight for each hand, "
+            "or a text such as '22+,AKs'"
         )
     if not (array.min() >= 0.0 and array.max() < math.inf):
         place = int(np.flatnonzero(~((array >= 0.0) & (array < math.inf)))[0])
         raise ValueError(
-            f"weights of a range must be finite and at least 0, got {array[place]} at {place}; "
-            "repair it"
+            f"weights of a range must be finite and at least 0, got {array[place]} at {place}"
         )
     return array
 
@@ -232,14 +253,14 @@ def _split(text: str) -> tuple[str, float]:
         return group, float(weight if colon else 1.0)
     except ValueError:
         raise ValueError(
-            f"range group {quote(text)} has no number as its weight; {_HINT}"
+            f"the weight of range group {quote(text)} is not a number; {_HINT}"
         ) from None
 
 
 def _hands_in(group: str, deck: Indices) -> Iterator[tuple[int, int]]:
-    """Return the hands in one group, with cards outside the deck too."""
+    """Return the hands in one group, including hands outside the deck."""
     if not isinstance(group, str):
-        raise ValueError(f"a range maps texts to weights, got {quote(group)}; {_HINT}")
+        raise ValueError(f"range groups must be strings, got {quote(group)}; {_HINT}")
     if not (text := group.strip()) or text == "*":
         return iter(itertools.combinations(deck.tolist() if text else [], 2))
     match = _GROUP.fullmatch(text)
@@ -249,13 +270,13 @@ def _hands_in(group: str, deck: Indices) -> Iterator[tuple[int, int]]:
     if first:
         hand = sorted((card_of(first), card_of(second)))
         if hand[0] == hand[1]:
-            raise ValueError(f"range group {quote(group)} has {first} twice; write two cards")
+            raise ValueError(f"range group {quote(group)} has {first} twice")
         return iter([(hand[0], hand[1])])
     return itertools.chain.from_iterable(map(_hands_of_class, _classes(match, deck)))
 
 
 def _classes(match: re.Match[str], deck: Indices) -> list[_Class]:
-    """Return the classes of hands from one to another."""
+    """Return the classes of hands in a matched group."""
     a, b, suited, plus, c, d, other, *_ = match.groups()
     low, high = sorted((RANKS.index(a), RANKS.index(b)))
     pair, bottom, top = low == high, low, high
@@ -267,8 +288,8 @@ def _classes(match: re.Match[str], deck: Indices) -> list[_Class]:
     leads = (fixed or top - bottom == high - low) and (bottom == top) == pair
     if not leads or (c and other != suited) or (pair and suited):
         raise ValueError(
-            f"range group {quote(match[0])} must be a pair such as 'TT', or go from one group to "
-            "another with the same high card or distance, as in 'A9s-A6s' or 'T9s-65s'"
+            f"range group {quote(match[0])} must be a pair such as 'TT', or extend from one group "
+            "to another with the same high card or distance, as 'A9s-A6s' or 'T9s-65s'"
         )
     low, last = sorted((low, bottom))
     start = min(high, top)
@@ -283,14 +304,14 @@ def _hands_of_class(kind: _Class) -> Iterator[tuple[int, int]]:
 
 
 def write_range(weights: ArrayLike, deck: str = "2-A") -> str:
-    """Return weights as the text of a range, always the same for equal weights.
+    """Return the canonical text of a range.
 
-    ``parse_range`` of it returns exactly these weights.
+    ``parse_range`` returns exactly these weights for it.
 
     Parameters
     ----------
     weights
-        One weight for each hand, in the order of ``parse_range``.
+        A weight for each hand, in the order of ``parse_range``.
     deck
         The deck, as in ``parse_range``.
 
@@ -319,7 +340,7 @@ def write_range(weights: ArrayLike, deck: str = "2-A") -> str:
 
 
 def _runs(kinds: list[_Class], left: dict[tuple[int, int], float]) -> Iterator[str]:
-    """Return neighboring classes of one weight as groups, and take their hands out of ``left``."""
+    """Yield runs of classes with equal weights as groups, and set their hands in ``left`` to 0."""
 
     def weight_of(kind: _Class) -> float:
         weights = {left[hand] for hand in _hands_of_class(kind) if hand in left}

@@ -38,28 +38,29 @@ from regretkit.games.public import (
 from regretkit.games.public._tree import Node
 
 Sizes: TypeAlias = str | tuple[str, str] | Mapping[str, "str | tuple[str, str]"]
-"""Sizes for both players, for each of them, or for each street one of these."""
+"""Sizes for both players, a pair of sizes, or a mapping from streets to one of these."""
 
 _NUMBER = r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})"
 _SIZE = re.compile(rf"{_NUMBER}([%xc])|(\d{{1,3}})?e(?:{_NUMBER}%)?|(a)", re.ASCII)
 _HINT = "write '50%' of the pot, '2.5x' the last bet, '100c' chips, 'e', '2e' or '3e200%', or 'a'"
 
 _CLOSE = 1e-12
-"""Ratios of the pot this close, relatively, are equal when sizes are merged."""
+"""Relative tolerance for ratios of the pot when merging sizes."""
 
 _LONGEST, _LARGEST = 60, 50_000
-"""The most bets and raises on a street, and the most decisions, so that a tree ends."""
+"""Largest number of bets and raises on a street, and of decisions in a betting tree."""
 
 
 @frozen
 class BetSize:
-    """A size of a bet or a raise: a unit, one of ``% x c e a``, with its numbers."""
+    """A size of a bet or a raise."""
 
     unit: str
+    """One of ``%`` of the pot, ``x`` the last bet, ``c`` chips, ``e`` geometric, ``a`` all-in."""
     number: float = 0.0
-    """Percent, factor or chips; of a geometric size the streets, 0 for all that are left."""
+    """Percent, factor or chips. For a geometric size the number of streets, 0 for the rest."""
     maximum: float = math.inf
-    """Percent of the pot that a geometric size has at most."""
+    """Largest percent of the pot of a geometric size."""
 
     def __str__(self) -> str:
         number = _digits(self.number) if self.number else ""
@@ -69,19 +70,19 @@ class BetSize:
 
 
 def _digits(number: float) -> str:
-    """Return a number as ``parse_sizes`` reads it."""
+    """Return the decimal digits of a number, for ``parse_sizes``."""
     return f"{number:.12f}".rstrip("0").rstrip(".")
 
 
 def parse_sizes(text: str, name: str = "bets") -> tuple[BetSize, ...]:
-    """Return the sizes in a text such as ``50%,100%,a``, or refuse it."""
+    """Parse a text such as ``50%,100%,a``."""
     if not isinstance(text, str):
         raise TypeError(must_be(name, "a text such as '50%,a', a pair or a mapping", text, _HINT))
     sizes = []
     for part in filter(None, map(str.strip, text.split(","))):
         match = _SIZE.fullmatch(part)
         if not match:
-            raise ValueError(f"{name} has the size {quote(part)}, which has no known unit; {_HINT}")
+            raise ValueError(f"{name} has the size {quote(part)} without a known unit; {_HINT}")
         number, unit, streets, maximum, all_in = match.groups()
         if unit == "x" and name != "raises":
             raise ValueError(f"{name} has the size {quote(part)}, but no bet comes before; {_HINT}")
@@ -119,36 +120,40 @@ def _rounded(chips: float) -> int:
 
 @frozen
 class _Spot:
-    """Where a player decides: what has been bet on this street, and by whom."""
+    """A decision, with the bets of its street so far."""
 
     street: int
+    """Index of the street."""
     paid: int
-    """What each player has paid on the streets before."""
+    """Chips that each player paid on earlier streets."""
     card: str
-    """The card dealt last, empty if none was."""
+    """The last dealt card, empty before any."""
     leads: bool
-    """Whether a bet of player 0 now would be a donk bet."""
+    """Whether a bet of player 0 is a donk bet."""
     player: int = 0
+    """The acting player."""
     own: int = 0
+    """Chips of the acting player on this street."""
     highest: int = 0
+    """Chips of the highest bet on this street."""
     step: int = 1
-    """The least by which a raise exceeds the highest bet, unless it is all-in."""
+    """Smallest raise above the highest bet, unless all-in."""
     count: int = 0
-    """The bets and raises so far."""
+    """Number of bets and raises on this street."""
 
 
 @frozen
 class Betting:
-    """The rules of betting on the streets that are left, and what terminals pay."""
+    """The rules of betting and payoffs. Parameters are those of ``hold_em``."""
 
     pot: int = field(validator=at_least_one)
     stack: int = field(validator=at_least_one)
     bets: list[tuple[tuple[BetSize, ...], ...]]
-    """The sizes by street and player, as those of raises and of donk bets."""
+    """Sizes by street and player; so are ``raises`` and ``donks``."""
     raises: list[tuple[tuple[BetSize, ...], ...]]
     donks: list[tuple[tuple[BetSize, ...], ...]]
     deal: Callable[[Callable[[str], Node]], Node]
-    """Deals the next card of the board, given a function from its name to the next node."""
+    """Returns a chance node for the next card, given a function from the card's name to a node."""
     rake: float = field(validator=share)
     cap: float | None = field(validator=optional(at_least_zero))
     max_bets: int | None = field(validator=optional(at_least_one))
@@ -158,17 +163,17 @@ class Betting:
     _made: Iterator[int] = field(factory=itertools.count, init=False)
 
     def root(self) -> Decision:
-        """Return the node at which the betting begins."""
+        """Return the first decision."""
         return self._decision(_Spot(0, 0, "", leads=False))
 
     def _begun(self, street: int, paid: int, card: str, leads: bool) -> Node:
-        """Return the node at which a street begins, after the last card of the board."""
+        """Return the first node of a street, after ``card``."""
         if paid == self.stack:
             return self._ended(street, paid, card)
         return self._decision(_Spot(street, paid, card, leads))
 
     def _ended(self, street: int, paid: int, card: str, leads: bool = False) -> Node:
-        """Return the node that follows the betting of a street."""
+        """Return the node after the betting of a street: the next card, or a showdown."""
         if street + 1 < len(self.bets):
             return self.deal(lambda dealt: self._begun(street + 1, paid, dealt, leads))
         win, lose = self._earned(paid)
@@ -207,13 +212,16 @@ class Betting:
         return Decision(spot.player, children)
 
     def _earned(self, paid: int) -> tuple[float, float]:
-        """Return what the winner and the loser earn, against the middle of the pot."""
+        """Return the payoffs of winner and loser, if both have paid ``paid`` chips.
+
+        With p half of the final pot:  winner  p - min(rake 2p, cap),  loser  -p.
+        """
         half = self.pot / 2 + paid
         cap = math.inf if self.cap is None else self.cap
         return half - min(self.rake * 2 * half, cap), -half
 
     def _amounts(self, spot: _Spot) -> list[int]:
-        """Return what a player can bet or raise to on this street, in rising order."""
+        """Return the amounts to which a player can bet or raise on this street, ascending."""
         left, highest = self.stack - spot.paid, spot.highest
         if highest == left or spot.count == self.max_bets:
             return []
@@ -235,7 +243,7 @@ class Betting:
         return self._merged(sorted(amounts), highest, pot)
 
     def _amount(self, size: BetSize, spot: _Spot, pot: int, left: int) -> int:
-        """Return the chips on this street to which a size leads."""
+        """Return the amount on this street to which a size leads."""
         highest = spot.highest
         if size.unit == "%":
             return highest + _rounded(size.number / 100 * pot)
@@ -245,13 +253,17 @@ class Betting:
             return _rounded(highest + size.number)
         if size.unit == "a":
             return left
-        # In each of the streets the same share of the pot, with which all chips are in at last
+        # A called bet of r pots multiplies the pot by 1 + 2 r. With all-in on the n-th street,
+        # (1 + 2 r)^n = 1 + 2 behind / pot.
         streets = size.number or len(self.bets) - spot.street
         ratio = ((1 + 2 * (left - highest) / pot) ** (1 / streets) - 1) / 2
         return highest + _rounded(pot * min(ratio, size.maximum / 100))
 
     def _merged(self, amounts: list[int], highest: int, pot: int) -> list[int]:
-        """Return the amounts without those too close to the next larger one that is left."""
+        """Remove amounts that are too close to the next larger remaining one.
+
+        With amounts a < b in pots and threshold t, a remains if a < (b - t) / (1 + t).
+        """
         kept: list[int] = []
         for amount in reversed(amounts):
             ratio, larger = ((x - highest) / pot for x in (amount, kept[-1] if kept else math.inf))
@@ -265,7 +277,7 @@ _Both: TypeAlias = tuple[Vector, Vector]
 _Hands: TypeAlias = tuple[Indices, Indices]
 
 _LONGEST_NAME = 1_000
-"""The most characters of a name that states all arguments."""
+"""Largest number of characters of a name with all arguments."""
 
 
 @register
@@ -287,49 +299,59 @@ def hold_em(
     merging_threshold: float = 0.0,
     isomorphism: bool = False,
 ) -> PublicGame:
-    """Return an endgame of no-limit hold'em of two players, from the turn or the river on.
+    """Return an endgame of two-player no-limit hold'em, from the turn or the river on.
 
-    Player 0 acts first on each street. Payoffs are chips, counted from the middle of the pot: who
-    folds at once loses half of it. The types of a player are the hands of its range that the board
-    leaves; after a river card, hands with that card are impossible.
+    Player 0 acts first on each street. Payoffs are chips relative to half of the starting pot: a
+    player that folds at once loses half of the pot. The types of a player are the hands of its
+    range without a card of the board.
+
+    The text ``"50%,100%,a"`` lists sizes of bets or raises:
+
+    ========== =====================================================================================
+    size       chips
+    ========== =====================================================================================
+    ``50%``    percent of the pot, for a raise of the pot after a call
+    ``2.5x``   the last bet times 2.5, for raises only
+    ``100c``   100 chips, for a raise 100 more than the last bet
+    ``e``      geometric: the same share of the pot on each remaining street, the last all-in
+    ``2e``     geometric on two streets
+    ``3e200%`` geometric on three streets, at most twice the pot
+    ``a``      all-in
+    ========== =====================================================================================
+
+    Amounts are rounded to chips, half a chip up. Amounts beyond the stack become all-in, equal
+    amounts merge, and raises smaller than the last raise are omitted.
 
     Parameters
     ----------
     board
-        Four cards, of the turn, or five, of the river.
+        Four cards, for the turn, or five, for the river.
     ranges
         The range of each player, as in ``parse_range``.
     pot, stack
-        Chips in the pot, and behind each player.
+        Chips in the pot, and chips behind each player, at least 1.
     bets, raises
-        The sizes, as in ``"50%,100%,a"``: ``50%`` of the pot after a call, ``2.5x`` the last bet
-        (raises only), ``100c`` chips (of a raise, more than the last bet), ``e`` geometric, with
-        the same share of the pot on each street that is left and all chips in at last, ``2e`` on
-        two streets, ``3e200%`` at most twice the pot, and ``a`` all-in. Or a pair, with the sizes
-        of each player; or a mapping from ``"turn"`` and ``"river"`` to one of these. Amounts are
-        rounded to a chip, half a chip upwards; more than the stack is all-in; equal ones merge;
-        a raise by less than the last one is left out.
+        The sizes. Or a pair, with the sizes of each player, or a mapping from ``"turn"`` and
+        ``"river"`` to one of these.
     rake, cap
-        The share of the pot that the winner pays, and the most chips of it.
+        The winner pays the share ``rake`` of the pot, at most ``cap`` chips.
     deck
-        The ranks in the deck and its suits, as in ``parse_range``. A deck that begins with the
-        six has the rules of short deck: a flush beats a full house. The ace is always also below
-        the lowest rank.
+        The ranks and suits of the deck, as in ``parse_range``. If the lowest rank is six, short
+        deck rules apply: a flush beats a full house. The ace also ranks below the lowest rank.
     donks
-        Sizes of player 0 when player 1 has made the last bet of the street before; by default
-        ``bets``.
+        Sizes of player 0 if player 1 made the last bet of the previous street, by default ``bets``.
     max_bets
-        The most bets and raises on a street, by default as many as the stack allows.
+        Largest number of bets and raises on a street, by default unlimited.
     add_allin_threshold
-        All-in is added where it is at most this many pots.
+        Add all-in if it is at most this many pots.
     force_allin_threshold
-        A bet after whose call at most this many pots are left behind becomes all-in.
+        Make a bet all-in if, after a call, at most this many pots remain behind.
     merging_threshold
-        Of two bets that are closer than this, in pots, the smaller is left out, as in PioSOLVER.
+        Of two bets that differ by less than this many pots, omit the smaller, as in PioSOLVER.
     isomorphism
-        Whether suits are merged that can be exchanged: where that changes neither the board nor
-        the weight of any hand, rivers are played once that are the same up to suits, and hands
-        that are so on this board play alike. Where there are no such suits, nothing is merged.
+        Whether to merge symmetric suits. Suits are symmetric if exchanging them changes neither the
+        board nor the weight of any hand. Rivers that differ only by symmetric suits share one
+        subtree, and hands that do share one strategy.
 
     Examples
     --------
@@ -343,7 +365,7 @@ def hold_em(
     >>> float(game.value(solve(game, "dcfr", iterations=1000).average)[0])  # 25 in equilibrium
     24.9999...
 
-    Suits that can be exchanged leave 6 rivers of 16, and fewer decision points:
+    Merging symmetric suits leaves 6 of 16 rivers, and fewer decision points:
 
     >>> terms = {"pot": 40, "stack": 40, "deck": "2-6", "bets": "100%", "raises": ""}
     >>> whole = hold_em("2d 3d 4d 6d", ("*", "*"), **terms)
@@ -398,7 +420,7 @@ def _weights(ranges: Sequence[RangeLike], deck: str) -> tuple[Vector, Vector]:
 
 
 def _alive(weights: _Both, cards: Indices, dealt: Indices) -> tuple[_Hands, _Both]:
-    """Return the hands of each range that the board leaves, and their weights."""
+    """Return the hands of each range without a card of the board, and their weights."""
     hands = hands_of(cards)
     possible = ~np.isin(hands, dealt).any(axis=1)
     alive = [np.flatnonzero(possible & (weight > 0.0)) for weight in weights]
@@ -406,7 +428,7 @@ def _alive(weights: _Both, cards: Indices, dealt: Indices) -> tuple[_Hands, _Bot
         if not places.size:
             raise ValueError(
                 f"ranges[{player}] has no hand of positive weight without a card of the board, "
-                f"{card_names(dealt.tolist())}; add hands to it"
+                f"{card_names(dealt.tolist())}"
             )
     first, second = alive
     pair = hands[first], hands[second]
@@ -420,7 +442,7 @@ def _alive(weights: _Both, cards: Indices, dealt: Indices) -> tuple[_Hands, _Bot
 
 def _never_meet(first: Indices, second: Indices) -> bool:
     """Return whether each hand of one player shares a card with each of the other."""
-    # Many hands of a player never all share a card with one of the other.
+    # At most 101 hands share a card with a given hand, so 200 of each player suffice.
     pairs = itertools.product(first[:200].tolist(), second[:200].tolist())
     return not any(set(hand).isdisjoint(other) for hand, other in pairs)
 
@@ -428,7 +450,7 @@ def _never_meet(first: Indices, second: Indices) -> bool:
 def _orders(
     hands: _Hands, dealt: Indices, left: Indices, lowest: int
 ) -> dict[str, tuple[Indices, Indices]]:
-    """Return the strengths of hands on each board, by the name of the card dealt last."""
+    """Return the strengths of hands on each final board, by the name of its river card if dealt."""
     last = [np.array([card]) for card in left] if len(dealt) == 4 else [dealt[:0]]
     boards = {card_names(card): bits_of(np.append(dealt, card)) for card in last}
     bits = bits_of(hands[0]), bits_of(hands[1])
@@ -441,9 +463,9 @@ def _orders(
 def _symmetries(
     hands: _Hands, weights: _Both, cards: Indices, dealt: Indices, wanted: bool
 ) -> tuple[list[Indices], list[_Hands]]:
-    """Return the permutations of suits that leave the board and both ranges as they are.
+    """Return the permutations of suits that preserve the board and both ranges, and of hands.
 
-    And those of both players' hands; none if they are not wanted, or if there is but one.
+    Both lists are empty if not ``wanted``, or if only the identity preserves them.
     """
     found, permutations = list[Indices](), list[_Hands]()
     suits = np.unique(cards % 4)
@@ -462,7 +484,7 @@ def _in_suits(cards: Indices, suits: Indices) -> Indices:
 
 
 def _permuted(hands: Indices, weights: Vector, suits: Indices) -> Indices | None:
-    """Return the place of each hand in other suits, or None if there are other weights."""
+    """Return the index of each hand in other suits, or None if this changes weights."""
     number = np.array([52, 1])
     keys = hands @ number
     images = np.sort(_in_suits(hands, suits), axis=1) @ number
@@ -474,9 +496,10 @@ def _permuted(hands: Indices, weights: Vector, suits: Indices) -> Indices | None
 def _dealer(
     hands: _Hands, left: Indices, permutations: Sequence[Indices]
 ) -> Callable[[Callable[[str], Node]], Node]:
-    """Return what deals one of the cards that are left, of which two hands hold four.
+    """Return a function that builds the chance node of the next card.
 
-    Of cards that permutations of suits make of one another, the first represents all.
+    Two hands hold 4 of the remaining cards, so each possible card has probability
+    ``1 / (len(left) - 4)``. The first of cards that permutations of suits exchange represents all.
     """
 
     def factors(card: int) -> tuple[Vector, Vector]:

@@ -1,7 +1,7 @@
-"""Public games: after the deal, both players see every action and every move of chance.
+"""Public games: after a private deal, both players observe every action and every chance move.
 
-A public tree, private types, and payoffs that are linear in the opponent's reach over its types:
-poker is one of them. Their utilities need neither a game tree nor a matrix.
+Poker is an example. A public game consists of a public tree, private types, and payoffs that are
+linear in the opponent's reach. Its utilities need neither a game tree nor a matrix.
 """
 
 from regretkit.games.public._deal import Deal as Deal

@@ -1,4 +1,4 @@
-"""The deal of a public game: private types, who can meet whom, and how types compare."""
+"""The deal of a public game: private types, compatible pairs of types, and their strengths."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -14,33 +14,33 @@ from regretkit._util._validate import did_you_mean, floats, must_be, quote, stri
 
 
 class Sums(NamedTuple):
-    """Sums over the opponent's types, each of shape ``(columns, types)``."""
+    """Sums of the opponent's reach over its types, for each own type; see ``Meeting``."""
 
     free: NDArray[np.float64]
-    """Over all types that can be met."""
+    """Sums over compatible types, shape ``(columns, types)``."""
     more: NDArray[np.float64]
-    """Over weaker types less over stronger ones."""
+    """Sums over weaker types minus sums over stronger ones, shape ``(columns, types)``."""
     tie: NDArray[np.float64]
-    """Over types of equal strength."""
+    """Sums over types of equal strength, shape ``(columns, types)``."""
     total: Vector
-    """Over all types, shape ``(columns,)``."""
+    """Sums over all types, shape ``(columns,)``."""
 
 
 @frozen(eq=False)
 class Meeting:
-    """One player's types against the opponent's, by cards and strengths.
+    """Sums over the opponent's compatible types, in linear time by inclusion and exclusion.
 
-    With r the opponent's reach, T its sum, W(s) its sum over strengths less than s and U(s) over
-    those of at most s, T_c, W_c and U_c the same sums over types with card c, and types i of cards
-    a and b,
+    Types are compatible if they share no card. Let r be the opponent's reach and T its sum. At
+    strength s of the own type, let W be the sum of r over strengths less than s, and U over
+    strengths of at most s. Let T_c, W_c and U_c be the same sums over types with card c. For an own
+    type i with cards a and b, and r' the reach of the opponent's type with the same cards,
 
-        free_i = T - T_a - T_b + r of the type with the same cards, if there is one
+        free_i = T - T_a - T_b + r'
         more_i = (W - W_a - W_b) + (U - U_a - U_b) - (T - T_a - T_b)
-        tie_i = (U - U_a - U_b) - (W - W_a - W_b) + r of the type with the same cards
+        tie_i  = (U - U_a - U_b) - (W - W_a - W_b) + r'
 
-    Sums of at most 2^-44 T are zero. Else regret matching would play on the rounding errors of
-    types that meet no other. All sums are from the weakest type to the strongest, from left
-    to right, in all engines.
+    Sums of at most 2^-44 T are set to 0. Otherwise regret matching would act on rounding errors of
+    types without compatible types. All engines sum from the weakest type to the strongest.
     """
 
     cards: Indices
@@ -48,15 +48,15 @@ class Meeting:
     order: Indices
     """The opponent's types, the weakest first."""
     below: Indices
-    """For each type, how many of the opponent's are weaker, shape ``(types,)``."""
+    """For each type, the number of weaker types of the opponent, shape ``(types,)``."""
     upto: Indices
-    """How many are at most as strong."""
+    """For each type, the number of the opponent's types of at most its strength, ``(types,)``."""
     twin: Indices
-    """The opponent's type with the same cards, or their number where there is none."""
+    """For each type, the opponent's type with the same cards, or the number of types if none."""
     by_card: Indices
-    """For each card the places in ``order`` of the types that have it, padded with their number."""
+    """For each card, the places in ``order`` of types with it, padded with the number of types."""
     places: Indices
-    """Places of the sums by card: below, up to and in all, ``(3, types, cards of a type)``."""
+    """Places of W_c, U_c and T_c among the sums by card, ``(3, types, cards of a type)``."""
 
     @staticmethod
     def of(
@@ -65,7 +65,7 @@ class Meeting:
         strength: Vector | None = None,
         against: Vector | None = None,
     ) -> "Meeting":
-        """Return the meeting of types of these cards and strengths with others."""
+        """Return the ``Meeting`` of types with these cards and strengths against ``others``."""
         own_strength = np.zeros(len(cards)) if strength is None else strength
         opposing = np.zeros(len(others)) if against is None else against
         order = np.argsort(opposing, kind="stable")
@@ -89,7 +89,7 @@ class Meeting:
         """Return the sums for each row of the opponent's reach, shape ``(columns, others)``."""
         columns = len(reach)
         begin = np.zeros((columns, 1))
-        at = np.concatenate([reach, begin], axis=1)  # the reach of no type is zero
+        at = np.concatenate([reach, begin], axis=1)  # index ``others`` has reach 0: no twin
         ordered = np.concatenate([reach[:, self.order], begin], axis=1)
         total = np.concatenate([begin, ordered[:, :-1].cumsum(axis=1)], axis=1)
         of_card = ordered[:, self.by_card].cumsum(axis=2)
@@ -119,7 +119,7 @@ class Meeting:
 
 
 def _twins(cards: Indices, others: Indices) -> Indices:
-    """Return the place of the type of the same cards, where types have two of them."""
+    """Return the index of the type with the same two cards, ``len(others)`` if there is none."""
     if cards.shape[1] < 2:
         return np.full(len(cards), len(others))
     found = {key: place for place, key in enumerate(map(frozenset, others.tolist()))}
@@ -132,30 +132,32 @@ Both: TypeAlias = tuple[Vector, Vector]
 
 @define(eq=False, repr=False, init=False)
 class Deal:
-    """What chance deals to two players, each of whom sees only its own type.
+    """The private types of two players, their probabilities, and their strengths.
 
-    Types i and j have the probability ``weights[0][i] * weights[1][j] / Z`` if they can meet, and
-    0 otherwise, with Z such that these sum to 1.
+    With weights w and w', types i and j have the probability
+
+        w_i w'_j / Z    if they are compatible: if they share no card;  0 otherwise
+
+    with Z such that these sum to 1. Each player observes only its own type.
 
     Parameters
     ----------
     types
         For each player, the names of its types.
     weights
-        For each player, a weight at least 0 for each type, by default ones.
+        For each player, a weight at least 0 for each type, by default 1.
     cards
-        For each player, the cards that each type consists of, whole numbers of shape
-        ``(types, 0)``, ``(types, 1)`` or ``(types, 2)``: types that share a card cannot meet.
-        By default all can.
+        For each player, the cards of each type, whole numbers of shape ``(types, 0)``,
+        ``(types, 1)`` or ``(types, 2)``. By default there are no cards.
     strengths
-        For each player, the strength of each type, of which the highest wins; or several of these
-        by name, of which ``Compare`` names one. Types of the same two cards are equally strong.
+        For each player, the strength of each type; the highest wins. Or a mapping from names to
+        such pairs, of which ``Compare.order`` selects one. Types with the same two cards must be
+        equally strong.
     symmetries
-        Pairs of permutations of both players' types, which make a group and change neither weights
-        nor who can meet whom: type i becomes type ``permutation[i]``. Types that become one another
-        share their decision points as long as the outcomes of chance do not tell them apart, so
-        that strategies are those that the symmetries leave as they are. What a symmetry makes of an
-        outcome of chance is the outcome itself or one of its ``images``.
+        Pairs of permutations of both players' types, where type i becomes ``permutation[i]``. They
+        must form a group, and preserve weights and compatibility. Types that symmetries exchange
+        share decision points until an outcome of chance distinguishes them. A symmetry must map an
+        outcome of chance to itself or to one of its ``images``.
 
     Examples
     --------
@@ -168,7 +170,7 @@ class Deal:
            [1., 0., 1.],
            [1., 1., 0.]])
 
-    Two suits that can be exchanged:
+    Two symmetric suits:
 
     >>> Deal((["Ac", "Ad"], ["Kc", "Kd"]), symmetries=[([0, 1], [0, 1]), ([1, 0], [1, 0])])
     <Deal: 2 x 2 types, 2 symmetries>
@@ -219,23 +221,23 @@ class Deal:
         return len(self.types[0]), len(self.types[1])
 
     def meeting(self, player: int, order: str | None = None) -> Meeting:
-        """Return the sums over the opponent's types that each type of a player can meet.
+        """Return the ``Meeting`` of a player's types with the opponent's.
 
-        ``order`` names the strengths by which they are compared; None for none.
+        ``order`` is the name of the strengths to compare; with None, all are equal.
         """
         if (player, order) not in self._meetings:
             cards = self.cards[player], self.cards[1 - player]
             if order is not None and order not in self.strengths:
                 raise ValueError(
                     f"the deal has no strengths {quote(order)}, only {quote([*self.strengths])}"
-                    f"{did_you_mean(order, self.strengths)}; pass Deal(..., strengths=...)"
+                    f"{did_you_mean(order, self.strengths)}"
                 )
             compared = () if order is None else self.strengths[order][:: -1 if player else 1]
             self._meetings[player, order] = Meeting.of(*cards, *compared)
         return self._meetings[player, order]
 
     def pairs(self, rows: Indices | None = None) -> NDArray[np.float64]:
-        """Return 1 for all types that can meet and 0 for others, shape ``sizes``.
+        """Return 1 for compatible types and 0 for others, shape ``sizes``.
 
         ``rows`` selects types of player 0, by default all.
         """
@@ -248,8 +250,8 @@ class Deal:
         twins = np.flatnonzero(meeting.twin < second.size)
         for i in twins[first[twins] != second[meeting.twin[twins]]].tolist():
             raise ValueError(
-                f"strengths give type {quote(self.types[0][i])} of player 0 {first[i]:g}, and the "
-                f"same cards of player 1 {second[meeting.twin[i]]:g}; make them equally strong"
+                f"types with the same cards must be equally strong, got {first[i]:g} for "
+                f"{quote(self.types[0][i])} of player 0, {second[meeting.twin[i]]:g} for player 1"
             )
 
     def _check_symmetries(self) -> None:
@@ -258,20 +260,18 @@ class Deal:
             weights = zip(self.weights, (first, second), strict=True)
             kept = all(np.array_equal(weight[p], weight) for weight, p in weights)
             if not kept or not np.array_equal(pairs[np.ix_(first, second)], pairs):
-                raise ValueError(
-                    f"symmetries[{i}] changes weights or who can meet whom; leave it out"
-                )
+                raise ValueError(f"symmetries[{i}] must preserve weights and compatible types")
         if not self.is_group(range(len(self.symmetries))):
-            raise ValueError("symmetries must be a group: add products of any two that are missing")
+            raise ValueError("symmetries must be a group: add missing products of any two")
 
     def is_group(self, numbers: Sequence[int]) -> bool:
-        """Return whether any two of these symmetries, one after the other, are one of them."""
+        """Return whether these symmetries are closed under products."""
         chosen = [self.symmetries[number] for number in numbers]
         known = {*map(_key, chosen)}
         return all(_key(_after(*pair)) in known for pair in itertools.product(chosen, repeat=2))
 
     def order(self, numbers: Sequence[int]) -> int:
-        """Return how many permutations these symmetries are, the identity included."""
+        """Return the number of distinct permutations among these symmetries and the identity."""
         identity = np.arange(self.sizes[0]), np.arange(self.sizes[1])
         return len({_key(identity), *(_key(self.symmetries[number]) for number in numbers)})
 
@@ -316,21 +316,20 @@ def _permutations(value: Any, counts: tuple[int, int]) -> tuple[Indices, Indices
 
 
 def _cards(value: Any, counts: tuple[int, int]) -> tuple[Indices, Indices]:
-    """Return the cards of each player's types, of equally many each, numbered from 0."""
+    """Check the cards of both players' types, and renumber them from 0 without gaps."""
     first, second = (np.asarray(array) for array in value)
     for i, (array, count) in enumerate(zip((first, second), counts, strict=True)):
         width = array.shape[-1]
         held = [frozenset(cards) for cards in array.tolist()]
         if array.shape != (count, width) or width > 2 or width != first.shape[-1]:
             raise ValueError(
-                f"cards[{i}] has shape {array.shape}, but must have shape ({count}, 0), "
-                f"({count}, 1) or ({count}, 2), with equally many cards for both players"
+                f"cards[{i}] must have shape ({count}, 0), ({count}, 1) or ({count}, 2), with the "
+                f"same number of cards for both players, got {array.shape}"
             )
         if width and (min(map(len, held)) < width or len({*held}) < count):
             wanted = "different cards for each type, and each pair of cards once"
             raise ValueError(must_be(f"cards[{i}]", wanted, array))
     flat = whole_numbers(np.concatenate([first.ravel(), second.ravel()]), "cards")
-    # From 0 without gaps, as places in an array
     _, numbered = np.unique(flat, return_inverse=True)
     found = np.split(numbered.astype(np.int64), [first.size])
     return read_only(found[0].reshape(first.shape)), read_only(found[1].reshape(second.shape))

@@ -33,19 +33,19 @@ from regretkit.sets import DecisionTree
 
 @define(eq=False, repr=False)
 class PublicGame(Game[DecisionTree]):
-    """A game of two players who see everything but the type that the other was dealt.
+    """A two-player game in which only the dealt types are private.
 
     A player has a decision point for each of its nodes in the public tree and each type that is
-    possible there. Terminals map the opponent's reach over its types to the payoff of each own
-    type, in linear time for ``Free`` and ``Compare``: n types take n steps, and the game tree has
-    n^2 histories.
+    possible there. A terminal maps the opponent's reach, a weight for each type, to the payoff of
+    each own type. For ``Free`` and ``Compare`` this takes O(n) operations with n types, while the
+    game tree has n^2 histories at the terminal.
 
     Parameters
     ----------
     tree
-        What both players see.
+        The public actions and moves of chance.
     deal
-        The types, of which each player sees its own.
+        The private types.
     name
         Name of the game.
 
@@ -78,7 +78,7 @@ class PublicGame(Game[DecisionTree]):
     name: str | None = field(default=None, kw_only=True)
     domains: tuple[DecisionTree, ...] = field(init=False)
     layout: Layout = field(init=False)
-    """Where the types decide."""
+    """The contexts of nodes, and the sequences of types."""
     _by_player: dict[int, TerminalUtilities] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -88,16 +88,15 @@ class PublicGame(Game[DecisionTree]):
                 self.deal.meeting(0, terminal.order)
             elif isinstance(terminal, Table) and terminal.payoffs.shape[1:] != self.deal.sizes:
                 raise ValueError(
-                    f"payoffs of the table at {self.tree.place(node)} have shape "
-                    f"{terminal.payoffs.shape[1:]}, but the deal has {self.deal.sizes} types; "
-                    "pass one payoff for each pair"
+                    f"payoffs of the table at {self.tree.place(node)} must have shape "
+                    f"{self.deal.sizes}, got {terminal.payoffs.shape[1:]}"
                 )
         self.layout = Layout(self.tree, self.deal)
         self.domains = self.layout.domains
 
     @property
     def payoffs(self) -> NDArray[np.float64]:
-        """What terminals may pay to each player, shape ``(2, entries)``."""
+        """All possible payoffs of each player, shape ``(2, entries)``."""
         met = self.deal.pairs() > 0.0 if any(isinstance(t, Table) for t in self.tree.nodes) else ()
         paid: list[ArrayLike] = []
         for terminal in self.tree.nodes:
@@ -130,11 +129,11 @@ class PublicGame(Game[DecisionTree]):
 
     @property
     def deals(self) -> bool:
-        """Whether chance has a move, which always deals the types."""
+        """Whether chance has a move. It always deals the types."""
         return True
 
     def history(self) -> RulesHistory:
-        """Return the empty history: the types are dealt, and the public tree is played."""
+        """Return the empty history. Chance deals both types, then play follows the public tree."""
         return RulesHistory(PublicRules(self.layout))
 
     def _utility(self, player: int, strategies: Sequence[Vector], payoff_of: int) -> Vector:
@@ -151,9 +150,9 @@ class PublicGame(Game[DecisionTree]):
         return np.array([strategies[0] @ utilities.utility(strategies[1], i) for i in (0, 1)])
 
     def to_tree(self) -> ExtensiveFormGame:
-        """Return the same game as a game tree, of one history for each pair of types and node.
+        """Return the same game as a game tree, with a history for each pair of types and node.
 
-        Decision points have the same labels, in another order.
+        Decision points have the same labels, in a different order.
         """
         name = self.name and f"{self.name}.to_tree()"
         rules = PublicRules(self.layout)
@@ -162,9 +161,10 @@ class PublicGame(Game[DecisionTree]):
     # Types at a node
 
     def reach(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
-        """Return the weight with which each type of a player is dealt and plays to a node.
+        """Return the weight of each type of a player at a node, shape ``(types,)``.
 
-        Types that are impossible there have weight 0.
+        It is the type's weight in the deal, times the factors of chance's outcomes, times the
+        probabilities of the player's own actions on the path. Impossible types have weight 0.
         """
         check_player(player, self.players)
         strategies = as_strategies(self, profile)
@@ -172,7 +172,7 @@ class PublicGame(Game[DecisionTree]):
         return self._reach(player, strategies[player], start)[image[player]]
 
     def _find(self, path: Path) -> tuple[int, tuple[Indices, Indices]]:
-        """Return the node at a path, and for each type there the one it is an image of."""
+        """Return the node at a path, and for each type there the type of which it is an image."""
         node, symmetries = self.tree.find_image(path)
         first, second = map(np.arange, self.deal.sizes)
         for number in symmetries:
@@ -187,15 +187,16 @@ class PublicGame(Game[DecisionTree]):
         return reach
 
     def behavior(self, profile: Sequence[ArrayLike], node: Path = ()) -> NDArray[np.float64]:
-        """Return how the player who decides at a node behaves, shape ``(types, actions)``.
+        """Return the behavior of the acting player at a node, shape ``(types, actions)``.
 
-        As ``lock`` takes it; NaN for a type that is impossible there.
+        Impossible types have NaN. ``lock`` accepts this array.
         """
         strategies, (start, image) = as_strategies(self, profile), self._find(node)
         if (player := int(self.tree.player[start])) < 0:
-            raise ValueError(f"no player decides at {self.tree.place(start)}; name a decision")
+            raise ValueError(f"node must be a decision, got {self.tree.place(start)}")
         layout = self.layout
-        number = int(layout.last[player, start + 1])  # of the first action, whose node is next
+        # In depth-first order, node start + 1 follows the first action.
+        number = int(layout.last[player, start + 1])
         behavior = self.domains[player].behavior(strategies[player])
         alive = layout.contexts[layout.context[start]].alive[player]
         found = np.full((self.deal.sizes[player], len(self.tree.names[start])), np.nan)
@@ -204,10 +205,10 @@ class PublicGame(Game[DecisionTree]):
         return found[image[player]]
 
     def ev(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
-        """Return what each type of a player earns on average from a node on.
+        """Return the expected payoff of each type of a player, given a node, shape ``(types,)``.
 
-        That is the expected payoff given that the play is at the node and that the player's type
-        is this one; NaN for a type that is impossible there, or that meets no type there.
+        The expectation is conditional on the node and on the player's type. It is NaN for a type
+        that is impossible at the node, or without a compatible type of the opponent there.
         """
         check_player(player, self.players)
         strategies, (start, image) = as_strategies(self, profile), self._find(node)
@@ -231,20 +232,20 @@ class PublicGame(Game[DecisionTree]):
     def equity(
         self, player: int, node: Path = (), profile: Sequence[ArrayLike] | None = None
     ) -> Vector:
-        """Return how often each type of a player has the higher type, ties counting half.
+        """Return the probability that each type of a player wins a showdown, shape ``(types,)``.
 
-        Against the types that the opponent plays to the node, weighted as ``reach`` says, or all
-        that were dealt; on average over the moves of chance after the node. NaN for a type that is
-        impossible or meets no other.
+        A tie counts 1/2. With a ``profile``, the opponent's types have the weights of ``reach``,
+        otherwise those of the deal. The result is the mean over moves of chance after the node. It
+        is NaN for an impossible type, or one without a compatible type of the opponent.
 
-        A locked node counts as a decision: without a ``profile``, equity is that of the game before
-        ``lock``; with one, the opponent's locks before the node are part of its play to the node.
+        Locked nodes count as decisions. Without a ``profile``, the equity is that of the game
+        before ``lock``. With one, it includes the opponent's locks before the node.
         """
         check_player(player, self.players)
         strategies = None if profile is None else as_strategies(self, profile)
         (start, image), tree = self._find(node), self.tree.unlocked or self.tree
         contexts, context_of = self.layout.dealt
-        orders: dict[int, set[str]] = {}  # after each move of chance
+        orders: dict[int, set[str]] = {}  # for each move of chance, the strengths compared after it
         compared, starts = set(), {start: start}
         for at in range(start, self.layout.ends[start]):
             if at > start:
@@ -254,8 +255,8 @@ class PublicGame(Game[DecisionTree]):
                 compared.add((int(context_of[at]), terminal.order))
         if not orders or any(len(names) > 1 for names in orders.values()):
             raise ValueError(
-                f"types are compared in {'several orders' if orders else 'no order'} after "
-                f"{self.tree.place(start)}; equity needs one"
+                f"equity needs one order of types after {self.tree.place(start)}, got "
+                f"{'several' if orders else 'none'}"
             )
         won, met = np.zeros((2, self.deal.sizes[player]))
         start_context, shares = contexts[context_of[start]], np.ones(self.deal.sizes[1 - player])
@@ -273,24 +274,23 @@ class PublicGame(Game[DecisionTree]):
         return _ratio(won, met)[image[player]]
 
     def lock(self, behaviors: Mapping[Path, ArrayLike | Mapping[str, ArrayLike]]) -> "PublicGame":
-        """Return the game in which players have a fixed behavior at some nodes.
+        """Return the game with fixed behaviors at some nodes.
 
-        A locked node is a move of chance that depends on the player's type. After an outcome that
-        has images, the behavior holds for them all, with types permuted.
+        A locked node becomes a move of chance that depends on the player's type. A lock after an
+        outcome with images also applies to the images, with permuted types.
 
         Parameters
         ----------
         behaviors
-            For each node the probabilities of its actions, shape ``(actions,)``, or those of each
-            type, ``(types, actions)``; or for each action by name its probability, or one for each
-            type.
+            For each node the probabilities of its actions, shape ``(actions,)``, or of each type
+            and action, ``(types, actions)``. Or for each node a mapping from the name of each
+            action to a probability, or to one for each type.
         """
         found = [(*self._find(path), behavior) for path, behavior in dict(behaviors).items()]
         locked = {at: (behavior, image) for at, image, behavior in found}
         if len(locked) < len(found):
             raise ValueError(
-                f"behaviors has a node twice: it and its images are locked at once, got "
-                f"{quote([*behaviors])}"
+                f"behaviors must have a node or one of its images once, got {quote([*behaviors])}"
             )
         nodes: list[Any] = [*self.tree.nodes]
         following: list[dict[str, Node]] = [{} for _ in nodes]
@@ -318,7 +318,7 @@ class PublicGame(Game[DecisionTree]):
         following: Mapping[str, Node],
     ) -> Chance:
         if (player := int(self.tree.player[at])) < 0:
-            raise ValueError(f"no player decides at {self.tree.place(at)}; lock a decision")
+            raise ValueError(f"a locked node must be a decision, got {self.tree.place(at)}")
         name = f"the behavior at {self.tree.place(at)}"
         if isinstance(behavior, Mapping):
             if {*behavior} != {*following}:
@@ -327,10 +327,7 @@ class PublicGame(Game[DecisionTree]):
             behavior = np.stack(np.broadcast_arrays(*columns), axis=-1)
         behavior, shape = floats(behavior, name), (self.deal.sizes[player], len(following))
         if behavior.shape not in (shape, shape[1:]):
-            raise ValueError(
-                f"{name} has shape {behavior.shape}; pass one probability for each action, "
-                f"{shape[1:]}, or for each type as well, {shape}"
-            )
+            raise ValueError(f"{name} must have shape {shape[1:]} or {shape}, got {behavior.shape}")
         context = self.layout.contexts[self.layout.context[at]]
         alive = np.argsort(image[player])[context.alive[player]]
         full = np.zeros(shape)
@@ -345,8 +342,8 @@ class PublicGame(Game[DecisionTree]):
         first = self.layout.first_types(player)[self.layout.context[at]]
         if not np.array_equal(full, full[first] * (first >= 0)[:, np.newaxis]):
             raise ValueError(
-                f"{name} differs for types that symmetries of the deal exchange; give them the "
-                "same, or lock the game without symmetries"
+                f"{name} must be equal for types that symmetries of the deal exchange; otherwise "
+                "lock the game without symmetries"
             )
         free = None
         return Chance(
@@ -363,7 +360,7 @@ class PublicGame(Game[DecisionTree]):
 
 
 def _ratio(sums: Vector, weights: Vector) -> Vector:
-    """Return ``sums / weights``, NaN where there is no weight."""
+    """Return ``sums / weights``, NaN where the weight is 0."""
     out = np.full(weights.size, np.nan)
     np.divide(sums, weights, out=out, where=weights > 0.0)
     return out

@@ -1,4 +1,4 @@
-"""Public games by their histories: the types are dealt, and then the public tree is played."""
+"""Rules of public games, to play them or build their trees."""
 
 import itertools
 from collections.abc import Iterator
@@ -17,16 +17,17 @@ from regretkit.games.tree._rules import Batch, Column, Mask, Rules
 
 
 class PublicRules(Rules):
-    """The rules of a public game, of which the first two moves deal the types.
+    """The rules of a public game. The first two moves deal the types.
 
-    A history is a node and the types of both players, zeros before they are dealt.
+    A history is a row of the column ``at``: a node and the types of both players, 0 before the
+    deal.
     """
 
     numbered = True
 
     def __init__(self, layout: Layout) -> None:
         self.layout, tree = layout, layout.tree
-        # The actions of all nodes, images of outcomes among them, node by node; then the types
+        # Actions are numbered node by node, including images of outcomes. Types follow.
         of_node: list[list[tuple[int, int, str]]] = [[] for _ in tree.nodes]
         for child, (parent, action) in enumerate(zip(tree.parent, tree.action, strict=True)):
             if child:
@@ -47,7 +48,7 @@ class PublicRules(Rules):
         return self.layout.tree.player[h.at[:, 0]] if h.length > 1 else CHANCE
 
     def moves(self, h: Batch) -> tuple[Indices, Indices]:
-        """Return which types may be dealt, or which actions and outcomes are possible."""
+        """Return the types of positive weight, or the possible actions and outcomes."""
         if h.length < 2:
             weights, of = self._weights(h)
             row, types = np.nonzero(weights[of] > 0.0)
@@ -72,7 +73,7 @@ class PublicRules(Rules):
             at[:, 1 + h.length] = action - self._dealt_from(h)
             return h.then(at=at)
         at[:, 0], symmetry = self.following[action], self.symmetry[action]
-        # After an image, the types are as if the outcome itself had been dealt.
+        # An image leads to the node of its outcome: apply the inverse symmetry to the types.
         for number in np.unique(symmetry[symmetry >= 0]).tolist():
             image = symmetry == number
             for player, permutation in enumerate(self.layout.deal.symmetries[number], 1):
@@ -112,11 +113,11 @@ class PublicRules(Rules):
         return self.layout.label(player, observed[0])
 
     def _dealt_from(self, h: Batch) -> int:
-        """Return the number of the first type that may be dealt next, as an action."""
+        """Return the action that deals type 0 to the next player."""
         return self.following.size + h.length * self.layout.deal.sizes[0]
 
     def _weights(self, h: Batch) -> tuple[Matrix, Indices]:
-        """Return weights of the types that may be dealt next, and the row of each history."""
+        """Return weights of the next player's types, and the row of weights of each history."""
         deal, (first, second) = self.layout.deal, self.layout.contexts[0].priors
         dealt, of = np.unique(h.at[:, 1], return_inverse=True)
         if h.length:
@@ -125,13 +126,13 @@ class PublicRules(Rules):
 
 
 def _by_node(histories: Indices) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Yield each node of histories, and which histories are there."""
+    """Yield each node of histories, and a mask of the histories there."""
     for node in np.unique(histories[:, 0]).tolist():
         yield node, histories[:, 0] == node
 
 
 def payoffs_at(layout: Layout, histories: Indices) -> Matrix:
-    """Return the payoffs at terminal histories: a node and two types each."""
+    """Return the payoffs at terminal histories, given as rows of a node and two types."""
     payoffs = np.empty((len(histories), 2))
     for node, rows in _by_node(histories):
         first, second = histories[rows, 1:].T
@@ -148,9 +149,9 @@ def payoffs_at(layout: Layout, histories: Indices) -> Matrix:
 
 
 def pair_payoffs(layout: Layout, player: int = 0) -> tuple[Indices, Indices, Vector]:
-    """Return what a player is paid for each pair of types and terminal, chance included.
+    """Return the nonzero payoffs of a player by pairs of types and terminals, times chance.
 
-    With the last sequences of both players, where it is not zero.
+    The result is the last sequence of each player, and the payoff times chance's probability.
     """
     tree, deal = layout.tree, layout.deal
     contexts = [layout.contexts[number] for number in layout.context[tree.terminals]]

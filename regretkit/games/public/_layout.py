@@ -1,4 +1,4 @@
-"""Where a public game's types decide: contexts of chance, and the sequences of every type."""
+"""Layout of a public game: contexts of chance, and the sequences of every type."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,27 +26,27 @@ from regretkit.sets._labels import LazySequence
 Matrix: TypeAlias = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
-"""Distance from 1 that the probabilities of chance may have, for any type."""
+"""Largest distance from 1 of the sum of chance's probabilities, for any type."""
 
 
 class Context(NamedTuple):
-    """The deal, given chance's public outcomes so far."""
+    """The deal, conditional on chance's public outcomes so far."""
 
     probability: float
-    """The part of their probability that does not depend on types, divided by Z."""
+    """The product of ``Outcome.probability`` over the outcomes, divided by Z of the deal."""
     priors: tuple[Vector, Vector]
-    """The weight of each type times the factors of the outcomes; 0 for impossible types."""
+    """The weight of each type times the factors of the outcomes, 0 for impossible types."""
     alive: tuple[Indices, Indices]
-    """The types that can still meet one of the opponent's."""
+    """The possible types: of positive weight, with a compatible type of the opponent."""
     symmetries: tuple[int, ...]
-    """The numbers of those symmetries of the deal that leave the outcomes as they are."""
+    """The numbers of the deal's symmetries that preserve the outcomes."""
     first: tuple[Indices, Indices]
-    """The first type of each class of possible types that symmetries exchange."""
+    """The first type of each class. Symmetries exchange the possible types of a class."""
     places: tuple[Indices, Indices]
     """The class of each type, -1 for impossible types."""
 
     def mean(self, player: int, values: Vector) -> Vector:
-        """Return the mean over the class of each type, as merged outcomes represent images."""
+        """Replace each type's value by the mean over its class."""
         if self.first[player].size == self.alive[player].size:
             return values
         places, mean = self.places[player][self.alive[player]], np.zeros_like(values)
@@ -59,8 +59,8 @@ class Context(NamedTuple):
 class Layout:
     """The contexts of a public tree's nodes, and the sequences of every type at each node.
 
-    The last decision of a player before a node is a decision node and an action there, and
-    numbered: number 0 is none. All types share this number, and each has its own sequence.
+    A player's *last decision* before a node is a pair of a decision node and an action. These pairs
+    are numbered from 1; 0 means none. A last decision and a class of types determine a sequence.
     """
 
     tree: PublicTree
@@ -69,22 +69,22 @@ class Layout:
     context: Indices = field(init=False)
     """The context of each node."""
     dealt: tuple[list[Context], Indices] = field(init=False)
-    """Both without locks."""
+    """``contexts`` and ``context`` of the tree without locks."""
     priors: tuple[Matrix, Matrix] = field(init=False)
     """The weight of each type in each context, shape ``(contexts, types)``."""
     places: tuple[Indices, Indices] = field(init=False)
     """The class of each type in each context, -1 for impossible types."""
     ends: Indices = field(init=False)
-    """The end of each node's subtree, which begins with the node itself."""
+    """The end of each node's subtree: node i has the subtree ``range(i, ends[i])``."""
     last: Indices = field(init=False)
     """The number of each player's last decision before each node, shape ``(2, nodes)``."""
     decisions: tuple[Indices, Indices] = field(init=False)
-    """The decision nodes of each player, by how many of its own are before them, then in order."""
+    """The decision nodes of each player, sorted by the number of own decisions before them."""
     first_point: tuple[Indices, Indices] = field(init=False)
-    """For each of them the number of its first decision point, and last the number of all."""
+    """The first decision point of each node in ``decisions``, and the total number at the end."""
     steps: tuple[Indices, Indices] = field(init=False)
-    """For each last decision the sequence of the first type alive, the distance to the next one's,
-    and the context there; zeros if none; shape ``(numbers, 3)``."""
+    """For each last decision, the sequence of the first class, the distance between sequences of
+    successive classes, and the context; zeros for none; shape ``(numbers, 3)``."""
     domains: tuple[DecisionTree, DecisionTree] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -111,7 +111,7 @@ class Layout:
             if (player := tree.player[parent]) != CHANCE:
                 self.last[player, node] = firsts[parent] + action
                 depth[player, node] += 1
-        # A domain's levels are then slices of its decision points.
+        # Sorted by depth, the levels of a domain are slices of its decision points.
         decisions = [np.flatnonzero(tree.player == player) for player in (0, 1)]
         order = [np.argsort(depth[p, nodes], kind="stable") for p, nodes in enumerate(decisions)]
         self.decisions = decisions[0][order[0]], decisions[1][order[1]]
@@ -124,7 +124,7 @@ class Layout:
         return np.array(first), np.array(second)
 
     def _begins(self, player: int, actions: Indices, firsts: Indices) -> tuple[Indices, Indices]:
-        """Return a player's first decision points, and steps."""
+        """Return ``first_point`` and ``steps`` of a player."""
         nodes = self.decisions[player]
         context, count = self.context[nodes], actions[nodes]
         alive = 1 + self.places[player].max(axis=1)[context]
@@ -148,7 +148,7 @@ class Layout:
         )
 
     def sequences(self, player: int, numbers: Indices | int) -> Indices:
-        """Return the sequence of each type after last decisions, 0 if none, a row for each."""
+        """Return the sequence of each type after last decisions, ``(numbers, types)``, or 0."""
         first, step, context = np.moveaxis(self.steps[player][numbers], -1, 0)
         places = self.places[player][context]
         sequences = first[..., np.newaxis] + step[..., np.newaxis] * places
@@ -156,7 +156,7 @@ class Layout:
         return found
 
     def first_types(self, player: int) -> Indices:
-        """Return the first type of each type's class in each context, -1 for impossible types."""
+        """Return the first type of each type's class, ``(contexts, types)``, -1 if impossible."""
         rows = [
             np.append(context.first[player], -1)[context.places[player]]
             for context in self.contexts
@@ -171,7 +171,7 @@ class Layout:
         return node, int(types[point - self.first_point[player][at]])
 
     def label(self, player: int, point: int) -> str:
-        """Return the name of a decision point: a type and the public actions."""
+        """Return the label of a decision point: a type and the public actions."""
         node, number = self._at(player, point)
         return f"{self.deal.types[player][number]} /{'/'.join(self.tree.path(node))}"
 
@@ -180,16 +180,16 @@ class Layout:
 
 
 def _contexts(tree: PublicTree, deal: Deal) -> tuple[list[Context], Indices]:
-    """Return the contexts that occur, and that of each node."""
-    # By a power of two, which rounds nothing, so that sums of weights do not overflow
+    """Return the distinct contexts, and the context of each node."""
+    # Scale weights by a power of two, without rounding, so that their sums cannot overflow.
     first, second = (weights * 2.0 ** -np.ceil(np.log2(weights.sum())) for weights in deal.weights)
     total = float(first @ deal.meeting(0).sums(second[np.newaxis]).free[0])
     if not total > 0.0:
-        raise ValueError("deal has no types that can meet; give some types other cards or weights")
+        raise ValueError("deal has no compatible types of positive weight")
     every = tuple(range(len(deal.symmetries)))
     contexts = [_context(deal, 1 / total, (first, second), every)]
     context = np.zeros(tree.player.size, dtype=np.int64)
-    # Outcomes of equal factors share a context, however many lines of play they follow.
+    # Equal outcomes share a context, even after different actions.
     known: dict[tuple[int, object], int] = {}
     checked: set[tuple[int, object]] = set()
     for node, parent in enumerate(tree.parent.tolist()):
@@ -214,7 +214,7 @@ def _contexts(tree: PublicTree, deal: Deal) -> tuple[list[Context], Indices]:
 
 
 def _check_paid(tree: PublicTree, deal: Deal, contexts: Sequence[Context], at: Indices) -> None:
-    """Raise a ValueError if types are paid differently that share a decision point."""
+    """Raise a ValueError if a symmetry of a context changes payoffs."""
     checked = set[tuple[str | Table, int]]()
     for node in tree.terminals.tolist():
         terminal = tree.nodes[node]
@@ -224,14 +224,14 @@ def _check_paid(tree: PublicTree, deal: Deal, contexts: Sequence[Context], at: I
         for number in contexts[int(at[node])].symmetries:
             if (paid, number) not in checked and not _pays_alike(deal, paid, number):
                 raise ValueError(
-                    f"symmetries[{number}] of the deal changes what is paid at {tree.place(node)}; "
-                    "leave it out, or pass the symmetries of the outcome before"
+                    f"symmetries[{number}] of the deal changes payoffs at {tree.place(node)}; omit "
+                    "it, or pass symmetries of the outcome before"
                 )
             checked.add((paid, number))
 
 
 def _pays_alike(deal: Deal, paid: str | Table, number: int) -> bool:
-    """Return whether a symmetry leaves a table, or strengths of this name, as they are."""
+    """Return whether a symmetry preserves a table, or the strengths of this name."""
     first, second = deal.symmetries[number]
     if isinstance(paid, Table):
         table = paid.payoffs * deal.pairs()
@@ -269,8 +269,8 @@ def _following(
     for prior, factors in zip(context.priors, outcome.factors, strict=True):
         if factors is not None and factors.shape != prior.shape:
             raise ValueError(
-                f"factors of outcome {tree.place(node)} have shape {factors.shape}, but there are "
-                f"{prior.size} types; pass one for each"
+                f"factors of outcome {tree.place(node)} must have shape {prior.shape}, got "
+                f"{factors.shape}"
             )
         priors.append(prior if factors is None else prior * factors)
     fixed = tuple(i for i in context.symmetries if _fixes(deal, i, outcome.factors))
@@ -278,15 +278,15 @@ def _following(
     known, images = context.symmetries, [*outcome.images.values()]
     if not ({*images} <= {*known} and {*kept} <= {*fixed} and deal.is_group(kept)):
         raise ValueError(
-            f"outcome {tree.place(node)} has symmetries {quote(kept)} and images "
-            f"{quote(outcome.images)}, which must be symmetries {quote(known)} of the deal, the "
-            "former a group that leaves factors as they are"
+            f"symmetries and images of outcome {tree.place(node)} must be among symmetries "
+            f"{quote(known)} of the deal, and symmetries a group that preserves factors, got "
+            f"{quote(kept)} and {quote(outcome.images)}"
         )
-    # By the orbit-stabilizer theorem
+    # Orbit-stabilizer theorem: |images and itself| |symmetries of the outcome| = |symmetries|
     if (1 + len(images)) * deal.order(kept) != deal.order(known):
         raise ValueError(
-            f"images of outcome {tree.place(node)} must be all that symmetries {quote(known)} of "
-            f"the deal make of it, got {quote(outcome.images)}"
+            f"images of outcome {tree.place(node)} must be all its images under symmetries "
+            f"{quote(known)} of the deal, got {quote(outcome.images)}"
         )
     probability = context.probability * outcome.probability * (1 + len(outcome.images))
     return _context(deal, probability, (priors[0], priors[1]), kept)
@@ -298,9 +298,10 @@ def _fixes(deal: Deal, number: int, factors: tuple[Vector | None, Vector | None]
 
 
 def _check_sum(deal: Deal, context: Context, outcomes: Sequence[Outcome], place: str) -> None:
-    """Raise a ValueError unless probabilities sum to 1 for all types that can meet.
+    """Raise a ValueError unless probabilities sum to 1 for all compatible types.
 
-    A sum over the opponent's types with random weights is right only if all its terms are.
+    The check takes linear time: it sums over the opponent's types with random weights. If a term is
+    wrong, the sum is wrong with probability 1.
     """
     weights = context.priors[1] * np.random.default_rng(1).uniform(1, 2, deal.sizes[1])
     meeting = deal.meeting(0)
@@ -314,13 +315,13 @@ def _check_sum(deal: Deal, context: Context, outcomes: Sequence[Outcome], place:
     alive = context.alive[0]
     for i in alive[np.abs(found[alive] / wanted[alive] - 1.0) > _TOLERANCE].tolist():
         raise ValueError(
-            f"the probabilities of chance at {place} sum to about {found[i] / wanted[i]:.6g} for "
-            f"type {quote(deal.types[0][i])} of player 0, not to 1; correct probability or factors"
+            f"the probabilities of chance at {place} must sum to 1 for each pair of types, got "
+            f"about {found[i] / wanted[i]:.6g} for type {quote(deal.types[0][i])} of player 0"
         )
 
 
 def _factors(deal: Deal, outcome: Outcome, image: int | None) -> tuple[Vector, Vector]:
-    """Return the factors of an outcome or of its image by a symmetry."""
+    """Return the factors of an outcome, or of its image under a symmetry."""
     found = [
         np.ones(size) if f is None else f
         for size, f in zip(deal.sizes, outcome.factors, strict=True)

@@ -1,4 +1,4 @@
-"""Utilities of a public game: linear maps of the opponent's reach, many terminals at once."""
+"""Utilities of a public game, linear in the opponent's reach, for many terminals at once."""
 
 from collections.abc import Iterator
 
@@ -14,32 +14,29 @@ from regretkit.games.public._tree import Compare, Free, Table
 
 @define(eq=False)
 class Group:
-    """Terminals with one order of types, for one player.
+    """Terminals that compare the same strengths, or share a table, for one player.
 
-    Terminals with the same last decision of the opponent, in one context, see the same reach over
-    its types: they share a column.
+    Terminals with the same last decision of the opponent and the same context have the same reach
+    of the opponent, which is a column.
     """
 
     order: str | None
-    """The strengths that are compared, None for none."""
+    """The name of the compared strengths, or None."""
     table: Matrix | None
-    """What each player is paid for each own type against each of the opponent's, 0 where they
-    cannot meet, if there is a table; shape ``(2, types, other types)``."""
+    """The payoffs of each payer, 0 for incompatible types, ``(2, types, other types)``, or None."""
     last: Indices
-    """The number of the opponent's last decision, of each column."""
+    """The opponent's last decision of each column."""
     context: Indices
     """The context of each column."""
     terminals: Indices
-    """The terminal nodes, those with the same last decision of the player side by side."""
+    """The terminal nodes, sorted by the player's last decision, then by context."""
     column: Indices
     """The column of each terminal."""
     factors: NDArray[np.float64]
-    """What each player is paid for ``free``, ``more`` and ``tie``, shape ``(2, 3, terminals)``.
-
-    They include the probability of chance.
-    """
+    """Coefficients of ``Sums.free``, ``more`` and ``tie`` in the payoff of each payer, times
+    chance's probability, shape ``(2, 3, terminals)``."""
     begin: Indices
-    """Where the terminals of each last decision of the player, in one context, begin."""
+    """Offsets of the groups of terminals with equal last decision of the player and context."""
 
 
 @define(eq=False)
@@ -61,7 +58,7 @@ class TerminalUtilities:
             paid, bound = self.paid(group, strategy, payer)
             sizes = np.diff(group.begin, append=group.terminals.size)
             earned = paid[group.begin]
-            for k in range(1, int(sizes.max())):  # from the first on, as ``segment_sum`` does
+            for k in range(1, int(sizes.max())):  # sum in the order of ``segment_sum``
                 longer = np.flatnonzero(sizes > k)
                 earned[longer] += paid[group.begin[longer] + k]
             segment = np.repeat(np.arange(sizes.size), sizes)
@@ -70,14 +67,14 @@ class TerminalUtilities:
             first = group.terminals[group.begin]
             earned *= layout.priors[player][layout.context[first]]
             sequences = layout.sequences(player, layout.last[player, first])
-            # Arrays of two axes would take eight times as long
+            # np.add.at is eight times as fast on flat arrays.
             np.add.at(utility, sequences.ravel(), earned.ravel())
         return utility
 
     def paid(self, group: Group, strategy: Vector, payer: int) -> tuple[Matrix, Vector]:
-        """Return the payoff of each type at each terminal, and the size of the reach behind it.
+        """Return the payoff of each type at each terminal, and a bound on the terms of its sum.
 
-        The type's own weight is not included.
+        The payoff includes the opponent's reach, but not the type's own weight.
         """
         layout, other = self.layout, 1 - self.player
         reach = strategy[layout.sequences(other, group.last)]
@@ -96,10 +93,9 @@ class TerminalUtilities:
         return paid, total
 
     def values(self, strategy: Vector, start: int) -> Matrix:
-        """Return the payoff of each type at the nodes from ``start`` on, 0 at other nodes.
+        """Return the payoff of each type at the nodes of a subtree, shape ``(nodes, types)``.
 
-        Weighted with the probability of the type and the opponent's reach, shape
-        ``(nodes, types)``.
+        It is weighted by the type's own weight and the opponent's reach, and 0 at inner nodes.
         """
         layout, player = self.layout, self.player
         end = int(layout.ends[start])
@@ -115,7 +111,7 @@ class TerminalUtilities:
 
 
 def _by_table(table: Matrix, reach: Matrix) -> tuple[Matrix, Vector]:
-    """Return the payoffs summed over the opponent's types, and the size of their terms."""
+    """Return the payoffs summed over the opponent's types, and a bound on the terms."""
     sums = np.array([(table.T * row[:, np.newaxis]).sum(axis=0) for row in reach])
     total = np.abs(table).max() * reach.cumsum(axis=1)[:, -1]
     sums[np.abs(sums) <= RESOLUTION * total[:, np.newaxis]] = 0.0
@@ -123,7 +119,7 @@ def _by_table(table: Matrix, reach: Matrix) -> tuple[Matrix, Vector]:
 
 
 def _groups(layout: Layout, player: int) -> Iterator[Group]:
-    """Yield the groups of a player, in order of first occurrence, those without an order last."""
+    """Yield the groups of a player, in the order of their first terminals."""
     tree = layout.tree
     own, other = layout.last[player], layout.last[1 - player]
     members: dict[str | Table | None, list[int]] = {}
@@ -139,7 +135,7 @@ def _groups(layout: Layout, player: int) -> Iterator[Group]:
         if isinstance(terminal, Compare):
             key = terminal.order
         elif isinstance(terminal, Free):
-            # Beside a showdown with the same reach, or else in the same context, if there is one
+            # A fold joins the group of a showdown with the same column, else of the same context.
             key = compared.get((int(other[node]), context), compared.get(context))
         members.setdefault(key, []).append(node)
     for key, nodes in members.items():
@@ -167,13 +163,14 @@ def _groups(layout: Layout, player: int) -> Iterator[Group]:
 
 
 def _factors(layout: Layout, player: int, node: int) -> NDArray[np.float64]:
-    """Return what each player is paid for ``free``, ``more`` and ``tie``, shape ``(2, 3)``."""
+    """Return the coefficients of ``Sums.free``, ``more`` and ``tie`` at a terminal, ``(2, 3)``."""
     terminal = layout.tree.nodes[node]
     factors = np.zeros((2, 3))
     if isinstance(terminal, Compare):
         win, lose, tie = map(np.array, (terminal.win, terminal.lose, terminal.tie))
+        # win, lose or tie = (win + lose)/2 free + (win - lose)/2 more + (tie - (win + lose)/2) tie.
         factors[:, 0] = (win + lose) / 2
-        # Where player 1's type is the higher, player 0's is the lower.
+        # ``win`` refers to player 0: for player 1, ``more`` has the opposite sign.
         factors[:, 1] = (lose - win if player else win - lose) / 2
         factors[:, 2] = tie - (win + lose) / 2
     else:

@@ -1,4 +1,4 @@
-"""Public trees: decisions, public moves of chance, and what terminals pay."""
+"""Public trees: decisions, public moves of chance, and terminals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
@@ -20,11 +20,11 @@ from regretkit.games._game import check_payoffs, check_player
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
 Payoff: TypeAlias = float | Sequence[float]
-"""What both players are paid, or what player 0 is paid and player 1 pays."""
+"""A payoff of each player, or one number that player 1 pays to player 0."""
 Child = TypeVar("Child")
 Node: TypeAlias = "Decision | Chance | Free | Compare | Table"
 Path: TypeAlias = str | Sequence[str]
-"""The actions to a node: ``("check", "bet 500")``, or ``"/check/bet 500"``."""
+"""The actions from the root to a node, as ``("check", "bet 500")`` or ``"/check/bet 500"``."""
 
 
 def _pair(value: Payoff) -> tuple[float, float]:
@@ -38,12 +38,12 @@ def _pair(value: Payoff) -> tuple[float, float]:
 
 @frozen
 class Free:
-    """A terminal that pays the same for all types: a fold.
+    """A terminal with the same payoffs for all types, such as a fold.
 
     Parameters
     ----------
     payoff
-        What player 0 is paid by player 1, or one payoff for each player.
+        Player 1's payment to player 0, or one payoff for each player.
 
     Examples
     --------
@@ -64,17 +64,17 @@ def _mean(terminal: "Compare") -> tuple[float, float]:
 
 @frozen
 class Compare:
-    """A terminal at which the player of the higher type wins: a showdown.
+    """A terminal at which the stronger type wins, such as a showdown.
 
     Parameters
     ----------
     win, lose
-        What is paid where player 0's type is the higher, and where it is the lower: what player 0
-        is paid by player 1, or one payoff for each player.
+        The payoff if player 0's type is stronger, and if it is weaker: player 1's payment to player
+        0, or one payoff for each player.
     tie
-        What is paid where types are equal, by default the mean of ``win`` and ``lose``.
+        The payoff if both types are equally strong, by default the mean of ``win`` and ``lose``.
     order
-        Which strengths of the ``Deal`` are compared.
+        Name of the ``Deal``'s strengths to compare.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def _table(value: ArrayLike) -> NDArray[np.float64]:
     table = np.stack([table, -table]) if table.ndim == 2 else table.copy()
     if table.ndim != 3 or len(table) != 2:
         raise ValueError(
-            f"payoffs has shape {np.shape(value)}, but (types of player 0, types of player 1) is "
-            "wanted, or (2, types of player 0, types of player 1) for both players' payoffs"
+            "payoffs must have shape (types of player 0, types of player 1), or (2, types of "
+            f"player 0, types of player 1) for both players, got {np.shape(value)}"
         )
     check_payoffs(table, str)
     return read_only(table)
@@ -104,14 +104,14 @@ def _table(value: ArrayLike) -> NDArray[np.float64]:
 
 @frozen(eq=False)
 class Table:
-    """A terminal that pays by a table of the types.
+    """A terminal with a payoff for each pair of types.
 
     Parameters
     ----------
     payoffs
-        What player 0 is paid by player 1, shape ``(types of player 0, types of player 1)``, or
-        what each player is paid, ``(2, types of player 0, types of player 1)``. Entries of types
-        that cannot meet are ignored.
+        Player 1's payments to player 0, shape ``(types of player 0, types of player 1)``, or the
+        payoffs of each player, ``(2, types of player 0, types of player 1)``. Entries of
+        incompatible types have no effect.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _named(children: Mapping[str, Child]) -> dict[str, Child]:
     """Return the children of a node by name."""
     children = dict(children)
     if not children or any(not isinstance(name, str) or "/" in name for name in children):
-        wanted = "at least one, named by texts without a slash"
+        wanted = "at least one, named by strings without a slash"
         raise ValueError(must_be("actions and outcomes", wanted, [*children]))
     return children
 
@@ -148,14 +148,14 @@ def _player(_: object, __: object, player: int) -> None:
 
 @frozen(eq=False)
 class Decision:
-    """A public node at which a player decides.
+    """A public decision of a player.
 
     Parameters
     ----------
     player
-        0 or 1.
+        The acting player, 0 or 1.
     children
-        What follows each action: a ``Decision``, a ``Chance``, or a terminal.
+        For each action the next node: a ``Decision``, a ``Chance``, or a terminal.
 
     Examples
     --------
@@ -189,32 +189,32 @@ def _kept(value: Iterable[int] | None) -> tuple[int, ...] | None:
 
 @frozen(eq=False)
 class Outcome:
-    """An outcome of a public move of chance: its probability, and the node after it.
+    """An outcome of a public move of chance: its probability, and the next node.
 
     Given the types i and j of the players, its probability is
 
         probability * factors[0][i] * factors[1][j]
 
-    A public card has factors of 0 for the types that hold it, and of 1 for others.
+    A public card has factor 0 for types that hold it, and 1 for others.
 
     Parameters
     ----------
     node
-        What follows: a ``Decision``, a ``Chance``, or a terminal.
+        The next node: a ``Decision``, a ``Chance``, or a terminal.
     probability
-        The part of the probability that does not depend on types.
+        The part of the probability that does not depend on types, at least 0.
     factors
-        For each player, a factor at least 0 for each type; None for ones.
+        For each player, a factor at least 0 for each type, or None for ones.
     images
-        Names of further outcomes, each with the number of the ``Deal``'s symmetry that makes it
-        of this one: it has the same probability, with factors and all that follows permuted.
+        Names of further outcomes, each with the number of a symmetry of the ``Deal`` that maps this
+        outcome to it. An image has the same probability, and permuted factors and subtree.
     symmetries
-        The numbers of the symmetries that leave the outcome and all that follows as they are, a
-        group; by default those that leave the factors.
+        The numbers of the symmetries that preserve the outcome and its subtree. They must be a
+        group. By default, all symmetries that preserve the factors.
 
     Examples
     --------
-    Player 0's second type holds the public card, and neither of player 1's does:
+    Player 0's second type holds the public card; no type of player 1 does:
 
     >>> Outcome(Compare(1, -1), probability=0.25, factors=([1, 0], None)).factors
     (array([1., 0.]), None)
@@ -245,8 +245,7 @@ class Chance:
     Parameters
     ----------
     outcomes
-        The outcomes by their names. Their probabilities sum to 1 for all types that can meet,
-        which ``PublicGame`` checks.
+        The outcomes by name. Their probabilities must sum to 1 for all compatible types.
 
     Examples
     --------
@@ -267,7 +266,7 @@ class PublicTree:
     Parameters
     ----------
     root
-        A ``Decision`` or a ``Chance``, with all that follows.
+        A ``Decision`` or a ``Chance``, with all its descendants.
 
     Examples
     --------
@@ -280,11 +279,11 @@ class PublicTree:
     """
 
     player: Indices
-    """The player who decides at each node, ``CHANCE`` or ``TERMINAL``, shape ``(nodes,)``."""
+    """The acting player of each node, ``CHANCE`` or ``TERMINAL``, shape ``(nodes,)``."""
     parent: Indices
-    """The node before each node, -1 at the root."""
+    """The parent of each node, -1 at the root, shape ``(nodes,)``."""
     action: Indices
-    """Which action of the parent leads to each node, -1 at the root."""
+    """Index, at the parent, of the action that leads to each node, -1 at the root."""
     names: tuple[tuple[str, ...], ...]
     """The actions of each node."""
     nodes: tuple[Node, ...]
@@ -292,7 +291,7 @@ class PublicTree:
     outcome: tuple[Outcome | None, ...]
     """The outcome of chance that leads to each node, None after decisions."""
     unlocked: "PublicTree | None"
-    """The tree before ``PublicGame.lock``, with the same nodes, None where nothing is locked."""
+    """The tree before ``PublicGame.lock``, with the same numbers of nodes, or None."""
 
     def __init__(self, root: Decision | Chance) -> None:
         if not isinstance(root, Decision | Chance):
@@ -300,7 +299,7 @@ class PublicTree:
         nodes: list[Node] = []
         parent, action, outcome = [], [], []
         names: list[tuple[str, ...]] = []
-        # Without recursion, as a tree may be deep.
+        # A stack instead of recursion, since trees may be deep
         waiting: list[tuple[Node | Outcome, int, int]] = [(root, -1, -1)]
         while waiting:
             entry, source, number = waiting.pop()
@@ -333,18 +332,18 @@ class PublicTree:
         return tuple(reversed(path))
 
     def place(self, node: int) -> str:
-        """Return the path to a node, for messages."""
+        """Return the path to a node, for error messages."""
         return quote("/" + "/".join(self.path(node)))
 
     def find(self, path: Path) -> int:
         """Return the node after these actions: ``"/check/bet 500"`` or ``("check", "bet 500")``.
 
-        After an image of an outcome it is the node after the outcome itself.
+        An image of an outcome leads to the node of the outcome itself.
         """
         return self.find_image(path)[0]
 
     def find_image(self, path: Path) -> tuple[int, tuple[int, ...]]:
-        """Return the same node, and the numbers of the symmetries of images on the path to it."""
+        """Return ``find(path)``, and the symmetries of the images on the path."""
         node, symmetries = 0, list[int]()
         for name in actions_of(path):
             known = self.nodes[node]
@@ -354,14 +353,14 @@ class PublicTree:
         return node, tuple(symmetries)
 
     def child(self, node: int, action: str) -> int:
-        """Return the node after an action, or after the outcome of which it is an image."""
+        """Return the child after an action, an outcome, or an image of an outcome."""
         names = self.names[node]
         if isinstance(known := self.nodes[node], Chance):
             items = known.outcomes.items()
             action = next((name for name, outcome in items if action in outcome.images), action)
         if action not in names:
             raise ValueError(
-                f"{quote(action)} is no action at {self.place(node)}, where they are "
+                f"{quote(action)} is no action at {self.place(node)}; the actions are "
                 f"{quote(names)}{did_you_mean(str(action), names)}"
             )
         return int(np.flatnonzero(self.parent == node)[names.index(action)])
