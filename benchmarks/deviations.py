@@ -38,10 +38,10 @@ ROWS += [f"Kuhn poker: {name}" for name in DEVIATION_TYPES if name != "csps"]
 def deviations(row: str, quick: bool) -> Figures:
     """An iteration of EFR, trigger and linear swap regret, compared with OpenSpiel and CFR.
 
-    Milliseconds of an iteration of all players with simultaneous updates, for regretkit and for
-    OpenSpiel's EFR in Python with the same deviations (``csps`` for triggers and linear swap). Then
-    ratios: OpenSpiel over regretkit, and regretkit over CFR in the same engine. NashConv is that of
-    the average after 10 iterations; it agrees if both use the same deviations. All alternate.
+    Milliseconds of an iteration of all players with simultaneous updates. OpenSpiel's EFR in Python
+    uses the same deviations, or ``csps`` for triggers and linear swap. Ratios are OpenSpiel over
+    regretkit, and regretkit over CFR in the same engine. NashConv is that of the average after 10
+    iterations; it agrees if both use the same deviations. All alternate.
     """
     title, name = row.split(": ")
     game = rk.games.from_openspiel(GAMES[title])

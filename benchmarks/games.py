@@ -33,9 +33,9 @@ IMPORTED = ("kuhn_poker", "leduc_poker", "liars_dice", "tic_tac_toe")
 def building(row: str, quick: bool) -> Figures:
     """Time and memory to build a game, and memory to solve it.
 
-    Processor seconds of the first build in a process, and the peak memory of the process with
-    Python and its libraries, after the build and after one iteration of CFR+. For OpenSpiel's games
-    also the time of a bare walk through all states, with the calls that every import needs.
+    Processor seconds of the first build in a process. Peak memory of the process, including Python
+    and its libraries, after the build and after one iteration of CFR+. For OpenSpiel's games also
+    the time of a bare walk through all states, with the calls that every import needs.
     """
     name = row.removeprefix(OPENSPIEL)
     walk: Figures = {}
@@ -118,9 +118,9 @@ def repeated_states(claims: str, quick: bool) -> Figures:
     """The effect of merging histories into states: Dudo with one die each, and a short memory.
 
     Players remember a few claims; with all claims, the graph is the tree. Columns are states and
-    moves of the graph, milliseconds of an iteration of FSICFR with regret matching in a full sweep
-    and with sampled chance, and NashConv of the average after 1,000 sweeps. Best responses are on
-    the tree of players with perfect recall.
+    moves of the graph, milliseconds of an iteration of FSICFR with regret matching, and NashConv of
+    the average after 1,000 sweeps. Iterations are full sweeps, or sample chance. Best responses are
+    on the tree of players with perfect recall.
     """
     sides, iterations = (3, 100) if quick else (6, 1_000)
     rules = Dudo(sides=sides, memory=int(claims) if claims.isdigit() else None)

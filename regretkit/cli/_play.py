@@ -62,8 +62,8 @@ def play(
     Answer with the name of an action or its beginning. Ctrl-C, Ctrl-D and the end of the input
     leave the game and report your payoffs.
 
-    With --matches, the report shows each strategy's mean payoff per match, an approximate 95 %
-    confidence interval, and the exact expectation if the tree fits into memory.
+    With --matches, the report shows each strategy's mean payoff per match and an approximate 95 %
+    confidence interval. If the tree fits into memory, it also shows the exact expectation.
     """
     players, others = game.players, game.players - (matches is None)
     if seat is not None and seat >= players:

@@ -222,9 +222,9 @@ class Experiment:
             An object with the method ``submit`` of ``concurrent.futures``, such as
             ``RayExecutor()``. It is not shut down. By default, processes on this machine.
         workers
-            Number of processes with one thread each, by default one for each core. All runs stay
-            in this process with 0, on one core, or if other processes cannot import a rule or a
-            game, such as one from a prompt.
+            Number of processes with one thread each, by default one for each core. With 0 or on one
+            core, all runs stay in this process. They also do if other processes cannot import a
+            rule or a game, such as one from a prompt.
         watch
             Called after each run with the number of finished runs, the number of all runs, and a
             text.
@@ -234,9 +234,7 @@ class Experiment:
             path.mkdir(parents=True, exist_ok=True)
         begun, finished = datetime.now(UTC).isoformat(), self._finished(path)
         rest = [n for n in range(len(self.tasks)) if n not in finished]
-        rest.sort(
-            key=lambda n: -self.tasks[n].histories
-        )  # largest games first, to balance the processes
+        rest.sort(key=lambda n: -self.tasks[n].histories)  # largest first, to balance processes
         tasks, failures = [self.tasks[n] for n in rest], dict[tuple[str, str, int | None], str]()
         outcomes, interrupted = _outcomes(tasks, path, executor, workers), False
         try:

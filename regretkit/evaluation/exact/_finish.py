@@ -284,18 +284,18 @@ def finish(
     """Return an equilibrium of a zero-sum game from a run or a profile, exact up to rounding.
 
     The run gives supports S and T: the sequences of its current strategies, and those whose average
-    probability exceeds their loss against the opponent's average. Let A be the payoffs of player 0,
-    ``E x = e`` and ``F y = f`` the constraints on strategies, and q the values of player 1's
-    decision points. If S and T are the supports of an equilibrium, it solves
+    probability exceeds their loss against the opponent's average. Let A be the payoffs of player 0.
+    Strategies satisfy ``E x = e`` and ``F y = f``, and q are the values of player 1's decision
+    points. If S and T are the supports of an equilibrium, it solves
 
         E x = e,    (A^T x)[t] = (F^T q)[t] for t in T,    x[s] = 0 for s not in S
 
-    and a similar system for y. ``finish`` takes the solution nearest to the run's average, and
-    computes its gap by best responses in the whole game, so wrong supports cannot give a wrong
-    result. If the gap is above ``tolerance``, best responses join S and T, and the sequence with
-    the largest ratio of loss to probability leaves, up to once per 1,000 iterations. Then the run
-    continues: systems are solved at iterations 50, 100, 200, ... The result does not depend on the
-    clock unless the time limit ends the run.
+    and a similar system for y. ``finish`` takes the solution nearest to the run's average. Best
+    responses in the whole game give its gap, so wrong supports cannot give a wrong result. If the
+    gap is above ``tolerance``, ``finish`` corrects S and T up to once per 1,000 iterations: it adds
+    best responses, and removes the sequence with the largest ratio of loss to probability. Then the
+    run continues. Systems are solved at iterations 50, 100, 200, ... The result does not depend on
+    the clock unless the time limit ends the run.
 
     Parameters
     ----------
