@@ -404,9 +404,8 @@ def _named(given: Any, argument: str) -> _Named:
             if name is not None and len(points) > 1:
                 label = f"{name}({point.partition('(')[2]}"
             found.append((label, point))
-    counts = Counter(
-        label for label, _ in found
-    )  # if two files define the same name, use the whole texts
+    # If two files define the same name, use the whole texts.
+    counts = Counter(label for label, _ in found)
     found = [(e if counts[n] > 1 and isinstance(e, str) else n, e) for n, e in found]
     for name, count in Counter(label for label, _ in found).items():
         if count > 1:

@@ -92,12 +92,8 @@ class Systems:
             paid = game.tree.payoffs[:, 0]
         scale = 0 if payoffs is None else exponent_of(payoffs.data)
         (x, p), (y, q) = map(_depths, game.domains)
-        ranks = (
-            1 - 4 * x,
-            2 - 4 * q,
-            3 - 4 * p,
-            -4 * y,
-        )  # deep unknowns first: they depend on few others
+        # Eliminate deep unknowns first: they depend on few others.
+        ranks = 1 - 4 * x, 2 - 4 * q, 3 - 4 * p, -4 * y
         matrix = None if payoffs is None else scaled(payoffs)
         sets = [constraints(domain) for domain in game.domains]
         return cls(game, matrix, sets, ranks, scale, float(paid.max() - paid.min()))
